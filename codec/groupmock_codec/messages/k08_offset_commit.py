@@ -1,0 +1,53 @@
+"""OffsetCommit (key 8): versions 0-10, flexible from 8."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ..declare import IGNORABLE, INT16, INT32, INT64, STRING, UUID, ZERO_UUID, ApiDeclaration, Message, Versions, array, nullable, since, until
+
+
+class OffsetCommitRequestPartition(Message):
+    partition_index: Annotated[int, INT32] = 0
+    committed_offset: Annotated[int, INT64] = 0
+    committed_leader_epoch: Annotated[int, INT32, since(6), IGNORABLE] = -1
+    commit_timestamp: Annotated[int, INT64, since(1), until(1)] = -1
+    committed_metadata: Annotated[str | None, STRING, nullable()] = ""
+
+
+class OffsetCommitRequestTopic(Message):
+    name: Annotated[str, STRING, until(9), IGNORABLE] = ""
+    topic_id: Annotated[bytes, UUID, since(10), IGNORABLE] = ZERO_UUID
+    partitions: Annotated[list[OffsetCommitRequestPartition], array(OffsetCommitRequestPartition)] = []
+
+
+class OffsetCommitRequest(Message):
+    """Request half of OffsetCommit."""
+
+    group_id: Annotated[str, STRING] = ""
+    generation_id_or_member_epoch: Annotated[int, INT32, since(1), IGNORABLE] = -1
+    member_id: Annotated[str, STRING, since(1), IGNORABLE] = ""
+    group_instance_id: Annotated[str | None, STRING, nullable(7), since(7)] = None
+    retention_time_ms: Annotated[int, INT64, since(2), until(4), IGNORABLE] = -1
+    topics: Annotated[list[OffsetCommitRequestTopic], array(OffsetCommitRequestTopic)] = []
+
+
+class OffsetCommitResponsePartition(Message):
+    partition_index: Annotated[int, INT32] = 0
+    error_code: Annotated[int, INT16] = 0
+
+
+class OffsetCommitResponseTopic(Message):
+    name: Annotated[str, STRING, until(9), IGNORABLE] = ""
+    topic_id: Annotated[bytes, UUID, since(10), IGNORABLE] = ZERO_UUID
+    partitions: Annotated[list[OffsetCommitResponsePartition], array(OffsetCommitResponsePartition)] = []
+
+
+class OffsetCommitResponse(Message):
+    """Response half of OffsetCommit."""
+
+    throttle_time_ms: Annotated[int, INT32, since(3), IGNORABLE] = 0
+    topics: Annotated[list[OffsetCommitResponseTopic], array(OffsetCommitResponseTopic)] = []
+
+
+API = ApiDeclaration(8, "OffsetCommit", Versions(0, 10), 8, OffsetCommitRequest, OffsetCommitResponse)

@@ -1,0 +1,39 @@
+"""FindCoordinator (key 10): versions 0-6, flexible from 3."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ..declare import IGNORABLE, INT16, INT32, INT8, STRING, ApiDeclaration, Message, Versions, array, nullable, since, until
+
+
+class FindCoordinatorRequest(Message):
+    """Request half of FindCoordinator."""
+
+    key: Annotated[str, STRING, until(3)] = ""
+    key_type: Annotated[int, INT8, since(1)] = 0
+    coordinator_keys: Annotated[list[str], array(STRING), since(4)] = []
+
+
+class Coordinator(Message):
+    key: Annotated[str, STRING, since(4)] = ""
+    node_id: Annotated[int, INT32, since(4)] = 0
+    host: Annotated[str, STRING, since(4)] = ""
+    port: Annotated[int, INT32, since(4)] = 0
+    error_code: Annotated[int, INT16, since(4)] = 0
+    error_message: Annotated[str | None, STRING, nullable(4), since(4), IGNORABLE] = ""
+
+
+class FindCoordinatorResponse(Message):
+    """Response half of FindCoordinator."""
+
+    throttle_time_ms: Annotated[int, INT32, since(1), IGNORABLE] = 0
+    error_code: Annotated[int, INT16, until(3)] = 0
+    error_message: Annotated[str | None, STRING, nullable(1), since(1), until(3), IGNORABLE] = ""
+    node_id: Annotated[int, INT32, until(3)] = 0
+    host: Annotated[str, STRING, until(3)] = ""
+    port: Annotated[int, INT32, until(3)] = 0
+    coordinators: Annotated[list[Coordinator], array(Coordinator), since(4)] = []
+
+
+API = ApiDeclaration(10, "FindCoordinator", Versions(0, 6), 3, FindCoordinatorRequest, FindCoordinatorResponse)

@@ -1,0 +1,48 @@
+"""JoinGroup (key 11): versions 0-9, flexible from 6."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ..declare import BOOLEAN, BYTES, IGNORABLE, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable, since
+
+
+class JoinGroupRequestProtocol(Message):
+    name: Annotated[str, STRING] = ""
+    metadata: Annotated[bytes, BYTES] = b""
+
+
+class JoinGroupRequest(Message):
+    """Request half of JoinGroup."""
+
+    group_id: Annotated[str, STRING] = ""
+    session_timeout_ms: Annotated[int, INT32] = 0
+    rebalance_timeout_ms: Annotated[int, INT32, since(1), IGNORABLE] = -1
+    member_id: Annotated[str, STRING] = ""
+    group_instance_id: Annotated[str | None, STRING, nullable(5), since(5)] = None
+    protocol_type: Annotated[str, STRING] = ""
+    protocols: Annotated[list[JoinGroupRequestProtocol], array(JoinGroupRequestProtocol)] = []
+    reason: Annotated[str | None, STRING, nullable(8), since(8), IGNORABLE] = None
+
+
+class JoinGroupResponseMember(Message):
+    member_id: Annotated[str, STRING] = ""
+    group_instance_id: Annotated[str | None, STRING, nullable(5), since(5), IGNORABLE] = None
+    metadata: Annotated[bytes, BYTES] = b""
+
+
+class JoinGroupResponse(Message):
+    """Response half of JoinGroup."""
+
+    throttle_time_ms: Annotated[int, INT32, since(2), IGNORABLE] = 0
+    error_code: Annotated[int, INT16] = 0
+    generation_id: Annotated[int, INT32] = -1
+    protocol_type: Annotated[str | None, STRING, nullable(7), since(7), IGNORABLE] = None
+    protocol_name: Annotated[str | None, STRING, nullable(7)] = ""
+    leader: Annotated[str, STRING] = ""
+    skip_assignment: Annotated[bool, BOOLEAN, since(9)] = False
+    member_id: Annotated[str, STRING] = ""
+    members: Annotated[list[JoinGroupResponseMember], array(JoinGroupResponseMember)] = []
+
+
+API = ApiDeclaration(11, "JoinGroup", Versions(0, 9), 6, JoinGroupRequest, JoinGroupResponse)

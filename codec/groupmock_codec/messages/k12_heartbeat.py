@@ -1,0 +1,26 @@
+"""Heartbeat (key 12): versions 0-4, flexible from 4."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ..declare import IGNORABLE, INT16, INT32, STRING, ApiDeclaration, Message, Versions, nullable, since
+
+
+class HeartbeatRequest(Message):
+    """Request half of Heartbeat."""
+
+    group_id: Annotated[str, STRING] = ""
+    generation_id: Annotated[int, INT32] = 0
+    member_id: Annotated[str, STRING] = ""
+    group_instance_id: Annotated[str | None, STRING, nullable(3), since(3)] = None
+
+
+class HeartbeatResponse(Message):
+    """Response half of Heartbeat."""
+
+    throttle_time_ms: Annotated[int, INT32, since(1), IGNORABLE] = 0
+    error_code: Annotated[int, INT16] = 0
+
+
+API = ApiDeclaration(12, "Heartbeat", Versions(0, 4), 4, HeartbeatRequest, HeartbeatResponse)

@@ -1,0 +1,38 @@
+"""LeaveGroup (key 13): versions 0-5, flexible from 4."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ..declare import IGNORABLE, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable, since, until
+
+
+class MemberIdentity(Message):
+    member_id: Annotated[str, STRING, since(3)] = ""
+    group_instance_id: Annotated[str | None, STRING, nullable(3), since(3)] = None
+    reason: Annotated[str | None, STRING, nullable(5), since(5), IGNORABLE] = None
+
+
+class LeaveGroupRequest(Message):
+    """Request half of LeaveGroup."""
+
+    group_id: Annotated[str, STRING] = ""
+    member_id: Annotated[str, STRING, until(2)] = ""
+    members: Annotated[list[MemberIdentity], array(MemberIdentity), since(3)] = []
+
+
+class MemberResponse(Message):
+    member_id: Annotated[str, STRING, since(3)] = ""
+    group_instance_id: Annotated[str | None, STRING, nullable(3), since(3)] = ""
+    error_code: Annotated[int, INT16, since(3)] = 0
+
+
+class LeaveGroupResponse(Message):
+    """Response half of LeaveGroup."""
+
+    throttle_time_ms: Annotated[int, INT32, since(1), IGNORABLE] = 0
+    error_code: Annotated[int, INT16] = 0
+    members: Annotated[list[MemberResponse], array(MemberResponse), since(3)] = []
+
+
+API = ApiDeclaration(13, "LeaveGroup", Versions(0, 5), 4, LeaveGroupRequest, LeaveGroupResponse)

@@ -1,0 +1,37 @@
+"""SyncGroup (key 14): versions 0-5, flexible from 4."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ..declare import BYTES, IGNORABLE, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable, since
+
+
+class SyncGroupRequestAssignment(Message):
+    member_id: Annotated[str, STRING] = ""
+    assignment: Annotated[bytes, BYTES] = b""
+
+
+class SyncGroupRequest(Message):
+    """Request half of SyncGroup."""
+
+    group_id: Annotated[str, STRING] = ""
+    generation_id: Annotated[int, INT32] = 0
+    member_id: Annotated[str, STRING] = ""
+    group_instance_id: Annotated[str | None, STRING, nullable(3), since(3)] = None
+    protocol_type: Annotated[str | None, STRING, nullable(5), since(5), IGNORABLE] = None
+    protocol_name: Annotated[str | None, STRING, nullable(5), since(5), IGNORABLE] = None
+    assignments: Annotated[list[SyncGroupRequestAssignment], array(SyncGroupRequestAssignment)] = []
+
+
+class SyncGroupResponse(Message):
+    """Response half of SyncGroup."""
+
+    throttle_time_ms: Annotated[int, INT32, since(1), IGNORABLE] = 0
+    error_code: Annotated[int, INT16] = 0
+    protocol_type: Annotated[str | None, STRING, nullable(5), since(5), IGNORABLE] = None
+    protocol_name: Annotated[str | None, STRING, nullable(5), since(5), IGNORABLE] = None
+    assignment: Annotated[bytes, BYTES] = b""
+
+
+API = ApiDeclaration(14, "SyncGroup", Versions(0, 5), 4, SyncGroupRequest, SyncGroupResponse)

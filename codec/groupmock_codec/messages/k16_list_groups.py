@@ -1,0 +1,32 @@
+"""ListGroups (key 16): versions 0-5, flexible from 3."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ..declare import IGNORABLE, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, since
+
+
+class ListGroupsRequest(Message):
+    """Request half of ListGroups."""
+
+    states_filter: Annotated[list[str], array(STRING), since(4)] = []
+    types_filter: Annotated[list[str], array(STRING), since(5)] = []
+
+
+class ListedGroup(Message):
+    group_id: Annotated[str, STRING] = ""
+    protocol_type: Annotated[str, STRING] = ""
+    group_state: Annotated[str, STRING, since(4), IGNORABLE] = ""
+    group_type: Annotated[str, STRING, since(5), IGNORABLE] = ""
+
+
+class ListGroupsResponse(Message):
+    """Response half of ListGroups."""
+
+    throttle_time_ms: Annotated[int, INT32, since(1), IGNORABLE] = 0
+    error_code: Annotated[int, INT16] = 0
+    groups: Annotated[list[ListedGroup], array(ListedGroup)] = []
+
+
+API = ApiDeclaration(16, "ListGroups", Versions(0, 5), 3, ListGroupsRequest, ListGroupsResponse)

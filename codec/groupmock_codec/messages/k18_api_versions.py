@@ -1,0 +1,47 @@
+"""ApiVersions (key 18): versions 0-4, flexible from 3."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ..declare import BOOLEAN, IGNORABLE, INT16, INT32, INT64, STRING, ApiDeclaration, Message, Versions, array, since, tag
+
+
+class ApiVersionsRequest(Message):
+    """Request half of ApiVersions."""
+
+    client_software_name: Annotated[str, STRING, since(3), IGNORABLE] = ""
+    client_software_version: Annotated[str, STRING, since(3), IGNORABLE] = ""
+
+
+class ApiVersion(Message):
+    api_key: Annotated[int, INT16] = 0
+    min_version: Annotated[int, INT16] = 0
+    max_version: Annotated[int, INT16] = 0
+
+
+class SupportedFeatureKey(Message):
+    name: Annotated[str, STRING, since(3)] = ""
+    min_version: Annotated[int, INT16, since(3)] = 0
+    max_version: Annotated[int, INT16, since(3)] = 0
+
+
+class FinalizedFeatureKey(Message):
+    name: Annotated[str, STRING, since(3)] = ""
+    max_version_level: Annotated[int, INT16, since(3)] = 0
+    min_version_level: Annotated[int, INT16, since(3)] = 0
+
+
+class ApiVersionsResponse(Message):
+    """Response half of ApiVersions."""
+
+    error_code: Annotated[int, INT16] = 0
+    api_keys: Annotated[list[ApiVersion], array(ApiVersion)] = []
+    throttle_time_ms: Annotated[int, INT32, since(1), IGNORABLE] = 0
+    supported_features: Annotated[list[SupportedFeatureKey], array(SupportedFeatureKey), since(3), tag(0), IGNORABLE] = []
+    finalized_features_epoch: Annotated[int, INT64, since(3), tag(1), IGNORABLE] = -1
+    finalized_features: Annotated[list[FinalizedFeatureKey], array(FinalizedFeatureKey), since(3), tag(2), IGNORABLE] = []
+    zk_migration_ready: Annotated[bool, BOOLEAN, since(3), tag(3), IGNORABLE] = False
+
+
+API = ApiDeclaration(18, "ApiVersions", Versions(0, 4), 3, ApiVersionsRequest, ApiVersionsResponse)

@@ -1,0 +1,45 @@
+"""DeleteRecords (key 21): versions 0-2, flexible from 2."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ..declare import INT16, INT32, INT64, STRING, ApiDeclaration, Message, Versions, array
+
+
+class DeleteRecordsPartition(Message):
+    partition_index: Annotated[int, INT32] = 0
+    offset: Annotated[int, INT64] = 0
+
+
+class DeleteRecordsTopic(Message):
+    name: Annotated[str, STRING] = ""
+    partitions: Annotated[list[DeleteRecordsPartition], array(DeleteRecordsPartition)] = []
+
+
+class DeleteRecordsRequest(Message):
+    """Request half of DeleteRecords."""
+
+    topics: Annotated[list[DeleteRecordsTopic], array(DeleteRecordsTopic)] = []
+    timeout_ms: Annotated[int, INT32] = 0
+
+
+class DeleteRecordsPartitionResult(Message):
+    partition_index: Annotated[int, INT32] = 0
+    low_watermark: Annotated[int, INT64] = 0
+    error_code: Annotated[int, INT16] = 0
+
+
+class DeleteRecordsTopicResult(Message):
+    name: Annotated[str, STRING] = ""
+    partitions: Annotated[list[DeleteRecordsPartitionResult], array(DeleteRecordsPartitionResult)] = []
+
+
+class DeleteRecordsResponse(Message):
+    """Response half of DeleteRecords."""
+
+    throttle_time_ms: Annotated[int, INT32] = 0
+    topics: Annotated[list[DeleteRecordsTopicResult], array(DeleteRecordsTopicResult)] = []
+
+
+API = ApiDeclaration(21, "DeleteRecords", Versions(0, 2), 2, DeleteRecordsRequest, DeleteRecordsResponse)

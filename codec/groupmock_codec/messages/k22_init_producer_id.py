@@ -1,0 +1,32 @@
+"""InitProducerId (key 22): versions 0-6, flexible from 2."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ..declare import BOOLEAN, IGNORABLE, INT16, INT32, INT64, STRING, ApiDeclaration, Message, Versions, nullable, since
+
+
+class InitProducerIdRequest(Message):
+    """Request half of InitProducerId."""
+
+    transactional_id: Annotated[str | None, STRING, nullable()] = ""
+    transaction_timeout_ms: Annotated[int, INT32] = 0
+    producer_id: Annotated[int, INT64, since(3)] = -1
+    producer_epoch: Annotated[int, INT16, since(3)] = -1
+    enable2_pc: Annotated[bool, BOOLEAN, since(6)] = False
+    keep_prepared_txn: Annotated[bool, BOOLEAN, since(6)] = False
+
+
+class InitProducerIdResponse(Message):
+    """Response half of InitProducerId."""
+
+    throttle_time_ms: Annotated[int, INT32, IGNORABLE] = 0
+    error_code: Annotated[int, INT16] = 0
+    producer_id: Annotated[int, INT64] = -1
+    producer_epoch: Annotated[int, INT16] = 0
+    ongoing_txn_producer_id: Annotated[int, INT64, since(6)] = -1
+    ongoing_txn_producer_epoch: Annotated[int, INT16, since(6)] = -1
+
+
+API = ApiDeclaration(22, "InitProducerId", Versions(0, 6), 2, InitProducerIdRequest, InitProducerIdResponse)

@@ -1,0 +1,26 @@
+"""AddOffsetsToTxn (key 25): versions 0-4, flexible from 3."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ..declare import INT16, INT32, INT64, STRING, ApiDeclaration, Message, Versions
+
+
+class AddOffsetsToTxnRequest(Message):
+    """Request half of AddOffsetsToTxn."""
+
+    transactional_id: Annotated[str, STRING] = ""
+    producer_id: Annotated[int, INT64] = 0
+    producer_epoch: Annotated[int, INT16] = 0
+    group_id: Annotated[str, STRING] = ""
+
+
+class AddOffsetsToTxnResponse(Message):
+    """Response half of AddOffsetsToTxn."""
+
+    throttle_time_ms: Annotated[int, INT32] = 0
+    error_code: Annotated[int, INT16] = 0
+
+
+API = ApiDeclaration(25, "AddOffsetsToTxn", Versions(0, 4), 3, AddOffsetsToTxnRequest, AddOffsetsToTxnResponse)

@@ -1,0 +1,28 @@
+"""EndTxn (key 26): versions 0-5, flexible from 3."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ..declare import BOOLEAN, IGNORABLE, INT16, INT32, INT64, STRING, ApiDeclaration, Message, Versions, since
+
+
+class EndTxnRequest(Message):
+    """Request half of EndTxn."""
+
+    transactional_id: Annotated[str, STRING] = ""
+    producer_id: Annotated[int, INT64] = 0
+    producer_epoch: Annotated[int, INT16] = 0
+    committed: Annotated[bool, BOOLEAN] = False
+
+
+class EndTxnResponse(Message):
+    """Response half of EndTxn."""
+
+    throttle_time_ms: Annotated[int, INT32] = 0
+    error_code: Annotated[int, INT16] = 0
+    producer_id: Annotated[int, INT64, since(5), IGNORABLE] = -1
+    producer_epoch: Annotated[int, INT16, since(5), IGNORABLE] = -1
+
+
+API = ApiDeclaration(26, "EndTxn", Versions(0, 5), 3, EndTxnRequest, EndTxnResponse)

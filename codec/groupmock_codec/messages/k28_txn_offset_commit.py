@@ -1,0 +1,52 @@
+"""TxnOffsetCommit (key 28): versions 0-5, flexible from 3."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ..declare import IGNORABLE, INT16, INT32, INT64, STRING, ApiDeclaration, Message, Versions, array, nullable, since
+
+
+class TxnOffsetCommitRequestPartition(Message):
+    partition_index: Annotated[int, INT32] = 0
+    committed_offset: Annotated[int, INT64] = 0
+    committed_leader_epoch: Annotated[int, INT32, since(2), IGNORABLE] = -1
+    committed_metadata: Annotated[str | None, STRING, nullable()] = ""
+
+
+class TxnOffsetCommitRequestTopic(Message):
+    name: Annotated[str, STRING] = ""
+    partitions: Annotated[list[TxnOffsetCommitRequestPartition], array(TxnOffsetCommitRequestPartition)] = []
+
+
+class TxnOffsetCommitRequest(Message):
+    """Request half of TxnOffsetCommit."""
+
+    transactional_id: Annotated[str, STRING] = ""
+    group_id: Annotated[str, STRING] = ""
+    producer_id: Annotated[int, INT64] = 0
+    producer_epoch: Annotated[int, INT16] = 0
+    generation_id: Annotated[int, INT32, since(3)] = -1
+    member_id: Annotated[str, STRING, since(3)] = ""
+    group_instance_id: Annotated[str | None, STRING, nullable(3), since(3)] = None
+    topics: Annotated[list[TxnOffsetCommitRequestTopic], array(TxnOffsetCommitRequestTopic)] = []
+
+
+class TxnOffsetCommitResponsePartition(Message):
+    partition_index: Annotated[int, INT32] = 0
+    error_code: Annotated[int, INT16] = 0
+
+
+class TxnOffsetCommitResponseTopic(Message):
+    name: Annotated[str, STRING] = ""
+    partitions: Annotated[list[TxnOffsetCommitResponsePartition], array(TxnOffsetCommitResponsePartition)] = []
+
+
+class TxnOffsetCommitResponse(Message):
+    """Response half of TxnOffsetCommit."""
+
+    throttle_time_ms: Annotated[int, INT32] = 0
+    topics: Annotated[list[TxnOffsetCommitResponseTopic], array(TxnOffsetCommitResponseTopic)] = []
+
+
+API = ApiDeclaration(28, "TxnOffsetCommit", Versions(0, 5), 3, TxnOffsetCommitRequest, TxnOffsetCommitResponse)

@@ -1,0 +1,57 @@
+"""DescribeConfigs (key 32): versions 0-4, flexible from 4."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ..declare import BOOLEAN, IGNORABLE, INT16, INT32, INT8, STRING, ApiDeclaration, Message, Versions, array, nullable, since, until
+
+
+class DescribeConfigsResource(Message):
+    resource_type: Annotated[int, INT8] = 0
+    resource_name: Annotated[str, STRING] = ""
+    configuration_keys: Annotated[list[str] | None, array(STRING), nullable()] = []
+
+
+class DescribeConfigsRequest(Message):
+    """Request half of DescribeConfigs."""
+
+    resources: Annotated[list[DescribeConfigsResource], array(DescribeConfigsResource)] = []
+    include_synonyms: Annotated[bool, BOOLEAN, since(1)] = False
+    include_documentation: Annotated[bool, BOOLEAN, since(3)] = False
+
+
+class DescribeConfigsSynonym(Message):
+    name: Annotated[str, STRING, since(1)] = ""
+    value: Annotated[str | None, STRING, nullable(), since(1)] = ""
+    source: Annotated[int, INT8, since(1)] = 0
+
+
+class DescribeConfigsResourceResult(Message):
+    name: Annotated[str, STRING] = ""
+    value: Annotated[str | None, STRING, nullable()] = ""
+    read_only: Annotated[bool, BOOLEAN] = False
+    is_default: Annotated[bool, BOOLEAN, until(0)] = False
+    config_source: Annotated[int, INT8, since(1), IGNORABLE] = -1
+    is_sensitive: Annotated[bool, BOOLEAN] = False
+    synonyms: Annotated[list[DescribeConfigsSynonym], array(DescribeConfigsSynonym), since(1), IGNORABLE] = []
+    config_type: Annotated[int, INT8, since(3), IGNORABLE] = 0
+    documentation: Annotated[str | None, STRING, nullable(), since(3), IGNORABLE] = ""
+
+
+class DescribeConfigsResult(Message):
+    error_code: Annotated[int, INT16] = 0
+    error_message: Annotated[str | None, STRING, nullable()] = ""
+    resource_type: Annotated[int, INT8] = 0
+    resource_name: Annotated[str, STRING] = ""
+    configs: Annotated[list[DescribeConfigsResourceResult], array(DescribeConfigsResourceResult)] = []
+
+
+class DescribeConfigsResponse(Message):
+    """Response half of DescribeConfigs."""
+
+    throttle_time_ms: Annotated[int, INT32] = 0
+    results: Annotated[list[DescribeConfigsResult], array(DescribeConfigsResult)] = []
+
+
+API = ApiDeclaration(32, "DescribeConfigs", Versions(0, 4), 4, DescribeConfigsRequest, DescribeConfigsResponse)

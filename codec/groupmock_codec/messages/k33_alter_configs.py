@@ -1,0 +1,42 @@
+"""AlterConfigs (key 33): versions 0-2, flexible from 2."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ..declare import BOOLEAN, INT16, INT32, INT8, STRING, ApiDeclaration, Message, Versions, array, nullable
+
+
+class AlterableConfig(Message):
+    name: Annotated[str, STRING] = ""
+    value: Annotated[str | None, STRING, nullable()] = ""
+
+
+class AlterConfigsResource(Message):
+    resource_type: Annotated[int, INT8] = 0
+    resource_name: Annotated[str, STRING] = ""
+    configs: Annotated[list[AlterableConfig], array(AlterableConfig)] = []
+
+
+class AlterConfigsRequest(Message):
+    """Request half of AlterConfigs."""
+
+    resources: Annotated[list[AlterConfigsResource], array(AlterConfigsResource)] = []
+    validate_only: Annotated[bool, BOOLEAN] = False
+
+
+class AlterConfigsResourceResponse(Message):
+    error_code: Annotated[int, INT16] = 0
+    error_message: Annotated[str | None, STRING, nullable()] = ""
+    resource_type: Annotated[int, INT8] = 0
+    resource_name: Annotated[str, STRING] = ""
+
+
+class AlterConfigsResponse(Message):
+    """Response half of AlterConfigs."""
+
+    throttle_time_ms: Annotated[int, INT32] = 0
+    responses: Annotated[list[AlterConfigsResourceResponse], array(AlterConfigsResourceResponse)] = []
+
+
+API = ApiDeclaration(33, "AlterConfigs", Versions(0, 2), 2, AlterConfigsRequest, AlterConfigsResponse)

@@ -1,0 +1,28 @@
+"""DeleteGroups (key 42): versions 0-2, flexible from 2."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ..declare import INT16, INT32, STRING, ApiDeclaration, Message, Versions, array
+
+
+class DeleteGroupsRequest(Message):
+    """Request half of DeleteGroups."""
+
+    groups_names: Annotated[list[str], array(STRING)] = []
+
+
+class DeletableGroupResult(Message):
+    group_id: Annotated[str, STRING] = ""
+    error_code: Annotated[int, INT16] = 0
+
+
+class DeleteGroupsResponse(Message):
+    """Response half of DeleteGroups."""
+
+    throttle_time_ms: Annotated[int, INT32] = 0
+    results: Annotated[list[DeletableGroupResult], array(DeletableGroupResult)] = []
+
+
+API = ApiDeclaration(42, "DeleteGroups", Versions(0, 2), 2, DeleteGroupsRequest, DeleteGroupsResponse)

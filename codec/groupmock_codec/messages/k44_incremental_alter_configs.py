@@ -1,0 +1,43 @@
+"""IncrementalAlterConfigs (key 44): versions 0-1, flexible from 1."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ..declare import BOOLEAN, INT16, INT32, INT8, STRING, ApiDeclaration, Message, Versions, array, nullable
+
+
+class AlterableConfig(Message):
+    name: Annotated[str, STRING] = ""
+    config_operation: Annotated[int, INT8] = 0
+    value: Annotated[str | None, STRING, nullable()] = ""
+
+
+class AlterConfigsResource(Message):
+    resource_type: Annotated[int, INT8] = 0
+    resource_name: Annotated[str, STRING] = ""
+    configs: Annotated[list[AlterableConfig], array(AlterableConfig)] = []
+
+
+class IncrementalAlterConfigsRequest(Message):
+    """Request half of IncrementalAlterConfigs."""
+
+    resources: Annotated[list[AlterConfigsResource], array(AlterConfigsResource)] = []
+    validate_only: Annotated[bool, BOOLEAN] = False
+
+
+class AlterConfigsResourceResponse(Message):
+    error_code: Annotated[int, INT16] = 0
+    error_message: Annotated[str | None, STRING, nullable()] = ""
+    resource_type: Annotated[int, INT8] = 0
+    resource_name: Annotated[str, STRING] = ""
+
+
+class IncrementalAlterConfigsResponse(Message):
+    """Response half of IncrementalAlterConfigs."""
+
+    throttle_time_ms: Annotated[int, INT32] = 0
+    responses: Annotated[list[AlterConfigsResourceResponse], array(AlterConfigsResourceResponse)] = []
+
+
+API = ApiDeclaration(44, "IncrementalAlterConfigs", Versions(0, 1), 1, IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse)

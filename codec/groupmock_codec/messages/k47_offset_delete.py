@@ -1,0 +1,44 @@
+"""OffsetDelete (key 47): versions 0-0, never flexible."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ..declare import IGNORABLE, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array
+
+
+class OffsetDeleteRequestPartition(Message):
+    partition_index: Annotated[int, INT32] = 0
+
+
+class OffsetDeleteRequestTopic(Message):
+    name: Annotated[str, STRING] = ""
+    partitions: Annotated[list[OffsetDeleteRequestPartition], array(OffsetDeleteRequestPartition)] = []
+
+
+class OffsetDeleteRequest(Message):
+    """Request half of OffsetDelete."""
+
+    group_id: Annotated[str, STRING] = ""
+    topics: Annotated[list[OffsetDeleteRequestTopic], array(OffsetDeleteRequestTopic)] = []
+
+
+class OffsetDeleteResponsePartition(Message):
+    partition_index: Annotated[int, INT32] = 0
+    error_code: Annotated[int, INT16] = 0
+
+
+class OffsetDeleteResponseTopic(Message):
+    name: Annotated[str, STRING] = ""
+    partitions: Annotated[list[OffsetDeleteResponsePartition], array(OffsetDeleteResponsePartition)] = []
+
+
+class OffsetDeleteResponse(Message):
+    """Response half of OffsetDelete."""
+
+    error_code: Annotated[int, INT16] = 0
+    throttle_time_ms: Annotated[int, INT32, IGNORABLE] = 0
+    topics: Annotated[list[OffsetDeleteResponseTopic], array(OffsetDeleteResponseTopic)] = []
+
+
+API = ApiDeclaration(47, "OffsetDelete", Versions(0, 0), None, OffsetDeleteRequest, OffsetDeleteResponse)

@@ -1,0 +1,46 @@
+"""ConsumerGroupHeartbeat (key 68): versions 0-1, flexible from 0."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ..declare import INT16, INT32, STRING, UUID, ZERO_UUID, ApiDeclaration, Message, Versions, array, nullable, since, struct
+
+
+class TopicPartitions(Message):
+    topic_id: Annotated[bytes, UUID] = ZERO_UUID
+    partitions: Annotated[list[int], array(INT32)] = []
+
+
+class ConsumerGroupHeartbeatRequest(Message):
+    """Request half of ConsumerGroupHeartbeat."""
+
+    group_id: Annotated[str, STRING] = ""
+    member_id: Annotated[str, STRING] = ""
+    member_epoch: Annotated[int, INT32] = 0
+    instance_id: Annotated[str | None, STRING, nullable()] = None
+    rack_id: Annotated[str | None, STRING, nullable()] = None
+    rebalance_timeout_ms: Annotated[int, INT32] = -1
+    subscribed_topic_names: Annotated[list[str] | None, array(STRING), nullable()] = None
+    subscribed_topic_regex: Annotated[str | None, STRING, nullable(1), since(1)] = None
+    server_assignor: Annotated[str | None, STRING, nullable()] = None
+    topic_partitions: Annotated[list[TopicPartitions] | None, array(TopicPartitions), nullable()] = None
+
+
+class Assignment(Message):
+    topic_partitions: Annotated[list[TopicPartitions], array(TopicPartitions)] = []
+
+
+class ConsumerGroupHeartbeatResponse(Message):
+    """Response half of ConsumerGroupHeartbeat."""
+
+    throttle_time_ms: Annotated[int, INT32] = 0
+    error_code: Annotated[int, INT16] = 0
+    error_message: Annotated[str | None, STRING, nullable()] = None
+    member_id: Annotated[str | None, STRING, nullable()] = None
+    member_epoch: Annotated[int, INT32] = 0
+    heartbeat_interval_ms: Annotated[int, INT32] = 0
+    assignment: Annotated[Assignment | None, struct(Assignment), nullable()] = None
+
+
+API = ApiDeclaration(68, "ConsumerGroupHeartbeat", Versions(0, 1), 0, ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse)
