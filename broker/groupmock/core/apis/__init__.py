@@ -1,0 +1,34 @@
+"""One file per API key, same stem as its message file in the codec: `handle(cluster, request, now, out)`.
+
+The listing is the registry: a file here makes its API a behaviour, advertised if the profile has it. Modules are loaded at the
+first request of their key, so that a server listens before it has read them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..effects import Effects
+    from ..events import Request
+
+Behaviour = Callable[["Cluster", "Request", int, "Effects"], None]
+
+
+@cache
+def stems() -> dict[int, str]:
+    """API key -> module stem, for instance 11 -> "k11_join_group"."""
+    names = (entry.name.removesuffix(".py") for entry in files(__package__).iterdir())
+    return {int(name[1:3]): name for name in sorted(names) if name[:1] == "k" and name[1:3].isdigit()}
+
+
+@cache
+def behaviour(key: int) -> Behaviour:
+    """What a request of that key does. KeyError: no such behaviour (the driver never dispatches one)."""
+    found: Behaviour = import_module(f".{stems()[key]}", __package__).handle
+    return found

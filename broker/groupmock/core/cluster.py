@@ -1,0 +1,103 @@
+"""The single funnel: every change to a group or a log goes through `handle`, `expire` or `renew` (architecture rule 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from . import apis, commands
+from .dice import Bits, Dice
+from .effects import Effects, Lease, TimerFired
+from .events import NS_PER_MS, Command, Disconnected, Event, Request
+from .group.coordinator import Coordinators
+from .log.topics import Topics
+from .settings import Settings
+from .timers import Timers
+
+TimerHandler = Callable[[tuple[str, ...], int, Effects], bool]
+
+
+class Node(NamedTuple):
+    """One broker of the mock cluster as clients are told about it (the advertised address)."""
+
+    node_id: int
+    host: str
+    port: int
+    rack: str | None = None
+
+
+class ApiRange(NamedTuple):
+    """One row of the ApiVersions answer."""
+
+    key: int
+    lowest: int
+    highest: int
+
+
+class Feature(NamedTuple):
+    """A feature level of the profile: in the ApiVersions answer as supported, and as finalized when `finalized` is not None."""
+
+    name: str
+    lowest: int
+    highest: int
+    finalized: int | None = None
+
+
+class Identity(NamedTuple):
+    """What a cluster tells clients about itself."""
+
+    cluster_id: str
+    nodes: tuple[Node, ...]
+    advertised: tuple[ApiRange, ...]
+    features: tuple[Feature, ...] = ()
+    finalized_features_epoch: int = -1
+
+
+class Cluster:
+    """Nodes, topics and one coordinator per offsets partition, as a pure state machine.
+
+    `epoch_ms` is the wall clock (ms since 1970) at run time 0: timestamps on the wire are `wall_ms(now)`.
+    """
+
+    def __init__(self, settings: Settings, identity: Identity, bits: Bits, epoch_ms: int) -> None:
+        self.settings = settings
+        self.identity = identity
+        self.dice = Dice(bits)
+        self.timers = Timers()
+        self._epoch_ms = epoch_ms
+        self.topics = Topics(self)
+        self.coordinators = Coordinators(self)
+        self._timer_handlers: dict[str, TimerHandler] = {**self.topics.timer_handlers(), **self.coordinators.timer_handlers()}
+
+    def wall_ms(self, now: int) -> int:
+        """Milliseconds since 1970 at run time `now`."""
+        return self._epoch_ms + now // NS_PER_MS
+
+    def handle(self, event: Event, now: int) -> Effects:
+        """Let one event happen. Parked requests are answered by a later call's effects."""
+        out: Effects = []
+        if isinstance(event, Request):
+            apis.behaviour(event.key)(self, event, now, out)
+        elif isinstance(event, Disconnected):
+            self.topics.disconnected(event.connection)
+        elif isinstance(event, Command):
+            commands.run(self, event, now, out)
+        return out
+
+    def expire(self, now: int) -> Effects:
+        """Fire every timer whose deadline is at or before `now`, in deadline order."""
+        out: Effects = []
+        while (key := self.timers.due(now)) is not None:
+            place = len(out)
+            if self._timer_handlers[key[0]](key[1:], now, out):
+                out.insert(place, TimerFired(key[0], key[1:]))
+        return out
+
+    def deadline(self) -> int | None:
+        """When to call `expire` next; None: nothing is armed. May be early, never late."""
+        return self.timers.next()
+
+    def renew(self, lease: Lease, now: int) -> None:
+        """A repeated heartbeat under a valid lease: the member's session deadline moves, nothing else (architecture section 3)."""
+        member = lease.member
+        member.session.deadline = now + member.session_timeout_ms * NS_PER_MS

@@ -1,0 +1,71 @@
+"""Commands: what an operator, a test or the CLI does to the cluster, as events (rule 2: a human's click is a row too)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .cluster import Cluster
+    from .effects import Effects
+    from .events import Command
+
+Run = Callable[["Cluster", dict[str, Any], int, "Effects"], None]
+COMMANDS: dict[str, Run] = {}
+
+
+class UnknownCommand(ValueError):
+    """No such command; the text names those there are."""
+
+
+def command(name: str) -> Callable[[Run], Run]:
+    """Register a command under its name."""
+
+    def register(run: Run) -> Run:
+        COMMANDS[name] = run
+        return run
+
+    return register
+
+
+def run(cluster: Cluster, event: Command, now: int, out: Effects) -> None:
+    """Perform one command."""
+    if event.name not in COMMANDS:
+        raise UnknownCommand(f"no command {event.name!r}: there are {', '.join(sorted(COMMANDS))}")
+    COMMANDS[event.name](cluster, event.arguments, now, out)
+
+
+@command("create_topic")
+def create_topic(cluster: Cluster, arguments: dict[str, Any], now: int, out: Effects) -> None:
+    """{name, partitions}: create a topic."""
+    cluster.topics.create(arguments["name"], arguments["partitions"], now, out)
+
+
+@command("grow_topic")
+def grow_topic(cluster: Cluster, arguments: dict[str, Any], now: int, out: Effects) -> None:
+    """{name, partitions}: raise the number of partitions."""
+    cluster.topics.grow(arguments["name"], arguments["partitions"], now, out)
+
+
+@command("delete_topic")
+def delete_topic(cluster: Cluster, arguments: dict[str, Any], now: int, out: Effects) -> None:
+    """{name}: delete a topic and its offsets in every group."""
+    cluster.topics.delete(arguments["name"], now, out)
+
+
+@command("unload_coordinator")
+def unload_coordinator(cluster: Cluster, arguments: dict[str, Any], now: int, out: Effects) -> None:
+    """{partition}: the node that leads this partition of __consumer_offsets loses it (spec 2.13, Unload)."""
+    cluster.coordinators.unload(arguments["partition"], now, out)
+
+
+@command("load_coordinator")
+def load_coordinator(cluster: Cluster, arguments: dict[str, Any], now: int, out: Effects) -> None:
+    """{partition, node, loading_ms}: the node takes this partition over and loads for that long (spec 2.13, Loading, After load)."""
+    cluster.coordinators.load(arguments["partition"], arguments["node"], arguments["loading_ms"], now, out)
+
+
+@command("append")
+def append(cluster: Cluster, arguments: dict[str, Any], now: int, out: Effects) -> None:
+    """{topic, partition, batch}: append one record batch (bytes, magic 2), as a producer on the server's side would."""
+    cluster.topics.append(arguments["topic"], arguments["partition"], arguments["batch"], now, out)

@@ -1,0 +1,38 @@
+"""The core's only source of chance: drawn from a seed, so that a run can be repeated and replayed."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Bits(Protocol):
+    """What the core needs of a generator: `random.Random` has it; the core itself never imports `random`."""
+
+    def getrandbits(self, k: int, /) -> int:
+        """A non-negative int of k random bits."""
+
+
+class Dice:
+    """Draws ids from a seeded generator, in order."""
+
+    def __init__(self, bits: Bits) -> None:
+        self._bits = bits
+
+    def uuid_text(self) -> str:
+        """A random (version 4) UUID as Java prints it: 8-4-4-4-12 lower-case hex. Member ids end in one (spec 2.2)."""
+        value = self._uuid()
+        text = f"{value:032x}"
+        return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+    def uuid_bytes(self) -> bytes:
+        """A random (version 4) UUID as 16 bytes: a topic id."""
+        return self._uuid().to_bytes(16, "big")
+
+    def below(self, limit: int) -> int:
+        """A number in [0, limit)."""
+        return self._bits.getrandbits(64) % limit
+
+    def _uuid(self) -> int:
+        value = self._bits.getrandbits(128)
+        value = value & ~(0xF << 76) | (4 << 76)
+        return value & ~(0x3 << 62) | (0x2 << 62)

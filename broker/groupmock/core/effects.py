@@ -1,0 +1,98 @@
+"""What the core wants done. The driver performs effects in list order; most of them are journal rows as well (rule 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+from groupmock_codec.declare import Message
+
+if TYPE_CHECKING:
+    from .group.group import Group, Member
+
+
+class Lease(msgspec.Struct, gc=False):
+    """Leave to repeat a heartbeat's answer while `group.epoch == epoch` (architecture section 3): `Cluster.renew` moves one deadline."""
+
+    group: Group
+    member: Member
+    epoch: int
+
+
+class Reply(msgspec.Struct, gc=False):
+    """The answer to `ticket`."""
+
+    ticket: int
+    message: Message
+    lease: Lease | None = None
+
+
+class Replies(msgspec.Struct, gc=False):
+    """Many answers at once, made lazily: the driver drains `replies` in slices between turns of its loop."""
+
+    replies: Iterator[Reply]
+
+
+class Silent(msgspec.Struct, gc=False):
+    """`ticket` is done without an answer and its connection goes on (Produce with acks=0)."""
+
+    ticket: int
+
+
+class Abandoned(msgspec.Struct, gc=False):
+    """`ticket` will never be answered and its connection stays mute, as Kafka's does (checked-on-brokers part 1 (d)6)."""
+
+    ticket: int
+    reason: str
+
+
+class Close(msgspec.Struct, gc=False):
+    """Close the connection of `ticket` without an answer, as Kafka does for what it cannot take."""
+
+    ticket: int
+    reason: str
+
+
+class Moved(msgspec.Struct, gc=False):
+    """A group changed its state. `reason` is a plain sentence (who or what caused it), `generation` the one after the move."""
+
+    group: str
+    before: str
+    after: str
+    generation: int
+    reason: str
+    leader: str | None
+    protocol_type: str | None
+    protocol_name: str | None
+    members: int
+
+
+class MemberChanged(msgspec.Struct, gc=False):
+    """Something happened to one member. `what`: reserved, added, replaced, updated, removed, refused, led (became leader)."""
+
+    group: str
+    member_id: str
+    what: str
+    reason: str
+    group_instance_id: str | None = None
+    client_id: str | None = None
+    client_host: str | None = None
+
+
+class TimerFired(msgspec.Struct, gc=False):
+    """A deadline passed and did something. `timer`: session, join, sync, fetch, retention, load. `subject`: what it was set for."""
+
+    timer: str
+    subject: tuple[str, ...]
+
+
+class Note(msgspec.Struct, gc=False):
+    """Something worth a row that is no protocol event: an offset expired, a topic was created by a Metadata request, ..."""
+
+    what: str
+    fields: dict[str, object]
+
+
+Effect = Reply | Replies | Silent | Abandoned | Close | Moved | MemberChanged | TimerFired | Note
+Effects = list[Effect]

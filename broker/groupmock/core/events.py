@@ -1,0 +1,42 @@
+"""What can happen to the cluster. Events are values; `Cluster.handle(event, now)` is the only way in (architecture rule 1).
+
+Times (`now`, deadlines) are int nanoseconds since the run's epoch; durations in settings keep Kafka's milliseconds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+from groupmock_codec.declare import Message
+
+NS_PER_MS: Final = 1_000_000
+
+
+class Request(msgspec.Struct, gc=False, frozen=True):
+    """A decoded request. `ticket` is what an answer must name; it is unique in a run and belongs to one `connection`."""
+
+    ticket: int
+    connection: int
+    node: int  # the node (1..N) whose listener the frame came in on
+    key: int
+    version: int
+    client_id: str | None
+    client_host: str  # Java's InetAddress.toString(): "/10.0.0.7" (spec 2.2)
+    message: Message
+
+
+class Disconnected(msgspec.Struct, gc=False, frozen=True):
+    """The connection is gone. Groups do not care (spec part 1 (d)7); parked fetches and fetch sessions of it may be dropped."""
+
+    connection: int
+
+
+class Command(msgspec.Struct, gc=False, frozen=True):
+    """Somebody steers: a topic is created from the CLI, a coordinator moves, a member is expired. `name` is a key of `commands.COMMANDS`."""
+
+    name: str
+    arguments: dict[str, Any]
+
+
+Event = Request | Disconnected | Command

@@ -1,0 +1,93 @@
+"""Keyed deadlines: set, cancel, due(now), next(). Moving a deadline later costs one assignment, never a heap operation.
+
+A heartbeat moves a session's deadline tens of thousands of times a second (limits.md section 4: a timer per heartbeat doubles its
+cost), so the heap holds each timer once, at the time it was last *looked at*, and an entry that comes up too early is pushed back.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+import msgspec
+
+Key = tuple[str, ...]
+
+
+class Timer(msgspec.Struct, gc=False, eq=False):
+    """One armed deadline. `deadline` may be moved later freely; use `Timers.set` to move it earlier or re-arm it."""
+
+    key: Key
+    deadline: int
+    queued: int
+    live: bool = True
+
+
+class _Entry(NamedTuple):
+    at: int
+    order: int
+    timer: Timer
+
+
+class Timers:
+    """All deadlines of a cluster, in int nanoseconds. Arming a key that is armed replaces it (spec 0.2, 'timer')."""
+
+    def __init__(self) -> None:
+        self._armed: dict[Key, Timer] = {}
+        self._heap: list[_Entry] = []
+        self._order = 0
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._armed
+
+    def __len__(self) -> int:
+        return len(self._armed)
+
+    def get(self, key: Key) -> Timer | None:
+        """The armed timer of that key."""
+        return self._armed.get(key)
+
+    def set(self, key: Key, deadline: int) -> Timer:
+        """Arm `key` for `deadline`, replacing what it was armed for."""
+        timer = self._armed.get(key)
+        if timer is not None and timer.queued <= deadline:
+            timer.deadline = deadline
+            return timer
+        if timer is not None:
+            timer.live = False
+        timer = self._armed[key] = Timer(key, deadline, deadline)
+        self._push(timer)
+        return timer
+
+    def cancel(self, key: Key) -> None:
+        """Disarm; nothing happens when it is not armed."""
+        timer = self._armed.pop(key, None)
+        if timer is not None:
+            timer.live = False
+
+    def next(self) -> int | None:
+        """When to look again: never later than the earliest deadline, perhaps earlier (a moved deadline is found out then)."""
+        heap = self._heap
+        while heap and not heap[0].timer.live:
+            heappop(heap)
+        return heap[0].at if heap else None
+
+    def due(self, now: int) -> Key | None:
+        """Take the earliest key whose deadline is at or before `now`; call until None. Equal deadlines come in arming order."""
+        heap = self._heap
+        while heap and heap[0].at <= now:
+            timer = heappop(heap).timer
+            if not timer.live:
+                continue
+            if timer.deadline > timer.queued:  # was moved: queue it where it belongs, so that the order of deadlines holds
+                self._push(timer)
+                continue
+            del self._armed[timer.key]
+            timer.live = False
+            return timer.key
+        return None
+
+    def _push(self, timer: Timer) -> None:
+        timer.queued = timer.deadline
+        self._order += 1
+        heappush(self._heap, _Entry(timer.deadline, self._order, timer))
