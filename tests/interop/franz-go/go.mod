@@ -1,0 +1,3 @@
+module groupmock/interop/franz-go
+
+go 1.24
