@@ -1,0 +1,93 @@
+# Two commands matter to a newcomer: `make demo` and `make test`. Both set up everything they need.
+#
+#   PYTHON=python3.12 make demo      another interpreter (a virtual environment per version)
+#   GROUPMOCK_LOOP=asyncio make demo plain asyncio instead of uvloop
+#   PYTEST="-k join" make test       more words for pytest
+
+SHELL := /bin/sh
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+# The interpreter: $PYTHON, else the first of these that starts and is new enough (a pyenv shim may exist and not start).
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+CANDIDATES := $(if $(PYTHON),$(PYTHON),python3.11 python3.12 python3.13 python3 python)
+FOUND := $(shell for each in $(CANDIDATES); do if "$$each" -c '$(NEW_ENOUGH)' >/dev/null 2>&1; then echo "$$each"; break; fi; done)
+VENV ?= .venv$(if $(PYTHON),-$(notdir $(PYTHON)))
+BIN := $(VENV)/bin
+PY := $(BIN)/python
+# Another project's environment must not decide what `python -m build` or pytest see.
+unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+# pytest workers: the stock-client tests are bound by CPU, so more workers than cores only make them late.
+WORKERS ?= 2
+PRODUCT := codec broker clients
+CODE := $(PRODUCT) $(wildcard tests tools docker benchmarks pipeline)
+
+.PHONY: help demo test setup lint format types contracts package bench readme ci clean
+
+help:
+	@echo "make demo       a server, five stock consumers, and the story of their rebalances (about a minute)"
+	@echo "make test       the test suite"
+	@echo "make lint       ruff: rules and import order"
+	@echo "make types      mypy, strict"
+	@echo "make contracts  who may import whom"
+	@echo "make package    the wheel, checked"
+	@echo "make readme     README's code blocks, executed"
+	@echo "make bench      one table of figures"
+	@echo "make ci         everything the gate does"
+	@echo "make clean      what was built, not the environments (make clean-venv: those too)"
+
+$(PY):
+	@if [ -z "$(FOUND)" ]; then \
+	  echo "groupmock needs Python 3.11 or newer; tried: $(CANDIDATES). Name one: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; fi
+	@"$(FOUND)" -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "$(FOUND) cannot make virtual environments (Debian: apt-get install python3-venv)" >&2; exit 1; }
+	"$(FOUND)" -m venv "$(VENV)"
+
+# A stamp per extra: an install happens once, and again when pyproject.toml changes.
+$(VENV)/.installed-test: pyproject.toml | $(PY)
+	"$(PY)" -m pip install --quiet --editable ".[test]"
+	@touch "$@"
+
+$(VENV)/.installed-dev: pyproject.toml $(VENV)/.installed-test
+	"$(PY)" -m pip install --quiet --editable ".[test,control,dev]"
+	@touch "$@"
+
+setup: $(VENV)/.installed-test
+
+demo: $(VENV)/.installed-test
+	@"$(PY)" -m groupmock_clients.demo
+
+test: $(VENV)/.installed-test
+	@"$(PY)" -m pytest -n $(WORKERS) --dist loadgroup -m "not judge and not fidelity" $(PYTEST)
+
+lint: $(VENV)/.installed-dev
+	@"$(BIN)/ruff" check $(CODE)
+
+types: $(VENV)/.installed-dev
+	@"$(BIN)/mypy"
+	@"$(BIN)/mypy" tools/*.py
+
+contracts: $(VENV)/.installed-dev
+	@PYTHONPATH=. "$(BIN)/lint-imports" --no-logo
+
+package: $(VENV)/.installed-dev
+	@"$(PY)" tools/package_check.py
+
+readme: $(VENV)/.installed-dev
+	@"$(PY)" tools/readme_blocks.py README.md
+
+bench: $(VENV)/.installed-dev
+	@"$(PY)" -m benchmarks
+
+ci:
+	@CI=true bash .ci/run
+
+clean:
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .ci/out
+	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: clean-venv
+clean-venv: clean
+	rm -rf .venv .venv-*
