@@ -12,7 +12,7 @@ SHELL := /bin/sh
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 CANDIDATES := $(if $(PYTHON),$(PYTHON),python3.11 python3.12 python3.13 python3 python)
 FOUND := $(shell for each in $(CANDIDATES); do if "$$each" -c '$(NEW_ENOUGH)' >/dev/null 2>&1; then echo "$$each"; break; fi; done)
-VENV ?= .venv$(if $(PYTHON),-$(notdir $(PYTHON)))
+VENV ?= .venv$(if $(PYTHON),-$(shell "$(FOUND)" -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
 BIN := $(VENV)/bin
 PY := $(BIN)/python
 # Another project's environment must not decide what `python -m build` or pytest see.
@@ -43,7 +43,7 @@ $(PY):
 	  echo "groupmock needs Python 3.11 or newer; tried: $(CANDIDATES). Name one: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; fi
 	@"$(FOUND)" -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo "$(FOUND) cannot make virtual environments (Debian: apt-get install python3-venv)" >&2; exit 1; }
-	"$(FOUND)" -m venv "$(VENV)"
+	"$(FOUND)" -m venv "$(VENV)" || { rm -rf "$(VENV)"; exit 1; }
 
 # A stamp per extra: an install happens once, and again when pyproject.toml changes.
 $(VENV)/.installed-test: pyproject.toml | $(PY)

@@ -1,0 +1,192 @@
+"""Executes a document's fenced code blocks, in their order, in an empty folder, with the commands of the environment it runs in.
+
+    console   lines after `$ ` are run by bash; what follows a command is its expected output, if anything does: `...` stands for anything.
+              A command that ends in ` &` stays until the end of the document, and counts as started when its first line has come.
+    bash      one script
+    python    a first line `# name.py` names the file; `test_*.py` is run by pytest, everything else by python
+    toml      must parse; a first line `# name.toml` keeps it as that file for later blocks
+
+Port 9092 is replaced by a free one throughout. `<!-- not run: reason -->` on the line above a block leaves it out, and says so.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+EXEMPT = re.compile(r"<!-- not run: (?P<reason>[^>]+?) -->\s*$")
+LANGUAGES = ("console", "bash", "python", "toml")
+NAMED = re.compile(r"^# (?P<name>[\w./-]+\.(?:py|toml))$")
+SECONDS = 120
+README_PORT = "9092"
+
+
+class Wrong(Exception):
+    """A block did not do what the document says."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block: its language, its text, its line in the document, and why it is not run, if it is not."""
+
+    language: str
+    text: str
+    line: int
+    exempt: str | None
+
+    @property
+    def name(self) -> str | None:
+        """The file name in the first line, if there is one."""
+        found = NAMED.match(self.text.splitlines()[0]) if self.text.strip() else None
+        return found["name"] if found else None
+
+
+def blocks(document: str) -> list[Block]:
+    """The fenced blocks of a Markdown text that carry one of the languages we run."""
+    found = []
+    for match in BLOCK.finditer(document):
+        before = document[: match.start()]
+        exempt = EXEMPT.search(before)
+        if match["language"] in LANGUAGES:
+            found.append(Block(match["language"], match["text"], before.count("\n") + 1, exempt["reason"] if exempt else None))
+    return found
+
+
+class Sandbox:
+    """An empty folder, the environment to run things in, and the servers that were started."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        tools = str(Path(sys.executable).parent)
+        self.environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "PYTHONUNBUFFERED": "1"}
+        self.port = free_port()
+        self.servers: list[subprocess.Popen[str]] = []
+
+    def run(self, block: Block) -> None:
+        """Do what the block says; Wrong when it fails."""
+        text = block.text.replace(README_PORT, str(self.port))
+        if block.name:
+            (self.folder / block.name).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / block.name).write_text(text)
+        match block.language:
+            case "console":
+                for command, expected in dialogue(text):
+                    self.command(command, expected)
+            case "bash":
+                self.command(text, "")
+            case "python":
+                self.python(block.name, text)
+            case "toml":
+                tomllib.loads(text)
+
+    def python(self, name: str | None, text: str) -> None:
+        """Run a Python block: a test file by pytest, another by the interpreter."""
+        file = name or "block.py"
+        (self.folder / file).write_text(text)
+        test = Path(file).name.startswith("test_")
+        self.command(f"python -m pytest -q -p no:cacheprovider {file}" if test else f"python {file}", "")
+
+    def command(self, command: str, expected: str) -> None:
+        """Run one command to its end, or start it where it ends in ` &`, and compare its output."""
+        if command.endswith(" &"):
+            self.start(command.removesuffix(" &"))
+            return
+        done = subprocess.run(
+            ["bash", "-ec", command], cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=SECONDS,
+            stdin=subprocess.DEVNULL,
+        )
+        if done.returncode:
+            raise Wrong(f"$ {command.strip()}\nended with {done.returncode}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+        if expected and not matches(done.stdout, expected):
+            raise Wrong(f"$ {command}\nsaid\n{done.stdout}where the document says\n{expected}")
+
+    def start(self, command: str) -> None:
+        """Start a server and wait for its first line."""
+        server = subprocess.Popen(
+            ["bash", "-c", f"exec {command}"], cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, text=True,
+            stdin=subprocess.DEVNULL, start_new_session=True,
+        )
+        self.servers.append(server)
+        assert server.stdout is not None
+        with selectors.DefaultSelector() as waiting:
+            waiting.register(server.stdout, selectors.EVENT_READ)
+            if not waiting.select(SECONDS) or not server.stdout.readline():
+                raise Wrong(f"$ {command} &\ndid not say that it is ready")
+
+    def stop(self) -> None:
+        """End what was started, with the signal a terminal sends."""
+        for server in self.servers:
+            if server.poll() is None:
+                os.killpg(server.pid, signal.SIGINT)
+        deadline = time.monotonic() + 10
+        for server in self.servers:
+            try:
+                server.wait(max(0.1, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                os.killpg(server.pid, signal.SIGKILL)
+                server.wait()
+
+
+def dialogue(text: str) -> list[tuple[str, str]]:
+    """A console block as (command, expected output); a command goes on after a backslash."""
+    steps: list[tuple[str, str]] = []
+    for line in text.replace("\\\n", " ").splitlines(keepends=True):
+        if line.startswith("$ "):
+            steps.append((line[2:].strip(), ""))
+        elif steps:
+            steps[-1] = (steps[-1][0], steps[-1][1] + line)
+        elif line.strip():
+            raise Wrong(f"a console block starts with a command, not with {line!r}")
+    return steps
+
+
+def matches(said: str, expected: str) -> bool:
+    """Equal but for trailing blanks, where `...` stands for any text."""
+    lines = "\n".join(line.rstrip() for line in expected.strip().splitlines())
+    pattern = ".*".join(re.escape(part) for part in lines.split("..."))
+    return re.fullmatch(pattern, "\n".join(line.rstrip() for line in said.strip().splitlines()), re.DOTALL) is not None
+
+
+def free_port() -> int:
+    """A port nobody listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def main(arguments: list[str]) -> int:
+    """Run every document named; exit code 1 with the block that went wrong."""
+    for name in arguments:
+        document = Path(name).read_text()
+        with tempfile.TemporaryDirectory(prefix="groupmock-readme-") as folder:
+            sandbox = Sandbox(Path(folder))
+            try:
+                for block in blocks(document):
+                    say = f"{name}:{block.line} {block.language} {block.name or ''}".rstrip()
+                    if block.exempt:
+                        print(f"{say}: not run: {block.exempt}")
+                        continue
+                    started = time.monotonic()
+                    sandbox.run(block)
+                    print(f"{say}: ok, {time.monotonic() - started:.1f} s", flush=True)
+            except (Wrong, subprocess.TimeoutExpired, tomllib.TOMLDecodeError) as wrong:
+                print(f"{say}: {wrong}", file=sys.stderr)
+                return 1
+            finally:
+                sandbox.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:] or ["README.md"]))
