@@ -1,0 +1,40 @@
+"""The flags that `serve`, `run` and `config` share, made from `config.OPTIONS`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from ..config import OPTIONS, Config, ConfigError, resolve
+
+
+def add_options(parser: argparse.ArgumentParser, without: tuple[str, ...] = ()) -> None:
+    """Add groupmock's own options, --set and --config."""
+    for option in OPTIONS:
+        if option.name in without:
+            continue
+        default = f" (default {option.default})" if option.default not in (None, ()) else ""
+        action = "append" if option.name == "topic" else "store"
+        parser.add_argument(f"--{option.name}", metavar=option.metavar, action=action, help=option.about + default)
+    parser.add_argument(
+        "--set", metavar="KEY=VALUE", action="append", default=[], dest="sets", help="one of Kafka's settings (`groupmock config` lists them)"
+    )
+    parser.add_argument("--config", metavar="FILE", help="TOML file: options at the top, Kafka's settings in the table [set]")
+
+
+def resolve_arguments(arguments: argparse.Namespace, **defaults: object) -> Config:
+    """Merge profile, file, environment and flags. Raises ConfigError."""
+    flags = {option.name: getattr(arguments, option.name, None) for option in OPTIONS}
+    flags |= {name: value for name, value in defaults.items() if flags.get(name) is None}
+    if flags["topic"]:
+        flags["topic"] = tuple(flags["topic"])
+    return resolve(flags, arguments.sets, arguments.config, os.environ)
+
+
+def complain(verb: str, trouble: Exception) -> None:
+    """One clear line on stderr."""
+    print(f"groupmock {verb}: {trouble}", file=sys.stderr)
+
+
+__all__ = ["ConfigError", "add_options", "complain", "resolve_arguments"]

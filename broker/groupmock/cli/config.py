@@ -1,0 +1,69 @@
+"""Show every setting, its value and where the value came from.
+
+Takes the same options as `serve`; nothing is started.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from ..config import OPTIONS, Config, all_settings
+from ..core.settings import Settings
+from ..knobs import settings_of
+from . import BAD_USE, OK
+from ._options import ConfigError, add_options, complain, resolve_arguments
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_options(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--about", action="store_true", help="say what each one does")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    try:
+        config = resolve_arguments(arguments)
+    except ConfigError as bad:
+        complain("config", bad)
+        return BAD_USE
+    found = list(rows(config))
+    if arguments.json:
+        print(json.dumps(found, indent=1))
+        return OK
+    width = max(len(row["name"]) for row in found)
+    values = max(len(str(row["value"])) for row in found)
+    for row in found:
+        about = f"  {row['about']}" if arguments.about else ""
+        print(f"{row['name']:{width}}  {row['value']!s:{values}}  {row['from']}{about}")
+    return OK
+
+
+def rows(config: Config) -> Iterator[dict[str, Any]]:
+    """{name, value, from, about} of groupmock's options, then of Kafka's settings by name."""
+    for option in OPTIONS:
+        yield {"name": option.name, "value": _option(config, option.name), "from": config.origins[option.name], "about": option.about}
+    core = settings_of(Settings)
+    for name, setting in sorted(all_settings().items()):
+        value = getattr(config.settings if name in core else config.limits, setting.field)
+        yield {"name": name, "value": value, "from": config.origins.get(name, "default"), "about": setting.knob.about}
+    loop = os.environ.get("GROUPMOCK_LOOP")
+    yield {
+        "name": "GROUPMOCK_LOOP",
+        "value": loop or "uvloop",
+        "from": "environment" if loop else "default",
+        "about": "event loop: uvloop where there is one, or asyncio",
+    }
+
+
+def _option(config: Config, name: str) -> Any:
+    if name == "topic":
+        return ",".join(f"{topic.name}:{topic.partitions}" if topic.partitions else topic.name for topic in config.topics) or None
+    if name == "profile":
+        return config.profile.name
+    if name == "advertise" and config.advertise is not None:
+        return config.advertise.host + (f":{config.advertise.port}" if config.advertise.port else "")
+    return getattr(config, name)

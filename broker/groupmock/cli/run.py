@@ -1,0 +1,78 @@
+"""Run a command beside a mock cluster: groupmock run [OPTIONS] -- COMMAND [ARGUMENT ...]
+
+The command finds the cluster in GROUPMOCK_BOOTSTRAP, KAFKA_BOOTSTRAP and KAFKA_BOOTSTRAP_SERVERS. Its status is passed on;
+groupmock's own failures are 125 (bad use 2). The port is a free one unless --port is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+from typing import TYPE_CHECKING, Final
+
+from . import BAD_USE
+from ._options import ConfigError, add_options, complain, resolve_arguments
+
+if TYPE_CHECKING:
+    from ..config import Config
+
+OWN_FAILURE: Final = 125
+NOT_EXECUTABLE: Final = 126
+NOT_FOUND: Final = 127
+TAKES_COMMAND: Final = True
+VARIABLES: Final = ("GROUPMOCK_BOOTSTRAP", "KAFKA_BOOTSTRAP", "KAFKA_BOOTSTRAP_SERVERS")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_options(parser)
+    parser.usage = "groupmock run [OPTIONS] -- COMMAND [ARGUMENT ...]"
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if not arguments.command:
+        complain("run", ConfigError("no command: groupmock run [OPTIONS] -- COMMAND [ARGUMENT ...]"))
+        return BAD_USE
+    try:
+        config = resolve_arguments(arguments, port=0)
+    except ConfigError as bad:
+        complain("run", bad)
+        return BAD_USE
+    from ..assembly import CannotStart
+    from ..net.loops import run as run_loop
+
+    try:
+        return run_loop(_run(config, arguments.command))
+    except CannotStart as cannot:
+        complain("run", cannot)
+        return OWN_FAILURE
+
+
+async def _run(config: Config, command: list[str]) -> int:
+    from ..assembly import start
+
+    running = await start(config)
+    running.warm_up()
+    environment = os.environ | dict.fromkeys(VARIABLES, running.bootstrap)
+    try:
+        child = await asyncio.create_subprocess_exec(*command, env=environment)
+    except OSError as trouble:
+        await running.close()
+        complain("run", RuntimeError(f"cannot run {command[0]}: {trouble.strerror}"))
+        return NOT_FOUND if isinstance(trouble, FileNotFoundError) else NOT_EXECUTABLE
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, _pass_on, child, number)
+    status = await child.wait()
+    trouble_at_end = await running.close()
+    if trouble_at_end is not None:
+        complain("run", trouble_at_end)
+        return OWN_FAILURE
+    return status if status >= 0 else 128 - status
+
+
+def _pass_on(child: asyncio.subprocess.Process, number: int) -> None:
+    """The child decides what a signal means; groupmock ends when the child has."""
+    if child.returncode is None:
+        child.send_signal(number)

@@ -1,0 +1,64 @@
+"""Serve a mock cluster until SIGINT or SIGTERM.
+
+Prints ONE JSON line on stdout when it answers: {"ready": true, "bootstrap": ..., "nodes": [...], "control": null, "journal": ...,
+"seed": ..., "pid": ..., "version": ...}. Logs go to stderr. Exit codes: 0 ended by a signal, 2 bad use, 3 could not start or the
+journal could not be written.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from . import BAD_USE, CANNOT_START, OK
+from ._options import ConfigError, add_options, complain, resolve_arguments
+
+if TYPE_CHECKING:
+    from ..config import Config
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    try:
+        config = resolve_arguments(arguments)
+    except ConfigError as bad:
+        complain("serve", bad)
+        return BAD_USE
+    return serve(config)
+
+
+def serve(config: Config) -> int:
+    """Serve until a signal comes; returns the exit code."""
+    from ..assembly import CannotStart
+    from ..net.loops import run as run_loop
+
+    try:
+        trouble = run_loop(_serve(config))
+    except CannotStart as cannot:
+        complain("serve", cannot)
+        return CANNOT_START
+    if trouble is not None:
+        complain("serve", trouble)
+        return CANNOT_START
+    return OK
+
+
+async def _serve(config: Config) -> Exception | None:
+    import asyncio
+    import os
+    import signal
+
+    from ..assembly import start
+
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    running = await start(config, on_failure=stop.set)
+    os.write(1, running.ready_line())
+    running.warm_up()
+    await stop.wait()
+    return await running.close()

@@ -1,0 +1,309 @@
+"""One frozen object of everything that can be set: profile < TOML file < environment < flags (architecture section 5).
+
+Kafka's knobs keep Kafka's names and are declared once, in `core.settings` and `net.limits`; groupmock's own options are declared
+once, in `OPTIONS`. `Config.origins` remembers where each value came from (`groupmock config` shows it).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from . import profiles
+from .core.settings import Quirks, Settings
+from .net.limits import Limits
+from .profiles import Profile
+
+ENVIRONMENT: Final = "GROUPMOCK_"
+ENVIRONMENT_SET: Final = "GROUPMOCK_SET_"
+LOGS: Final = ("text", "json", "off")
+UNROUTABLE: Final = ("0.0.0.0", "::", "")
+TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+MAX_NODES: Final = 64
+MAX_PARTITIONS: Final = 10_000
+
+
+class ConfigError(ValueError):
+    """Bad use: the text names the place (flag, file, variable) and the remedy. Exit code 2."""
+
+
+class TopicSpec(NamedTuple):
+    """A topic to have from the start."""
+
+    name: str
+    partitions: int
+
+
+class Address(NamedTuple):
+    """Where clients are told to connect; port None: the port that is listened on."""
+
+    host: str
+    port: int | None
+
+
+class Option(NamedTuple):
+    """One of groupmock's own options: flag `--name`, key `name` of the TOML file, variable GROUPMOCK_NAME."""
+
+    name: str
+    metavar: str
+    about: str
+    default: Any
+
+
+OPTIONS: Final = (
+    Option("host", "HOST", "address to listen on", "127.0.0.1"),
+    Option("port", "PORT", "port of the first node; nodes 2..N take the next ones; 0: each a free one", 9092),
+    Option("advertise", "HOST[:PORT]", "address that clients are told to connect to, where it differs from the one listened on", None),
+    Option("nodes", "N", "brokers in this process, each on a port of its own", 1),
+    Option("topic", "NAME[:PARTITIONS]", "topic to have from the start (repeatable)", ()),
+    Option("profile", "NAME", "whose versions, defaults and quirks", profiles.DEFAULT),
+    Option("journal", "FILE", "write every frame, state change, timer and member change to this file (JSON Lines)", None),
+    Option("log", "text|json|off", "what is said on stderr", "text"),
+    Option("seed", "N", "seed of every id that is drawn; a run with the same seed draws the same ids", None),
+)
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole configuration of one run."""
+
+    profile: Profile
+    settings: Settings
+    limits: Limits
+    host: str
+    port: int
+    advertise: Address | None
+    nodes: int
+    topics: tuple[TopicSpec, ...]
+    journal: str | None
+    log: str
+    seed: int | None
+    origins: Mapping[str, str]
+
+
+class _Layers:
+    """Values by name, later layers over earlier ones, each with the place it came from."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self.origins: dict[str, str] = {}
+
+    def put(self, name: str, value: Any, origin: str) -> None:
+        self.values[name] = value
+        self.origins[name] = origin
+
+
+def resolve(
+    flags: Mapping[str, Any] | None = None,
+    sets: Iterable[str | tuple[str, Any]] = (),
+    file: str | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Config:
+    """Merge the layers and check every value. `flags`: option name -> value (None: not given); `sets`: "KEY=VALUE" texts or pairs."""
+    given = {name: value for name, value in (flags or {}).items() if value not in (None, ())}
+    variables = environment or {}
+    table = _read_file(file) if file else {}
+    options = _options(given, variables, table, file)
+    profile = _profile(options)
+    knobs = _Layers()
+    for key, value in profile.settings.items():
+        knobs.put(key, value, f"profile {profile.name}")
+    _file_knobs(table, file, knobs)
+    _environment_knobs(variables, knobs)
+    _flag_knobs(sets, knobs)
+    settings, limits = _build(knobs)
+    _check_sessions(settings, knobs)
+    values = options.values
+    nodes = _number(values["nodes"], options.origins["nodes"], 1, MAX_NODES)
+    config = Config(
+        profile=profile,
+        settings=msgspec.structs.replace(settings, quirks=Quirks(**dict.fromkeys(profile.quirks, True))) if profile.quirks else settings,
+        limits=limits,
+        host=str(values["host"]),
+        port=_number(values["port"], options.origins["port"], 0, 65536 - nodes),
+        advertise=_address(values["advertise"], options.origins["advertise"], nodes),
+        nodes=nodes,
+        topics=_topics(values["topic"], options.origins["topic"]),
+        journal=values["journal"],
+        log=_one_of(values["log"], LOGS, options.origins["log"]),
+        seed=_seed(values["seed"], options.origins["seed"]),
+        origins={**options.origins, **knobs.origins},
+    )
+    if config.host in UNROUTABLE and config.advertise is None:
+        raise ConfigError(
+            f"listening on {config.host or 'every address'} gives clients no address to connect to: "
+            "add --advertise HOST[:PORT] with the name or address they can reach"
+        )
+    return config
+
+
+def _options(flags: Mapping[str, Any], variables: Mapping[str, str], table: Mapping[str, Any], file: str | None) -> _Layers:
+    options = _Layers()
+    names = {option.name for option in OPTIONS}
+    for option in OPTIONS:
+        options.put(option.name, option.default, "default")
+    for name, value in table.items():
+        if name == "set":
+            continue
+        if name not in names:
+            raise ConfigError(f"{file}: no option {name!r}: there are {', '.join(sorted(names))} and the table [set]")
+        options.put(name, value, f"file {file}")
+    for name in names:
+        variable = ENVIRONMENT + name.upper()
+        if variable in variables:
+            value: Any = variables[variable]
+            options.put(name, tuple(value.split(",")) if name == "topic" else value, f"environment {variable}")
+    for name, value in flags.items():
+        options.put(name, value, f"flag --{name}")
+    return options
+
+
+def _profile(options: _Layers) -> Profile:
+    try:
+        return profiles.load(str(options.values["profile"]))
+    except KeyError as unknown:
+        raise ConfigError(f"{options.origins['profile']}: {unknown.args[0]}") from None
+
+
+def _read_file(path: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        with open(path, "rb") as source:
+            return tomllib.load(source)
+    except OSError as trouble:
+        raise ConfigError(f"cannot read the configuration file {path}: {trouble.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as broken:
+        raise ConfigError(f"{path} is not TOML: {broken}") from None
+
+
+def _file_knobs(table: Mapping[str, Any], file: str | None, knobs: _Layers) -> None:
+    entries = table.get("set", {})
+    if not isinstance(entries, dict):
+        raise ConfigError(f'{file}: [set] must be a table of settings, as in\n[set]\n"group.initial.rebalance.delay.ms" = 0')
+    for key, value in _flatten(entries):
+        knobs.put(key, value, f"file {file}")
+
+
+def _flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted keys, quoted or not: TOML reads an unquoted a.b.c as nested tables."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _flatten(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _environment_knobs(variables: Mapping[str, str], knobs: _Layers) -> None:
+    given = sorted(name for name in variables if name.startswith(ENVIRONMENT_SET))
+    if not given:
+        return
+    by_variable = {ENVIRONMENT_SET + key.replace(".", "_").upper(): key for key in all_settings()}
+    for variable in given:
+        if variable not in by_variable:
+            raise ConfigError(f"environment {variable}: {_no_such_setting(variable.removeprefix(ENVIRONMENT_SET).replace('_', '.').lower())}")
+        knobs.put(by_variable[variable], variables[variable], f"environment {variable}")
+
+
+def _flag_knobs(sets: Iterable[str | tuple[str, Any]], knobs: _Layers) -> None:
+    for entry in sets:
+        key, mark, value = entry.partition("=") if isinstance(entry, str) else (entry[0], "=", entry[1])
+        if not mark:
+            raise ConfigError(f"--set takes KEY=VALUE, not {entry!r}: for instance --set group.initial.rebalance.delay.ms=0")
+        knobs.put(key.strip(), value, f"flag --set {key.strip()}")
+
+
+def all_settings() -> dict[str, Any]:
+    """Kafka name -> `knobs.Setting`, of the core and of the network limits."""
+    from .knobs import settings_of
+
+    return {**settings_of(Settings), **settings_of(Limits)}
+
+
+def _no_such_setting(key: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(key, all_settings(), 3, 0.5)
+    return f"no setting {key!r}" + (f": did you mean {' or '.join(near)}?" if near else ": `groupmock config` lists them")
+
+
+def _build(knobs: _Layers) -> tuple[Settings, Limits]:
+    if not knobs.values:
+        return Settings(), Limits()
+    from .knobs import BadValue, settings_of
+
+    core, net = settings_of(Settings), settings_of(Limits)
+    chosen: dict[str, dict[str, Any]] = {"core": {}, "net": {}}
+    for key, value in knobs.values.items():
+        setting = core.get(key) or net.get(key)
+        if setting is None:
+            raise ConfigError(f"{knobs.origins[key]}: {_no_such_setting(key)}")
+        try:
+            chosen["core" if key in core else "net"][setting.field] = setting.parse(value)
+        except BadValue as bad:
+            raise ConfigError(f"{knobs.origins[key]}: {bad}") from None
+    return Settings(**chosen["core"]), Limits(**chosen["net"])
+
+
+def _check_sessions(settings: Settings, knobs: _Layers) -> None:
+    lowest, highest = settings.group_min_session_timeout_ms, settings.group_max_session_timeout_ms
+    if lowest > highest:
+        places = {knobs.origins[key] for key in ("group.min.session.timeout.ms", "group.max.session.timeout.ms") if key in knobs.origins}
+        raise ConfigError(
+            f"{' and '.join(sorted(places))}: group.min.session.timeout.ms ({lowest}) is above group.max.session.timeout.ms ({highest})"
+        )
+
+
+def _number(value: object, origin: str, low: int, high: int) -> int:
+    try:
+        number = int(str(value))
+    except ValueError:
+        number = low - 1
+    if not low <= number <= high:
+        raise ConfigError(f"{origin}: {value!r} is not a whole number from {low} to {high}")
+    return number
+
+
+def _seed(value: object, origin: str) -> int | None:
+    return None if value is None else _number(value, origin, 0, 2**63 - 1)
+
+
+def _one_of(value: object, known: tuple[str, ...], origin: str) -> str:
+    if value not in known:
+        raise ConfigError(f"{origin}: {value!r} is not one of {', '.join(known)}")
+    return str(value)
+
+
+def _address(value: object, origin: str, nodes: int) -> Address | None:
+    if value is None:
+        return None
+    host, mark, port = str(value).rpartition(":")
+    if not mark or (host.count(":") and not host.startswith("[")):  # a bare host, or an IPv6 address without a port
+        host, port = str(value), ""
+    host = host.strip("[]")
+    if not host or host in UNROUTABLE:
+        raise ConfigError(f"{origin}: {value!r} is no address that a client can connect to")
+    return Address(host, _number(port, origin, 1, 65536 - nodes) if port else None)
+
+
+def parse_topic(text: str, origin: str) -> TopicSpec:
+    """NAME[:PARTITIONS], checked as Kafka checks topic names."""
+    name, mark, count = text.partition(":")
+    if not TOPIC_NAME.fullmatch(name) or name in (".", ".."):
+        raise ConfigError(f"{origin}: {name!r} is no topic name: 1 to 249 of a-z A-Z 0-9 . _ -, and not . or ..")
+    if mark and not count:
+        raise ConfigError(f"{origin}: {text!r} ends in a colon: NAME or NAME:PARTITIONS")
+    return TopicSpec(name, _number(count, f"{origin} {text}", 1, MAX_PARTITIONS) if mark else 0)
+
+
+def _topics(values: Iterable[str] | str, origin: str) -> tuple[TopicSpec, ...]:
+    texts = [values] if isinstance(values, str) else list(values)
+    found = [parse_topic(str(text), origin) for text in texts]
+    seen: set[str] = set()
+    for topic in found:
+        if topic.name in seen:
+            raise ConfigError(f"{origin}: topic {topic.name} is given twice")
+        seen.add(topic.name)
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""The only asyncio of the data path: server, connections, driver, loop choice."""

@@ -1,0 +1,49 @@
+"""groupmock's own profile: every version that any of Kafka 2.8, 3.9 and 4.3 advertises, settings as `core.settings` declares them."""
+
+from __future__ import annotations
+
+from . import FeatureLevel, Profile
+
+PROFILE = Profile(
+    name="groupmock",
+    about="Kafka 4.3 semantics on the widest versions of 2.8, 3.9 and 4.3, quick to start.",
+    versions={
+        0: (0, 13),  # Produce
+        1: (0, 18),  # Fetch
+        2: (0, 11),  # ListOffsets
+        3: (0, 13),  # Metadata
+        8: (0, 10),  # OffsetCommit
+        9: (0, 10),  # OffsetFetch
+        10: (0, 6),  # FindCoordinator
+        11: (0, 9),  # JoinGroup
+        12: (0, 4),  # Heartbeat
+        13: (0, 5),  # LeaveGroup
+        14: (0, 5),  # SyncGroup
+        15: (0, 6),  # DescribeGroups
+        16: (0, 5),  # ListGroups
+        18: (0, 4),  # ApiVersions
+        19: (0, 7),  # CreateTopics
+        20: (0, 6),  # DeleteTopics
+        21: (0, 2),  # DeleteRecords
+        22: (0, 5),  # InitProducerId
+        23: (0, 4),  # OffsetForLeaderEpoch
+        24: (0, 5),  # AddPartitionsToTxn
+        25: (0, 4),  # AddOffsetsToTxn
+        26: (0, 5),  # EndTxn
+        28: (0, 5),  # TxnOffsetCommit
+        32: (0, 4),  # DescribeConfigs
+        33: (0, 2),  # AlterConfigs
+        37: (0, 3),  # CreatePartitions
+        42: (0, 2),  # DeleteGroups
+        44: (0, 1),  # IncrementalAlterConfigs
+        47: (0, 0),  # OffsetDelete
+        60: (0, 2),  # DescribeCluster
+        68: (0, 1),  # ConsumerGroupHeartbeat
+        69: (0, 1),  # ConsumerGroupDescribe
+        75: (0, 0),  # DescribeTopicPartitions
+    },
+    settings={},
+    quirks=frozenset(),
+    features=(FeatureLevel("metadata.version", 7, 30, 30), FeatureLevel("kraft.version", 0, 1, None), FeatureLevel("eligible.leader.replicas.version", 0, 1, 1)),
+    finalized_features_epoch=15,
+)

@@ -1,0 +1,49 @@
+"""Apache Kafka 4.3.0, its advertised versions and defaults, KRaft coordinator. Rows and feature levels as a running broker answered them; APIs without a behaviour here are cut when advertised."""
+
+from __future__ import annotations
+
+from . import KAFKA_DEFAULTS, FeatureLevel, Profile
+
+PROFILE = Profile(
+    name="kafka-4.3",
+    about="Apache Kafka 4.3.0, its advertised versions and defaults, KRaft coordinator.",
+    versions={
+        0: (0, 13),  # Produce
+        1: (4, 18),  # Fetch
+        2: (1, 11),  # ListOffsets
+        3: (0, 13),  # Metadata
+        8: (2, 10),  # OffsetCommit
+        9: (1, 10),  # OffsetFetch
+        10: (0, 6),  # FindCoordinator
+        11: (0, 9),  # JoinGroup
+        12: (0, 4),  # Heartbeat
+        13: (0, 5),  # LeaveGroup
+        14: (0, 5),  # SyncGroup
+        15: (0, 6),  # DescribeGroups
+        16: (0, 5),  # ListGroups
+        18: (0, 4),  # ApiVersions
+        19: (2, 7),  # CreateTopics
+        20: (1, 6),  # DeleteTopics
+        21: (0, 2),  # DeleteRecords
+        22: (0, 5),  # InitProducerId
+        23: (2, 4),  # OffsetForLeaderEpoch
+        24: (0, 5),  # AddPartitionsToTxn
+        25: (0, 4),  # AddOffsetsToTxn
+        26: (0, 5),  # EndTxn
+        28: (0, 5),  # TxnOffsetCommit
+        32: (1, 4),  # DescribeConfigs
+        33: (0, 2),  # AlterConfigs
+        37: (0, 3),  # CreatePartitions
+        42: (0, 2),  # DeleteGroups
+        44: (0, 1),  # IncrementalAlterConfigs
+        47: (0, 0),  # OffsetDelete
+        60: (0, 2),  # DescribeCluster
+        68: (0, 1),  # ConsumerGroupHeartbeat
+        69: (0, 1),  # ConsumerGroupDescribe
+        75: (0, 0),  # DescribeTopicPartitions
+    },
+    settings=KAFKA_DEFAULTS,
+    quirks=frozenset(),
+    features=(FeatureLevel("metadata.version", 7, 30, 30), FeatureLevel("kraft.version", 0, 1, None), FeatureLevel("eligible.leader.replicas.version", 0, 1, 1)),
+    finalized_features_epoch=15,
+)

@@ -1,0 +1,1 @@
+"""What runs on the consumer's side: scripted members, exchanges, the demo, the pytest plug-in."""

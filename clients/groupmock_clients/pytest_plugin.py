@@ -1,0 +1,118 @@
+"""pytest fixtures: `groupmock`, `groupmock_async`, `groupmock_server`, `groupmock_config`; marker `groupmock(seed=..., ...)`.
+
+Product code is imported when a fixture is used, so that suites which do not use one pay nothing. Works without pytest-asyncio
+(`groupmock_async` is handed out by an ordinary fixture) and under xdist (a server per worker: each is in its own process).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from groupmock import Broker
+    from groupmock.broker import AsyncBroker
+
+BROKERS: pytest.StashKey[list[Broker]] = pytest.StashKey()
+FAILED: pytest.StashKey[bool] = pytest.StashKey()
+KNOWN_MARKS = "seed, topics, nodes, profile, settings"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("groupmock")
+    group.addoption("--groupmock-journal", metavar="DIR", help="keep the journals of failed tests in this directory")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", f"groupmock({KNOWN_MARKS}): how the `groupmock` fixture starts its cluster for this test")
+
+
+@pytest.fixture(scope="session")
+def groupmock_config() -> dict[str, Any]:
+    """Override it to choose what the fixtures start: keyword arguments of `groupmock.Broker`."""
+    return {}
+
+
+@pytest.fixture
+def groupmock(request: pytest.FixtureRequest, groupmock_config: dict[str, Any]) -> Iterator[Broker]:
+    """A mock cluster for this test alone, with blocking calls."""
+    with _broker(request, groupmock_config | _marked(request.node)) as broker:
+        request.node.stash.setdefault(BROKERS, []).append(broker)
+        yield broker
+        _tell(request.node)
+    _sweep_journal(request, broker)
+
+
+@pytest.fixture
+def groupmock_async(groupmock: Broker) -> AsyncBroker:
+    """The cluster of `groupmock`, with the same names as coroutines."""
+    from groupmock.broker import AsyncBroker
+
+    return AsyncBroker(groupmock)
+
+
+@pytest.fixture(scope="session")
+def groupmock_server(groupmock_config: dict[str, Any]) -> Iterator[Broker]:
+    """One mock cluster for the whole session (one per xdist worker); `.clear()` forgets everything between tests."""
+    from groupmock import Broker
+
+    with Broker(**groupmock_config) as broker:
+        yield broker
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    """A failed test says its seed and the story of its groups, while the cluster is still up."""
+    report = yield
+    if report.failed and call.when in ("setup", "call"):
+        item.stash[FAILED] = True
+        for broker in item.stash.get(BROKERS, []):
+            report.sections.append(("groupmock", _last_words(broker)))
+    return report
+
+
+def _broker(request: pytest.FixtureRequest, settings: dict[str, Any]) -> Broker:
+    from groupmock import Broker
+
+    directory = request.config.getoption("--groupmock-journal")
+    if directory and "journal" not in settings:
+        Path(directory).mkdir(parents=True, exist_ok=True)
+        settings["journal"] = str(Path(directory) / f"{_file_name(request.node.nodeid)}.jsonl")
+    return Broker(**settings)
+
+
+def _marked(item: pytest.Item) -> dict[str, Any]:
+    marker = item.get_closest_marker("groupmock")
+    if marker is None:
+        return {}
+    known = KNOWN_MARKS.split(", ")
+    wrong = [str(value) for value in marker.args] + [name for name in marker.kwargs if name not in known]
+    if wrong:
+        raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.groupmock takes {KNOWN_MARKS} by name, not {', '.join(wrong)}")
+    return dict(marker.kwargs)
+
+
+def _last_words(broker: Broker) -> str:
+    stories = [f"{group}:\n{broker.story(group)}" for group in sorted(broker.groups)]
+    return "\n".join([f"seed {broker.seed}: repeat with @pytest.mark.groupmock(seed={broker.seed})", *stories])
+
+
+def _tell(item: pytest.Item) -> None:
+    item.stash[BROKERS] = []
+
+
+def _sweep_journal(request: pytest.FixtureRequest, broker: Broker) -> None:
+    """Only the journals of failed tests are kept."""
+    directory = request.config.getoption("--groupmock-journal")
+    if directory and broker.journal is not None and not request.node.stash.get(FAILED, False):
+        Path(broker.journal).unlink(missing_ok=True)
+
+
+def _file_name(node_id: str) -> str:
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    return re.sub(r"[^a-zA-Z0-9._-]+", "_", node_id)[-120:] + (f".{worker}" if worker else "")
