@@ -32,8 +32,8 @@ class NoTags(dict[int, bytes]):
     def _refuse(self, *_: object) -> NoReturn:
         raise TypeError("NO_TAGS is shared by all messages: assign a dict of your own to unknown_tags")
 
-    __setitem__ = __delitem__ = __ior__ = _refuse  # type: ignore[assignment]  # narrower on purpose: nothing may be written
-    update = setdefault = pop = popitem = clear = _refuse  # type: ignore[assignment]  # likewise
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    update = setdefault = pop = popitem = clear = _refuse
 
 
 NO_TAGS: Final = NoTags()
@@ -45,11 +45,27 @@ class Message(msgspec.Struct, gc=False, kw_only=True):
     unknown_tags: dict[int, bytes] = NO_TAGS
 
 
+class FrozenMessage(Message, frozen=True):  # type: ignore[misc]  # msgspec allows what dataclasses do not
+    """A struct that is the default of a tagged field: unchangeable, so that all messages without the field share one."""
+
+
 class Wire(NamedTuple):
     """A wire type. `kind` is Kafka's name for it; `element` is what an array or a struct holds."""
 
     kind: str
     element: Wire | type[Message] | None = None
+
+    @property
+    def struct(self) -> type[Message]:
+        """The message class of a `struct`."""
+        assert isinstance(self.element, type)
+        return self.element
+
+    @property
+    def element_wire(self) -> Wire:
+        """The wire type of an array's elements."""
+        assert self.element is not None
+        return self.element if isinstance(self.element, Wire) else Wire("struct", self.element)
 
 
 BOOLEAN: Final = Wire("bool")
@@ -77,18 +93,26 @@ def struct(element: type[Message]) -> Wire:
 
 
 class Since(NamedTuple):
+    """The first version that has the field."""
+
     version: int
 
 
 class Until(NamedTuple):
+    """The last version that has the field."""
+
     version: int
 
 
 class Nullable(NamedTuple):
+    """The first version in which the field may be null."""
+
     since: int
 
 
 class Tag(NamedTuple):
+    """The field's number in the tagged section, and the first version that has it there."""
+
     number: int
     since: int
 
@@ -144,6 +168,12 @@ class Field(NamedTuple):
     tag: Tag | None
     ignorable: bool
     default: Any
+
+    @property
+    def number(self) -> int:
+        """The tag of a tagged field."""
+        assert self.tag is not None
+        return self.tag.number
 
     def present(self, version: int) -> bool:
         """Does this version carry the field at all?"""

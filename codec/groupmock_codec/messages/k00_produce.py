@@ -4,9 +4,26 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import msgspec
-
-from ..declare import IGNORABLE, INT16, INT32, INT64, RECORDS, STRING, UUID, ZERO_UUID, ApiDeclaration, Message, Versions, array, nullable, since, struct, tag, until
+from ..declare import (
+    IGNORABLE,
+    INT16,
+    INT32,
+    INT64,
+    RECORDS,
+    STRING,
+    UUID,
+    ZERO_UUID,
+    ApiDeclaration,
+    FrozenMessage,
+    Message,
+    Versions,
+    array,
+    nullable,
+    since,
+    struct,
+    tag,
+    until,
+)
 
 
 class PartitionProduceData(Message):
@@ -34,7 +51,7 @@ class BatchIndexAndErrorMessage(Message):
     batch_index_error_message: Annotated[str | None, STRING, nullable(8), since(8)] = None
 
 
-class LeaderIdAndEpoch(Message):
+class LeaderIdAndEpoch(FrozenMessage, frozen=True):
     leader_id: Annotated[int, INT32, since(10)] = -1
     leader_epoch: Annotated[int, INT32, since(10)] = -1
 
@@ -47,7 +64,7 @@ class PartitionProduceResponse(Message):
     log_start_offset: Annotated[int, INT64, since(5), IGNORABLE] = -1
     record_errors: Annotated[list[BatchIndexAndErrorMessage], array(BatchIndexAndErrorMessage), since(8), IGNORABLE] = []
     error_message: Annotated[str | None, STRING, nullable(8), since(8), IGNORABLE] = None
-    current_leader: Annotated[LeaderIdAndEpoch, struct(LeaderIdAndEpoch), since(10), tag(0)] = msgspec.field(default_factory=LeaderIdAndEpoch)
+    current_leader: Annotated[LeaderIdAndEpoch, struct(LeaderIdAndEpoch), since(10), tag(0)] = LeaderIdAndEpoch()
 
 
 class TopicProduceResponse(Message):

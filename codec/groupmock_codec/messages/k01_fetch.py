@@ -4,12 +4,30 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import msgspec
+from ..declare import (
+    IGNORABLE,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    RECORDS,
+    STRING,
+    UUID,
+    ZERO_UUID,
+    ApiDeclaration,
+    FrozenMessage,
+    Message,
+    Versions,
+    array,
+    nullable,
+    since,
+    struct,
+    tag,
+    until,
+)
 
-from ..declare import IGNORABLE, INT16, INT32, INT64, INT8, RECORDS, STRING, UUID, ZERO_UUID, ApiDeclaration, Message, Versions, array, nullable, since, struct, tag, until
 
-
-class ReplicaState(Message):
+class ReplicaState(FrozenMessage, frozen=True):
     replica_id: Annotated[int, INT32, since(15)] = -1
     replica_epoch: Annotated[int, INT64, since(15)] = -1
 
@@ -42,10 +60,10 @@ class FetchRequest(Message):
 
     cluster_id: Annotated[str | None, STRING, nullable(12), since(12), tag(0), IGNORABLE] = None
     replica_id: Annotated[int, INT32, until(14)] = -1
-    replica_state: Annotated[ReplicaState, struct(ReplicaState), since(15), tag(1)] = msgspec.field(default_factory=ReplicaState)
+    replica_state: Annotated[ReplicaState, struct(ReplicaState), since(15), tag(1)] = ReplicaState()
     max_wait_ms: Annotated[int, INT32] = 0
     min_bytes: Annotated[int, INT32] = 0
-    max_bytes: Annotated[int, INT32, since(3), IGNORABLE] = 0x7fffffff
+    max_bytes: Annotated[int, INT32, since(3), IGNORABLE] = 0x7FFFFFFF
     isolation_level: Annotated[int, INT8, since(4), IGNORABLE] = 0
     session_id: Annotated[int, INT32, since(7), IGNORABLE] = 0
     session_epoch: Annotated[int, INT32, since(7), IGNORABLE] = -1
@@ -54,17 +72,17 @@ class FetchRequest(Message):
     rack_id: Annotated[str, STRING, since(11), IGNORABLE] = ""
 
 
-class EpochEndOffset(Message):
+class EpochEndOffset(FrozenMessage, frozen=True):
     epoch: Annotated[int, INT32, since(12)] = -1
     end_offset: Annotated[int, INT64, since(12)] = -1
 
 
-class LeaderIdAndEpoch(Message):
+class LeaderIdAndEpoch(FrozenMessage, frozen=True):
     leader_id: Annotated[int, INT32, since(12)] = -1
     leader_epoch: Annotated[int, INT32, since(12)] = -1
 
 
-class SnapshotId(Message):
+class SnapshotId(FrozenMessage, frozen=True):
     end_offset: Annotated[int, INT64] = -1
     epoch: Annotated[int, INT32] = -1
 
@@ -80,9 +98,9 @@ class PartitionData(Message):
     high_watermark: Annotated[int, INT64] = 0
     last_stable_offset: Annotated[int, INT64, since(4), IGNORABLE] = -1
     log_start_offset: Annotated[int, INT64, since(5), IGNORABLE] = -1
-    diverging_epoch: Annotated[EpochEndOffset, struct(EpochEndOffset), since(12), tag(0)] = msgspec.field(default_factory=EpochEndOffset)
-    current_leader: Annotated[LeaderIdAndEpoch, struct(LeaderIdAndEpoch), since(12), tag(1)] = msgspec.field(default_factory=LeaderIdAndEpoch)
-    snapshot_id: Annotated[SnapshotId, struct(SnapshotId), since(12), tag(2)] = msgspec.field(default_factory=SnapshotId)
+    diverging_epoch: Annotated[EpochEndOffset, struct(EpochEndOffset), since(12), tag(0)] = EpochEndOffset()
+    current_leader: Annotated[LeaderIdAndEpoch, struct(LeaderIdAndEpoch), since(12), tag(1)] = LeaderIdAndEpoch()
+    snapshot_id: Annotated[SnapshotId, struct(SnapshotId), since(12), tag(2)] = SnapshotId()
     aborted_transactions: Annotated[list[AbortedTransaction] | None, array(AbortedTransaction), nullable(4), since(4), IGNORABLE] = []
     preferred_read_replica: Annotated[int, INT32, since(11)] = -1
     records: Annotated[bytes | None, RECORDS, nullable()] = None

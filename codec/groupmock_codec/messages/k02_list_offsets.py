@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ..declare import IGNORABLE, INT16, INT32, INT64, INT8, STRING, ApiDeclaration, Message, Versions, array, since, until
+from ..declare import IGNORABLE, INT8, INT16, INT32, INT64, STRING, ApiDeclaration, Message, Versions, array, since, until
 
 
 class ListOffsetsPartition(Message):

@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ..declare import BOOLEAN, IGNORABLE, INT16, INT32, STRING, UUID, ZERO_UUID, ApiDeclaration, Message, Versions, array, nullable, since, until
+from ..declare import (
+    BOOLEAN,
+    IGNORABLE,
+    INT16,
+    INT32,
+    STRING,
+    UUID,
+    ZERO_UUID,
+    ApiDeclaration,
+    Message,
+    Versions,
+    array,
+    nullable,
+    since,
+    until,
+)
 
 
 class MetadataRequestTopic(Message):

@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ..declare import IGNORABLE, INT16, INT32, INT64, STRING, UUID, ZERO_UUID, ApiDeclaration, Message, Versions, array, nullable, since, until
+from ..declare import (
+    IGNORABLE,
+    INT16,
+    INT32,
+    INT64,
+    STRING,
+    UUID,
+    ZERO_UUID,
+    ApiDeclaration,
+    Message,
+    Versions,
+    array,
+    nullable,
+    since,
+    until,
+)
 
 
 class OffsetCommitRequestPartition(Message):

@@ -4,7 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ..declare import BOOLEAN, IGNORABLE, INT16, INT32, INT8, STRING, UUID, ZERO_UUID, ApiDeclaration, Message, Versions, array, nullable, since, tag
+from ..declare import (
+    BOOLEAN,
+    IGNORABLE,
+    INT8,
+    INT16,
+    INT32,
+    STRING,
+    UUID,
+    ZERO_UUID,
+    ApiDeclaration,
+    Message,
+    Versions,
+    array,
+    nullable,
+    since,
+    tag,
+)
 
 
 class CreatableReplicaAssignment(Message):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ..declare import BOOLEAN, IGNORABLE, INT16, INT32, INT8, STRING, ApiDeclaration, Message, Versions, array, nullable, since, until
+from ..declare import BOOLEAN, IGNORABLE, INT8, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable, since, until
 
 
 class DescribeConfigsResource(Message):

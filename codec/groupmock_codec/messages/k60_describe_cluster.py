@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ..declare import BOOLEAN, INT16, INT32, INT8, STRING, ApiDeclaration, Message, Versions, array, nullable, since
+from ..declare import BOOLEAN, INT8, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable, since
 
 
 class DescribeClusterRequest(Message):

@@ -6,7 +6,23 @@ from typing import Annotated
 
 import msgspec
 
-from ..declare import BOOLEAN, IGNORABLE, INT16, INT32, INT8, STRING, UUID, ZERO_UUID, ApiDeclaration, Message, Versions, array, nullable, since, struct
+from ..declare import (
+    BOOLEAN,
+    IGNORABLE,
+    INT8,
+    INT16,
+    INT32,
+    STRING,
+    UUID,
+    ZERO_UUID,
+    ApiDeclaration,
+    Message,
+    Versions,
+    array,
+    nullable,
+    since,
+    struct,
+)
 
 
 class ConsumerGroupDescribeRequest(Message):

@@ -1,0 +1,66 @@
+"""The fast path: a declaration made into flat Python, per message class and version, when it is first used.
+
+`decoder(cls, version, flexible)` and `encoder(...)` generate, execute and remember. Generated functions are strict on every
+length; what they refuse is explained (field path, offset) by the judge in `reference.py`, and only when somebody asks.
+"""
+
+from __future__ import annotations
+
+import linecache
+import struct
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeVar, cast
+
+from .declare import Message
+from .emit import Source
+from .emit_decode import DecodeSource
+from .emit_encode import EncodeSource
+from .errors import DecodeError, EncodeError, Place
+
+M = TypeVar("M", bound=Message)
+Decoder = Callable[[bytes, int], tuple[M, int]]
+Encoder = Callable[[M], bytes]
+
+
+@cache
+def decoder(message: type[M], version: int, flexible: bool) -> Decoder[M]:
+    """`(data, offset) -> (message, end)`; raises DecodeError. Bytes after `end` are the caller's business."""
+
+    def explain(data: bytes, start: int) -> DecodeError:
+        def place() -> Place:
+            from .reference import why_not_decoded
+
+            return why_not_decoded(message, version, flexible, data[start:])
+
+        return DecodeError(f"{message.__name__} v{version} cannot be read", place)
+
+    source = DecodeSource(version, flexible)
+    source.function(message)
+    return cast("Decoder[M]", _executed(source, "decode", message, version, explain))
+
+
+@cache
+def encoder(message: type[M], version: int, flexible: bool) -> Encoder[M]:
+    """`message -> bytes`; raises EncodeError."""
+
+    def explain(value: M) -> EncodeError:
+        def place() -> Place:
+            from .reference import why_not_encoded
+
+            return why_not_encoded(message, version, flexible, value)
+
+        return EncodeError(f"{message.__name__} v{version} cannot be written", place)
+
+    source = EncodeSource(version, flexible)
+    source.function(message)
+    return cast("Encoder[M]", _executed(source, "encode", message, version, explain))
+
+
+def _executed(source: Source, name: str, message: type[Message], version: int, explain: Callable[..., Exception]) -> Any:
+    """Run the generated module; tracebacks and profilers show its lines."""
+    filename = f"<{name} {message.__module__}.{message.__name__} v{version}>"
+    names = source.names | {"explain": explain, "StructError": struct.error}
+    exec(compile(source.text, filename, "exec"), names)  # made of this package's declarations only
+    linecache.cache[filename] = (len(source.text), None, source.text.splitlines(keepends=True), filename)
+    return names[name]

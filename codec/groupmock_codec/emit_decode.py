@@ -1,0 +1,224 @@
+"""Flat Python source that reads one message class in one version: `(data, offset) -> (message, end)`.
+
+What pays (measured, see benchmarks): fixed-width fields that follow each other are one `unpack_from`, which also takes the next
+length prefix; varints below 128 are inlined; structs are inlined and arrays are local loops, so that a message is one function;
+an end beyond the buffer is checked once, since a slice past the end is short, and every later read then fails or ends beyond.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from typing import Final
+
+from . import runtime
+from .declare import NO_TAGS, Field, Message, Wire, fields_of
+from .emit import CODES, Source
+
+READERS: Final[Mapping[str, object]] = {
+    "Refused": runtime.Refused,
+    "NO_TAGS": NO_TAGS,
+    "read_uvarint": runtime.read_uvarint,
+    "read_tags": runtime.read_tags,
+    "read_text": runtime.read_compact_text,
+    "read_text_or_null": runtime.read_compact_text_or_null,
+    "read_bytes": runtime.read_compact_bytes,
+    "read_bytes_or_null": runtime.read_compact_bytes_or_null,
+    "unpack_from": struct.unpack_from,
+}
+
+
+class DecodeSource(Source):
+    """Writes the body. `o` is the offset variable; the next byte to read is always at `o + self.ahead`."""
+
+    def __init__(self, version: int, flexible: bool) -> None:
+        super().__init__(READERS)
+        self.version, self.flexible = version, flexible
+        self.run: list[tuple[str, str]] = []
+        self.ahead = 0
+
+    def function(self, message: type[Message]) -> None:
+        """The whole function `decode(data, o)`."""
+        self.line("def decode(data, o):")
+        with self.block():
+            self.line("start = o")
+            self.line("try:")
+            with self.block():
+                self.line("z = len(data)")
+                result = self.struct(message)
+                self.line("if o > z: raise Refused")
+                self.line(f"return {result}, o")
+            self.line("except (Refused, IndexError, StructError):")
+            with self.block():
+                self.line("raise explain(data, start) from None")
+
+    def at(self, more: int = 0) -> str:
+        """The offset expression of the byte `more` after the next one."""
+        ahead = self.ahead + more
+        return f"o + {ahead}" if ahead else "o"
+
+    def fixed(self, code: str, name: str) -> str:
+        """Put a fixed-width value into the current run; it has its value after `flush`."""
+        self.run.append((code, name))
+        return name
+
+    def flush(self) -> None:
+        """Read the pending run with one call."""
+        if not self.run:
+            return
+        layout = ">" + "".join(code for code, _ in self.run)
+        names = ", ".join(name for _, name in self.run)
+        if layout == ">B":
+            self.line(f"{names} = data[{self.at()}]")
+        else:
+            unpack = self.bind("unpack", struct.Struct(layout).unpack_from, layout)
+            self.line(f"{names}{',' if len(self.run) == 1 else ''} = {unpack}(data, {self.at()})")
+        self.ahead += struct.calcsize(layout)
+        self.run.clear()
+
+    def settle(self) -> None:
+        """Make `o` itself the next byte: where branches and loop turns meet."""
+        self.flush()
+        if self.ahead:
+            self.line(f"o += {self.ahead}")
+            self.ahead = 0
+
+    def value(self, wire: Wire, nullable: bool) -> str:
+        """Read one value, whatever its type; returns the name that holds it (after `flush` for fixed-width ones)."""
+        if wire.kind in CODES:
+            return self.fixed(CODES[wire.kind], self.fresh())
+        if wire.kind == "array":
+            return self.array(wire, nullable)
+        if wire.kind == "struct":
+            return self.nullable_struct(wire) if nullable else self.struct(wire.struct)
+        text = ".decode('utf-8', 'groupmock-java')" if wire.kind == "string" else ""
+        return self.compact(text, nullable) if self.flexible else self.prefixed(text, nullable)
+
+    def prefixed(self, text: str, nullable: bool) -> str:
+        """String (int16 length) or bytes (int32 length) of the non-flexible versions; negative is null."""
+        length = self.fixed("h" if text else "i", self.fresh("n"))
+        self.flush()
+        name, begin = self.fresh(), self.at()
+        self.line(f"if {length} < 0:")
+        with self.block():
+            if nullable:
+                self.line(f"{name} = None; o = {begin}")
+            else:
+                self.line("raise Refused")
+        with self.block("else:") if nullable else self.here():
+            self.line(f"p = {begin} + {length}; {name} = data[{begin}:p]{text}; o = p")
+        self.ahead = 0
+        return name
+
+    def compact(self, text: str, nullable: bool) -> str:
+        """Compact string or bytes: the first byte of the varint length joins the run before it."""
+        length = self.fixed("B", self.fresh("n"))
+        self.flush()
+        name, before = self.fresh(), self.at(-1)
+        self.line(f"if 0 < {length} < 128:")
+        with self.block():
+            self.line(f"p = {before} + {length}; {name} = data[{self.at()}:p]{text}; o = p")
+        if nullable:
+            self.line(f"elif not {length}: {name} = None; o = {self.at()}")
+        reader = ("read_text" if text else "read_bytes") + ("_or_null" if nullable else "")
+        self.line(f"else: {name}, o = {reader}(data, {before})")
+        self.ahead = 0
+        return name
+
+    def array(self, wire: Wire, nullable: bool) -> str:
+        """An array: its count is never trusted beyond the bytes that are left."""
+        count = self.fixed("B" if self.flexible else "i", self.fresh("n"))
+        self.settle()
+        name = self.fresh()
+        if self.flexible:
+            self.line(f"if {count} > 127: {count}, o = read_uvarint(data, o - 1)")
+            self.line(f"{count} -= 1")
+        if nullable:
+            self.line(f"if {count} < 0: {name} = None")
+            self.line("else:")
+        with self.block() if nullable else self.here():
+            self.line(f"if {'' if nullable else '0 > '}{count} {'>' if nullable else 'or ' + count + ' >'} z - o: raise Refused")
+            self.elements(wire, name, count)
+        return name
+
+    def elements(self, wire: Wire, name: str, count: str) -> None:
+        """The elements of an array into the list `name`; begins and ends settled."""
+        element = wire.element_wire
+        if element.kind == "uuid":
+            self.line(f"p = o + 16 * {count}; {name} = [data[i:i + 16] for i in range(o, p, 16)]; o = p")
+        elif element.kind in CODES:
+            code = CODES[element.kind]
+            self.line(f"{name} = list(unpack_from(f'>{{{count}}}{code}', data, o)); o += {count} * {struct.calcsize('>' + code)}")
+        else:
+            append = self.fresh("a")
+            self.line(f"{name} = []; {append} = {name}.append")
+            self.line(f"for _ in range({count}):")
+            with self.block():
+                each = self.value(element, nullable=False)
+                self.settle()
+                self.line(f"{append}({each})")
+
+    def nullable_struct(self, wire: Wire) -> str:
+        """A struct behind an int8 marker: negative is null, anything else present."""
+        marker = self.fixed("b", self.fresh("n"))
+        self.settle()
+        name = self.fresh()
+        self.line(f"if {marker} < 0: {name} = None")
+        self.line("else:")
+        with self.block():
+            self.line(f"{name} = {self.struct(wire.struct)}")
+        return name
+
+    def struct(self, message: type[Message]) -> str:
+        """Read the fields of a struct and build it; begins anywhere, ends settled."""
+        fields = fields_of(message)
+        values: dict[str, str] = {}
+        tagged: list[Field] = []
+        for field in fields:
+            if not field.present(self.version):
+                values[field.name] = self.default(field)
+            elif self.flexible and field.tagged(self.version):
+                tagged.append(field)
+            else:
+                values[field.name] = self.value(field.wire, field.nullable(self.version))
+        if not self.flexible:
+            self.settle()
+            return self.built(message, fields, values)
+        count = self.fixed("B", self.fresh("n"))
+        self.settle()
+        name, tags = self.fresh("m"), self.fresh("t")
+        if tagged:
+            self.known_tags(tagged, values, count, tags)
+        else:
+            self.line(f"if {count}: {tags}, o = read_tags(data, o - 1); {name} = {self.built(message, fields, values, tags)}")
+            self.line(f"else: {name} = {self.built(message, fields, values)}")
+            return name
+        return self.built(message, fields, values, tags)
+
+    def built(self, message: type[Message], fields: tuple[Field, ...], values: Mapping[str, str], tags: str = "") -> str:
+        """The constructor call, positional: msgspec's fastest way."""
+        arguments = [values[field.name] for field in fields] + ([f"unknown_tags={tags}"] if tags else [])
+        return f"{self.bind(message.__name__, message, message)}({', '.join(arguments)})"
+
+    def known_tags(self, tagged: list[Field], values: dict[str, str], count: str, tags: str) -> None:
+        """The tagged section of a struct that knows some tags. As in Kafka a known tag's size is not looked at."""
+        for field in tagged:
+            values[field.name] = self.fresh()
+            self.line(f"{values[field.name]} = {self.default(field)}")
+        self.line(f"{tags} = NO_TAGS")
+        self.line(f"if {count}:")
+        with self.block():
+            tag, size = self.fresh("g"), self.fresh("s")
+            self.line(f"{count}, o = read_uvarint(data, o - 1); {tags} = {{}}")
+            self.line(f"for _ in range({count}):")
+            with self.block():
+                self.line(f"{tag}, o = read_uvarint(data, o); {size}, o = read_uvarint(data, o)")
+                for field in tagged:
+                    self.line(f"if {tag} == {field.number}:")
+                    with self.block():
+                        read = self.value(field.wire, field.nullable(self.version))
+                        self.settle()
+                        self.line(f"{values[field.name]} = {read}; continue")
+                self.line(f"if {size} > z - o: raise Refused")
+                self.line(f"{tags}[{tag}] = data[o:o + {size}]; o += {size}")
+            self.line(f"if not {tags}: {tags} = NO_TAGS")

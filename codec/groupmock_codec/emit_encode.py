@@ -1,0 +1,205 @@
+"""Flat Python source that writes one message class in one version: `message -> bytes`.
+
+Fixed-width fields that follow each other are one `pack`, together with the next int16 / int32 length; everything goes into one
+list that is joined once. Out of range, null where not nullable and wrong types make `pack`, `encode` or `join` fail by
+themselves; only what they would let through (a 15-byte uuid, a field the version has not) is tested in the source.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from typing import Final
+
+from . import runtime
+from .declare import Field, Message, Wire, fields_of
+from .emit import CODES, Source
+
+WRITERS: Final[Mapping[str, object]] = {
+    "Refused": runtime.Refused,
+    "UVARINTS": runtime.UVARINTS,
+    "uvarint": runtime.uvarint,
+    "text_length": runtime.text_length,
+    "write_tags": runtime.write_tags,
+    "pack": struct.pack,
+    "Z": b"\0",
+}
+
+
+class EncodeSource(Source):
+    """Writes the body. Values pile up in `run` (one pack), packs and bytes in `items` (one extend of the list `sink`)."""
+
+    def __init__(self, version: int, flexible: bool) -> None:
+        super().__init__(WRITERS)
+        self.version, self.flexible = version, flexible
+        self.run: list[tuple[str, str]] = []
+        self.items: list[str] = []
+        self.sink = "o"
+
+    def function(self, message: type[Message]) -> None:
+        """The whole function `encode(m)`."""
+        self.line("def encode(m):")
+        with self.block():
+            self.line("try:")
+            with self.block():
+                self.line(f"if m.__class__ is not {self.bind(message.__name__, message, message)}: raise Refused")
+                begin = len(self.lines)
+                self.struct(message, "m")
+                self.close_run()
+                self.line(self.result(len(self.lines) > begin and any("o += " in line for line in self.lines[begin:])))
+                if any("o += " in line for line in self.lines[begin:]):
+                    self.lines.insert(begin, "        o = []")
+            self.line("except (Refused, StructError, AttributeError, TypeError, UnicodeEncodeError):")
+            with self.block():
+                self.line("raise explain(m) from None")
+
+    def result(self, has_list: bool) -> str:
+        """The return statement: one item needs no join, and only loops and branches need the list."""
+        items, self.items = self.items, []
+        if not has_list:
+            return f"return {items[0]}" if len(items) == 1 else f"return b''.join(({', '.join(items)},))" if items else "return b''"
+        return f"o += ({', '.join(items)},); return b''.join(o)" if items else "return b''.join(o)"
+
+    def fixed(self, code: str, value: str) -> None:
+        """A fixed-width value joins the current run."""
+        self.run.append((code, value))
+
+    def close_run(self) -> None:
+        """Turn the run into one item."""
+        if self.run:
+            layout = ">" + "".join(code for code, _ in self.run)
+            pack = self.bind("pack", struct.Struct(layout).pack, layout)
+            self.items.append(f"{pack}({', '.join(value for _, value in self.run)})")
+            self.run.clear()
+
+    def item(self, value: str) -> None:
+        """An expression of bytes."""
+        self.close_run()
+        self.items.append(value)
+
+    def settle(self) -> None:
+        """Everything so far is in the list: where branches and loops begin and end."""
+        self.close_run()
+        if self.items:
+            self.line(f"{self.sink} += ({', '.join(self.items)},)")
+            self.items.clear()
+
+    def value(self, wire: Wire, nullable: bool, source: str) -> None:
+        """Write one value found at the expression `source`."""
+        if wire.kind == "uuid":
+            self.line(f"if len({source}) != 16: raise Refused")
+        if wire.kind in CODES:
+            self.fixed(CODES[wire.kind], source)
+        elif wire.kind == "array":
+            self.array(wire, nullable, source)
+        elif wire.kind == "struct":
+            self.nullable_struct(wire, source) if nullable else self.struct(wire.struct, self.local(source))
+        else:
+            self.sized(wire.kind == "string", nullable, source)
+
+    def local(self, source: str) -> str:
+        """A local variable holding `source`."""
+        name = self.fresh()
+        self.line(f"{name} = {source}")
+        return name
+
+    def length(self, name: str, text: bool) -> str:
+        """An expression of the compact length prefix of the bytes in `name`."""
+        function = "text_length" if text else "uvarint"
+        return f"UVARINTS[k] if (k := len({name}) + 1) < {runtime.SHORT} else {function}(k)"
+
+    def sized(self, text: bool, nullable: bool, source: str) -> None:
+        """A string or bytes with its length."""
+        encode = ".encode()" if text else ""
+        name = self.local(source if nullable else source + encode)
+        length = self.length(name, text) if self.flexible else f"len({name})"
+        if nullable:
+            size = self.fresh("n")
+            self.line(f"if {name} is None: {name} = b''; {size} = {'Z' if self.flexible else -1}")
+            self.line("else:")
+            with self.block():
+                if text:
+                    self.line(f"{name} = {name}{encode}")
+                self.line(f"{size} = {length}")
+            length = size
+        if self.flexible:
+            self.item(length)
+        else:
+            self.fixed("h" if text else "i", length)
+        self.item(name)
+
+    def array(self, wire: Wire, nullable: bool, source: str) -> None:
+        """An array: its count, then one call for numbers or a loop for everything else."""
+        name, count = self.local(source), self.fresh("n")
+        length = f"({self.length(name, False)})" if self.flexible else f"len({name})"
+        if nullable:
+            self.line(f"if {name} is None: {name} = (); {count} = {'Z' if self.flexible else -1}")
+            self.line(f"else: {count} = {length}")
+        else:
+            count = length
+        if self.flexible:
+            self.item(count)
+        else:
+            self.fixed("i", count)
+        element = wire.element_wire
+        if element.kind in CODES and element.kind != "uuid":
+            self.item(f"pack(f'>{{len({name})}}{CODES[element.kind]}', *{name})")
+            return
+        self.settle()
+        each = self.fresh("e")
+        self.line(f"for {each} in {name}:")
+        with self.block():
+            self.struct(element.struct, each) if element.kind == "struct" else self.value(element, False, each)
+            self.settle()
+
+    def nullable_struct(self, wire: Wire, source: str) -> None:
+        """A struct behind an int8 marker, -1 for null and 1 for present."""
+        name = self.local(source)
+        self.settle()
+        self.line(f"if {name} is None: {self.sink} += (b'\\xff',)")
+        self.line("else:")
+        with self.block():
+            self.fixed("b", "1")
+            self.struct(wire.struct, name)
+            self.settle()
+
+    def struct(self, message: type[Message], name: str) -> None:
+        """All fields of a struct held by `name`, then its tagged section."""
+        tagged: list[Field] = []
+        for field in fields_of(message):
+            source = f"{name}.{field.name}"
+            if not field.present(self.version):
+                if not field.ignorable:
+                    self.line(f"if {self.differs(field, source)}: raise Refused")
+            elif self.flexible and field.tagged(self.version):
+                tagged.append(field)
+            else:
+                self.value(field.wire, field.nullable(self.version), source)
+        if not self.flexible:
+            self.line(f"if {name}.unknown_tags: raise Refused")
+        elif tagged:
+            self.known_tags(tagged, name)
+        else:
+            self.item(f"write_tags({{}}, t) if (t := {name}.unknown_tags) else Z")
+
+    def differs(self, field: Field, source: str) -> str:
+        """An expression: has the field another value than its default?"""
+        default = self.default(field)
+        return f"{source} is not None" if default == "None" else f"{source} != {default}"
+
+    def known_tags(self, tagged: list[Field], name: str) -> None:
+        """Known tags are written only when they differ from their defaults, merged with the unknown ones in order of number."""
+        self.settle()
+        tags, outer = self.fresh("t"), self.sink
+        self.line(f"{tags} = None")
+        for field in sorted(tagged, key=lambda each: each.number):
+            source = f"{name}.{field.name}"
+            with self.block(f"if {self.differs(field, source)}:"):
+                self.sink = self.fresh("o")
+                self.line(f"{self.sink} = []")
+                self.value(field.wire, field.nullable(self.version), source)
+                self.settle()
+                self.line(f"if {tags} is None: {tags} = {{}}")
+                self.line(f"{tags}[{field.number}] = b''.join({self.sink})")
+                self.sink = outer
+        self.item(f"write_tags({tags} or {{}}, {name}.unknown_tags) if {tags} or {name}.unknown_tags else Z")

@@ -1,0 +1,119 @@
+"""Request headers v0-v2 and response headers v0-v1, and which of them an (api, version) has.
+
+A request header's first eight bytes are the same in every version; the client id stays an int16-length string in v2, where
+only a tagged section is added (KIP-482). ApiVersions answers always with header v0, so that any client can read them (KIP-511).
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from struct import error as StructError
+from typing import Final, NamedTuple
+
+from .declare import NO_TAGS
+from .errors import DecodeError, EncodeError, Place
+from .registry import APIS
+from .runtime import Refused, read_tags, write_tags
+
+API_VERSIONS: Final = 18
+CONTROLLED_SHUTDOWN: Final = 7
+_start = Struct(">hhi")
+_start_and_length = Struct(">hhih")
+
+
+class RequestHeader(NamedTuple):
+    """`client_id` None means null on the wire (any negative length is read so)."""
+
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str | None = None
+    unknown_tags: dict[int, bytes] = NO_TAGS
+
+
+def request_header_version(api_key: int, api_version: int) -> int:
+    """0, 1 or 2. An unknown version of ApiVersions has a header too: v2 from version 3 on, else v1 (seen on brokers)."""
+    if api_key == CONTROLLED_SHUTDOWN and api_version == 0:
+        return 0
+    api = APIS.get(api_key)
+    return 2 if api is not None and api.flexible_from is not None and api_version >= api.flexible_from else 1
+
+
+def response_header_version(api_key: int, api_version: int) -> int:
+    """0 or 1; ApiVersions always 0."""
+    return 0 if api_key == API_VERSIONS else max(0, request_header_version(api_key, api_version) - 1)
+
+
+def peek(data: bytes) -> tuple[int, int, int]:
+    """(api key, api version, correlation id) of a request frame; DecodeError if it is shorter than eight bytes."""
+    try:
+        return _start.unpack_from(data)
+    except StructError:
+        raise DecodeError("request header cannot be read", Place(f"{len(data)} bytes, 8 are needed")) from None
+
+
+def decode_request_header(data: bytes, version: int | None = None) -> tuple[RequestHeader, int]:
+    """The header of a request frame and the offset of its body. `version` is that of the header, by default the api's own."""
+    key, api_version, correlation = peek(data)
+    if version is None:
+        version = request_header_version(key, api_version)
+    if version == 0:
+        return RequestHeader(key, api_version, correlation), 8
+    try:
+        length = _start_and_length.unpack_from(data)[3]
+    except StructError:
+        raise DecodeError("request header cannot be read", Place("cut in the length of the client id", "client_id", 8)) from None
+    end, client = 10, None
+    if length >= 0:
+        end += length
+        if end > len(data):
+            raise DecodeError("request header cannot be read", Place(f"client id of {length} bytes ends beyond the frame", "client_id", 10))
+        client = data[10:end].decode("utf-8", "groupmock-java")
+    if version == 1:
+        return RequestHeader(key, api_version, correlation, client), end
+    tags, end = _tags(data, end, "request header")
+    return RequestHeader(key, api_version, correlation, client, tags), end
+
+
+def encode_request_header(header: RequestHeader, version: int | None = None) -> bytes:
+    """The bytes before a request's body (without the frame's length)."""
+    if version is None:
+        version = request_header_version(header.api_key, header.api_version)
+    try:
+        start = _start.pack(header.api_key, header.api_version, header.correlation_id)
+        if version == 0:
+            return start
+        client = None if header.client_id is None else header.client_id.encode()
+        length = (-1 if client is None else len(client)).to_bytes(2, signed=True)
+        return b"".join((start, length, client or b"", write_tags({}, header.unknown_tags) if version >= 2 else b""))
+    except (StructError, Refused, OverflowError, UnicodeEncodeError) as error:
+        raise EncodeError("request header cannot be written", Place(str(error) or "bad tagged fields")) from None
+
+
+def decode_response_header(data: bytes, version: int) -> tuple[int, dict[int, bytes], int]:
+    """(correlation id, unknown tags, offset of the body) of a response frame."""
+    if len(data) < 4:
+        raise DecodeError("response header cannot be read", Place(f"{len(data)} bytes, 4 are needed"))
+    correlation = int.from_bytes(data[:4], signed=True)
+    if version == 0:
+        return correlation, NO_TAGS, 4
+    tags, end = _tags(data, 4, "response header")
+    return correlation, tags, end
+
+
+def encode_response_header(correlation_id: int, version: int, unknown_tags: dict[int, bytes] = NO_TAGS) -> bytes:
+    """The bytes before a response's body (without the frame's length)."""
+    try:
+        start = correlation_id.to_bytes(4, signed=True)
+        return start + (write_tags({}, unknown_tags) if unknown_tags else b"\0") if version else start
+    except (OverflowError, Refused) as error:
+        raise EncodeError("response header cannot be written", Place(str(error) or "bad tagged fields", "correlation_id")) from None
+
+
+def _tags(data: bytes, offset: int, what: str) -> tuple[dict[int, bytes], int]:
+    try:
+        if data[offset] == 0:
+            return NO_TAGS, offset + 1
+        return read_tags(data, offset)
+    except (IndexError, Refused):
+        raise DecodeError(f"{what} cannot be read", Place("broken tagged fields", "unknown_tags", offset)) from None

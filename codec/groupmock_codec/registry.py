@@ -1,0 +1,133 @@
+"""`APIS[11]`, `APIS["JoinGroup"]`: the APIs this codec knows, found by listing `messages/` and loaded at first use.
+
+The listing gives key and name without importing anything: a server that starts must not pay for messages it never sees.
+"""
+
+from __future__ import annotations
+
+import os
+import pkgutil
+import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from importlib import import_module
+from typing import Final, Generic, TypeVar
+
+from . import compiled, messages
+from .declare import ApiDeclaration, Message, Versions
+from .errors import DecodeError, EncodeError, Place
+
+M = TypeVar("M", bound=Message)
+FILE: Final = re.compile(r"(k(\d+)_([a-z_]+))(?:\.pyc?)?")
+
+
+class Codec(Generic[M]):
+    """One half of an API (or a stand-alone struct): bytes <-> messages in every version it has."""
+
+    def __init__(self, message: type[M], versions: Versions, flexible_from: int | None) -> None:
+        self.message, self.versions, self.flexible_from = message, versions, flexible_from
+
+    def __repr__(self) -> str:
+        return f"<Codec {self.message.__name__} {self.versions}>"
+
+    def flexible(self, version: int) -> bool:
+        """Does this version have compact lengths and tagged fields (KIP-482)?"""
+        return self.flexible_from is not None and version >= self.flexible_from
+
+    def decoder(self, version: int) -> compiled.Decoder[M]:
+        """`(data: bytes, offset) -> (message, end)`, without a check of what comes after `end`."""
+        if version not in self.versions:
+            raise DecodeError(f"{self.message.__name__} v{version} cannot be read", self._no_version)
+        return compiled.decoder(self.message, version, self.flexible(version))
+
+    def encoder(self, version: int) -> compiled.Encoder[M]:
+        """`message -> bytes` of that version."""
+        if version not in self.versions:
+            raise EncodeError(f"{self.message.__name__} v{version} cannot be written", self._no_version)
+        return compiled.encoder(self.message, version, self.flexible(version))
+
+    def decode(self, version: int, data: bytes | bytearray | memoryview, trailing: bool = False) -> M:
+        """Read one message. Bytes left over are refused unless `trailing` (Kafka's server ignores them)."""
+        data = bytes(data)
+        message, end = self.decoder(version)(data, 0)
+        if end != len(data) and not trailing:
+            reason = f"{len(data) - end} bytes left over"
+            raise DecodeError(f"{self.message.__name__} v{version} cannot be read", Place(reason, offset=end))
+        return message
+
+    def encode(self, version: int, message: M) -> bytes:
+        """Write one message; raises EncodeError for what that version cannot carry."""
+        return self.encoder(version)(message)
+
+    def _no_version(self) -> Place:
+        return Place(f"versions {self.versions} exist")
+
+
+class Api:
+    """One API key. `key`, `name` and `stem` (of its files) are known without loading the messages."""
+
+    def __init__(self, key: int, stem: str) -> None:
+        self.key, self.stem = key, stem
+        self.name = "".join(part.capitalize() for part in stem.split("_")[1:])
+
+    def __repr__(self) -> str:
+        return f"<Api {self.key} {self.name}>"
+
+    @cached_property
+    def declaration(self) -> ApiDeclaration:
+        """The `API` of the message file, which is imported here."""
+        found = import_module(f"{messages.__name__}.{self.stem}").API
+        assert isinstance(found, ApiDeclaration) and (found.key, found.name) == (self.key, self.name), found
+        return found
+
+    @property
+    def versions(self) -> Versions:
+        """Every version this codec reads and writes."""
+        return self.declaration.versions
+
+    @property
+    def flexible_from(self) -> int | None:
+        """The first flexible version (KIP-482), None if there is none."""
+        return self.declaration.flexible_from
+
+    @cached_property
+    def request(self) -> Codec[Message]:
+        """The request half."""
+        return Codec(self.declaration.request, self.versions, self.flexible_from)
+
+    @cached_property
+    def response(self) -> Codec[Message]:
+        """The response half."""
+        return Codec(self.declaration.response, self.versions, self.flexible_from)
+
+
+class Apis(Mapping[int | str, Api]):
+    """All APIs, in order of their keys; look-up by key or by Kafka's name, iteration over keys."""
+
+    def __init__(self, stems: list[str]) -> None:
+        apis = sorted((Api(int(found[2]), found[1]) for stem in stems if (found := FILE.fullmatch(stem))), key=lambda api: api.key)
+        self._by_key = {api.key: api for api in apis}
+        self._by_name = {api.name: api for api in apis}
+
+    def __getitem__(self, key: int | str) -> Api:
+        return self._by_key[key] if isinstance(key, int) else self._by_name[key]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._by_key)
+
+    def __len__(self) -> int:
+        return len(self._by_key)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._by_key or key in self._by_name
+
+
+def _stems() -> list[str]:
+    (where,) = messages.__path__
+    try:
+        return sorted({os.path.splitext(name)[0] for name in os.listdir(where)})
+    except (NotADirectoryError, FileNotFoundError):  # inside a zip, as on a Spark executor
+        return [module.name for module in pkgutil.iter_modules(messages.__path__)]
+
+
+APIS: Final = Apis(_stems())

@@ -1,0 +1,125 @@
+"""What generated code calls for the uncommon cases, and the rules of lengths both ways (checked-on-brokers.md, part 2).
+
+Nothing here is public. The common cases (one-byte varints, whole ASCII) are inlined by `emit_decode` and `emit_encode`.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Mapping
+from typing import Final
+
+MAX_INT32: Final = 0x7FFFFFFF
+MAX_STRING: Final = 0x7FFF
+JAVA_TEXT: Final = "groupmock-java"
+
+
+class Refused(Exception):
+    """Raised inside generated code, never seen outside: turned into DecodeError or EncodeError at its edge."""
+
+
+def _replace_as_java(error: UnicodeError) -> tuple[str, int]:
+    """Bytes that are no UTF-8 read as U+FFFD. Java takes an encoded surrogate (ED A0..BF, perhaps cut) as one, Python as several."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    data, at = error.object, error.start
+    if data[at] == 0xED and 0xA0 <= int.from_bytes(data[at + 1 : at + 2]) <= 0xBF:
+        return "\ufffd", at + 2 + (0x80 <= int.from_bytes(data[at + 2 : at + 3]) <= 0xBF)
+    return "\ufffd", error.end
+
+
+codecs.register_error(JAVA_TEXT, _replace_as_java)
+
+
+def read_uvarint(data: bytes, offset: int) -> tuple[int, int]:
+    """Unsigned varint of at most five bytes and at most 2^31-1; overlong forms are accepted, as Kafka does."""
+    value = shift = 0
+    while True:
+        byte = data[offset]
+        offset += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+        shift += 7
+        if shift > 28:
+            raise Refused
+    if value > MAX_INT32:
+        raise Refused
+    return value, offset
+
+
+def read_compact_text(data: bytes, offset: int) -> tuple[str, int]:
+    """A compact string that may not be null and is at most 32767 bytes long."""
+    length, offset = read_uvarint(data, offset)
+    end = offset + length - 1
+    if not 0 < length <= MAX_STRING + 1 or end > len(data):
+        raise Refused
+    return data[offset:end].decode("utf-8", JAVA_TEXT), end
+
+
+def read_compact_text_or_null(data: bytes, offset: int) -> tuple[str | None, int]:
+    """A compact string that may be null (length 0, however it is written)."""
+    length, after = read_uvarint(data, offset)
+    return (None, after) if length == 0 else read_compact_text(data, offset)
+
+
+def read_compact_bytes(data: bytes, offset: int) -> tuple[bytes, int]:
+    """Compact bytes that may not be null."""
+    length, offset = read_uvarint(data, offset)
+    end = offset + length - 1
+    if length == 0 or end > len(data):
+        raise Refused
+    return data[offset:end], end
+
+
+def read_compact_bytes_or_null(data: bytes, offset: int) -> tuple[bytes | None, int]:
+    """Compact bytes that may be null."""
+    length, after = read_uvarint(data, offset)
+    return (None, after) if length == 0 else read_compact_bytes(data, offset)
+
+
+def read_tags(data: bytes, offset: int) -> tuple[dict[int, bytes], int]:
+    """A tagged section of which no tag is known; any order, and of two with the same number the last one stays."""
+    count, offset = read_uvarint(data, offset)
+    tags: dict[int, bytes] = {}
+    for _ in range(count):
+        tag, offset = read_uvarint(data, offset)
+        size, offset = read_uvarint(data, offset)
+        if offset + size > len(data):
+            raise Refused
+        tags[tag] = data[offset : offset + size]
+        offset += size
+    return tags, offset
+
+
+def uvarint(value: int) -> bytes:
+    """An unsigned varint in its shortest form."""
+    if not 0 <= value <= MAX_INT32:
+        raise Refused
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def text_length(length: int) -> bytes:
+    """The prefix of a compact string given its length plus one; Kafka's strings end at 32767 bytes."""
+    if length > MAX_STRING + 1:
+        raise Refused
+    return uvarint(length)
+
+
+SHORT: Final = 2048
+UVARINTS: Final = (*(bytes((n,)) for n in range(128)), *(bytes((n & 0x7F | 0x80, n >> 7)) for n in range(128, SHORT)))
+
+
+def write_tags(known: Mapping[int, bytes], unknown: Mapping[int, bytes]) -> bytes:
+    """The tagged section, in ascending order of tags; a number may not be known and unknown at once."""
+    if not known.keys().isdisjoint(unknown.keys()):
+        raise Refused
+    out = [uvarint(len(known) + len(unknown))]
+    for tag, value in sorted({**known, **unknown}.items()):
+        out += (uvarint(tag), uvarint(len(value)), value)
+    return b"".join(out)
