@@ -183,7 +183,9 @@ class Broker:
             )
 
         wanted = ", ".join(
-            f"{name} {value}" for name, value in (("state", state), ("members", members), ("generation at least", generation)) if value is not None
+            f"{name} {value}"
+            for name, value in (("state", state), ("members", members), ("generation at least", generation))
+            if value is not None
         )
         return asyncio.run_coroutine_threadsafe(self._reach(group, reached, wanted, timeout), self._on())
 
@@ -327,8 +329,12 @@ def _on_ports(config: Config, ports: list[int]) -> Config:
 
 
 def _missed(group: str, wanted: str, timeout: float, view: GroupView | None, running: Running) -> str:
-    now = "there is no such group" if view is None else f"it is {view.state} with {len(view.members)} members in generation {view.generation}"
-    return f"group {group!r} did not reach {wanted or 'existence'} within {timeout:g} s: {now} (seed {running.seed})\n{running.story(group)}"
+    now = (
+        "there is no such group" if view is None else f"it is {view.state} with {len(view.members)} members in generation {view.generation}"
+    )
+    return (
+        f"group {group!r} did not reach {wanted or 'existence'} within {timeout:g} s: {now} (seed {running.seed})\n{running.story(group)}"
+    )
 
 
 __all__ = ["AsyncBroker", "Broker", "CannotStart", "GroupTimeout"]

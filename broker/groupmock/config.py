@@ -203,7 +203,9 @@ def _environment_knobs(variables: Mapping[str, str], knobs: _Layers) -> None:
     by_variable = {ENVIRONMENT_SET + key.replace(".", "_").upper(): key for key in all_settings()}
     for variable in given:
         if variable not in by_variable:
-            raise ConfigError(f"environment {variable}: {_no_such_setting(variable.removeprefix(ENVIRONMENT_SET).replace('_', '.').lower())}")
+            raise ConfigError(
+                f"environment {variable}: {_no_such_setting(variable.removeprefix(ENVIRONMENT_SET).replace('_', '.').lower())}"
+            )
         knobs.put(by_variable[variable], variables[variable], f"environment {variable}")
 
 

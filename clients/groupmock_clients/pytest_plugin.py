@@ -24,11 +24,13 @@ KNOWN_MARKS = "seed, topics, nodes, profile, settings"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    """--groupmock-journal DIR."""
     group = parser.getgroup("groupmock")
     group.addoption("--groupmock-journal", metavar="DIR", help="keep the journals of failed tests in this directory")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker, so that strict markers know it."""
     config.addinivalue_line("markers", f"groupmock({KNOWN_MARKS}): how the `groupmock` fixture starts its cluster for this test")
 
 

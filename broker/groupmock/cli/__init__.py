@@ -73,7 +73,11 @@ def _cut(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _top(words: list[str]) -> int:
-    rows = "\n".join(f"  {verb:10} {(verb_module(verb).__doc__ or '').strip().splitlines()[0]}" for verb in verbs()) if _wants_help(words) else ""
+    rows = (
+        "\n".join(f"  {verb:10} {(verb_module(verb).__doc__ or '').strip().splitlines()[0]}" for verb in verbs())
+        if _wants_help(words)
+        else ""
+    )
     parser = Parser(
         prog="groupmock",
         description="A mock Kafka cluster whose group coordinators can be watched, held, broken on purpose and audited.",

@@ -18,7 +18,12 @@ def add_options(parser: argparse.ArgumentParser, without: tuple[str, ...] = ()) 
         action = "append" if option.name == "topic" else "store"
         parser.add_argument(f"--{option.name}", metavar=option.metavar, action=action, help=option.about + default)
     parser.add_argument(
-        "--set", metavar="KEY=VALUE", action="append", default=[], dest="sets", help="one of Kafka's settings (`groupmock config` lists them)"
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        dest="sets",
+        help="one of Kafka's settings (`groupmock config` lists them)",
     )
     parser.add_argument("--config", metavar="FILE", help="TOML file: options at the top, Kafka's settings in the table [set]")
 

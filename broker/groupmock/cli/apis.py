@@ -16,10 +16,12 @@ from . import OK
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
     parser.add_argument("--json", action="store_true", help="print JSON instead of a Markdown table")
 
 
 def run(arguments: argparse.Namespace) -> int:
+    """Do it; returns the exit code."""
     rows = coverage()
     print(json.dumps(rows, indent=1) if arguments.json else markdown(rows))
     return OK

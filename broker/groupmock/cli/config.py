@@ -19,12 +19,14 @@ from ._options import ConfigError, add_options, complain, resolve_arguments
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
     add_options(parser)
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--about", action="store_true", help="say what each one does")
 
 
 def run(arguments: argparse.Namespace) -> int:
+    """Do it; returns the exit code."""
     try:
         config = resolve_arguments(arguments)
     except ConfigError as bad:

@@ -26,11 +26,13 @@ VARIABLES: Final = ("GROUPMOCK_BOOTSTRAP", "KAFKA_BOOTSTRAP", "KAFKA_BOOTSTRAP_S
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
     add_options(parser)
     parser.usage = "groupmock run [OPTIONS] -- COMMAND [ARGUMENT ...]"
 
 
 def run(arguments: argparse.Namespace) -> int:
+    """Do it; returns the exit code."""
     if not arguments.command:
         complain("run", ConfigError("no command: groupmock run [OPTIONS] -- COMMAND [ARGUMENT ...]"))
         return BAD_USE

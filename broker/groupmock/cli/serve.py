@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
     add_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    """Do it; returns the exit code."""
     try:
         config = resolve_arguments(arguments)
     except ConfigError as bad:

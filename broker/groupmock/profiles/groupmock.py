@@ -44,6 +44,10 @@ PROFILE = Profile(
     },
     settings={},
     quirks=frozenset(),
-    features=(FeatureLevel("metadata.version", 7, 30, 30), FeatureLevel("kraft.version", 0, 1, None), FeatureLevel("eligible.leader.replicas.version", 0, 1, 1)),
+    features=(
+        FeatureLevel("metadata.version", 7, 30, 30),
+        FeatureLevel("kraft.version", 0, 1, None),
+        FeatureLevel("eligible.leader.replicas.version", 0, 1, 1),
+    ),
     finalized_features_epoch=15,
 )

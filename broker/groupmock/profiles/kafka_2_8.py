@@ -1,4 +1,7 @@
-"""Apache Kafka 2.8.2, ZooKeeper based, the old Scala coordinator. Rows and feature levels as a running broker answered them; APIs without a behaviour here are cut when advertised."""
+"""Apache Kafka 2.8.2, ZooKeeper based, the old Scala coordinator: rows as a running broker answered them.
+
+APIs without a behaviour here are cut when advertised.
+"""
 
 from __future__ import annotations
 

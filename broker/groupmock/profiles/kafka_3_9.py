@@ -1,4 +1,7 @@
-"""Apache Kafka 3.9.1 with its default, the old Scala coordinator. Rows and feature levels as a running broker answered them; APIs without a behaviour here are cut when advertised."""
+"""Apache Kafka 3.9.1 with its default, the old Scala coordinator: rows and feature levels as a running broker answered them.
+
+APIs without a behaviour here are cut when advertised.
+"""
 
 from __future__ import annotations
 

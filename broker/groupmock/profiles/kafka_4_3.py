@@ -1,4 +1,8 @@
-"""Apache Kafka 4.3.0, its advertised versions and defaults, KRaft coordinator. Rows and feature levels as a running broker answered them; APIs without a behaviour here are cut when advertised."""
+"""Apache Kafka 4.3.0, KRaft coordinator: rows and feature levels as a running broker answered them.
+
+APIs without a behaviour here are cut when advertised, and so are the feature levels of protocols that are not served
+(group, share, streams, transaction): a client would take them for a promise.
+"""
 
 from __future__ import annotations
 
@@ -44,6 +48,10 @@ PROFILE = Profile(
     },
     settings=KAFKA_DEFAULTS,
     quirks=frozenset(),
-    features=(FeatureLevel("metadata.version", 7, 30, 30), FeatureLevel("kraft.version", 0, 1, None), FeatureLevel("eligible.leader.replicas.version", 0, 1, 1)),
+    features=(
+        FeatureLevel("metadata.version", 7, 30, 30),
+        FeatureLevel("kraft.version", 0, 1, None),
+        FeatureLevel("eligible.leader.replicas.version", 0, 1, 1),
+    ),
     finalized_features_epoch=15,
 )
