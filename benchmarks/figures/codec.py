@@ -1,0 +1,42 @@
+"""The codec on the largest message of the protocol: against construct interpreting the same declaration, and kafka-python 3."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+
+from .. import servers
+from ..bench import Bench
+from ..generators import Failed, Missing
+from ..machine import pinned
+from ..targets import TARGETS
+
+KEYS = tuple(key for key in TARGETS if key.startswith("codec."))
+MEMBERS = 1000
+
+
+def measured(bench: Bench) -> dict[str, dict[str, float]]:
+    """Microseconds by codec and direction, from one fresh process."""
+    command = [sys.executable, "-m", "benchmarks.workers.codec", str(MEMBERS), str(bench.scaled(1.5, 0.2))]
+    with pinned(bench.cores.server):
+        done = subprocess.run(command, cwd=servers.ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Failed(f"the codec worker exited {done.returncode}: {done.stderr[-500:]}")
+    told: dict[str, dict[str, float]] = json.loads(done.stdout)
+    return told
+
+
+def run(bench: Bench) -> None:
+    """Fills the four ratios."""
+    for module in ("groupmock_codec", "kafka"):
+        if importlib.util.find_spec(module) is None:
+            raise Missing(f"{module} is not importable")
+    for _ in range(bench.repeat):
+        told = bench.quiet.take(lambda: measured(bench))
+        for direction in ("parse", "build"):
+            ours = told["groupmock"][direction]
+            bench.results.detail(f"JoinGroup response v9, {MEMBERS:,} members, {direction}, us", ours)
+            for other in ("construct", "kafka-python"):
+                bench.results.add(f"codec.{other}.{direction}", told[other][direction] / ours)

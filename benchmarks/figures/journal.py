@@ -1,0 +1,35 @@
+"""The heartbeats of `heartbeats` once more, with every frame written to a journal file, against the same echo."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from .. import servers
+from ..bench import Bench
+from ..machine import Cores
+from ..targets import TARGETS
+from .heartbeats import CELLS, INITIAL_DELAY, rate
+
+KEYS = tuple(key for key in TARGETS if key.startswith("journal."))
+
+
+@contextmanager
+def journalled(cores: Cores) -> Iterator[servers.Server]:
+    """groupmock writing its journal to a file on the default temporary folder."""
+    with tempfile.TemporaryDirectory(prefix="groupmock-bench-journal-") as folder:
+        journal = Path(folder) / "journal.jsonl"
+        with servers.groupmock(cores, "--set", INITIAL_DELAY, "--journal", str(journal)) as server:
+            yield server
+
+
+def run(bench: Bench) -> None:
+    """Fills the three ratios."""
+    for cell in CELLS:
+        for _ in range(bench.repeat):
+            echo = rate(bench, servers.echo, cell, joined=False)
+            ours = rate(bench, journalled, cell)
+            bench.results.add(f"journal.echo.{cell}", ours / echo)
+            bench.results.detail(f"groupmock with journal {cell}, requests/s", ours)

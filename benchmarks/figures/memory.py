@@ -1,0 +1,20 @@
+"""Resident memory of a joined member with its connection: 5,000 raw members in one group, 60 bytes of metadata each."""
+
+from __future__ import annotations
+
+from ..bench import Bench
+from ..targets import TARGETS
+from .storm import storm
+
+KEYS = tuple(key for key in TARGETS if key.startswith("memory."))
+MEMBERS = 5000
+
+
+def run(bench: Bench) -> None:
+    """Fills the figure from the growth between before connecting and after the last member was synced."""
+    members = int(bench.scaled(MEMBERS, 1000))
+    for _ in range(bench.repeat):
+        told = bench.quiet.take(lambda: storm(bench, members))
+        grown = (told.generator["rss_kb"] - told.generator["rss0_kb"]) * 1024 / 1000
+        bench.results.add("memory.member", grown / members)
+        bench.results.detail("of it for the connection, kB", (told.generator["rss_conn_kb"] - told.generator["rss0_kb"]) * 1.024 / members)

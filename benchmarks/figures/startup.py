@@ -1,0 +1,52 @@
+"""From exec of `groupmock serve --port 0`, all flags at their defaults, to its first ApiVersions answer.
+
+The measure is `python -c "import uvloop"` in the same round: what no server on this stack can be faster than.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+from .. import servers
+from ..bench import Bench
+from ..generators import Missing
+from ..join import Link
+from ..machine import pinned
+from ..targets import TARGETS
+
+KEYS = tuple(key for key in TARGETS if key.startswith("startup."))
+ROUNDS_PER_REPEAT = 3
+
+
+def seconds_to_import(bench: Bench) -> float:
+    """The bare interpreter with uvloop, exec to exit."""
+    with pinned(bench.cores.server):
+        begin = time.perf_counter()
+        subprocess.run([sys.executable, "-c", "import uvloop"], check=True)
+        return time.perf_counter() - begin
+
+
+def seconds_to_answer(bench: Bench) -> float:
+    """The product, exec to the first answer on the port its ready line names."""
+    begin = time.perf_counter()
+    with servers.started(servers.groupmock_command(), bench.cores) as server:
+        link = Link.to(server.endpoint)
+        taken = time.perf_counter() - begin
+        link.sock.close()
+    return taken
+
+
+def run(bench: Bench) -> None:
+    """Fills the ratio; the first round warms the page cache and is dropped."""
+    missing = servers.product_missing()
+    if missing:
+        raise Missing(missing)
+    seconds_to_import(bench), seconds_to_answer(bench)
+    for _ in range(bench.repeat * ROUNDS_PER_REPEAT):
+        bare = bench.quiet.take(lambda: seconds_to_import(bench))
+        ours = bench.quiet.take(lambda: seconds_to_answer(bench))
+        bench.results.add("startup.ready", ours / bare)
+        bench.results.detail("exec to first answer, ms", ours * 1e3)
+        bench.results.detail("python -c 'import uvloop', ms", bare * 1e3)

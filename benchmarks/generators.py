@@ -1,0 +1,97 @@
+"""The load generators written in C: compiled when first needed, kept in a cache folder under the digest of their source."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .machine import Cores, pinned
+
+SOURCES = Path(__file__).parent / "load"
+FLAGS = ("-O2", "-Wall", "-std=gnu11")
+HEARTBEAT_OK = "4:0000000000000000"
+"""Where and what kload expects in a Heartbeat v4 answer: no tags in the header, throttle time 0, error 0, no tags."""
+
+
+class Missing(Exception):
+    """A tool or peer this machine lacks; the text says which and what to do."""
+
+
+class Failed(Exception):
+    """A measured program did not do its work: wrong answers, lost connections, out of time."""
+
+
+def cache() -> Path:
+    """Where compiled generators live: GROUPMOCK_BENCH_CACHE, else the user's cache folder."""
+    default = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")) / "groupmock-bench"
+    return Path(os.environ.get("GROUPMOCK_BENCH_CACHE", str(default))).expanduser()
+
+
+def compiled(name: str) -> Path:
+    """The generator's binary, compiled now unless this very source was compiled before."""
+    source = SOURCES / f"{name}.c"
+    target = cache() / f"{name}-{hashlib.sha256(source.read_bytes()).hexdigest()[:16]}"
+    if target.exists():
+        return target
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        raise Missing(f"no gcc on the PATH: {name} is written in C (install gcc, or leave this figure out with --only)")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    fresh = target.with_suffix(f".{os.getpid()}")
+    done = subprocess.run([compiler, *FLAGS, "-o", str(fresh), str(source)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Failed(f"{compiler} does not compile {source.name}: {done.stderr[-400:]}")
+    fresh.replace(target)
+    return target
+
+
+def generate(name: str, arguments: Sequence[str], cores: Cores, seconds: float) -> dict[str, Any]:
+    """Runs a generator on the load core; its JSON line. Raises Failed when anything was answered wrong or lost."""
+    command = [str(compiled(name)), *arguments]
+    try:
+        with pinned(cores.load):
+            done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
+    except subprocess.TimeoutExpired as late:
+        raise Failed(f"{name} did not end within {seconds:.0f} s") from late
+    if done.returncode:
+        raise Failed(f"{name} exited {done.returncode}: {(done.stdout + done.stderr)[-400:]}")
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A shape of load: so many connections with so many requests in flight on each."""
+
+    connections: int
+    depth: int
+
+    def __str__(self) -> str:
+        return f"{self.connections}x{self.depth}"
+
+
+def requests_per_second(
+    cell: Cell, endpoint: tuple[str, int], payloads: Path, cores: Cores, seconds: float, expect: str | None = HEARTBEAT_OK
+) -> float:
+    """Requests a second that the server answers in this cell, every answer checked.
+
+    Two passes against the same process: a short one warms the server and tells how many requests fill `seconds`.
+    """
+    host, port = endpoint
+    fixed = ["-j", "-t", "60", "-c", str(cell.connections), "-d", str(cell.depth), "-f", str(payloads)]
+    checks = ["-e", expect] if expect else []
+    first_payload = payloads.read_text().split("\n", 1)[0]
+
+    def one(count: int, warm: int) -> float:
+        arguments = [*fixed, *checks, "-p", first_payload, "-n", str(count), "-w", str(warm), host, str(port)]
+        return float(generate("kload", arguments, cores, 90)["rps"])
+
+    guess = one(max(4000, 4 * cell.connections), 1000)
+    return one(max(5000, int(guess * seconds)), max(1000, int(guess * seconds * 0.2)))

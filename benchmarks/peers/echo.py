@@ -1,0 +1,64 @@
+"""The limit for a server written in Python: uvloop, framing, a constant Heartbeat v4 answer with the request's correlation id.
+
+It decodes nothing and knows no member. One write per read, however many requests the read brought.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import struct
+from typing import cast
+
+import uvloop
+
+SIZE = struct.Struct(">i").unpack_from
+HEAD = (12).to_bytes(4, "big")
+TAIL = bytes(8)
+"""No tags in the header, throttle time 0, error 0, no tags."""
+
+
+class Echo(asyncio.Protocol):
+    """One connection: frames in, constant answers out."""
+
+    __slots__ = ("rest", "transport")
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the transport."""
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's does not derive from asyncio's
+        self.rest = b""
+
+    def data_received(self, data: bytes) -> None:
+        """Answer every whole frame; keep the rest of a cut one."""
+        if self.rest:
+            data = self.rest + data
+            self.rest = b""
+        end = len(data)
+        if end >= 12 and SIZE(data)[0] == end - 4:
+            self.transport.write(HEAD + data[8:12] + TAIL)
+            return
+        out: list[bytes] = []
+        at = 0
+        while end - at >= 12:
+            after = at + 4 + SIZE(data, at)[0]
+            if after > end:
+                break
+            out += (HEAD, data[at + 8 : at + 12], TAIL)
+            at = after
+        if at < end:
+            self.rest = data[at:]
+        if out:
+            self.transport.write(b"".join(out))
+
+
+async def serve() -> None:
+    """Listens on a free port, says which, and serves until it is terminated."""
+    server = await asyncio.get_running_loop().create_server(Echo, "127.0.0.1", 0, backlog=4096)
+    host, port = server.sockets[0].getsockname()
+    print(json.dumps({"ready": True, "bootstrap": f"{host}:{port}", "pid": os.getpid()}), flush=True)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    uvloop.run(serve())

@@ -1,0 +1,184 @@
+"""Starting what is measured: groupmock and its peers, each a fresh process on the server core."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import selectors
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .generators import Failed, Missing, cache
+from .machine import Cores, pinned
+
+ROOT = Path(__file__).parent.parent
+KFAKE = Path(__file__).parent / "kfake"
+READY_SECONDS = 20.0
+OPEN_FILES = "benchmarks need about 20,000 open files (ulimit -n)"
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server: where it answers and whose CPU and memory count."""
+
+    host: str
+    port: int
+    pid: int
+    others: tuple[int, ...] = field(default=())
+    """Processes that this one did not start itself and that the watch on foreign CPU must not take for foreign."""
+
+    @property
+    def endpoint(self) -> tuple[str, int]:
+        """Host and port."""
+        return self.host, self.port
+
+    @property
+    def bootstrap(self) -> str:
+        """As clients want it."""
+        return f"{self.host}:{self.port}"
+
+
+def groupmock_command(*flags: str) -> list[str]:
+    """The product as a user starts it: the console script where it is installed beside this interpreter, else the module."""
+    script = Path(sys.executable).parent / "groupmock"
+    front = [str(script)] if script.exists() else [sys.executable, "-m", "groupmock"]
+    return [*front, "serve", "--port", "0", *flags]
+
+
+def product_missing() -> str | None:
+    """Why the product cannot be measured, or None."""
+    found = importlib.util.find_spec("groupmock")
+    if found is None:
+        return "groupmock is not importable (pip install -e .)"
+    return None
+
+
+def _first_line(process: subprocess.Popen[bytes], seconds: float) -> bytes:
+    """The line a server announces itself with; raises Failed when it ends or stays silent instead."""
+    assert process.stdout is not None
+    os.set_blocking(process.stdout.fileno(), False)
+    line, end = b"", time.monotonic() + seconds
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ)
+        while not line.endswith(b"\n"):
+            if not selector.select(max(0.0, end - time.monotonic())):
+                raise Failed(f"{process.args!r} said nothing for {seconds:.0f} s")
+            chunk = os.read(process.stdout.fileno(), 65536)
+            if not chunk:
+                raise Failed(f"{process.args!r} ended with {process.wait()} before it was ready")
+            line += chunk
+    return line
+
+
+def end(process: subprocess.Popen[bytes], patience: float = 10.0) -> None:
+    """Ends a process that we started, politely first."""
+    process.terminate()
+    try:
+        process.wait(patience)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
+
+
+@contextmanager
+def started(command: Sequence[str], cores: Cores) -> Iterator[Server]:
+    """A server of which the ready line has been read; ended afterwards. Its stderr is shown when it fails to come up."""
+    with tempfile.TemporaryFile() as errors:
+        with pinned(cores.server):
+            process = subprocess.Popen(list(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, cwd=ROOT)
+        try:
+            ready = json.loads(_first_line(process, READY_SECONDS))
+            host, port = ready["bootstrap"].split(",")[0].rsplit(":", 1)
+            yield Server(host, int(port), process.pid)
+        except Failed as failure:
+            errors.seek(0)
+            said = errors.read().decode(errors="replace")[-600:]
+            raise Failed(f"{failure}; the server said: {said}" if said else str(failure)) from failure
+        finally:
+            end(process)
+
+
+@contextmanager
+def groupmock(cores: Cores, *flags: str) -> Iterator[Server]:
+    """The product, quiet (`--log off`), with further flags of `serve`."""
+    missing = product_missing()
+    if missing:
+        raise Missing(missing)
+    with started(groupmock_command("--log", "off", *flags), cores) as server:
+        yield server
+
+
+@contextmanager
+def echo(cores: Cores) -> Iterator[Server]:
+    """The uvloop echo: the limit for any server in Python."""
+    with started([sys.executable, "-m", "benchmarks.peers.echo"], cores) as server:
+        yield server
+
+
+@contextmanager
+def cmock(cores: Cores) -> Iterator[Server]:
+    """librdkafka's mock cluster."""
+    if importlib.util.find_spec("confluent_kafka") is None:
+        raise Missing("confluent-kafka is not installed (pip install 'groupmock[test]')")
+    with started([sys.executable, "-m", "benchmarks.peers.cmock"], cores) as server:
+        yield server
+
+
+def _kfake_binary() -> Path:
+    """kfake, built once from benchmarks/kfake with the Go tool chain."""
+    go = shutil.which("go")
+    if go is None:
+        raise Missing("no go on the PATH: kfake is written in Go")
+    target = cache() / "kfake-peer"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run([go, "build", "-o", str(target), "."], cwd=KFAKE, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Missing(f"go cannot build kfake here: {done.stderr[-300:]}")
+    return target
+
+
+@contextmanager
+def kfake(cores: Cores) -> Iterator[Server]:
+    """franz-go's in-memory Kafka, on one core."""
+    with started([str(_kfake_binary())], cores) as server:
+        yield server
+
+
+def _oracle() -> Path:
+    """The script that starts released Kafka brokers; it lies in the folder shared by this project's developers."""
+    shared = Path(os.environ.get("GROUPMOCK_SHARED", str(ROOT.parent / "shared")))
+    script = shared / "oracle" / "kafka.py"
+    if not script.exists():
+        raise Missing("no oracle/kafka.py in ../shared (GROUPMOCK_SHARED says where else): Apache Kafka was not measured")
+    if shutil.which("java") is None:
+        raise Missing("no java on the PATH: Apache Kafka was not measured")
+    return script
+
+
+@contextmanager
+def kafka(cores: Cores, *settings: str) -> Iterator[Server]:
+    """Apache Kafka, one node; settings as KEY=VALUE."""
+    script = _oracle()
+    flags = [part for setting in ("group.initial.rebalance.delay.ms=200", *settings) for part in ("--set", setting)]
+    with tempfile.TemporaryDirectory(prefix="groupmock-bench-kafka-") as folder:
+        command = [sys.executable, str(script), "start", *flags, "--dir", folder]
+        with pinned(cores.server):
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise Missing(f"Apache Kafka does not start here: {done.stderr[-300:]}")
+        state = json.loads(done.stdout)
+        host, port = state["bootstrap"].rsplit(":", 1)
+        try:
+            yield Server(host, int(port), state["pids"][0], tuple(state["pids"]))
+        finally:
+            subprocess.run([sys.executable, str(script), "stop", folder], capture_output=True, check=False)

@@ -1,0 +1,81 @@
+"""Every figure the project promised itself: what it is, the floor it must reach and the moonshot it is after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Verdict(Enum):
+    """How a measurement stands against its target."""
+
+    MOONSHOT = "moonshot"
+    FLOOR = "floor met"
+    MISSED = "MISSED"
+    UNKNOWN = "not measured"
+
+
+@dataclass(frozen=True)
+class Target:
+    """One row of the table. `floor` is a condition, `moonshot` an aim; a row without either is told for comparison."""
+
+    key: str
+    what: str
+    unit: str
+    floor: float | None
+    moonshot: float | None
+    higher_is_better: bool
+
+    def verdict(self, measured: float) -> Verdict:
+        """Compares a measurement, in the target's unit."""
+        if self.reaches(measured, self.moonshot):
+            return Verdict.MOONSHOT
+        return Verdict.FLOOR if self.reaches(measured, self.floor) else Verdict.MISSED
+
+    def reaches(self, measured: float, limit: float | None) -> bool:
+        """Whether a measurement is at least as good as that limit; everything is as good as none."""
+        if limit is None:
+            return True
+        return measured >= limit if self.higher_is_better else measured <= limit
+
+
+def _more(key: str, what: str, floor: float, moonshot: float, unit: str = "x") -> Target:
+    return Target(key, what, unit, floor, moonshot, higher_is_better=True)
+
+
+def _less(key: str, what: str, floor: float, moonshot: float, unit: str) -> Target:
+    return Target(key, what, unit, floor, moonshot, higher_is_better=False)
+
+
+CELL_NAMES = {"100x1": "100 connections", "1000x1": "1,000 connections", "1x64": "1 connection x 64 pipelined"}
+
+
+def _cells(key: str, what: str, floors: tuple[float, float, float], moonshots: tuple[float, float, float]) -> list[Target]:
+    return [
+        _more(f"{key}.{cell}", f"{what}, {name}", floor, moonshot)
+        for (cell, name), floor, moonshot in zip(CELL_NAMES.items(), floors, moonshots, strict=True)
+    ]
+
+
+TARGETS: dict[str, Target] = {
+    target.key: target
+    for target in (
+        *_cells("heartbeats.echo", "heartbeats/s against the uvloop echo", (0.65, 0.65, 0.35), (0.90, 0.88, 0.75)),
+        *_cells("heartbeats.cmock", "heartbeats/s against librdkafka's C mock", (0.9, 1.0, 1.1), (1.2, 1.3, 2.5)),
+        *_cells("journal.echo", "heartbeats/s with every frame journalled, against the echo", (0.20, 0.20, 0.10), (0.5, 0.5, 0.3)),
+        _more("codec.construct.parse", "codec, JoinGroup response v9, 1,000 members: parse, against construct", 10, 20),
+        _more("codec.construct.build", "... build, against construct", 20, 30),
+        _more("codec.kafka-python.parse", "... parse, against kafka-python 3", 1.5, 2.2),
+        _more("codec.kafka-python.build", "... build, against kafka-python 3", 4, 6),
+        *(
+            _less(f"settle.{client}.{count}", f"{count} {client} consumers hold 60 partitions, against the clients' floor", 1.5, 1.15, "x")
+            for client in ("aiokafka", "confluent")
+            for count in (1, 10, 50)
+        ),
+        _less("storm.cpu", "join storm of 10,000 members: server CPU per member", 150, 45, "us"),
+        _less("storm.pause", "join storm of 10,000 members: longest loop pause", 50, 5, "ms"),
+        _less("memory.member", "resident memory per joined member with its connection", 6, 3.5, "kB"),
+        _less("startup.ready", "exec of `groupmock serve` to its first answer, against `import uvloop`", 3, 1.6, "x"),
+        _less("idle.cpu", "CPU with 1,000 idle connections and 200 groups", 0.5, 0.1, "%"),
+    )
+}
