@@ -51,7 +51,7 @@ class BatchIndexAndErrorMessage(Message):
     batch_index_error_message: Annotated[str | None, STRING, nullable(8), since(8)] = None
 
 
-class LeaderIdAndEpoch(FrozenMessage, frozen=True):
+class LeaderIdAndEpoch(FrozenMessage, frozen=True):  # type: ignore[misc]  # see FrozenMessage
     leader_id: Annotated[int, INT32, since(10)] = -1
     leader_epoch: Annotated[int, INT32, since(10)] = -1
 

@@ -27,7 +27,7 @@ from ..declare import (
 )
 
 
-class ReplicaState(FrozenMessage, frozen=True):
+class ReplicaState(FrozenMessage, frozen=True):  # type: ignore[misc]  # see FrozenMessage
     replica_id: Annotated[int, INT32, since(15)] = -1
     replica_epoch: Annotated[int, INT64, since(15)] = -1
 
@@ -72,17 +72,17 @@ class FetchRequest(Message):
     rack_id: Annotated[str, STRING, since(11), IGNORABLE] = ""
 
 
-class EpochEndOffset(FrozenMessage, frozen=True):
+class EpochEndOffset(FrozenMessage, frozen=True):  # type: ignore[misc]  # see FrozenMessage
     epoch: Annotated[int, INT32, since(12)] = -1
     end_offset: Annotated[int, INT64, since(12)] = -1
 
 
-class LeaderIdAndEpoch(FrozenMessage, frozen=True):
+class LeaderIdAndEpoch(FrozenMessage, frozen=True):  # type: ignore[misc]  # see FrozenMessage
     leader_id: Annotated[int, INT32, since(12)] = -1
     leader_epoch: Annotated[int, INT32, since(12)] = -1
 
 
-class SnapshotId(FrozenMessage, frozen=True):
+class SnapshotId(FrozenMessage, frozen=True):  # type: ignore[misc]  # see FrozenMessage
     end_offset: Annotated[int, INT64] = -1
     epoch: Annotated[int, INT32] = -1
 

@@ -1,0 +1,182 @@
+"""The record formats before v2: message sets of magic 0 and 1 (Produce 0-2, Fetch 0-3), to and from record batches.
+
+Kept for uncompressed and gzip; other compressions raise RecordsError(UNSUPPORTED_COMPRESSION_TYPE).
+
+    data = up_convert(message_set)                  # produced by an old client -> the bytes of one v2 batch
+    message_set = down_convert(batches, magic=1)    # fetched by an old client: Produce / Fetch 0-1 magic 0, 2-3 magic 1
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator
+from struct import Struct
+from struct import error as StructError
+from typing import Final, NamedTuple
+
+from .errors import ErrorCode
+from .records import (
+    COMPRESSION_MASK,
+    COMPRESSIONS,
+    GZIP,
+    LOG_APPEND_TIME_BIT,
+    NO_TIMESTAMP,
+    NONE,
+    Batch,
+    NewRecord,
+    Record,
+    RecordsError,
+    compress,
+    decode_records,
+    decompress,
+    encode_batch,
+)
+
+ENTRY: Final = Struct(">qiIbb")  # offset, size, crc, magic, attributes
+ENTRY_BYTES: Final = ENTRY.size
+CHECKED_FROM: Final = 16  # the CRC-32 covers everything from magic on
+SIZE_ENDS: Final = 12
+
+
+class Entry(NamedTuple):
+    """One message as it lies in a set; `value` of a compressed one is a whole set."""
+
+    offset: int
+    magic: int
+    attributes: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+
+
+def read_message_set(data: bytes) -> list[Record]:
+    """The records of a message set, wrappers opened, offsets absolute. Raises CORRUPT_MESSAGE, UNSUPPORTED_COMPRESSION_TYPE."""
+    return [record for entry in _entries(data) for record in _opened(entry)]
+
+
+def up_convert(data: bytes, base_offset: int = 0, leader_epoch: int = -1) -> bytes:
+    """A produced message set as one v2 batch, as Kafka's log does: same compression, magic 0 has no timestamps (-1)."""
+    entries = _entries(data)
+    records = [record for entry in entries for record in _opened(entry)]
+    if not records:
+        raise RecordsError(ErrorCode.INVALID_RECORD, "a message set without messages")
+    new = (NewRecord(record.key, record.value, (), record.timestamp) for record in records)
+    return encode_batch(new, base_offset, leader_epoch, COMPRESSIONS[entries[0].attributes & COMPRESSION_MASK])
+
+
+def down_convert(batches: Iterable[Batch], magic: int, first_offset: int = 0) -> bytes:
+    """Stored batches as a message set of that magic (0 or 1); headers and control batches are left out.
+
+    Of uncompressed batches the records before `first_offset` are left out too, as Kafka does.
+    """
+    parts: list[bytes] = []
+    for batch in batches:
+        if batch.control:
+            continue
+        code, append_bit = batch.attributes & COMPRESSION_MASK, batch.attributes & LOG_APPEND_TIME_BIT
+        records = decode_records(batch)
+        if code == NONE:
+            parts += (_written(record, record.offset, magic, append_bit) for record in records if record.offset >= first_offset)
+        elif records:
+            parts.append(_wrapper(records, magic, code, append_bit))
+    return b"".join(parts)
+
+
+def encode_message_set(records: Iterable[Record], magic: int, compression: str = "none") -> bytes:
+    """A message set as an old client would produce it."""
+    listed = list(records)
+    code = COMPRESSIONS.index(compression)
+    if code == NONE:
+        return b"".join(_written(record, record.offset, magic, 0) for record in listed)
+    return _wrapper(listed, magic, code, 0)
+
+
+def _entries(data: bytes, inner: bool = False) -> list[Entry]:
+    return list(_walk(data, inner))
+
+
+def _walk(data: bytes, inner: bool) -> Iterator[Entry]:
+    at, end = 0, len(data)
+    while at < end:
+        try:
+            offset, size, crc, magic, attributes = ENTRY.unpack_from(data, at)
+        except StructError:
+            raise _corrupt(f"{end - at} bytes left at {at} are no message") from None
+        stop = at + SIZE_ENDS + size
+        if size < ENTRY_BYTES - SIZE_ENDS or stop > end:
+            raise _corrupt(f"a message of {size} bytes at {at} does not fit into {end}")
+        if magic not in (0, 1):
+            raise RecordsError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"magic {magic} in a message set")
+        if zlib.crc32(data[at + CHECKED_FROM : stop]) != crc:
+            raise _corrupt(f"the CRC of the message at {at} does not fit")
+        if inner and attributes & COMPRESSION_MASK:
+            raise RecordsError(ErrorCode.INVALID_RECORD, "a compressed message inside a compressed message")
+        yield _entry(data[at:stop], offset, magic, attributes)
+        at = stop
+
+
+def _entry(data: bytes, offset: int, magic: int, attributes: int) -> Entry:
+    at, timestamp = ENTRY_BYTES, NO_TIMESTAMP
+    if magic == 1:
+        if len(data) < at + 8:
+            raise _corrupt("a message is cut in its timestamp")
+        timestamp, at = int.from_bytes(data[at : at + 8], signed=True), at + 8
+    key, at = _read_bytes(data, at)
+    value, at = _read_bytes(data, at)
+    if at != len(data):
+        raise _corrupt(f"{len(data) - at} bytes left over in a message")
+    return Entry(offset, magic, attributes, timestamp, key, value)
+
+
+def _opened(entry: Entry) -> list[Record]:
+    code = entry.attributes & COMPRESSION_MASK
+    if code == NONE:
+        return [Record(entry.offset, entry.timestamp, entry.key, entry.value)]
+    if entry.value is None:
+        raise RecordsError(ErrorCode.INVALID_RECORD, "a compressed message without a value")
+    found = _entries(decompress(entry.value, code), inner=True)
+    if not found:
+        raise RecordsError(ErrorCode.INVALID_RECORD, "a compressed message with nothing inside")
+    # Offsets inside are relative since magic 1 (KIP-31); some producers leave the outer one at 0, which then says nothing.
+    shift = entry.offset - found[-1].offset if entry.magic == 1 and entry.offset else 0
+    if shift < 0:
+        raise RecordsError(ErrorCode.INVALID_RECORD, f"inner offset {found[-1].offset} is above the outer one, {entry.offset}")
+    stamp = entry.timestamp if entry.attributes & LOG_APPEND_TIME_BIT else None
+    return [Record(each.offset + shift, each.timestamp if stamp is None else stamp, each.key, each.value) for each in found]
+
+
+def _wrapper(records: list[Record], magic: int, code: int, append_bit: int) -> bytes:
+    if code != GZIP:
+        compress(b"", code)  # raises, naming the compression
+    base = records[0].offset if magic == 1 else 0
+    inner = b"".join(_written(record, record.offset - base, magic, append_bit) for record in records)
+    newest = max(record.timestamp for record in records)
+    outer = Record(records[-1].offset, newest, None, compress(inner, code))
+    return _written(outer, outer.offset, magic, append_bit | code)
+
+
+def _written(record: Record, offset: int, magic: int, attributes: int) -> bytes:
+    bits = attributes if magic == 1 else attributes & COMPRESSION_MASK
+    stamp = record.timestamp.to_bytes(8, signed=True) if magic == 1 else b""
+    checked = b"".join((bytes((magic, bits)), stamp, _bytes(record.key), _bytes(record.value)))
+    return b"".join(
+        (offset.to_bytes(8, signed=True), (len(checked) + 4).to_bytes(4, signed=True), zlib.crc32(checked).to_bytes(4), checked)
+    )
+
+
+def _bytes(data: bytes | None) -> bytes:
+    return b"\xff\xff\xff\xff" if data is None else len(data).to_bytes(4, signed=True) + data
+
+
+def _read_bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
+    size = int.from_bytes(data[at : at + 4], signed=True)
+    at += 4
+    if size < 0 and at <= len(data):
+        return None, at
+    if at + size > len(data):
+        raise _corrupt("a key or value goes beyond its message")
+    return data[at : at + size], at + size
+
+
+def _corrupt(reason: str) -> RecordsError:
+    return RecordsError(ErrorCode.CORRUPT_MESSAGE, reason)

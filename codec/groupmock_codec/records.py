@@ -1,0 +1,348 @@
+"""RecordBatch v2 (KIP-98) as far as a log needs it: header fields, CRC-32C, moving a batch to its offset, records in and out.
+
+A batch is kept as the bytes that came (`Batch.data`); offset and leader epoch lie before the checksummed part and are rewritten
+without touching the payload. Compression is opaque but for none and gzip, which `decode_records` reads. The formats before v2
+are in `message_sets.py`.
+
+    batches = read_batches(data)                       # produced bytes -> [Batch], lengths and magic checked
+    check_produced(batches[0])                         # what Kafka checks of a client's batch, CRC included
+    stored = batches[0].placed(base_offset=42, leader_epoch=0)
+    data = encode_batch([NewRecord(value=b"v")], base_offset=0)
+    decode_records(batch)                              # -> [Record(offset=..., timestamp=..., key=..., value=..., headers=...)]
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterable, Sequence
+from functools import cache
+from struct import Struct
+from struct import error as StructError
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from .errors import ErrorCode
+from .varints import read_zigzag, zigzag
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HEADER: Final = Struct(">qiibIhiqqqhii")
+HEADER_BYTES: Final = HEADER.size  # 61
+LENGTH_ENDS: Final = 12  # batch_length counts what comes after it
+CHECKED_FROM: Final = 21  # the CRC covers everything from attributes on
+MAGIC_AT: Final = 16
+NO_TIMESTAMP: Final = -1
+NO_PRODUCER_ID: Final = -1
+MAX_DECOMPRESSED: Final = 104_857_600
+
+COMPRESSION_MASK: Final = 0x07
+LOG_APPEND_TIME_BIT: Final = 0x08
+TRANSACTIONAL_BIT: Final = 0x10
+CONTROL_BIT: Final = 0x20
+NONE: Final = 0
+GZIP: Final = 1
+COMPRESSIONS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
+
+Headers = Sequence[tuple[str, bytes | None]]
+
+
+class RecordsError(ValueError):
+    """Records that a log refuses. `error_code` is what Kafka answers for the partition."""
+
+    def __init__(self, error_code: ErrorCode, reason: str) -> None:
+        super().__init__(f"{error_code.name}: {reason}")
+        self.error_code, self.reason = error_code, reason
+
+    def __reduce__(self) -> tuple[type[RecordsError], tuple[ErrorCode, str]]:
+        return type(self), (self.error_code, self.reason)
+
+
+class Record(NamedTuple):
+    """One record of a log: absolute offset, timestamp in ms since 1970 (-1: none), key and value (None: null)."""
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+
+
+class NewRecord(NamedTuple):
+    """A record to be written; `timestamp` in ms since 1970, -1 for none."""
+
+    key: bytes | None = None
+    value: bytes | None = None
+    headers: Headers = ()
+    timestamp: int = NO_TIMESTAMP
+
+
+class Batch(NamedTuple):
+    """A whole batch (`data`) and its header's fields."""
+
+    base_offset: int
+    batch_length: int
+    leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    records_count: int
+    data: bytes
+
+    @property
+    def last_offset(self) -> int:
+        """Offset of the last record (which compaction may have removed)."""
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def next_offset(self) -> int:
+        """Offset after the batch."""
+        return self.base_offset + self.last_offset_delta + 1
+
+    @property
+    def last_sequence(self) -> int:
+        """Sequence number of the last record; numbers wrap from 2^31-1 to 0. -1 without a producer id."""
+        return -1 if self.base_sequence < 0 else next_sequence(self.base_sequence, self.last_offset_delta)
+
+    @property
+    def compression(self) -> str:
+        """One of COMPRESSIONS, or `unknown(n)`."""
+        code = self.attributes & COMPRESSION_MASK
+        return COMPRESSIONS[code] if code < len(COMPRESSIONS) else f"unknown({code})"
+
+    @property
+    def log_append_time(self) -> bool:
+        """Is `max_timestamp` the broker's time, for every record?"""
+        return bool(self.attributes & LOG_APPEND_TIME_BIT)
+
+    @property
+    def transactional(self) -> bool:
+        """Part of a transaction?"""
+        return bool(self.attributes & TRANSACTIONAL_BIT)
+
+    @property
+    def control(self) -> bool:
+        """A commit or abort marker, not data?"""
+        return bool(self.attributes & CONTROL_BIT)
+
+    @property
+    def crc_holds(self) -> bool:
+        """Does the checksum fit the bytes?"""
+        return crc32c()(self.data[CHECKED_FROM:]) == self.crc
+
+    def placed(self, base_offset: int, leader_epoch: int) -> Batch:
+        """The same batch at its place in the log; payload and CRC stay as they are."""
+        head = base_offset.to_bytes(8, signed=True) + self.data[8:LENGTH_ENDS] + leader_epoch.to_bytes(4, signed=True)
+        return self._replace(base_offset=base_offset, leader_epoch=leader_epoch, data=head + self.data[MAGIC_AT:])
+
+    def appended_at(self, timestamp: int) -> Batch:
+        """The same batch under message.timestamp.type=LogAppendTime: attribute bit and max timestamp set, CRC made anew."""
+        return _sealed(self._replace(attributes=self.attributes | LOG_APPEND_TIME_BIT, max_timestamp=timestamp), self.data[HEADER_BYTES:])
+
+
+@cache
+def crc32c() -> Callable[[bytes], int]:
+    """The CRC-32C function; its C library is imported at the first record, not at start."""
+    import google_crc32c
+
+    function: Callable[[bytes], int] = google_crc32c.value
+    return function
+
+
+def next_sequence(sequence: int, more: int = 1) -> int:
+    """The sequence number `more` records later; it wraps to 0 after 2^31-1 as Kafka's does."""
+    return (sequence + more) & 0x7FFFFFFF
+
+
+def magic_of(data: bytes) -> int:
+    """Format of the first batch or message: 0 and 1 are message sets, 2 is a record batch. CORRUPT_MESSAGE if cut before it."""
+    if len(data) <= MAGIC_AT:
+        raise RecordsError(ErrorCode.CORRUPT_MESSAGE, f"{len(data)} bytes are no record batch")
+    return data[MAGIC_AT]
+
+
+def read_batches(data: bytes) -> list[Batch]:
+    """All batches of a produced or fetched blob, each whole; CRC and records are not looked at.
+
+    Raises CORRUPT_MESSAGE for a cut or impossible length, UNSUPPORTED_FOR_MESSAGE_FORMAT for the formats before v2.
+    """
+    batches: list[Batch] = []
+    at, end = 0, len(data)
+    while at < end:
+        try:
+            fields = HEADER.unpack_from(data, at)
+        except StructError:
+            raise RecordsError(ErrorCode.CORRUPT_MESSAGE, f"{end - at} bytes left at {at}, a batch has at least {HEADER_BYTES}") from None
+        if fields[3] != 2:
+            raise RecordsError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"magic {fields[3]} at {at}, 2 is needed")
+        stop = at + LENGTH_ENDS + fields[1]
+        if fields[1] < HEADER_BYTES - LENGTH_ENDS or stop > end:
+            raise RecordsError(ErrorCode.CORRUPT_MESSAGE, f"batch of {fields[1]} bytes at {at} does not fit into {end}")
+        batches.append(Batch._make((*fields, data if at == 0 and stop == end else data[at:stop])))
+        at = stop
+    return batches
+
+
+def check_produced(batch: Batch) -> None:
+    """What Kafka checks of a batch that a client produces (but sequence numbers). Raises CORRUPT_MESSAGE or INVALID_RECORD."""
+    if not batch.crc_holds:
+        raise RecordsError(ErrorCode.CORRUPT_MESSAGE, "the CRC does not fit")
+    if batch.control:
+        raise RecordsError(ErrorCode.INVALID_RECORD, "clients may not write control batches")
+    if batch.producer_id >= 0 and batch.base_sequence < 0:
+        raise RecordsError(ErrorCode.INVALID_RECORD, f"producer id {batch.producer_id} without a sequence number")
+    if batch.last_offset_delta < 0:
+        raise RecordsError(ErrorCode.INVALID_RECORD, f"last offset delta {batch.last_offset_delta}")
+    if batch.records_count != batch.last_offset_delta + 1:
+        raise RecordsError(ErrorCode.INVALID_RECORD, f"{batch.records_count} records with last offset delta {batch.last_offset_delta}")
+
+
+def encode_batch(
+    records: Iterable[NewRecord],
+    base_offset: int = 0,
+    leader_epoch: int = -1,
+    compression: str = "none",
+    producer_id: int = NO_PRODUCER_ID,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    attributes: int = 0,
+) -> bytes:
+    """One batch of at least one record, compressed by `none` or `gzip`. `attributes`: bits besides the compression."""
+    listed = list(records)
+    if not listed:
+        raise RecordsError(ErrorCode.INVALID_RECORD, "a batch needs a record")
+    base_timestamp = listed[0].timestamp
+    payload = b"".join(_record(record, index, base_timestamp) for index, record in enumerate(listed))
+    code = COMPRESSIONS.index(compression)
+    batch = Batch(
+        base_offset=base_offset,
+        batch_length=0,
+        leader_epoch=leader_epoch,
+        magic=2,
+        crc=0,
+        attributes=attributes | code,
+        last_offset_delta=len(listed) - 1,
+        base_timestamp=base_timestamp,
+        max_timestamp=max(record.timestamp for record in listed),
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        records_count=len(listed),
+        data=b"",
+    )
+    return _sealed(batch, compress(payload, code)).data
+
+
+def decode_records(batch: Batch) -> list[Record]:
+    """The records of an uncompressed or gzip batch, with absolute offsets and timestamps.
+
+    Raises UNSUPPORTED_COMPRESSION_TYPE for other compressions and INVALID_RECORD where lengths or counts do not fit.
+    """
+    data = decompress(batch.data[HEADER_BYTES:], batch.attributes & COMPRESSION_MASK)
+    if not 0 <= batch.records_count <= len(data):
+        raise RecordsError(ErrorCode.INVALID_RECORD, f"{batch.records_count} records in {len(data)} bytes")
+    records: list[Record] = []
+    at = 0
+    try:
+        for _ in range(batch.records_count):
+            size, at = read_zigzag(data, at)
+            end = at + size
+            if size < 0 or end > len(data):
+                raise ValueError(f"a record of {size} bytes at {at}")
+            records.append(_read_record(data, at, end, batch))
+            at = end
+        if at != len(data):
+            raise ValueError(f"{len(data) - at} bytes left over")
+    except (ValueError, IndexError) as error:
+        raise RecordsError(ErrorCode.INVALID_RECORD, str(error)) from None
+    return records
+
+
+def compress(data: bytes, code: int) -> bytes:
+    """`data` under compression NONE or GZIP; UNSUPPORTED_COMPRESSION_TYPE for others."""
+    if code == NONE:
+        return data
+    if code == GZIP:
+        return gzip.compress(data, mtime=0)
+    raise _unsupported(code)
+
+
+def decompress(data: bytes, code: int, limit: int = MAX_DECOMPRESSED) -> bytes:
+    """The inverse of `compress`; never more than `limit` bytes (a bomb is MESSAGE_TOO_LARGE), CORRUPT_MESSAGE if it is no gzip."""
+    if code == NONE:
+        return data
+    if code != GZIP:
+        raise _unsupported(code)
+    try:
+        unzip = zlib.decompressobj(wbits=31)
+        found = unzip.decompress(data, limit)
+    except zlib.error as error:
+        raise RecordsError(ErrorCode.CORRUPT_MESSAGE, f"bad gzip: {error}") from None
+    if unzip.unconsumed_tail:
+        raise RecordsError(ErrorCode.MESSAGE_TOO_LARGE, f"more than {limit} bytes when decompressed")
+    if not unzip.eof:
+        raise RecordsError(ErrorCode.CORRUPT_MESSAGE, "gzip ends too early")
+    return found
+
+
+def _unsupported(code: int) -> RecordsError:
+    name = COMPRESSIONS[code] if code < len(COMPRESSIONS) else f"unknown({code})"
+    return RecordsError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"{name} is kept as it is and cannot be opened here")
+
+
+def _sealed(batch: Batch, payload: bytes) -> Batch:
+    """The batch around that payload, with length, CRC and bytes made anew."""
+    length = HEADER_BYTES - LENGTH_ENDS + len(payload)
+    head = HEADER.pack(*batch._replace(batch_length=length, crc=0)[:-1])
+    crc = crc32c()(head[CHECKED_FROM:] + payload)
+    data = b"".join((head[: CHECKED_FROM - 4], crc.to_bytes(4), head[CHECKED_FROM:], payload))
+    return batch._replace(batch_length=length, crc=crc, data=data)
+
+
+def _record(record: NewRecord, index: int, base_timestamp: int) -> bytes:
+    parts = [b"\0", zigzag(record.timestamp - base_timestamp), zigzag(index), _sized(record.key), _sized(record.value)]
+    parts.append(zigzag(len(record.headers)))
+    for name, value in record.headers:
+        parts += (_sized(name.encode()), _sized(value))
+    body = b"".join(parts)
+    return zigzag(len(body)) + body
+
+
+def _sized(data: bytes | None) -> bytes:
+    return b"\x01" if data is None else zigzag(len(data)) + data
+
+
+def _read_record(data: bytes, at: int, end: int, batch: Batch) -> Record:
+    timestamp_delta, at = read_zigzag(data, at + 1, 10)
+    offset_delta, at = read_zigzag(data, at)
+    key, at = _read_sized(data, at, end)
+    value, at = _read_sized(data, at, end)
+    count, at = read_zigzag(data, at)
+    if not 0 <= count <= end - at:
+        raise ValueError(f"{count} headers at {at}")
+    headers: list[tuple[str, bytes | None]] = []
+    for _ in range(count):
+        name, at = _read_sized(data, at, end)
+        if name is None:
+            raise ValueError(f"a header without a name at {at}")
+        header, at = _read_sized(data, at, end)
+        headers.append((name.decode("utf-8", "replace"), header))
+    if at != end:
+        raise ValueError(f"a record ends at {at} instead of {end}")
+    timestamp = batch.max_timestamp if batch.log_append_time else batch.base_timestamp + timestamp_delta
+    return Record(batch.base_offset + offset_delta, timestamp, key, value, tuple(headers))
+
+
+def _read_sized(data: bytes, at: int, end: int) -> tuple[bytes | None, int]:
+    size, at = read_zigzag(data, at)
+    if size < 0:
+        return None, at
+    if at + size > end:
+        raise ValueError(f"{size} bytes at {at} go beyond {end}")
+    return data[at : at + size], at + size

@@ -1,0 +1,26 @@
+"""Signed (zigzag) varints, which only records use."""
+
+from __future__ import annotations
+
+
+def zigzag(value: int) -> bytes:
+    """A signed varint in its shortest form; 64-bit values fit."""
+    value = (value << 1) ^ (value >> 63)
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def read_zigzag(data: bytes, offset: int, longest: int = 5) -> tuple[int, int]:
+    """A signed varint of at most `longest` bytes and the offset after it. ValueError if longer, IndexError if cut."""
+    value = shift = 0
+    for at in range(offset, offset + longest):
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return (value >> 1) ^ -(value & 1), at + 1
+        shift += 7
+    raise ValueError(f"a varint of more than {longest} bytes at {offset}")
