@@ -1,0 +1,128 @@
+"""Protocol type `consumer`: Subscription and Assignment, versions 0-3 (spec 7.1, 7.2).
+
+v1 adds what the member owns (KIP-429), v2 the generation it owns it from (KIP-792), v3 its rack (KIP-881); the Assignment is
+the same in all four. Readers take a version above 3 as 3 and ignore what follows the fields they know; below 0 is an error.
+
+`decode_*` are strict on every length, `read_*` give what could be read of anything, `encode_*` write `message.version`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, TypeVar
+
+from ..declare import BYTES, INT16, INT32, STRING, Message, Versions, array, nullable, since
+from ..errors import DecodeError, EncodeError, Place
+from ..registry import Codec
+
+HIGHEST: Final = 3
+M = TypeVar("M", bound=Message)
+
+
+class TopicPartitions(Message):
+    """Partitions of one topic."""
+
+    topic: Annotated[str, STRING] = ""
+    partitions: Annotated[list[int], array(INT32)] = []
+
+
+class Subscription(Message):
+    """What a member tells the leader. `generation_id` -1: none; an eager member owns nothing when it joins."""
+
+    version: Annotated[int, INT16] = HIGHEST
+    topics: Annotated[list[str], array(STRING)] = []
+    user_data: Annotated[bytes | None, BYTES, nullable()] = None
+    owned_partitions: Annotated[list[TopicPartitions], array(TopicPartitions), since(1)] = []
+    generation_id: Annotated[int, INT32, since(2)] = -1
+    rack_id: Annotated[str | None, STRING, nullable(), since(3)] = None
+
+
+class Assignment(Message):
+    """What the leader gives a member. No bytes at all (not even a version) mean that it was given nothing."""
+
+    version: Annotated[int, INT16] = HIGHEST
+    assigned_partitions: Annotated[list[TopicPartitions], array(TopicPartitions)] = []
+    user_data: Annotated[bytes | None, BYTES, nullable()] = None
+
+
+SUBSCRIPTION: Final = Codec(Subscription, Versions(0, HIGHEST), None)
+ASSIGNMENT: Final = Codec(Assignment, Versions(0, HIGHEST), None)
+
+
+def decode_subscription(data: bytes) -> Subscription:
+    """The Subscription, `version` as sent. DecodeError if it is cut, a length is wrong or its version is negative."""
+    return SUBSCRIPTION.decode(_known(data), data, trailing=True)
+
+
+def decode_assignment(data: bytes) -> Assignment:
+    """The Assignment, `version` as sent. DecodeError as above, and for no bytes at all."""
+    return ASSIGNMENT.decode(_known(data), data, trailing=True)
+
+
+def encode_subscription(message: Subscription) -> bytes:
+    """The bytes of `message.version`; EncodeError if that is not 0-3 or cannot carry a field that is set."""
+    return SUBSCRIPTION.encode(_writable(message.version), message)
+
+
+def encode_assignment(message: Assignment) -> bytes:
+    """The bytes of `message.version`; EncodeError if that is not 0-3."""
+    return ASSIGNMENT.encode(_writable(message.version), message)
+
+
+def read_subscription(data: bytes) -> Subscription | None:
+    """What could be read of a Subscription: of broken bytes the fields before the break; None if there is no version."""
+    if len(data) < 2:
+        return None
+    found = _longest(SUBSCRIPTION, data)
+    return Subscription(_version(data), _leading_topics(data)) if found is None else found
+
+
+def read_assignment(data: bytes) -> Assignment | None:
+    """What could be read of an Assignment; None if there is no version (a member that was given nothing has no bytes)."""
+    if len(data) < 2:
+        return None
+    found = _longest(ASSIGNMENT, data)
+    if found is None:
+        # Broken in the user data: the partitions before it still stand.
+        found = _longest(ASSIGNMENT, data + b"\xff\xff\xff\xff")
+    return Assignment(_version(data)) if found is None else found
+
+
+def _version(data: bytes) -> int:
+    return int.from_bytes(data[:2], signed=True)
+
+
+def _known(data: bytes) -> int:
+    if len(data) < 2:
+        raise DecodeError("embedded consumer protocol cannot be read", Place(f"{len(data)} bytes have no version", "version"))
+    version = _version(data)
+    if version < 0:
+        raise DecodeError("embedded consumer protocol cannot be read", Place(f"negative version {version}", "version"))
+    return min(version, HIGHEST)
+
+
+def _writable(version: int) -> int:
+    if not 0 <= version <= HIGHEST:
+        raise EncodeError("embedded consumer protocol cannot be written", Place(f"version {version} is not 0-{HIGHEST}", "version"))
+    return version
+
+
+def _longest(codec: Codec[M], data: bytes) -> M | None:
+    """Each version only adds fields at the end, so a lower one reads what stands before a break."""
+    for version in range(min(max(_version(data), 0), HIGHEST), -1, -1):
+        try:
+            return codec.decode(version, data, trailing=True)
+        except DecodeError:
+            continue
+    return None
+
+
+def _leading_topics(data: bytes) -> list[str]:
+    topics: list[str] = []
+    at, count = 6, int.from_bytes(data[2:6], signed=True)
+    while len(topics) < count and at + 2 <= len(data):
+        end = at + 2 + int.from_bytes(data[at : at + 2], signed=True)
+        if not at + 2 <= end <= len(data):
+            break
+        topics.append(data[at + 2 : end].decode("utf-8", "replace"))
+        at = end
+    return topics
