@@ -1,1 +1,3 @@
-"""The only asyncio of the data path: server, connections, driver, loop choice."""
+"""The only asyncio of the data path: sockets, framing, one request at a time per connection, and the driver around the pure core."""
+
+from __future__ import annotations

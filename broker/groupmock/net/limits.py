@@ -1,4 +1,4 @@
-"""Limits on everything that a peer controls, under Kafka's names where Kafka has one (declared like `core.settings`)."""
+"""What the network side allows a peer, under Kafka's own names where Kafka has the knob. Declared like `core.settings`."""
 
 from __future__ import annotations
 
@@ -6,16 +6,29 @@ from typing import Annotated
 
 import msgspec
 
-from ..core.settings import knob
+from ..core.settings import INT_MAX, knob
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What one peer may cost. Sizes in bytes."""
+    """Bounds that keep one peer from hurting the others. Defaults are Kafka's where Kafka bounds it at all."""
 
-    socket_request_max_bytes: Annotated[int, knob("socket.request.max.bytes", "largest frame that is read; a longer one closes its connection", 1)] = (
-        104_857_600
-    )
-    max_connections: Annotated[int, knob("max.connections", "most connections at a time; more are closed at once", 1)] = 2**31 - 1
+    socket_request_max_bytes: Annotated[
+        int, knob("socket.request.max.bytes", "largest frame; one that announces more is closed as soon as its length is read", 1)
+    ] = 104_857_600
     queued_max_request_bytes: Annotated[
-        int, knob("queued.max.request.bytes", "most bytes read ahead on one connection while its request is in flight", 1)
+        int,
+        knob("queued.max.request.bytes", "most bytes of cut or waiting requests in all connections; who exceeds it is closed", 1024, 2**62),
+    ] = 1_073_741_824
+    max_connections: Annotated[int, knob("max.connections", "most connections; further ones wait in the listener's backlog", 1)] = INT_MAX
+    connections_max_idle_ms: Annotated[
+        int, knob("connections.max.idle.ms", "a connection on which nothing arrives for this long is closed (-1: never)", -1)
+    ] = 600_000
+    connection_read_ahead_bytes: Annotated[
+        int, knob("groupmock.connection.read.ahead.bytes", "bytes read from one connection while it waits for an answer", 1)
     ] = 1_048_576
+    connection_write_buffer_bytes: Annotated[
+        int, knob("groupmock.connection.write.buffer.bytes", "unread answers of one connection above which it is not served further", 1)
+    ] = 1_048_576
+    replies_slice_us: Annotated[
+        int, knob("groupmock.replies.slice.us", "longest stretch of answers between two turns of the loop, in microseconds", 1)
+    ] = 2000

@@ -1,27 +1,35 @@
-"""Which event loop: uvloop where there is one, plain asyncio elsewhere or with GROUPMOCK_LOOP=asyncio."""
+"""Which event loop: uvloop, or asyncio where there is none or GROUPMOCK_LOOP=asyncio asks for it."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections.abc import Callable
 
-T = TypeVar("T")
+Factory = Callable[[], asyncio.AbstractEventLoop]
 
 
-def new_loop() -> asyncio.AbstractEventLoop:
+class UnknownLoop(ValueError):
+    """GROUPMOCK_LOOP names no loop; the text says which there are."""
+
+
+def loop_factory(choice: str | None = None) -> Factory:
+    """For `asyncio.Runner(loop_factory=...)`. `choice`: "uvloop", "asyncio", or None: what GROUPMOCK_LOOP says, else the best there is."""
+    wanted = choice or os.environ.get("GROUPMOCK_LOOP", "")
+    if wanted not in ("", "uvloop", "asyncio"):
+        raise UnknownLoop(f"GROUPMOCK_LOOP={wanted}: there are uvloop and asyncio")
+    if wanted == "asyncio":
+        return asyncio.new_event_loop
+    try:
+        import uvloop
+    except ImportError:
+        if wanted:
+            raise
+        return asyncio.new_event_loop
+    factory: Factory = uvloop.new_event_loop
+    return factory
+
+
+def new_event_loop() -> asyncio.AbstractEventLoop:
     """A loop of the chosen kind."""
-    if os.environ.get("GROUPMOCK_LOOP", "uvloop") != "asyncio":
-        try:
-            import uvloop
-        except ImportError:  # no uvloop on this platform
-            return asyncio.new_event_loop()
-        return uvloop.new_event_loop()
-    return asyncio.new_event_loop()
-
-
-def run(main: Coroutine[Any, Any, T]) -> T:
-    """`asyncio.run` on a loop of the chosen kind."""
-    with asyncio.Runner(loop_factory=new_loop) as runner:
-        return runner.run(main)
+    return loop_factory()()

@@ -1,0 +1,3 @@
+"""The journal: one stream of rows (architecture rule 2), its schema, its sinks, its reader. Imports nothing else of groupmock."""
+
+from __future__ import annotations

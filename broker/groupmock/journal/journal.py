@@ -1,0 +1,126 @@
+"""Appends rows and fans them out. A sink says which kinds it wants, and only those are built (rule 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+from .rows import KINDS, Header, Row, kind_of
+
+Expand = Callable[[], Iterable[Row]]
+
+
+class Repeated(Protocol):
+    """Heartbeats that repeat the last one: rows on demand, so that a sink may write them without ever making them."""
+
+    first: int
+    """Number of the first row; set by `append_repeated`."""
+
+    def rows(self) -> Iterable[Row]:
+        """Request and reply rows in turn, numbered."""
+
+
+class Sink(Protocol):
+    """Where rows go."""
+
+    kinds: frozenset[str]
+    """What it takes; fixed while it is attached."""
+    heartbeats: bool
+    """Also heartbeats that changed nothing (with request and reply in `kinds`)?"""
+    details: bool
+    """Does it want what costs something: embedded copies, payload digests, raw frames?"""
+
+    def begin(self, header: Header) -> None:
+        """Before any row."""
+
+    def take(self, row: Row) -> None:
+        """One row, numbered."""
+
+    def take_repeated(self, repeated: Repeated) -> None:
+        """Heartbeats that changed nothing; only if `heartbeats`."""
+
+    def flush(self) -> None:
+        """Let nothing wait in memory."""
+
+    def close(self) -> None:
+        """The run is over."""
+
+
+class Journal:
+    """Numbers rows and gives each to the sinks that want it. The flags say what is worth building at all."""
+
+    def __init__(self, header: Header, sinks: Sequence[Sink] = ()) -> None:
+        self.header = header
+        self.sequence = 0
+        self._sinks: list[Sink] = []
+        self._begun = False
+        self._takers: dict[str, list[Sink]] = {}
+        self.wanted: frozenset[str] = frozenset()  # kinds that some sink takes
+        self.heartbeats = False  # does any sink want heartbeats that changed nothing?
+        self.details = False
+        self._arrange()
+        for sink in sinks:
+            self.add(sink)
+
+    def add(self, sink: Sink) -> None:
+        """Attach a sink; from now on it gets what it wants."""
+        self._sinks.append(sink)
+        if self._begun:
+            sink.begin(self.header)
+        self._arrange()
+
+    def remove(self, sink: Sink) -> None:
+        """Detach a sink; it is not closed."""
+        self._sinks.remove(sink)
+        self._arrange()
+
+    def begin(self) -> None:
+        """Write the header; once, when it is final."""
+        self._begun = True
+        for sink in self._sinks:
+            sink.begin(self.header)
+
+    def append(self, row: Row) -> None:
+        """Number a row and hand it out."""
+        self.sequence += 1
+        row.seq = self.sequence
+        for sink in self._takers[kind_of(row)]:
+            sink.take(row)
+
+    def append_quiet(self, row: Row) -> None:
+        """A heartbeat's row that changed nothing: only for sinks that want these too."""
+        self.sequence += 1
+        row.seq = self.sequence
+        for sink in self._takers[kind_of(row)]:
+            if sink.heartbeats:
+                sink.take(row)
+
+    def append_repeated(self, repeated: Repeated, rows: int) -> None:
+        """So many rows at once."""
+        repeated.first = self.sequence + 1
+        self.sequence += rows
+        for sink in self._sinks:
+            if sink.heartbeats:
+                sink.take_repeated(repeated)
+
+    def flush(self) -> None:
+        """Let nothing wait in memory."""
+        for sink in self._sinks:
+            sink.flush()
+
+    def close(self) -> None:
+        """The run is over: every sink is closed, even if one of them cannot."""
+        failures: list[Exception] = []
+        for sink in self._sinks:
+            try:
+                sink.close()
+            except Exception as failure:
+                failures.append(failure)
+        if failures:
+            raise failures[0]
+
+    def _arrange(self) -> None:
+        self._takers = {kind: [sink for sink in self._sinks if kind in sink.kinds] for kind in KINDS}
+        self.wanted = frozenset(kind for kind, takers in self._takers.items() if takers)
+        self.heartbeats = any(sink.heartbeats for sink in self._sinks)
+        self.details = any(sink.details for sink in self._sinks)

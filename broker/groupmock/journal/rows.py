@@ -1,0 +1,197 @@
+"""THE schema of every journal row (architecture section 5, Journal v1). JSON, docs and Spark's schema are made from these classes.
+
+Times are ns since the header's `epoch_ns`; `seq` counts from 1 without gaps. A row is written without the fields that are at their
+default. `message` is a request or response of the codec with Kafka's field names in snake_case; read back it is a plain dict.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+VERSION: Final = 1
+
+
+def about(text: str) -> Meta:
+    """One sentence of documentation for a field."""
+    return Meta(description=text)
+
+
+class Header(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """The first line of a journal."""
+
+    v: Annotated[int, about("version of this format")]
+    run: Annotated[str, about("name of the run")]
+    product: Annotated[str, about("who wrote it, with its version")]
+    seed: Annotated[int, about("seed of every id that was drawn")]
+    epoch_ns: Annotated[int, about("wall clock at run time 0, ns since 1970")]
+    profile: Annotated[str, about("whose versions, defaults and quirks")]
+    config: Annotated[dict[str, Any], about("every setting of the run")]
+    complete: Annotated[bool, about("replay is possible: whole frames, commands and timer calls are here")]
+    incomplete_because: Annotated[str | None, about("why replay is not possible")] = None
+    cluster: Annotated[dict[str, Any] | None, about("what the core was made of: settings, identity, epoch_ms")] = None
+
+
+class Row(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False, tag_field="kind"):
+    """What every row has; `kind` says which class it is."""
+
+    seq: Annotated[int, about("number of the row, from 1")] = 0
+    t: Annotated[int, about("when, ns since epoch_ns")]
+    node: Annotated[int | None, about("the node (1..N) it happened on, where it happened on one")] = None
+
+
+class OpenRow(Row, tag="open", kw_only=True):
+    """A client connected."""
+
+    connection: Annotated[int, about("number of the connection in this run")]
+    client_host: Annotated[str, about("as Java prints an address: /10.0.0.7")]
+    client_port: Annotated[int, about("the client's port")]
+
+
+class CloseRow(Row, tag="close", kw_only=True):
+    """A connection ended. One row, with the reason, whoever closed it."""
+
+    connection: Annotated[int, about("number of the connection")]
+    by: Annotated[str, about("client or server")]
+    reason: Annotated[str, about("why, in a sentence")]
+    cut_bytes: Annotated[int, about("bytes that had come of a frame that never became whole")] = 0
+    unread_bytes: Annotated[int, about("bytes of requests that were never looked at")] = 0
+
+
+class FramePlace(Row, kw_only=True):
+    """What request, reply and abandoned rows share."""
+
+    connection: Annotated[int, about("number of the connection")]
+    ticket: Annotated[int, about("number of the request in this run; its reply has the same")]
+    correlation_id: Annotated[int, about("the client's own number of the request")]
+    api_key: Annotated[int, about("Kafka's number of the API")]
+    api_name: Annotated[str, about("Kafka's name of the API")]
+    api_version: Annotated[int, about("version of the request")]
+
+
+class Payload(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """Record bytes above 1 KiB, left out of `message`."""
+
+    path: Annotated[str, about("where they were: topic_data[0].partition_data[1].records")]
+    length: Annotated[int, about("how many bytes")]
+    digest: Annotated[str | None, about("sha256 in hex, where a sink wanted it")] = None
+
+
+class RequestRow(FramePlace, tag="request", kw_only=True):
+    """A request was decoded and handled."""
+
+    client_id: Annotated[str | None, about("as the client calls itself")] = None
+    received: Annotated[int, about("when its last byte came")]
+    handled: Annotated[int, about("when the core saw it: later if it waited behind another one")]
+    size: Annotated[int, about("bytes of the frame without its length")]
+    message: Annotated[Any, about("the decoded request")] = None
+    trailing_bytes: Annotated[int, about("bytes after the end of the message, ignored as Kafka does")] = 0
+    note: Annotated[str | None, about("what was unusual about it")] = None
+    embedded: Annotated[dict[str, Any] | None, about("decoded copy of subscriptions or assignments inside, by path")] = None
+    payloads: Annotated[list[Payload] | None, about("record bytes left out of the message")] = None
+    raw: Annotated[bytes | None, about("the whole frame without its length; in complete journals")] = None
+
+
+class ReplyRow(FramePlace, tag="reply", kw_only=True):
+    """A response was made and sent."""
+
+    waited: Annotated[int, about("ns between handling the request and this")] = 0
+    size: Annotated[int, about("bytes of the frame without its length")]
+    delivered: Annotated[bool, about("false: the connection was gone")] = True
+    message: Annotated[Any, about("the response; null: none is due (acks 0)")] = None
+    embedded: Annotated[dict[str, Any] | None, about("decoded copy of subscriptions or assignments inside, by path")] = None
+    payloads: Annotated[list[Payload] | None, about("record bytes left out of the message")] = None
+
+
+class AbandonedRow(FramePlace, tag="abandoned", kw_only=True):
+    """A request will never be answered and its connection stays mute, as Kafka's does."""
+
+    reason: Annotated[str, about("why")]
+
+
+class MovedRow(Row, tag="moved", kw_only=True):
+    """A group changed its state."""
+
+    group: Annotated[str, about("group id")]
+    before: Annotated[str, about("state before")]
+    after: Annotated[str, about("state after")]
+    generation: Annotated[int, about("generation after the move")]
+    reason: Annotated[str, about("who or what caused it")]
+    leader: Annotated[str | None, about("member id of the leader")] = None
+    protocol_type: Annotated[str | None, about("consumer, connect, ...")] = None
+    protocol_name: Annotated[str | None, about("the assignor that was voted for")] = None
+    members: Annotated[int, about("members after the move")] = 0
+
+
+class MemberRow(Row, tag="member", kw_only=True):
+    """Something happened to one member."""
+
+    group: Annotated[str, about("group id")]
+    member_id: Annotated[str, about("member id")]
+    what: Annotated[str, about("reserved, added, replaced, updated, removed, refused or led")]
+    reason: Annotated[str, about("why")]
+    group_instance_id: Annotated[str | None, about("static member's name")] = None
+    client_id: Annotated[str | None, about("as the client calls itself")] = None
+    client_host: Annotated[str | None, about("where it connected from")] = None
+
+
+class TimerRow(Row, tag="timer", kw_only=True):
+    """A deadline passed. Without `timer`: time was looked at and nothing was due after all (replay needs to know)."""
+
+    timer: Annotated[str | None, about("session, join, sync, fetch, retention or load")] = None
+    subject: Annotated[tuple[str, ...], about("what it was set for, as group and member id")] = ()
+
+
+class FaultRow(Row, tag="fault", kw_only=True):
+    """A fault rule did something."""
+
+    rule: Annotated[str, about("name of the rule")]
+    stage: Annotated[str, about("request or reply")]
+    action: Annotated[str, about("what was done")]
+    connection: Annotated[int | None, about("to which connection")] = None
+    ticket: Annotated[int | None, about("to which request")] = None
+    fields: Annotated[dict[str, Any], about("details of this kind of fault")] = {}
+
+
+class CommandRow(Row, tag="command", kw_only=True):
+    """Somebody steered."""
+
+    name: Annotated[str, about("name of the command")]
+    arguments: Annotated[dict[str, Any], about("its arguments; bytes as base64")]
+
+
+class ClientRow(Row, tag="client", kw_only=True):
+    """Something a client of ours (swarm, scenario) says about itself."""
+
+    client: Annotated[str, about("which client")]
+    what: Annotated[str, about("what happened")]
+    fields: Annotated[dict[str, Any], about("details")] = {}
+
+
+class NoteRow(Row, tag="note", kw_only=True):
+    """Worth a row and no protocol event. `what` = "end" is the last row of a journal that was closed properly."""
+
+    what: Annotated[str, about("what happened, in a word or a sentence")]
+    fields: Annotated[dict[str, Any], about("details")] = {}
+
+
+ROWS: Final[dict[str, type[Row]]] = {
+    str(row.__struct_config__.tag): row
+    for row in (
+        OpenRow, CloseRow, RequestRow, ReplyRow, AbandonedRow, MovedRow, MemberRow, TimerRow, FaultRow, CommandRow, ClientRow, NoteRow,
+    )
+}  # fmt: skip
+KINDS: Final = tuple(ROWS)
+
+
+def kind_of(row: Row) -> str:
+    """The row's kind: request, moved, ..."""
+    return str(row.__struct_config__.tag)
+
+
+def documentation(kind: str) -> dict[str, str]:
+    """Field name -> its sentence, for one kind, in order."""
+    hints = get_type_hints(ROWS[kind], include_extras=True)
+    return {name: hints[name].__metadata__[0].description for name in ROWS[kind].__struct_fields__}

@@ -1,0 +1,21 @@
+"""Plain numbers of the driver, kept on the way; a scrape reads them and costs the data path nothing (rule 2)."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Counters(msgspec.Struct):
+    """Totals since the start unless they say otherwise. `requests`: API key -> fully handled requests (repeated heartbeats apart)."""
+
+    requests: dict[int, int] = {}
+    repeated_heartbeats: int = 0  # answered under a lease
+    replies: int = 0  # of fully handled requests
+    lost_replies: int = 0  # made for a connection that was gone
+    connections_opened: int = 0
+    connections_closed: int = 0
+    refused: int = 0  # connections closed because of what they sent
+    abandoned: int = 0  # requests that will never be answered; their connections stay mute
+    held_bytes: int = 0  # now: cut or waiting requests of all connections
+    accept_failures: int = 0
+    internal_errors: int = 0  # defects of groupmock itself: each has a note row

@@ -1,0 +1,103 @@
+"""Which requests are taken at all, and how their bytes are read and answered: one `Exchange` per advertised (api, version).
+
+Compiled on first use. What is not advertised is refused with the reason; only ApiVersions has an answer for that (KIP-511).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec import APIS
+from groupmock_codec.declare import Message
+from groupmock_codec.headers import RequestHeader, decode_request_header, peek, request_header_version, response_header_version
+
+if TYPE_CHECKING:
+    from ..core.cluster import ApiRange
+
+API_VERSIONS: Final = 18
+HEARTBEAT: Final = 12
+UNSUPPORTED_VERSION: Final = 35
+
+
+class Refused(Exception):
+    """Kafka closes the connection of who sends this; the text is the reason for the journal."""
+
+
+class Exchange:
+    """Request in, response out, for one API in one version."""
+
+    def __init__(self, key: int, version: int) -> None:
+        self.key = key
+        self.version = version
+        self.name = APIS[key].name
+        self._header = request_header_version(key, version)
+        self._after_correlation = b"\0" if response_header_version(key, version) else b""
+
+    def header(self, frame: bytes) -> tuple[RequestHeader, int]:
+        """The header and where the body starts. Raises DecodeError."""
+        return decode_request_header(frame, self._header)
+
+    @cached_property
+    def decode(self) -> Callable[[bytes, int], tuple[Message, int]]:
+        """(frame, offset) -> (request, end); raises DecodeError."""
+        return APIS[self.key].request.decoder(self.version)
+
+    @cached_property
+    def encode(self) -> Callable[[Message], bytes]:
+        """Response -> body; raises EncodeError."""
+        return APIS[self.key].response.encoder(self.version)
+
+    def answer(self, correlation: bytes, message: Message) -> bytes:
+        """The whole response frame with its length. Raises EncodeError."""
+        body = correlation + self._after_correlation + self.encode(message)
+        return len(body).to_bytes(4, "big") + body
+
+    def warm_up(self) -> None:
+        """Compile both halves now."""
+        for _ in (self.decode, self.encode):
+            pass
+
+
+class Exchanges(dict[bytes, Exchange]):
+    """First four bytes of a frame (api key and version) -> Exchange. Asking for one that is not advertised raises Refused."""
+
+    def __init__(self, advertised: Iterable[ApiRange]) -> None:
+        super().__init__()
+        self.advertised = {row.key: row for row in advertised}
+
+    def __missing__(self, start: bytes) -> Exchange:
+        if len(start) < 4:
+            raise Refused(f"a frame of {len(start)} bytes holds no request header")
+        key, version = int.from_bytes(start[:2], "big", signed=True), int.from_bytes(start[2:], "big", signed=True)
+        row = self.advertised.get(key)
+        if row is None:
+            name = f" ({APIS[key].name})" if key in APIS else ""
+            raise Refused(f"api key {key}{name} is not served")
+        if not row.lowest <= version <= row.highest:
+            raise Refused(f"{APIS[key].name} version {version} is not served: {row.lowest} to {row.highest} are")
+        found = self[start] = Exchange(key, version)
+        return found
+
+    def of(self, key: int, version: int) -> Exchange:
+        """By numbers."""
+        return self[key.to_bytes(2, "big") + version.to_bytes(2, "big")]
+
+
+def unknown_api_versions(frame: bytes, advertised: dict[int, ApiRange]) -> tuple[RequestHeader, Message, bytes] | None:
+    """ApiVersions in a version that is not served: header, answer, and the frame of it; None if `frame` is something else.
+
+    The body is not read, the header must be right (spec part 2 (d)12): answered in version 0 with error 35 and one row, its own.
+    Raises DecodeError.
+    """
+    row = advertised.get(API_VERSIONS)
+    key, version, _ = peek(frame)
+    if key != API_VERSIONS or row is None or row.lowest <= version <= row.highest:
+        return None
+    header, _ = decode_request_header(frame)
+    from groupmock_codec.messages.k18_api_versions import ApiVersion, ApiVersionsResponse
+
+    own = ApiVersion(api_key=API_VERSIONS, min_version=row.lowest, max_version=row.highest)
+    answer = ApiVersionsResponse(error_code=UNSUPPORTED_VERSION, api_keys=[own])
+    return header, answer, Exchange(API_VERSIONS, 0).answer(frame[4:8], answer)

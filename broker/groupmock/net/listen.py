@@ -1,0 +1,102 @@
+"""Listening sockets and an acceptor of our own.
+
+libuv takes one connection per turn of the loop; a thousand clients arriving together then wait 0.8 s (limits.md section 1), so
+connections are accepted here until the kernel has no more, and handed to the loop one by one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from collections.abc import Callable
+from ipaddress import IPv6Address
+from typing import Final
+
+BACKLOG: Final = 4096
+ACCEPT_AT_ONCE: Final = 256
+RETRY_S: Final = 0.1
+OUT_OF_RESOURCES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Bind and listen (port 0: a free one). Raises OSError. TCP_NODELAY is inherited by what is accepted (Linux; loops set it too)."""
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setblocking(False)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def java_host(host: str) -> str:
+    """What Java's InetAddress.toString() makes of a peer: "/10.0.0.7", "/0:0:0:0:0:0:0:1" (spec 2.2)."""
+    if ":" not in host:
+        return f"/{host}"
+    groups = IPv6Address(host.partition("%")[0]).exploded.split(":")
+    return "/" + ":".join(f"{int(group, 16):x}" for group in groups)
+
+
+Adopt = Callable[[socket.socket, str, int], None]
+
+
+class Acceptor:
+    """Accepts on one listener while `room()` says so; `adopt(socket, host, port)` takes what comes."""
+
+    def __init__(self, listener: socket.socket, adopt: Adopt, room: Callable[[], bool], trouble: Callable[[str], None]) -> None:
+        self._listener = listener
+        self._adopt = adopt
+        self._room = room
+        self._trouble = trouble
+        self._loop = asyncio.get_running_loop()
+        self._watching = False
+        self._retry: asyncio.TimerHandle | None = None
+        self.resume()
+
+    def resume(self) -> None:
+        """Accept (again): there is room."""
+        self._retry = None
+        if not self._watching and self._listener.fileno() >= 0:
+            self._watching = True
+            self._loop.add_reader(self._listener, self._ready)
+
+    def close(self) -> None:
+        """Stop accepting and close the listener."""
+        self._rest()
+        if self._retry is not None:
+            self._retry.cancel()
+        self._listener.close()
+
+    def _rest(self) -> None:
+        if self._watching:
+            self._watching = False
+            self._loop.remove_reader(self._listener)
+
+    def _ready(self) -> None:
+        for _ in range(ACCEPT_AT_ONCE):
+            if not self._room():
+                self._rest()
+                return
+            try:
+                accepted, address = self._listener.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as failure:
+                self._failed(failure)
+                return
+            accepted.setblocking(False)
+            self._adopt(accepted, address[0], address[1])
+
+    def _failed(self, failure: OSError) -> None:
+        """Out of file descriptors or memory: let those who wait wait, and look again soon."""
+        if failure.errno not in OUT_OF_RESOURCES:
+            raise failure
+        self._trouble(f"cannot accept: {failure.strerror}")
+        self._rest()
+        self._retry = self._loop.call_later(RETRY_S, self.resume)

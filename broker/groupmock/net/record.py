@@ -1,0 +1,246 @@
+"""What the driver saw, as journal rows. Nothing is built that no sink wants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from groupmock_codec.headers import RequestHeader
+
+from ..core.effects import Effects, MemberChanged, Moved, Note, TimerFired
+from ..journal.journal import Journal
+from ..journal.rows import (
+    AbandonedRow,
+    CloseRow,
+    CommandRow,
+    MemberRow,
+    MovedRow,
+    NoteRow,
+    OpenRow,
+    ReplyRow,
+    RequestRow,
+    Row,
+    TimerRow,
+)
+from .details import Details, details_of
+
+if TYPE_CHECKING:
+    from groupmock_codec.declare import Message
+
+    from ..core.events import Command
+    from .connection import Connection
+    from .exchange import Exchange
+    from .repeat import Repeat
+
+
+class Record:
+    """One method per thing that can be seen; each appends at most one row."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self.effects: dict[type, Callable[[Any, int], None]] = {
+            Moved: self.moved,
+            MemberChanged: self.member,
+            TimerFired: self.timer,
+            Note: self.note,
+        }
+
+    def opened(self, connection: Connection, now: int) -> None:
+        """A client connected."""
+        if "open" in self._journal.wanted:
+            self._journal.append(
+                OpenRow(
+                    t=now,
+                    node=connection.node,
+                    connection=connection.number,
+                    client_host=connection.client_host,
+                    client_port=connection.port,
+                )
+            )
+
+    def closed(self, connection: Connection, by: str, reason: str, now: int) -> None:
+        """A connection ended or is being ended."""
+        if "close" in self._journal.wanted:
+            self._journal.append(
+                CloseRow(
+                    t=now,
+                    node=connection.node,
+                    connection=connection.number,
+                    by=by,
+                    reason=reason,
+                    cut_bytes=connection.cut_bytes,
+                    unread_bytes=connection.waiting,
+                )
+            )
+
+    def request(
+        self,
+        connection: Connection,
+        exchange: Exchange,
+        header: RequestHeader,
+        message: Message | None,
+        frame: bytes,
+        received: int,
+        trailing: int = 0,
+        quiet: bool = False,
+        note: str | None = None,
+    ) -> None:
+        """A request was handled. `quiet`: a heartbeat that changed nothing."""
+        journal = self._journal
+        if "request" not in journal.wanted or (quiet and not journal.heartbeats):
+            return
+        details = details_of(exchange.key, message, request=True, wanted=journal.details)
+        row = RequestRow(
+            t=connection.handled,
+            node=connection.node,
+            connection=connection.number,
+            ticket=connection.ticket,
+            correlation_id=header.correlation_id,
+            api_key=exchange.key,
+            api_name=exchange.name,
+            api_version=header.api_version,
+            client_id=header.client_id,
+            received=received,
+            handled=connection.handled,
+            size=len(frame),
+            message=details.message,
+            trailing_bytes=trailing,
+            note=note,
+            embedded=details.embedded,
+            payloads=details.payloads,
+            raw=frame if journal.details else None,
+        )
+        (journal.append_quiet if quiet else journal.append)(row)
+
+    def reply(
+        self, connection: Connection, exchange: Exchange, ticket: int, message: Message | None, size: int, now: int, quiet: bool = False
+    ) -> None:
+        """A request was answered; `message` None: no answer is due."""
+        journal = self._journal
+        if "reply" not in journal.wanted or (quiet and not journal.heartbeats):
+            return
+        details = details_of(exchange.key, message, request=False, wanted=journal.details)
+        row = ReplyRow(
+            t=now,
+            node=connection.node,
+            connection=connection.number,
+            ticket=ticket,
+            correlation_id=int.from_bytes(connection.correlation, "big", signed=True),
+            api_key=exchange.key,
+            api_name=exchange.name,
+            api_version=exchange.version,
+            waited=now - connection.handled,
+            size=size,
+            delivered=not connection.gone,
+            message=details.message,
+            embedded=details.embedded,
+            payloads=details.payloads,
+        )
+        (journal.append_quiet if quiet else journal.append)(row)
+
+    def repeated(self, connection: Connection, repeat: Repeat, identifiers: bytes, first_ticket: int, now: int) -> None:
+        """Heartbeats answered under a lease; called only when a sink wants such."""
+        self._journal.append_repeated(RepeatedHeartbeats(connection, repeat, identifiers, first_ticket, now), len(identifiers) // 2)
+
+    def abandoned(self, connection: Connection, ticket: int, reason: str, now: int) -> None:
+        """A request will never be answered."""
+        exchange = connection.exchange
+        if "abandoned" in self._journal.wanted and exchange is not None:
+            self._journal.append(
+                AbandonedRow(
+                    t=now,
+                    node=connection.node,
+                    connection=connection.number,
+                    ticket=ticket,
+                    correlation_id=int.from_bytes(connection.correlation, "big", signed=True),
+                    api_key=exchange.key,
+                    api_name=exchange.name,
+                    api_version=exchange.version,
+                    reason=reason,
+                )
+            )
+
+    def moved(self, effect: Moved, now: int) -> None:
+        """A group changed its state."""
+        if "moved" in self._journal.wanted:
+            self._journal.append(
+                MovedRow(
+                    t=now,
+                    group=effect.group,
+                    before=effect.before,
+                    after=effect.after,
+                    generation=effect.generation,
+                    reason=effect.reason,
+                    leader=effect.leader,
+                    protocol_type=effect.protocol_type,
+                    protocol_name=effect.protocol_name,
+                    members=effect.members,
+                )
+            )
+
+    def member(self, effect: MemberChanged, now: int) -> None:
+        """Something happened to one member."""
+        if "member" in self._journal.wanted:
+            self._journal.append(
+                MemberRow(
+                    t=now,
+                    group=effect.group,
+                    member_id=effect.member_id,
+                    what=effect.what,
+                    reason=effect.reason,
+                    group_instance_id=effect.group_instance_id,
+                    client_id=effect.client_id,
+                    client_host=effect.client_host,
+                )
+            )
+
+    def timer(self, effect: TimerFired, now: int) -> None:
+        """A deadline passed and did something."""
+        if "timer" in self._journal.wanted:
+            self._journal.append(TimerRow(t=now, timer=effect.timer, subject=effect.subject))
+
+    def expired(self, effects: Effects, now: int) -> None:
+        """Time was looked at; if nothing fired, that alone is a row for those who want to replay."""
+        if self._journal.details and "timer" in self._journal.wanted and not any(isinstance(effect, TimerFired) for effect in effects):
+            self._journal.append(TimerRow(t=now))
+
+    def command(self, command: Command, now: int) -> None:
+        """Somebody steered."""
+        if "command" in self._journal.wanted:
+            self._journal.append(CommandRow(t=now, name=command.name, arguments=command.arguments))
+
+    def note(self, effect: Note, now: int) -> None:
+        """A note of the core."""
+        self.remark(effect.what, now, **effect.fields)
+
+    def remark(self, what: str, now: int, **fields: object) -> None:
+        """A note of the driver."""
+        if "note" in self._journal.wanted:
+            self._journal.append(NoteRow(t=now, what=what, fields=fields))
+
+
+class RepeatedHeartbeats:
+    """The rows of heartbeats under a lease: exactly those that the full path would have made."""
+
+    __slots__ = ("connection", "first", "first_ticket", "identifiers", "now", "repeat")
+
+    def __init__(self, connection: Connection, repeat: Repeat, identifiers: bytes, first_ticket: int, now: int) -> None:
+        self.connection = connection
+        self.repeat = repeat
+        self.identifiers = identifiers  # correlation ids, four bytes each
+        self.first_ticket = first_ticket
+        self.now = now
+        self.first = 0
+
+    def rows(self) -> Iterator[Row]:
+        """Request and reply rows in turn."""
+        sequence, now = self.first, self.now
+        for at in range(0, len(self.identifiers), 4):
+            request, reply = self.repeat.rows(self.connection, self.identifiers[at : at + 4], self.first_ticket + at // 4, now)
+            request.seq, reply.seq = sequence, sequence + 1
+            sequence += 2
+            yield request
+            yield reply
+
+
+NO_DETAILS = Details(None, None, None)

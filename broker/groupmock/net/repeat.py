@@ -1,0 +1,103 @@
+"""The heartbeat fast path: within a generation a member's heartbeats are byte-identical but for the correlation id.
+
+A `Repeat` remembers the last heartbeat that was decoded, found good and answered under a lease, and that answer. While the lease
+stands and the bytes are the same, the answer is repeated and one deadline moves. It never decides anything: any difference takes
+the full path, and every change of group state ends the lease (architecture section 3). Lease on equals lease off, byte for byte.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from ..journal.rows import ReplyRow, RequestRow, Row
+
+if TYPE_CHECKING:
+    from groupmock_codec.declare import Message
+
+    from ..core.effects import Lease
+    from .connection import Connection
+    from .driver import Current, Driver
+    from .exchange import Exchange
+
+ID_AT: Final = 8  # size, key, version; then the correlation id
+ID_END: Final = 12
+ONE_ID: Final = {4}
+
+
+class Repeat:
+    """`head` + correlation id + `tail` is the whole frame with its length; the answer alike."""
+
+    __slots__ = (
+        "answer_head", "answer_tail", "body_at", "client_id", "driver", "epoch", "exchange", "group", "head", "lease", "length", "message",
+        "tail", "template",
+    )  # fmt: skip
+
+    def __init__(self, driver: Driver, exchange: Exchange, request: Current, answer: bytes, message: Message, lease: Lease) -> None:
+        frame = request.frame
+        self.driver = driver
+        self.exchange = exchange
+        self.client_id = request.client_id
+        self.body_at = request.body_at
+        self.message = message
+        self.template: object = None  # kept by a sink that writes such rows without making them
+        self.head = len(frame).to_bytes(4, "big") + frame[:4]
+        self.tail = frame[8:]
+        self.length = len(frame) + 4
+        self.answer_head = answer[:4]
+        self.answer_tail = answer[8:]
+        self.lease = lease
+        self.group = lease.group
+        self.epoch = lease.epoch
+
+    def answer(self, connection: Connection, data: bytes) -> bytes | None:
+        """The answers to `data`, or None: it is not this heartbeat and nothing but it, or the lease has ended."""
+        if self.group.epoch != self.epoch or not data.startswith(self.head) or not data.endswith(self.tail):
+            return None
+        if len(data) == self.length:
+            identifier = data[ID_AT:ID_END]
+            self._happened(connection, 1, identifier)
+            return self.answer_head + identifier + self.answer_tail
+        # Several in one read: bytes that split at tail + head into pieces of four *are* that many whole frames.
+        identifiers = data[ID_AT : -len(self.tail)].split(self.tail + self.head)
+        if set(map(len, identifiers)) != ONE_ID:
+            return None
+        self._happened(connection, len(identifiers), b"".join(identifiers))
+        return self.answer_head + (self.answer_tail + self.answer_head).join(identifiers) + self.answer_tail
+
+    def rows(self, connection: Connection, identifier: bytes, ticket: int, now: int) -> tuple[Row, Row]:
+        """Request and reply row of one of them, as the full path would have made them."""
+        exchange = self.exchange
+        frame = self.head[4:] + identifier + self.tail
+        message, end = exchange.decode(frame, self.body_at)
+        correlation = int.from_bytes(identifier, "big", signed=True)
+        place: dict[str, Any] = {
+            "t": now,
+            "node": connection.node,
+            "connection": connection.number,
+            "ticket": ticket,
+            "correlation_id": correlation,
+            "api_key": exchange.key,
+            "api_name": exchange.name,
+            "api_version": exchange.version,
+        }
+        request = RequestRow(
+            **place,
+            client_id=self.client_id,
+            received=now,
+            handled=now,
+            size=len(frame),
+            message=message,
+            trailing_bytes=len(frame) - end,
+            raw=frame if self.driver.journal.details else None,
+        )
+        return request, ReplyRow(**place, size=len(self.answer_tail) + 4, message=self.message)
+
+    def _happened(self, connection: Connection, count: int, identifiers: bytes) -> None:
+        driver = self.driver
+        now = driver.now()
+        connection.active = now
+        driver.renew(self.lease, now)
+        driver.issued += count
+        driver.counters.repeated_heartbeats += count
+        if driver.journal.heartbeats:
+            driver.record.repeated(connection, self, identifiers, driver.issued - count + 1, now)

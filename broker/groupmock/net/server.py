@@ -1,0 +1,212 @@
+"""The server: listeners, connections and the driver of one cluster, on the loop it is started in."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from ..clock import NS_PER_MS, NS_PER_S
+from ..core import apis
+from .connection import Connection
+from .driver import Driver
+from .listen import Acceptor, Adopt, java_host, listen
+
+if TYPE_CHECKING:
+    from ..clock import Clock, Handle
+    from ..core.effects import Effects
+    from ..core.events import Command
+    from ..journal.journal import Journal
+    from .counters import Counters
+    from .driver import Core
+    from .limits import Limits
+
+Listen = tuple[str, int] | socket.socket
+
+WARM_UP_FIRST: Final = (18, 3, 10, 11, 14, 12, 13, 8, 9, 2, 1, 0)
+"""APIs a consumer group needs, in the order its clients do."""
+WARM_UP_PAUSE_S: Final = 0.001
+CLOSE_WITHIN_S: Final = 1.0
+SWEEPS_PER_IDLE_TIME: Final = 4
+
+
+class Server:
+    """`await start(...)`, `submit(command)`, `await close()`; one loop, one thread. `counters` are plain numbers, always current."""
+
+    def __init__(self, cluster: Core, clock: Clock, journal: Journal, limits: Limits) -> None:
+        self.cluster = cluster
+        self.clock = clock
+        self.journal = journal
+        self.limits = limits
+        self.failure: str | None = None
+        self._failed: asyncio.Event | None = None
+        self._driver: Driver | None = None
+        self._acceptors: list[Acceptor] = []
+        self._adopting: set[asyncio.Task[None]] = set()
+        self._numbers = 0
+        self._sweep: Handle | None = None
+        self._warm: asyncio.TimerHandle | None = None
+        self._empty = asyncio.Event()
+
+    @property
+    def driver(self) -> Driver:
+        """The driver; there is one once the server was started."""
+        if self._driver is None:
+            raise RuntimeError("the server was not started")
+        return self._driver
+
+    @property
+    def counters(self) -> Counters:
+        """Totals since the start."""
+        return self.driver.counters
+
+    async def start(self, addresses: Mapping[int, Listen]) -> dict[int, int]:
+        """Listen for every node (id -> (host, port) or a socket that listens already, see `listen.listen`); id -> actual port.
+
+        `cluster.identity` must be final: what is advertised is taken from it here. Raises OSError, with nothing left open.
+        """
+        self._driver = Driver(self.cluster, self.clock, self.journal, self.limits)
+        self._driver.vacated = self._vacated
+        self._failed = asyncio.Event()
+        listeners = _listen_all(addresses)
+        self.journal.begin()
+        for node, listener in listeners.items():
+            self._acceptors.append(Acceptor(listener, self._adopter(node), self._room, self._cannot_accept))
+        self._sweep_later()
+        self._warm = asyncio.get_running_loop().call_later(WARM_UP_PAUSE_S, self._warm_up, self._to_warm_up())
+        return {node: listener.getsockname()[1] for node, listener in listeners.items()}
+
+    def submit(self, command: Command) -> Effects:
+        """Run a command through the core, on the loop's thread. Raises what the command raises."""
+        return self.driver.submit(command)
+
+    def close_connections(self) -> None:
+        """Close every client connection; the server goes on (a fixture clears up between tests)."""
+        for connection in list(self.driver.connections.values()):
+            self.driver.shut(connection, "the server was told to close all connections")
+
+    async def close(self) -> None:
+        """Stop accepting, send what is due, close every connection, flush the journal. Safe to call twice."""
+        for acceptor in self._acceptors:
+            acceptor.close()
+        self._acceptors.clear()
+        for appointment in (self._sweep, self._warm):
+            if appointment is not None:
+                appointment.cancel()
+        if self._driver is None:
+            return
+        self._driver.stop()
+        await self._close_all(self._driver)
+        self.journal.flush()
+
+    def fail(self, reason: str) -> None:
+        """Something the server cannot go on without is gone (a journal that cannot be written). Whoever waits in `wait_failed` ends it."""
+        if self.failure is None:
+            self.failure = reason
+            if self._failed is not None:
+                self._failed.set()
+
+    async def wait_failed(self) -> str:
+        """Until `fail`; returns the reason."""
+        assert self._failed is not None, "start first"
+        await self._failed.wait()
+        assert self.failure is not None
+        return self.failure
+
+    # Accepting
+
+    def _adopter(self, node: int) -> Adopt:
+        def adopt(accepted: socket.socket, host: str, port: int) -> None:
+            self._numbers += 1
+            connection = Connection(self.driver, self._numbers, node, java_host(host), port)
+            task = asyncio.get_running_loop().create_task(_connect(connection, accepted))
+            self._adopting.add(task)
+            task.add_done_callback(self._adopting.discard)
+
+        return adopt
+
+    def _room(self) -> bool:
+        return len(self.driver.connections) + len(self._adopting) < self.limits.max_connections
+
+    def _cannot_accept(self, reason: str) -> None:
+        self.driver.counters.accept_failures += 1
+        self.driver.record.remark(reason, self.clock.now())
+
+    # Housekeeping
+
+    def _sweep_later(self) -> None:
+        idle = self.limits.connections_max_idle_ms
+        if idle >= 0:
+            pause = max(idle // SWEEPS_PER_IDLE_TIME, 1) * NS_PER_MS
+            self._sweep = self.clock.call_at(self.clock.now() + pause, self._sweep_idle)
+
+    def _sweep_idle(self) -> None:
+        oldest = self.clock.now() - self.limits.connections_max_idle_ms * NS_PER_MS
+        for connection in [one for one in self.driver.connections.values() if one.active < oldest]:
+            seconds = (self.clock.now() - connection.active) / NS_PER_S
+            self.driver.shut(connection, f"nothing arrived for {seconds:.0f} s (connections.max.idle.ms)")
+        self._sweep_later()
+
+    def _to_warm_up(self) -> list[tuple[int, int]]:
+        """(api key, version), the last one first: newest versions of the group APIs, then their older ones."""
+        rows = [self.driver.exchanges.advertised[key] for key in WARM_UP_FIRST if key in self.driver.exchanges.advertised]
+        newest = [(row.key, row.highest) for row in rows]
+        older = [(row.key, version) for row in rows for version in range(row.highest - 1, row.lowest - 1, -1)]
+        return (newest + older)[::-1]
+
+    def _warm_up(self, todo: list[tuple[int, int]]) -> None:
+        """One codec between two turns of the loop: 0.6 ms each that no client has to wait for."""
+        if not todo:
+            self._warm = None
+            return
+        key, version = todo.pop()
+        apis.behaviour(key)
+        self.driver.exchanges.of(key, version).warm_up()
+        self._warm = asyncio.get_running_loop().call_later(WARM_UP_PAUSE_S, self._warm_up, todo)
+
+    async def _close_all(self, driver: Driver) -> None:
+        for connection in list(driver.connections.values()):
+            driver.shut(connection, "the server stops")
+        if self._adopting:
+            await asyncio.wait(self._adopting, timeout=CLOSE_WITHIN_S)
+        await self._until_empty(CLOSE_WITHIN_S)
+        for connection in list(driver.connections.values()):
+            if connection.transport is not None:
+                connection.transport.abort()
+        await self._until_empty(CLOSE_WITHIN_S)
+
+    async def _until_empty(self, seconds: float) -> None:
+        """No connection is left, or the time is over."""
+        self._empty.clear()
+        if self.driver.connections:
+            try:
+                await asyncio.wait_for(self._empty.wait(), seconds)
+            except TimeoutError:
+                pass
+
+    def _vacated(self) -> None:
+        """A connection is gone: there is room again."""
+        if not self.driver.connections:
+            self._empty.set()
+        for acceptor in self._acceptors:
+            acceptor.resume()
+
+
+async def _connect(connection: Connection, accepted: socket.socket) -> None:
+    try:
+        await asyncio.get_running_loop().connect_accepted_socket(lambda: connection, accepted)
+    except OSError:  # it was gone before it was ours
+        accepted.close()
+
+
+def _listen_all(addresses: Mapping[int, Listen]) -> dict[int, socket.socket]:
+    listeners: dict[int, socket.socket] = {}
+    try:
+        for node, where in addresses.items():
+            listeners[node] = where if isinstance(where, socket.socket) else listen(*where)
+    except OSError:
+        for listener in listeners.values():
+            listener.close()
+        raise
+    return listeners
