@@ -28,22 +28,80 @@ def knob(name: str, about: str, lowest: int | None = None, highest: int | None =
 
 
 class Quirks(msgspec.Struct, frozen=True):
-    """Behaviour of older releases, one named flag per row of spec 2.15 / checked-on-brokers (c). All false: Kafka 4.3.0."""
+    """What releases do differently, one named flag per row of spec 2.15 / checked-on-brokers (c). All false: groupmock's own profile,
+    which is Kafka 4.3.0 but for the first two flags (every real release has these; they make large or sloppy test groups hang).
 
-    # Filled by the group, offsets and admin behaviours: each flag's comment names its row.
+    The comment behind a flag says which releases have it.
+    """
+
+    # Join and sync phase
+    malformed_subscription_hangs: bool = (
+        False  # 4.3 3.9 2.8: a Subscription whose lengths point beyond it, or a protocol listed twice, keeps the phase from ending
+    )
+    group_record_limit: bool = False  # 4.3 3.9 2.8: a group record (or commit) above message.max.bytes is refused
+    failing_join_unanswered: bool = False  # 3.9 2.8: ... and the JoinGroup that would end such a phase gets no answer instead of -1
+    new_member_at_generation_zero: bool = False  # 3.9 2.8: only a group that never had a generation extends the initial delay
+    expiry_keeps_initial_delay: bool = False  # 3.9 2.8: an expiry never cuts the initial delay short
+    sync_renews_session: bool = False  # 3.9 2.8: SyncGroup in Stable re-arms the session
+    sync_before_first_generation_inconsistent: bool = False  # 3.9 2.8: SyncGroup v5 in the initial delay of a new group: 23, not 27
+    refused_member_ends_phase: bool = False  # 3.9 2.8: a member refused with 81 lets the phase end if all others are parked
+    refused_reservation_ends_phase: bool = False  # 3.9: so does a reserved id
+    scala_vote_order: bool = False  # 3.9 2.8: ties of the protocol vote fall by Scala's hash order
+    scala_member_order: bool = False  # 3.9 2.8: leader's list, DescribeGroups and next leader by Scala's hash order
+    rejoin_keeps_timeouts: bool = False  # 2.8: a member that joins again keeps its session and rebalance timeout
+    negative_rebalance_timeout_never_ends: bool = False  # 2.8: rebalance timeout -1 arms no sync timer
+    empty_protocol_name_kept: bool = False  # 2.8: a protocol named "" is answered as "" in JoinGroup v7, not as null
+
+    # Ids and leaving
+    null_client_id_prefix: bool = False  # 2.8: ids of members without client id start with "null-"
+    unmapped_instance_ignored: bool = False  # 2.8: a known member id passes with an instance id nobody has (not in JoinGroup)
+    replacement_takes_over_debts: bool = False  # 2.8: a replaced static member's owed SyncGroup passes to its new id
+    reserved_id_with_instance_fails_leave: bool = False  # 2.8: LeaveGroup v3+ of a reserved id with an instance id: -1 as a whole
+    leaving_reservation_starts_nothing: bool = False  # 3.9 2.8: a reserved id that leaves starts no rebalance
+
+    # The log: creation, load and unload
+    empty_group_not_recorded: bool = False  # 3.9 2.8: a group that only has reservations is in memory only
+    refused_join_echoes_id: bool = False  # 3.9 2.8: JoinGroup 14 / 16 echoes the member id
+    sync_while_loading_rebalances: bool = False  # 3.9 2.8: SyncGroup while loading: 27, not 14
+    list_while_loading_shows_groups: bool = False  # 3.9 2.8: ListGroups while loading: 14 and the groups known so far
+
+    # Offsets
+    commit_to_unknown_group_is_illegal_generation: bool = False  # 3.9: OffsetCommit v9 of an unknown group with a generation: 22, not 69
+    duplicates_answered_once: bool = False  # 3.9 2.8: a partition listed twice in OffsetCommit / OffsetFetch is answered once
+    refused_commits_in_place: bool = False  # 2.8: refused partitions of an OffsetCommit are not answered first
+    large_commit_invalid_size: bool = False  # 3.9 2.8: a commit above message.max.bytes: 28, not -1
+    fetch_v1_hides_group_errors: bool = False  # 3.9: OffsetFetch v1 with a group error: no topics and no code
+    fetch_without_groups_hangs: bool = False  # 3.9: OffsetFetch v8+ without groups is never answered
+    zookeeper_offsets: bool = False  # 2.8: OffsetCommit / OffsetFetch v0 keep offsets of their own (later: 35)
+    last_offset_deletes_group: bool = False  # 3.9 2.8: OffsetDelete of the last offset of an Empty group deletes the group
+
+    # Admin
+    assignment_described_in_stable_only: bool = False  # 3.9 2.8: DescribeGroups shows assignments in Stable only
+    state_filter_keeps_blanks: bool = False  # 3.9 2.8: ListGroups: " Stable " selects nothing
+    state_filter_minds_case: bool = False  # 2.8: ListGroups: "stable" selects nothing
+    no_group_configs: bool = False  # 3.9 2.8: authorized_operations "all" is 328, not 3400
+    share_coordinator_unchecked: bool = False  # 3.9: FindCoordinator v6 key type 2: 15 whatever the key
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Everything the core may ask about its configuration. Defaults are groupmock's own profile: Kafka's, but quick to start."""
 
-    group_min_session_timeout_ms: Annotated[int, knob("group.min.session.timeout.ms", "smallest session timeout a member may ask for", 0)] = 100
-    group_max_session_timeout_ms: Annotated[int, knob("group.max.session.timeout.ms", "largest session timeout a member may ask for", 0)] = 1_800_000
+    group_min_session_timeout_ms: Annotated[
+        int, knob("group.min.session.timeout.ms", "smallest session timeout a member may ask for", 0)
+    ] = 100
+    group_max_session_timeout_ms: Annotated[
+        int, knob("group.max.session.timeout.ms", "largest session timeout a member may ask for", 0)
+    ] = 1_800_000
     group_initial_rebalance_delay_ms: Annotated[
         int, knob("group.initial.rebalance.delay.ms", "how long the first rebalance of an empty group waits for more members", 0)
     ] = 100
     group_max_size: Annotated[int, knob("group.max.size", "most members one group may have", 1)] = INT_MAX
-    offset_metadata_max_bytes: Annotated[int, knob("offset.metadata.max.bytes", "longest metadata of one commit, in UTF-16 units", 0)] = 4096
-    offsets_retention_minutes: Annotated[int, knob("offsets.retention.minutes", "how long offsets outlive their group or commit", 1)] = 10080
+    offset_metadata_max_bytes: Annotated[int, knob("offset.metadata.max.bytes", "longest metadata of one commit, in UTF-16 units", 0)] = (
+        4096
+    )
+    offsets_retention_minutes: Annotated[int, knob("offsets.retention.minutes", "how long offsets outlive their group or commit", 1)] = (
+        10080
+    )
     offsets_retention_check_interval_ms: Annotated[
         int, knob("offsets.retention.check.interval.ms", "how often expired offsets and empty groups are swept", 1)
     ] = 600_000
@@ -54,9 +112,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     default_replication_factor: Annotated[int, knob("default.replication.factor", "replicas of an auto-created topic", 1)] = 1
     auto_create_topics_enable: Annotated[bool, knob("auto.create.topics.enable", "create a topic that a client asks for")] = True
     message_max_bytes: Annotated[int, knob("message.max.bytes", "largest record batch a topic takes", 0)] = 1_048_588
-    log_retention_bytes: Annotated[int, knob("log.retention.bytes", "bytes kept per partition (-1: all); the oldest batches go first", -1)] = (
-        64 * 1024 * 1024
-    )
+    log_retention_bytes: Annotated[
+        int, knob("log.retention.bytes", "bytes kept per partition (-1: all); the oldest batches go first", -1)
+    ] = 64 * 1024 * 1024
     fetch_max_bytes: Annotated[int, knob("fetch.max.bytes", "most bytes of one fetch answer", 1024)] = 57_671_680
     max_incremental_fetch_session_cache_slots: Annotated[
         int, knob("max.incremental.fetch.session.cache.slots", "most incremental fetch sessions kept", 0)
