@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final, TypeVar
 
-from ..declare import BYTES, INT16, INT32, STRING, Message, Versions, array, nullable, since
+from ..declare import BYTES, IGNORABLE, INT16, INT32, STRING, Message, Versions, array, nullable, since
 from ..errors import DecodeError, EncodeError, Place
 from ..registry import Codec
 
@@ -31,9 +31,9 @@ class Subscription(Message):
     version: Annotated[int, INT16] = HIGHEST
     topics: Annotated[list[str], array(STRING)] = []
     user_data: Annotated[bytes | None, BYTES, nullable()] = None
-    owned_partitions: Annotated[list[TopicPartitions], array(TopicPartitions), since(1)] = []
-    generation_id: Annotated[int, INT32, since(2)] = -1
-    rack_id: Annotated[str | None, STRING, nullable(), since(3)] = None
+    owned_partitions: Annotated[list[TopicPartitions], array(TopicPartitions), since(1), IGNORABLE] = []
+    generation_id: Annotated[int, INT32, since(2), IGNORABLE] = -1
+    rack_id: Annotated[str | None, STRING, nullable(), since(3), IGNORABLE] = None
 
 
 class Assignment(Message):
@@ -59,7 +59,7 @@ def decode_assignment(data: bytes) -> Assignment:
 
 
 def encode_subscription(message: Subscription) -> bytes:
-    """The bytes of `message.version`; EncodeError if that is not 0-3 or cannot carry a field that is set."""
+    """The bytes of `message.version`, fields it has not left out; EncodeError if that is not 0-3."""
     return SUBSCRIPTION.encode(_writable(message.version), message)
 
 
