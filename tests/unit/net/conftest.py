@@ -1,0 +1,201 @@
+"""A core small enough to see through, a server around it on the test's loop, and a raw peer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from groupmock.clock import LoopClock
+from groupmock.core.cluster import ApiRange, Identity, Node
+from groupmock.core.effects import Abandoned, Close, Effects, Lease, Replies, Reply
+from groupmock.core.events import Command, Disconnected, Event, Request
+from groupmock.journal.journal import Journal
+from groupmock.journal.rows import KINDS, Header, Row
+from groupmock.net.limits import Limits
+from groupmock.net.server import Server
+from groupmock_codec import APIS
+from groupmock_codec.headers import RequestHeader, encode_request_header
+
+IDENTITY = Identity(
+    "stub",
+    (Node(1, "127.0.0.1", 0),),
+    tuple(ApiRange(key, *APIS[key].versions) for key in (3, 10, 11, 12, 14, 18)),
+)
+
+
+@dataclass
+class StubGroup:
+    epoch: int = 0
+
+
+class StubCore:
+    """Answers everything with an empty response; JoinGroup waits for the command "release"; heartbeats come with a lease."""
+
+    identity = IDENTITY
+
+    def __init__(self) -> None:
+        self.group = StubGroup()
+        self.parked: list[int] = []
+        self.seen: list[Event] = []
+        self.renewed: list[int] = []
+        self.due: int | None = None
+        self.fired: list[int] = []
+        self.on_expire: Effects = []
+
+    def handle(self, event: Event, now: int) -> Effects:
+        self.seen.append(event)
+        if isinstance(event, Disconnected):
+            return []
+        if isinstance(event, Command):
+            return self._command(event)
+        if event.key == 11:
+            self.parked.append(event.ticket)
+            return []
+        if event.key == 14:
+            raise RuntimeError("the stub knows no SyncGroup")
+        lease = Lease(self.group, None, self.group.epoch) if event.key == 12 else None  # type: ignore[arg-type]  # a stub's group
+        return [Reply(event.ticket, APIS[event.key].response.message(), lease)]
+
+    def _command(self, event: Command) -> Effects:
+        parked, self.parked = self.parked, []
+        made = APIS[11].response.message
+        if event.name == "release":
+            return [Replies(Reply(ticket, made(generation_id=place)) for place, ticket in enumerate(parked))]
+        if event.name == "abandon":
+            return [Abandoned(ticket, "told to") for ticket in parked]
+        if event.name == "close":
+            return [Close(ticket, "told to") for ticket in parked]
+        raise KeyError(event.name)
+
+    def expire(self, now: int) -> Effects:
+        self.fired.append(now)
+        self.due = None
+        return self.on_expire
+
+    def deadline(self) -> int | None:
+        return self.due
+
+    def renew(self, lease: Lease, now: int) -> None:
+        self.renewed.append(now)
+
+    @property
+    def requests(self) -> list[Request]:
+        return [event for event in self.seen if isinstance(event, Request)]
+
+
+@dataclass
+class ListSink:
+    """Keeps every row."""
+
+    kinds: frozenset[str] = frozenset(KINDS)
+    heartbeats: bool = False
+    details: bool = False
+    rows: list[Row] = field(default_factory=list)
+    header: Header | None = None
+
+    def begin(self, header: Header) -> None:
+        self.header = header
+
+    def take(self, row: Row) -> None:
+        self.rows.append(row)
+
+    def take_repeated(self, repeated: Any) -> None:
+        self.rows.extend(repeated.rows())
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def of(self, kind: str) -> list[Any]:
+        return [row for row in self.rows if row.__struct_config__.tag == kind]
+
+
+class Peer:
+    """A raw client: frames out, frames in."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    @staticmethod
+    def frame(key: int, version: int, correlation: int = 1, client_id: str | None = "peer", **fields: Any) -> bytes:
+        """A whole request with its length."""
+        body = APIS[key].request.encode(version, APIS[key].request.message(**fields))
+        payload = encode_request_header(RequestHeader(key, version, correlation, client_id)) + body
+        return len(payload).to_bytes(4, "big") + payload
+
+    def send(self, data: bytes) -> None:
+        self.writer.write(data)
+
+    async def receive(self) -> bytes:
+        """The next frame without its length."""
+        async with asyncio.timeout(5):
+            size = int.from_bytes(await self.reader.readexactly(4), "big")
+            return await self.reader.readexactly(size)
+
+    async def correlation(self) -> int:
+        return int.from_bytes((await self.receive())[:4], "big", signed=True)
+
+    async def ask(self, data: bytes) -> bytes:
+        self.send(data)
+        return await self.receive()
+
+    async def ended(self) -> bytes:
+        """What still comes until FIN. An RST raises."""
+        async with asyncio.timeout(5):
+            return await self.reader.read()
+
+
+@dataclass
+class House:
+    """A running server and everything around it."""
+
+    core: StubCore
+    sink: ListSink
+    server: Server
+    port: int
+    peers: list[Peer] = field(default_factory=list)
+
+    async def peer(self) -> Peer:
+        peer = Peer(*await asyncio.open_connection("127.0.0.1", self.port))
+        self.peers.append(peer)
+        return peer
+
+    async def until(self, done: Callable[[], object]) -> None:
+        """Turns of the loop until it is so."""
+        async with asyncio.timeout(5):
+            while not done():
+                await asyncio.sleep(0.001)
+
+
+Build = Callable[..., Awaitable[House]]
+
+
+@pytest.fixture
+def header() -> Header:
+    return Header(v=1, run="test", product="groupmock", seed=1, epoch_ns=0, profile="groupmock", config={}, complete=False)
+
+
+@pytest.fixture
+async def build(header: Header) -> AsyncIterator[Build]:
+    houses: list[House] = []
+
+    async def make(clock: Any = None, heartbeats: bool = False, **limits: int) -> House:
+        core, sink = StubCore(), ListSink(heartbeats=heartbeats, details=heartbeats)
+        server = Server(core, clock or LoopClock(), Journal(header, [sink]), Limits(**limits))
+        ports = await server.start({1: ("127.0.0.1", 0)})
+        houses.append(House(core, sink, server, ports[1]))
+        return houses[-1]
+
+    yield make
+    for house in houses:
+        for peer in house.peers:
+            peer.writer.close()
+        await house.server.close()
+
+
+@pytest.fixture
+async def house(build: Build) -> House:
+    return await build()
