@@ -165,23 +165,34 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def run_document(name: str, sandbox: Sandbox) -> int:
+    """Run every block of one document; the number of blocks run. Wrong names the block."""
+    count = 0
+    for block in blocks(Path(name).read_text()):
+        say = f"{name}:{block.line} {block.language} {block.name or ''}".rstrip()
+        if block.exempt:
+            print(f"{say}: not run: {block.exempt}")
+            continue
+        started = time.monotonic()
+        try:
+            sandbox.run(block)
+        except (Wrong, subprocess.TimeoutExpired, tomllib.TOMLDecodeError) as wrong:
+            raise Wrong(f"{say}: {wrong}") from None
+        count += 1
+        print(f"{say}: ok, {time.monotonic() - started:.1f} s", flush=True)
+    return count
+
+
 def main(arguments: list[str]) -> int:
-    """Run every document named; exit code 1 with the block that went wrong."""
+    """Run every document named; exit code 1 with the block that went wrong, or when there was nothing to run."""
     for name in arguments:
-        document = Path(name).read_text()
         with tempfile.TemporaryDirectory(prefix="groupmock-readme-") as folder:
             sandbox = Sandbox(Path(folder))
             try:
-                for block in blocks(document):
-                    say = f"{name}:{block.line} {block.language} {block.name or ''}".rstrip()
-                    if block.exempt:
-                        print(f"{say}: not run: {block.exempt}")
-                        continue
-                    started = time.monotonic()
-                    sandbox.run(block)
-                    print(f"{say}: ok, {time.monotonic() - started:.1f} s", flush=True)
-            except (Wrong, subprocess.TimeoutExpired, tomllib.TOMLDecodeError) as wrong:
-                print(f"{say}: {wrong}", file=sys.stderr)
+                if not run_document(name, sandbox):
+                    raise Wrong(f"{name}: no block was run")
+            except Wrong as wrong:
+                print(wrong, file=sys.stderr)
                 return 1
             finally:
                 sandbox.stop()
