@@ -1,0 +1,152 @@
+"""Is the answer what the exchange expects? Patterns against plain values; a mismatch is a sentence that names the field."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .scope import Scope, Value
+from .syntax import Anything, Between, Call, Capture, ExchangeError, Expr, Literal, Regex, Sequence, Struct
+
+PATTERN_CALLS = ("len", "set", "any", "not", "has", "lacks", "first")
+"""Calls that are patterns: length, any order, one of, other than, a list with / without such an element, a list that begins so."""
+
+
+class Matcher:
+    """Compares patterns with values; captures go to the scope."""
+
+    def __init__(self, scope: Scope, place: str) -> None:
+        self.scope = scope
+        self.place = place
+
+    def mismatches(self, pattern: Expr, seen: Value, path: str) -> Iterator[str]:
+        """A sentence for every way in which `seen` is not what `pattern` says."""
+        if isinstance(pattern, Anything):
+            return
+        if isinstance(pattern, Regex):
+            if not isinstance(seen, str) or not re.fullmatch(self.scope.pattern(pattern, self.place), seen):
+                yield f"{path}: {pattern.template!r} expected, {show(seen)} seen"
+        elif isinstance(pattern, Between):
+            if not isinstance(seen, int) or not pattern.lowest <= seen <= pattern.highest:
+                yield f"{path}: {pattern.lowest}..{pattern.highest} expected, {show(seen)} seen"
+        elif isinstance(pattern, Capture):
+            yield from self._capture(pattern, seen, path)
+        elif isinstance(pattern, Struct):
+            yield from self._struct(pattern, seen, path)
+        elif isinstance(pattern, Sequence):
+            yield from self._sequence(pattern.items, seen, path, exact=True)
+        elif isinstance(pattern, Call) and pattern.name in PATTERN_CALLS:
+            yield from self._call(pattern, seen, path)
+        else:
+            yield from self._equal(pattern, seen, path)
+
+    def _equal(self, pattern: Expr, seen: Value, path: str) -> Iterator[str]:
+        expected = self.scope.evaluate(pattern, self.place)
+        if isinstance(expected, dict | list):  # what a call made: only the fields it names count
+            yield from self.mismatches(lifted(expected), seen, path)
+        elif expected != seen or type(expected) is not type(seen):
+            yield f"{path}: {show(expected)} expected, {show(seen)} seen"
+
+    def _capture(self, pattern: Capture, seen: Value, path: str) -> Iterator[str]:
+        known = self.scope.values.setdefault(pattern.name, seen)
+        if known != seen:
+            yield f"{path}: the same as ?{pattern.name} ({show(known)}) expected, {show(seen)} seen"
+
+    def _struct(self, pattern: Struct, seen: Value, path: str) -> Iterator[str]:
+        if not isinstance(seen, dict):
+            yield f"{path}: a structure expected, {show(seen)} seen"
+            return
+        for name, inner in pattern.fields:
+            if name in seen:
+                yield from self.mismatches(inner, seen[name], f"{path}.{name}")
+            elif name == "name" and "topic_id" in seen:  # versions that name a topic by its id
+                yield from self._topic_id(inner, seen["topic_id"], f"{path}.topic_id")
+            elif name not in _absent(seen):
+                yield f"{path}: has no field {name}"
+
+    def _topic_id(self, pattern: Expr, seen: Value, path: str) -> Iterator[str]:
+        name = self.scope.evaluate(pattern, self.place)
+        expected = self.scope.values.get(f"id of {name}")
+        if expected != seen:
+            yield f"{path}: the id of {name} ({show(expected)}) expected, {show(seen)} seen"
+
+    def _sequence(self, items: tuple[Expr, ...], seen: Value, path: str, *, exact: bool) -> Iterator[str]:
+        if not isinstance(seen, list) or len(seen) < len(items) or (exact and len(seen) != len(items)):
+            yield f"{path}: {len(items)} elements expected, {show(seen)} seen"
+            return
+        for index, item in enumerate(items):
+            yield from self.mismatches(item, seen[index], f"{path}[{index}]")
+
+    def _call(self, pattern: Call, seen: Value, path: str) -> Iterator[str]:
+        arguments = pattern.arguments
+        if pattern.name == "any":
+            if all(list(self.mismatches(argument, seen, path)) for argument in arguments):
+                yield f"{path}: none of the {len(arguments)} allowed values; {show(seen)} seen"
+        elif pattern.name == "not":
+            if not all(list(self.mismatches(argument, seen, path)) for argument in arguments):
+                yield f"{path}: another value than {show(seen)} expected"
+        elif not isinstance(seen, list):
+            yield f"{path}: a list expected, {show(seen)} seen"
+        else:
+            yield from self._list_call(pattern, seen, path)
+
+    def _list_call(self, pattern: Call, seen: list[Value], path: str) -> Iterator[str]:
+        arguments = pattern.arguments
+        if pattern.name == "len":
+            wanted = self.scope.evaluate(arguments[0], self.place)
+            if len(seen) != wanted:
+                yield f"{path}: {wanted} elements expected, {len(seen)} seen: {show(seen)}"
+        elif pattern.name == "first":
+            yield from self._sequence(arguments, seen, path, exact=False)
+        elif pattern.name == "set":
+            yield from self._unordered(arguments, seen, path)
+        else:
+            found = sum(not list(self.mismatches(arguments[0], each, path)) for each in seen)
+            if pattern.name == "has" and found != 1:
+                yield f"{path}: one such element expected, {found} seen{'' if found else ': ' + show(seen)}"
+            if pattern.name == "lacks" and found:
+                yield f"{path}: no such element expected, {found} seen"
+
+    def _unordered(self, items: tuple[Expr, ...], seen: list[Value], path: str) -> Iterator[str]:
+        if len(seen) != len(items):
+            yield f"{path}: {len(items)} elements expected, {len(seen)} seen: {show(seen)}"
+            return
+        rest = list(seen)
+        for item in items:
+            match = next((each for each in rest if not list(self.mismatches(item, each, path))), None)
+            if match is None:
+                yield f"{path}: no element matches {item}; left: {show(rest)}"
+                return
+            rest.remove(match)
+
+
+ABSENT = "\0partial"
+"""Under this key a struct names the fields that its version does not carry: they are not compared."""
+
+
+def _absent(seen: dict[str, Value]) -> list[Value]:
+    absent = seen.get(ABSENT)
+    return absent if isinstance(absent, list) else []
+
+
+def lifted(value: Value) -> Expr:
+    """A plain value as a pattern tree."""
+    if isinstance(value, dict):
+        return Struct(tuple((name, lifted(inner)) for name, inner in value.items()))
+    if isinstance(value, list):
+        return Sequence(tuple(lifted(inner) for inner in value))
+    return Literal(value)
+
+
+def show(value: Value) -> str:
+    """A value for a report, cut where it is long."""
+    if isinstance(value, dict):
+        text = "{" + ", ".join(f"{name}: {show(inner)}" for name, inner in value.items() if name != ABSENT) + "}"
+    elif isinstance(value, list):
+        text = "[" + ", ".join(map(show, value)) + "]"
+    else:
+        text = repr(value)
+    return text if len(text) <= 400 else text[:400] + "..."
+
+
+__all__ = ["ABSENT", "ExchangeError", "Matcher", "lifted", "show"]

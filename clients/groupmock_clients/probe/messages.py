@@ -1,0 +1,151 @@
+"""Between plain values and the codec's messages: requests with a member's defaults filled in, answers with their versions evened out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from groupmock_codec import APIS
+from groupmock_codec.declare import Field, Message, fields_of
+
+from .matching import ABSENT
+from .scope import Memory, Scope, Value, subscription
+from .syntax import ExchangeError
+
+KEYS: Final = {api.name: key for key, api in APIS.items()}
+CAPS: Final = {"OffsetCommit": 9, "OffsetFetch": 7, "FindCoordinator": 3, "Metadata": 4}
+"""Highest version used when an exchange names none (elsewhere: the highest both sides have): later ones look different."""
+DEFAULTS: Final[Mapping[str, Value]] = {
+    "session_timeout_ms": 10_000,
+    "rebalance_timeout_ms": 5_000,
+    "protocols": [{"name": "range", "metadata": subscription("t")}],
+}
+ELEMENTS: Final = {"OffsetFetch": "groups", "DescribeGroups": "groups", "FindCoordinator": "coordinators", "DeleteGroups": "results"}
+"""Where the fields of a one-group answer are found when they are not at the top: in the first element of this list."""
+Names = Callable[[str], "bytes | None"]
+
+
+def key_of(api: str, place: str) -> int:
+    """The key of an API by its name."""
+    if api not in KEYS:
+        raise ExchangeError(place, f"no API {api!r}: there are {', '.join(sorted(KEYS))}")
+    return KEYS[api]
+
+
+def remembered(memory: Memory, scope: Scope) -> dict[str, Value]:
+    """Request fields that a member fills in by itself."""
+    return {
+        "group_id": scope.values["group"],
+        "member_id": memory.member_id,
+        "generation_id": memory.generation,
+        "generation_id_or_member_epoch": memory.generation,
+        "group_instance_id": memory.group_instance_id,
+        "protocol_type": memory.protocol_type,
+        "protocol_name": memory.protocol_name,
+        "groups_names": [scope.values["group"]],
+        "coordinator_keys": [scope.values["group"]],
+        "key": scope.values["group"],
+    }
+
+
+def build_request(api: str, version: int, explicit: Mapping[str, Value], defaults: Mapping[str, Value], ids: Names, place: str) -> Message:
+    """The request message; explicit fields that the API never has are errors, those this version lacks are left out."""
+    cls = APIS[KEYS[api]].request.message
+    known = {field.name: field for field in fields_of(cls)}
+    given = dict(explicit)
+    wrapped = _wrapped(api, version, given, defaults)
+    for name in given:
+        if name not in known:
+            raise ExchangeError(place, f"{api} requests have no field {name!r}: they have {', '.join(known)}")
+    values = {**{name: value for name, value in defaults.items() if name in known and name not in wrapped}, **given, **wrapped}
+    return _message(cls, values, version, ids, place)
+
+
+def _wrapped(api: str, version: int, given: dict[str, Value], defaults: Mapping[str, Value]) -> dict[str, Value]:
+    """One member's or one group's fields in the lists that later versions carry them in; taken out of `given`."""
+    if api == "LeaveGroup" and version >= 3 and "members" not in given:
+        entry = {name: given.pop(name, defaults.get(name)) for name in ("member_id", "group_instance_id")}
+        return {"members": [entry | ({"reason": given.pop("reason")} if "reason" in given else {})]}
+    if api == "OffsetFetch" and version >= 8 and "groups" not in given:
+        names = ("group_id", "topics", "member_id", "member_epoch")
+        return {"groups": [{"group_id": defaults["group_id"], "topics": None} | {name: given.pop(name) for name in names if name in given}]}
+    if api == "DescribeGroups" and "groups" not in given:
+        return {"groups": [defaults["group_id"]]}
+    if api == "FindCoordinator" and version >= 4 and "key" in given:
+        return {"coordinator_keys": [given.pop("key")]}
+    return {}
+
+
+def _message(cls: type[Message], values: Mapping[str, Value], version: int, ids: Names, place: str) -> Message:
+    made: dict[str, Any] = {}
+    fields = {field.name: field for field in fields_of(cls)}
+    for name, value in values.items():
+        field = fields.get(name)
+        if field is None:
+            raise ExchangeError(place, f"{cls.__name__} has no field {name!r}")
+        if field.present(version):
+            made[name] = _wire_value(field, value, version, ids, place)
+        elif name == "name" and "topic_id" in fields:
+            made["topic_id"] = ids(str(value)) or b"\xee" * 16  # an id that no topic has, for a name that no topic has
+    return cls(**made)
+
+
+def _wire_value(field: Field, value: Value, version: int, ids: Names, place: str) -> Any:
+    element = field.wire.element
+    if isinstance(element, type) and isinstance(value, list):
+        if not all(isinstance(each, dict) for each in value):
+            raise ExchangeError(place, f"{field.name}: a list of structures expected")
+        return [_message(element, each, version, ids, place) for each in value if isinstance(each, dict)]
+    if isinstance(element, type) and isinstance(value, dict):
+        return _message(element, value, version, ids, place)
+    return value
+
+
+def plain(message: Message, version: int) -> dict[str, Value]:
+    """An answer as plain values: the fields its version carries, and the names of those it does not."""
+    fields = fields_of(type(message))
+    out: dict[str, Value] = {field.name: _plain_value(getattr(message, field.name), version) for field in fields if field.present(version)}
+    out[ABSENT] = [field.name for field in fields if not field.present(version)]
+    return out
+
+
+def _plain_value(value: Any, version: int) -> Value:
+    if isinstance(value, Message):
+        return plain(value, version)
+    if isinstance(value, list):
+        return [_plain_value(each, version) for each in value]
+    kept: Value = value
+    return kept
+
+
+def look_up(api: str, answer: dict[str, Value], name: str) -> tuple[bool, Value]:
+    """A field of the answer, at the top or in its first element (ELEMENTS). False: this version carries no such field."""
+    absent = answer[ABSENT]
+    assert isinstance(absent, list)
+    inner = answer.get(ELEMENTS.get(api, ""))
+    if name in answer and name not in absent:
+        return True, answer[name]
+    if isinstance(inner, list) and inner and isinstance(inner[0], dict) and name in inner[0]:
+        return True, inner[0][name]
+    if name in absent or (isinstance(inner, list) and inner and isinstance(inner[0], dict) and name in _names(inner[0])):
+        return False, None
+    raise KeyError(name)
+
+
+def _names(struct: dict[str, Value]) -> list[Value]:
+    absent = struct[ABSENT]
+    return absent if isinstance(absent, list) else []
+
+
+def error_codes(api: str, answer: dict[str, Value]) -> list[Value]:
+    """The error codes a leading number speaks of: the answer's own, else those of all its groups, else those of all its partitions."""
+    if "error_code" in answer:
+        return [answer["error_code"]]
+    found: list[Value] = []
+    for name in ("groups", "coordinators", "results", "topics", "partitions"):
+        inner = answer.get(name)
+        if isinstance(inner, list):
+            for each in inner:
+                if isinstance(each, dict):
+                    found.extend(error_codes(api, each))
+    return found

@@ -1,0 +1,271 @@
+"""Words, values and patterns of the exchange language: text -> small trees. Nothing here knows Kafka.
+
+A value is a number, a bare word, a `"text"` (with `$name` inside), bytes (`b"text"`, `x"00ff"`), a `$reference` (`$A.member_id`, `$v`,
+`$A.generation+1`), a `[list]`, a `{struct: of, fields: 1}` or a `call(of, values)`. A pattern may also be `*` (anything), `~"regex"`,
+`?name` (remember it, or the same as remembered), `1..5`, `set[in, any, order]`, or one of the calls of `matching.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+
+class ExchangeError(ValueError):
+    """The text of an exchange is wrong. The message starts with `file:line:`."""
+
+    def __init__(self, place: str, what: str) -> None:
+        super().__init__(f"{place}: {what}")
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A number, text without references, bytes, True, False or None."""
+
+    value: int | str | bytes | bool | None
+
+
+@dataclass(frozen=True)
+class Text:
+    """Text with references inside."""
+
+    template: str
+
+
+@dataclass(frozen=True)
+class Ref:
+    """`$name` or `$Member.attribute`, perhaps with an offset."""
+
+    name: str
+    attribute: str | None
+    offset: int
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """`[a, b]`."""
+
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Struct:
+    """`{name: value, ...}`."""
+
+    fields: tuple[tuple[str, Expr], ...]
+
+
+@dataclass(frozen=True)
+class Call:
+    """`function(a, b)`."""
+
+    name: str
+    arguments: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Anything:
+    """`*`."""
+
+
+@dataclass(frozen=True)
+class Regex:
+    """`~"..."`: a full match; `$name` inside is quoted literally."""
+
+    template: str
+
+
+@dataclass(frozen=True)
+class Capture:
+    """`?name`."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Between:
+    """`lowest..highest`, inclusive."""
+
+    lowest: int
+    highest: int
+
+
+Expr = Literal | Text | Ref | Sequence | Struct | Call | Anything | Regex | Capture | Between
+
+REFERENCE: Final = re.compile(r"\$(?:\{(?P<braced>[A-Za-z][\w.]*)\}|(?P<bare>[A-Za-z]\w*(?:\.[a-z]\w*)?))")
+_TOKEN: Final = re.compile(
+    r"""\s*(?:
+      (?P<arrow>->)
+    | (?P<between>-?\d+\.\.-?\d+)
+    | (?P<number>-?\d+)(?![\w])
+    | (?P<regex>~"(?:[^"\\]|\\.)*")
+    | (?P<bytes>[bx]"(?:[^"\\]|\\.)*")
+    | (?P<text>"(?:[^"\\]|\\.)*")
+    | (?P<capture>\?[A-Za-z]\w*)
+    | (?P<ref>\$(?:\{[A-Za-z][\w.]*\}|[A-Za-z]\w*(?:\.[a-z]\w*)?)(?:[+-]\d+)?)
+    | (?P<word>v\$[A-Za-z]\w*|[A-Za-z][\w-]*(?<!-))
+    | (?P<mark>[\[\]{}(),:=*|!])
+    )""",
+    re.VERBOSE,
+)
+_WORDS: Final[dict[str, bool | None]] = {"null": None, "true": True, "false": False}
+
+
+@dataclass(frozen=True)
+class Token:
+    """One word of a line."""
+
+    kind: str
+    text: str
+
+
+def tokens(line: str, place: str) -> list[Token]:
+    """Cut a line into words; a character that begins none is an error that shows the rest of the line."""
+    found, at = [], 0
+    line = line.rstrip()
+    while at < len(line):
+        match = _TOKEN.match(line, at)
+        if match is None or match.lastgroup is None:
+            raise ExchangeError(place, f"cannot read {line[at:].strip()!r}")
+        found.append(Token(match.lastgroup, match.group(match.lastgroup)))
+        at = match.end()
+    return found
+
+
+class Reader:
+    """Reads values and patterns from the words of one line."""
+
+    def __init__(self, words: list[Token], place: str) -> None:
+        self._words = words
+        self._at = 0
+        self.place = place
+
+    @property
+    def done(self) -> bool:
+        """Has every word been read?"""
+        return self._at >= len(self._words)
+
+    def peek(self, ahead: int = 0) -> Token:
+        """The next word, or one behind it; kind `end` at the end of the line."""
+        place = self._at + ahead
+        return self._words[place] if place < len(self._words) else Token("end", "the end of the line")
+
+    def take(self) -> Token:
+        """Read one word."""
+        word = self.peek()
+        self._at += 1
+        return word
+
+    def accept(self, text: str) -> bool:
+        """Read the next word if it is this one."""
+        if self.peek().text == text and self.peek().kind not in ("text", "bytes"):
+            self._at += 1
+            return True
+        return False
+
+    def expect(self, text: str) -> None:
+        """Read this word, or say that it is missing."""
+        if not self.accept(text):
+            raise self.error(f"{text!r} expected, not {self.peek().text!r}")
+
+    def name(self, what: str) -> str:
+        """Read a bare word."""
+        if self.peek().kind != "word":
+            raise self.error(f"{what} expected, not {self.peek().text!r}")
+        return self.take().text
+
+    def number(self, what: str) -> int:
+        """Read a literal number."""
+        if self.peek().kind != "number":
+            raise self.error(f"{what} expected (a number), not {self.peek().text!r}")
+        return int(self.take().text)
+
+    def error(self, what: str) -> ExchangeError:
+        """An error at this line."""
+        return ExchangeError(self.place, what)
+
+    def fields(self, closing: str | None = None) -> tuple[tuple[str, Expr], ...]:
+        """`name=value` pairs up to a word that starts none (or `name: value, ...` up to `closing`)."""
+        found: dict[str, Expr] = {}
+        while closing is not None or (self.peek().kind == "word" and self.peek(1).text == "="):
+            if closing is not None and self.accept(closing):
+                break
+            name = self.name("a field name")
+            self.expect("=" if closing is None else ":")
+            if name in found:
+                raise self.error(f"field {name!r} is given twice")
+            found[name] = self.value()
+            if closing is not None and not self.accept(","):
+                self.expect(closing)
+                break
+        return tuple(found.items())
+
+    def value(self) -> Expr:
+        """Read one value or pattern."""
+        word = self.take()
+        simple = _SIMPLE.get(word.kind)
+        if simple is not None:
+            return simple(word.text)
+        if word.kind == "word":
+            return self._word(word.text)
+        if word.text == "[":
+            return Sequence(self._items("]"))
+        if word.text == "{":
+            return Struct(self.fields("}"))
+        if word.text == "*":
+            return Anything()
+        raise self.error(f"a value expected, not {word.text!r}")
+
+    def _word(self, text: str) -> Expr:
+        if self.accept("("):
+            return Call(text, self._items(")"))
+        if text == "set" and self.accept("["):
+            return Call(text, self._items("]"))
+        return Literal(_WORDS[text]) if text in _WORDS else Literal(text)
+
+    def _items(self, closing: str) -> tuple[Expr, ...]:
+        found: list[Expr] = []
+        while not self.accept(closing):
+            found.append(self.value())
+            if not self.accept(","):
+                self.expect(closing)
+                break
+        return tuple(found)
+
+
+def _unquote(text: str) -> str:
+    return re.sub(r"\\(.)", lambda match: {"n": "\n", "t": "\t"}.get(match.group(1), match.group(1)), text[1:-1])
+
+
+def _text(text: str) -> Expr:
+    plain = _unquote(text)
+    return Text(plain) if REFERENCE.search(plain) else Literal(plain)
+
+
+def _bytes(text: str) -> Expr:
+    inner = _unquote(text[1:])
+    return Literal(inner.encode()) if text[0] == "b" else Literal(bytes.fromhex(inner))
+
+
+def _reference(text: str) -> Expr:
+    match = REFERENCE.match(text)
+    assert match is not None  # the tokeniser uses the same shape
+    name, _, attribute = (match["braced"] or match["bare"]).partition(".")
+    return Ref(name, attribute or None, int(text[match.end() :] or 0))
+
+
+def _between(text: str) -> Expr:
+    lowest, highest = text.split("..")
+    return Between(int(lowest), int(highest))
+
+
+_SIMPLE: Final = {
+    "number": lambda text: Literal(int(text)),
+    "text": _text,
+    "bytes": _bytes,
+    "regex": lambda text: Regex(text[2:-1]),
+    "capture": lambda text: Capture(text[1:]),
+    "ref": _reference,
+    "between": _between,
+}
