@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final, cast
 
 from groupmock_codec.frame import FrameError, Framer
 
+from .repeat import ID_AT, ID_END
+
 if TYPE_CHECKING:
     from .driver import Driver
     from .exchange import Exchange
@@ -92,11 +94,26 @@ class Connection(asyncio.Protocol):
         self.driver.opened(self)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes. A heartbeat that repeats the last one costs a few comparisons; everything else takes the full path."""
+        """Bytes. Heartbeats that repeat the last one cost a few comparisons (see `repeat`); everything else takes the full path.
+
+        Written flat: in ping-pong every microsecond here costs a tenth of the rate.
+        """
         repeat = self.repeat
-        if repeat is not None and (answer := repeat.answer(self, data)) is not None:
-            self.transport.write(answer)  # type: ignore[union-attr]  # set before any data comes
-            return
+        if repeat is not None and repeat.group.epoch == repeat.epoch and data.startswith(repeat.head) and data.endswith(repeat.tail):
+            identifiers = data[ID_AT:ID_END] if len(data) == repeat.length else repeat.several(data)
+            if identifiers:
+                driver = self.driver
+                now = self.active = driver.now()
+                driver.renew(repeat.lease, now)
+                if len(identifiers) == 4:
+                    driver.counters.handled += 1
+                    self.transport.write(repeat.answer_head + identifiers + repeat.answer_tail)  # type: ignore[union-attr]  # connected
+                else:
+                    driver.counters.handled += len(identifiers) >> 2
+                    self.transport.write(repeat.answers(identifiers))  # type: ignore[union-attr]  # connected
+                if driver.journal.heartbeats:
+                    driver.record.repeated(self, repeat, identifiers, now)
+                return
         self.driver.arrived(self, data)
 
     def eof_received(self) -> bool:

@@ -6,10 +6,10 @@ import msgspec
 
 
 class Counters(msgspec.Struct):
-    """Totals since the start unless they say otherwise. `requests`: API key -> fully handled requests (repeated heartbeats apart)."""
+    """Totals since the start unless they say otherwise."""
 
-    requests: dict[int, int] = {}
-    repeated_heartbeats: int = 0  # answered under a lease
+    handled: int = 0  # every request; also the number of the last ticket
+    requests: dict[int, int] = {}  # API key -> requests that took the full path
     replies: int = 0  # of fully handled requests
     lost_replies: int = 0  # made for a connection that was gone
     connections_opened: int = 0
@@ -19,3 +19,8 @@ class Counters(msgspec.Struct):
     held_bytes: int = 0  # now: cut or waiting requests of all connections
     accept_failures: int = 0
     internal_errors: int = 0  # defects of groupmock itself: each has a note row
+
+    @property
+    def repeated_heartbeats(self) -> int:
+        """Heartbeats answered under a lease."""
+        return self.handled - sum(self.requests.values())

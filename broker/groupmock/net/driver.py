@@ -77,7 +77,6 @@ class Driver:
         self.counters = Counters()
         self.exchanges = Exchanges(cluster.identity.advertised)
         self.connections: dict[int, Connection] = {}
-        self.issued = 0  # tickets: every request that was handled, repeated heartbeats too
         self.leases = True
         self.vacated: Callable[[], None] = _nothing
         self._tickets: dict[int, Connection] = {}
@@ -151,12 +150,10 @@ class Driver:
         except (Refused, CodecError) as refusal:
             self._not_taken(connection, frame, received, refusal)
             return
-        self.issued += 1
         now = self.now()
-        numbers = (self.issued, connection.number, connection.node)
+        ticket = self._open(connection, exchange, frame, now)
+        numbers = (ticket, connection.number, connection.node)
         event = Request(*numbers, header.api_key, header.api_version, header.client_id, connection.client_host, message)
-        self._open(connection, exchange, frame, now)
-        self.counters.requests[exchange.key] = self.counters.requests.get(exchange.key, 0) + 1
         try:
             effects = self.cluster.handle(event, now)
         except Exception as defect:
@@ -297,12 +294,17 @@ class Driver:
 
     # Inside
 
-    def _open(self, connection: Connection, exchange: Exchange, frame: bytes, now: int) -> None:
-        connection.ticket = self.issued
+    def _open(self, connection: Connection, exchange: Exchange, frame: bytes, now: int) -> int:
+        """The connection waits for an answer from now on; the request's ticket."""
+        counters = self.counters
+        counters.handled = ticket = counters.handled + 1
+        counters.requests[exchange.key] = counters.requests.get(exchange.key, 0) + 1
+        connection.ticket = ticket
         connection.exchange = exchange
         connection.correlation = frame[4:8]
         connection.handled = now
-        self._tickets[self.issued] = connection
+        self._tickets[ticket] = connection
+        return ticket
 
     def _done(self, ticket: int) -> Connection | None:
         """The connection of an open request, which is open no more. None: the core answered twice, a defect of ours."""
@@ -329,13 +331,12 @@ class Driver:
             self.refuse(connection, str(refusal))
             return
         header, message, answer = unknown
-        self.issued += 1
         exchange = Exchange(header.api_key, 0)
         now = self.now()
-        self._open(connection, exchange, frame, now)
+        ticket = self._open(connection, exchange, frame, now)
         self.record.request(connection, exchange, header, None, frame, received, note=f"{refusal}; answered in version 0")
-        self._done(self.issued)
-        self.record.reply(connection, exchange, self.issued, message, len(answer) - 4, now)
+        self._done(ticket)
+        self.record.reply(connection, exchange, ticket, message, len(answer) - 4, now)
         connection.answer(answer)
 
     def _happen(self, event: Event, now: int) -> None:

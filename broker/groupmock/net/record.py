@@ -22,7 +22,7 @@ from ..journal.rows import (
     Row,
     TimerRow,
 )
-from .details import Details, details_of
+from .details import details_of
 
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
@@ -138,9 +138,11 @@ class Record:
         )
         (journal.append_quiet if quiet else journal.append)(row)
 
-    def repeated(self, connection: Connection, repeat: Repeat, identifiers: bytes, first_ticket: int, now: int) -> None:
-        """Heartbeats answered under a lease; called only when a sink wants such."""
-        self._journal.append_repeated(RepeatedHeartbeats(connection, repeat, identifiers, first_ticket, now), len(identifiers) // 2)
+    def repeated(self, connection: Connection, repeat: Repeat, identifiers: bytes, now: int) -> None:
+        """Heartbeats answered under a lease, after they were counted; called only when a sink wants such."""
+        count = len(identifiers) // 4
+        first_ticket = repeat.driver.counters.handled - count + 1
+        self._journal.append_repeated(RepeatedHeartbeats(connection, repeat, identifiers, first_ticket, now), 2 * count)
 
     def abandoned(self, connection: Connection, ticket: int, reason: str, now: int) -> None:
         """A request will never be answered."""
@@ -241,6 +243,3 @@ class RepeatedHeartbeats:
             sequence += 2
             yield request
             yield reply
-
-
-NO_DETAILS = Details(None, None, None)

@@ -49,20 +49,18 @@ class Repeat:
         self.group = lease.group
         self.epoch = lease.epoch
 
-    def answer(self, connection: Connection, data: bytes) -> bytes | None:
-        """The answers to `data`, or None: it is not this heartbeat and nothing but it, or the lease has ended."""
-        if self.group.epoch != self.epoch or not data.startswith(self.head) or not data.endswith(self.tail):
-            return None
-        if len(data) == self.length:
-            identifier = data[ID_AT:ID_END]
-            self._happened(connection, 1, identifier)
-            return self.answer_head + identifier + self.answer_tail
-        # Several in one read: bytes that split at tail + head into pieces of four *are* that many whole frames.
+    def several(self, data: bytes) -> bytes:
+        """`data` starts with the head and ends with the tail: the correlation ids, if it is nothing but such heartbeats, else b"".
+
+        Bytes that split at tail + head into pieces of four *are* that many whole frames.
+        """
         identifiers = data[ID_AT : -len(self.tail)].split(self.tail + self.head)
-        if set(map(len, identifiers)) != ONE_ID:
-            return None
-        self._happened(connection, len(identifiers), b"".join(identifiers))
-        return self.answer_head + (self.answer_tail + self.answer_head).join(identifiers) + self.answer_tail
+        return b"".join(identifiers) if set(map(len, identifiers)) == ONE_ID else b""
+
+    def answers(self, identifiers: bytes) -> bytes:
+        """The answers to all of them, in order."""
+        pieces = [identifiers[at : at + 4] for at in range(0, len(identifiers), 4)]
+        return self.answer_head + (self.answer_tail + self.answer_head).join(pieces) + self.answer_tail
 
     def rows(self, connection: Connection, identifier: bytes, ticket: int, now: int) -> tuple[Row, Row]:
         """Request and reply row of one of them, as the full path would have made them."""
@@ -91,13 +89,3 @@ class Repeat:
             raw=frame if self.driver.journal.details else None,
         )
         return request, ReplyRow(**place, size=len(self.answer_tail) + 4, message=self.message)
-
-    def _happened(self, connection: Connection, count: int, identifiers: bytes) -> None:
-        driver = self.driver
-        now = driver.now()
-        connection.active = now
-        driver.renew(self.lease, now)
-        driver.issued += count
-        driver.counters.repeated_heartbeats += count
-        if driver.journal.heartbeats:
-            driver.record.repeated(connection, self, identifiers, driver.issued - count + 1, now)

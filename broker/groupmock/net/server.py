@@ -150,7 +150,11 @@ class Server:
 
     def _to_warm_up(self) -> list[tuple[int, int]]:
         """(api key, version), the last one first: newest versions of the group APIs, then their older ones."""
-        rows = [self.driver.exchanges.advertised[key] for key in WARM_UP_FIRST if key in self.driver.exchanges.advertised]
+        rows = [
+            self.driver.exchanges.advertised[key]
+            for key in WARM_UP_FIRST
+            if key in self.driver.exchanges.advertised and key in apis.stems()
+        ]
         newest = [(row.key, row.highest) for row in rows]
         older = [(row.key, version) for row in rows for version in range(row.highest - 1, row.lowest - 1, -1)]
         return (newest + older)[::-1]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+
 from groupmock.clock import LoopClock
 from groupmock.core.cluster import ApiRange, Identity, Node
 from groupmock.core.effects import Abandoned, Close, Effects, Lease, Replies, Reply
@@ -167,7 +168,7 @@ class House:
         """Turns of the loop until it is so."""
         async with asyncio.timeout(5):
             while not done():
-                await asyncio.sleep(0.001)
+                await asyncio.sleep(0.001)  # noqa: ASYNC110  # what is waited for is a state, there is no event
 
 
 Build = Callable[..., Awaitable[House]]
