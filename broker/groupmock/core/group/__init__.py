@@ -1,0 +1,1 @@
+"""The group coordinator: classic groups, their offsets, and where they live."""

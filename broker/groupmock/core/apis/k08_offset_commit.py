@@ -1,0 +1,137 @@
+"""OffsetCommit (spec 3.1; order of the answer: checked-on-brokers part 2 (b)2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from groupmock_codec.messages.k08_offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+
+from ..group import codes, offsets
+from ..group.group import Offset
+from ..group.offsets import Commit, Committer
+from ..group.turn import Turn
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..effects import Effects
+    from ..events import Request
+
+
+class Line(NamedTuple):
+    """One partition of the request; `entry` numbers the topic elements, `error` is what the topic gates say (spec 1.5, 3 and 4)."""
+
+    entry: int
+    name: str
+    topic_id: bytes
+    partition: OffsetCommitRequestPartition
+    error: int
+
+
+def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+    """Check topics, then the group; commit what passed; the answer has no top-level error."""
+    message = request.message
+    assert isinstance(message, OffsetCommitRequest)
+    turn = Turn(cluster, now, out)
+    lines = [line for entry, topic in enumerate(message.topics) for line in _lines(cluster, request.version, entry, topic)]
+    taken = [line for line in lines if not line.error]
+    if request.version == 0:
+        errors = _commit_v0(turn, message.group_id, taken)
+    else:
+        errors = _commit(turn, request, message, taken) if taken else []
+    results = [(line, line.error) for line in lines if line.error], list(zip(taken, errors, strict=True))
+    turn.reply(request.ticket, _answer(turn, lines, *results))
+
+
+def _lines(cluster: Cluster, version: int, entry: int, topic: OffsetCommitRequestTopic) -> Iterator[Line]:
+    """The partitions of one topic element with the error of the topic gates: 3, or 100 for an unknown topic id."""
+    name, unknown = topic.name, codes.UNKNOWN_TOPIC_OR_PARTITION
+    if version >= 10:
+        name, unknown = cluster.topics.name_of(topic.topic_id) or "", codes.UNKNOWN_TOPIC_ID
+    count = cluster.topics.partitions(name) if name else None
+    for partition in topic.partitions:
+        if count is None:
+            yield Line(entry, name, topic.topic_id, partition, unknown)
+        else:
+            known = 0 <= partition.partition_index < count
+            yield Line(entry, name, topic.topic_id, partition, codes.NONE if known else codes.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+# -- committing --------------------------------------------------------------------------------------------------------
+
+
+def _commit(turn: Turn, request: Request, message: OffsetCommitRequest, lines: list[Line]) -> list[int]:
+    coordinators = turn.cluster.coordinators
+    by = Committer(message.generation_id_or_member_epoch, message.member_id, message.group_instance_id)
+    error = coordinators.gate(message.group_id, request.node)
+    group = None if error else coordinators.find(message.group_id)
+    error = error or offsets.admit(turn, message.group_id, group, by, request.version)
+    if error:
+        return [error] * len(lines)
+    if group is None:
+        why = f"client {request.client_id or ''!r} committed offsets"
+        group = coordinators.create(turn, message.group_id, why, recorded=False)
+    return offsets.write(turn, group, [_wanted(request.version, message, line) for line in lines])
+
+
+def _wanted(version: int, message: OffsetCommitRequest, line: Line) -> Commit:
+    partition = line.partition
+    return Commit(
+        topic=line.name,
+        partition=partition.partition_index,
+        offset=partition.committed_offset,
+        leader_epoch=partition.committed_leader_epoch,
+        metadata=partition.committed_metadata or "",
+        timestamp_ms=partition.commit_timestamp if version == 1 and partition.commit_timestamp != -1 else None,
+        retention_ms=message.retention_time_ms if 2 <= version <= 4 and message.retention_time_ms != -1 else None,
+    )
+
+
+def _commit_v0(turn: Turn, group_id: str, lines: list[Line]) -> list[int]:
+    """v0 meant ZooKeeper: 35 since Kafka 3, kept apart before."""
+    if not turn.quirks.zookeeper_offsets:
+        return [codes.UNSUPPORTED_VERSION] * len(lines)
+    limit, errors = turn.settings.offset_metadata_max_bytes, []
+    for line in lines:
+        metadata = line.partition.committed_metadata or ""
+        fits = offsets.utf16_length(metadata) <= limit
+        errors.append(codes.NONE if fits else codes.OFFSET_METADATA_TOO_LARGE)
+        if fits:
+            stored = Offset(line.partition.committed_offset, -1, metadata, turn.wall_ms)
+            turn.cluster.coordinators.zookeeper[group_id, line.name, line.partition.partition_index] = stored
+    return errors
+
+
+# -- answering ---------------------------------------------------------------------------------------------------------
+
+Result = tuple[Line, int]
+
+
+def _answer(turn: Turn, lines: list[Line], refused: list[Result], done: list[Result]) -> OffsetCommitResponse:
+    quirks = turn.quirks
+    if quirks.refused_commits_in_place:
+        codes_by_line = {id(line): error for line, error in refused + done}
+        results = [(line, codes_by_line[id(line)]) for line in lines]
+    else:
+        results = refused + done
+    if quirks.duplicates_answered_once:
+        results = list({(line.name, line.partition.partition_index): (line, error) for line, error in results}.values())
+    merge = bool(refused) or quirks.duplicates_answered_once
+    return OffsetCommitResponse(topics=_grouped(results, merge))
+
+
+def _grouped(results: list[Result], merge: bool) -> list[OffsetCommitResponseTopic]:
+    """Topics in order of first appearance; `merge`: elements of the same topic become one, as when something was refused."""
+    topics: dict[object, OffsetCommitResponseTopic] = {}
+    for line, error in results:
+        key: object = (line.name or line.topic_id) if merge else line.entry
+        topic = topics.setdefault(key, OffsetCommitResponseTopic(name=line.name, topic_id=line.topic_id, partitions=[]))
+        topic.partitions.append(OffsetCommitResponsePartition(partition_index=line.partition.partition_index, error_code=error))
+    return list(topics.values())

@@ -1,0 +1,177 @@
+"""OffsetFetch (spec 3.2): one group up to v7, from v8 several. Membership does not matter to classic groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from groupmock_codec.messages.k09_offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopic,
+    OffsetFetchResponseTopics,
+)
+
+from ..group import codes
+from ..group.group import Offset
+from ..group.offsets import NO_OFFSET
+from ..group.turn import Turn
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..effects import Effects
+    from ..events import Request
+
+
+class Found(NamedTuple):
+    """One partition of the answer."""
+
+    partition: int
+    offset: Offset
+    error: int = codes.NONE
+
+
+Wanted = list[tuple[str, list[int]]]
+Topic = tuple[str, list[Found]]
+
+
+def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+    """Read committed offsets; unknown groups and partitions answer -1 without an error."""
+    message = request.message
+    assert isinstance(message, OffsetFetchRequest)
+    turn = Turn(cluster, now, out)
+    if request.version < 8:
+        turn.reply(request.ticket, _one_group(turn, request, message))
+    elif not message.groups and turn.quirks.fetch_without_groups_hangs:
+        turn.abandon(request.ticket, "an OffsetFetch without groups is never answered by this release")
+    else:
+        groups = [_group(turn, request, wanted) for wanted in message.groups]
+        turn.reply(request.ticket, OffsetFetchResponse(groups=groups))
+
+
+# -- v0 to v7 ----------------------------------------------------------------------------------------------------------
+
+
+def _one_group(turn: Turn, request: Request, message: OffsetFetchRequest) -> OffsetFetchResponse:
+    wanted = None if message.topics is None else [(topic.name, topic.partition_indexes) for topic in message.topics]
+    if request.version == 0:
+        return _answer(_fetch_v0(turn, message.group_id, wanted or []))
+    error = turn.cluster.coordinators.gate(message.group_id, request.node)
+    if not error:
+        return _answer(_fetch(turn, message.group_id, wanted))
+    if request.version >= 2:
+        return OffsetFetchResponse(error_code=error)
+    return _answer([] if turn.quirks.fetch_v1_hides_group_errors else _everywhere(wanted or [], error))
+
+
+def _answer(topics: Iterable[Topic]) -> OffsetFetchResponse:
+    return OffsetFetchResponse(
+        topics=[OffsetFetchResponseTopic(name=name, partitions=[_old(one) for one in found]) for name, found in topics]
+    )
+
+
+def _old(found: Found) -> OffsetFetchResponsePartition:
+    return OffsetFetchResponsePartition(
+        partition_index=found.partition,
+        committed_offset=found.offset.offset,
+        committed_leader_epoch=found.offset.leader_epoch,
+        metadata=found.offset.metadata,
+        error_code=found.error,
+    )
+
+
+def _fetch_v0(turn: Turn, group_id: str, wanted: Wanted) -> Iterable[Topic]:
+    """v0 meant ZooKeeper: 35 since Kafka 3; before, offsets of their own and 3 where there is none."""
+    if not turn.quirks.zookeeper_offsets:
+        return _everywhere(wanted, codes.UNSUPPORTED_VERSION)
+    kept = turn.cluster.coordinators.zookeeper
+    return [(name, [_from_zookeeper(kept.get((group_id, name, index)), index) for index in indexes]) for name, indexes in wanted]
+
+
+def _from_zookeeper(offset: Offset | None, index: int) -> Found:
+    return Found(index, NO_OFFSET, codes.UNKNOWN_TOPIC_OR_PARTITION) if offset is None else Found(index, offset)
+
+
+def _everywhere(wanted: Wanted, error: int) -> list[Topic]:
+    return [(name, [Found(index, NO_OFFSET, error) for index in indexes]) for name, indexes in wanted]
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def _fetch(turn: Turn, group_id: str, wanted: Wanted | None) -> Iterable[Topic]:
+    """The offsets of the listed partitions, or of all that have one."""
+    group = turn.cluster.coordinators.find(group_id)
+    offsets = {} if group is None else group.offsets
+    if wanted is None:
+        return _all(offsets)
+    if turn.quirks.duplicates_answered_once:
+        wanted = _once(wanted)
+    return [(name, [Found(index, offsets.get((name, index), NO_OFFSET)) for index in indexes]) for name, indexes in wanted]
+
+
+def _all(offsets: dict[tuple[str, int], Offset]) -> list[Topic]:
+    topics: dict[str, list[Found]] = {}
+    for (name, index), offset in offsets.items():
+        topics.setdefault(name, []).append(Found(index, offset))
+    return list(topics.items())
+
+
+def _once(wanted: Wanted) -> Wanted:
+    topics: dict[str, dict[int, None]] = {}
+    for name, indexes in wanted:
+        topics.setdefault(name, {}).update(dict.fromkeys(indexes))
+    return [(name, list(indexes)) for name, indexes in topics.items()]
+
+
+# -- v8 and later ------------------------------------------------------------------------------------------------------
+
+
+def _group(turn: Turn, request: Request, wanted: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
+    error = turn.cluster.coordinators.gate(wanted.group_id, request.node)
+    if error:
+        return OffsetFetchResponseGroup(group_id=wanted.group_id, error_code=error)
+    topics = list(_topics_by_id(turn, wanted) if request.version >= 10 else _topics_by_name(turn, wanted))
+    return OffsetFetchResponseGroup(group_id=wanted.group_id, topics=topics)
+
+
+def _topics_by_name(turn: Turn, wanted: OffsetFetchRequestGroup) -> Iterator[OffsetFetchResponseTopics]:
+    listed = None if wanted.topics is None else [(topic.name, topic.partition_indexes) for topic in wanted.topics]
+    for name, found in _fetch(turn, wanted.group_id, listed):
+        yield OffsetFetchResponseTopics(name=name, partitions=[_new(one) for one in found])
+
+
+def _topics_by_id(turn: Turn, wanted: OffsetFetchRequestGroup) -> Iterator[OffsetFetchResponseTopics]:
+    """Topics whose id is known first, in request order; then the unknown ones with 100 in each partition."""
+    topics = turn.cluster.topics
+    listed: Wanted | None = None
+    unknown = []
+    if wanted.topics is not None:
+        listed = []
+        for topic in wanted.topics:
+            name = topics.name_of(topic.topic_id)
+            if name is None:
+                unknown.append(topic)
+            else:
+                listed.append((name, topic.partition_indexes))
+    for name, found in _fetch(turn, wanted.group_id, listed):
+        topic_id = topics.topic_id(name)
+        if topic_id is not None:
+            yield OffsetFetchResponseTopics(name=name, topic_id=topic_id, partitions=[_new(one) for one in found])
+    for topic in unknown:
+        refused = [_new(Found(index, NO_OFFSET, codes.UNKNOWN_TOPIC_ID)) for index in topic.partition_indexes]
+        yield OffsetFetchResponseTopics(topic_id=topic.topic_id, partitions=refused)
+
+
+def _new(found: Found) -> OffsetFetchResponsePartitions:
+    return OffsetFetchResponsePartitions(
+        partition_index=found.partition,
+        committed_offset=found.offset.offset,
+        committed_leader_epoch=found.offset.leader_epoch,
+        metadata=found.offset.metadata,
+        error_code=found.error,
+    )

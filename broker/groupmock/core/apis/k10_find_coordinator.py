@@ -1,0 +1,95 @@
+"""FindCoordinator (spec 1.6; messages per version and key type: checked-on-brokers part 2 (b)7, (d)9)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.messages.k10_find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+
+from ..group import codes
+from ..group.hashing import partition_for
+from ..group.turn import Turn
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster, Node
+    from ..effects import Effects
+    from ..events import Request
+
+GROUP: Final = 0
+TRANSACTION: Final = 1
+SHARE: Final = 2
+TRANSACTION_PARTITIONS: Final = 50
+
+_NOT_AVAILABLE: Final = "The coordinator is not available."
+_MALFORMED: Final = (
+    "This most likely occurs because of a request being malformed by the client library or the message was sent to an incompatible broker. "
+    "See the broker logs for more details."
+)
+
+
+def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+    """One key up to v3, from v4 a list with an answer each."""
+    message = request.message
+    assert isinstance(message, FindCoordinatorRequest)
+    turn = Turn(cluster, now, out)
+    if request.version >= 4:
+        found = [_find(cluster, request.version, message.key_type, key) for key in message.coordinator_keys]
+        turn.reply(request.ticket, FindCoordinatorResponse(coordinators=found))
+        return
+    one = _find(cluster, request.version, message.key_type, message.key)
+    answer = FindCoordinatorResponse(
+        error_code=one.error_code, error_message=one.error_message, node_id=one.node_id, host=one.host, port=one.port
+    )
+    turn.reply(request.ticket, answer)
+
+
+def _find(cluster: Cluster, version: int, key_type: int, key: str) -> Coordinator:
+    if key_type not in (GROUP, TRANSACTION, SHARE):
+        return _refused(key, codes.INVALID_REQUEST, _MALFORMED)
+    if key_type == SHARE:
+        return _share_coordinator(cluster, version, key)
+    node = _node_of_group(cluster, key) if key_type == GROUP else _node_of_transaction(cluster, key)
+    if node is None:
+        return _refused(key, codes.COORDINATOR_NOT_AVAILABLE, _NOT_AVAILABLE if version < 4 else "")
+    return Coordinator(key=key, node_id=node.node_id, host=node.host, port=node.port, error_message="NONE" if version < 4 else "")
+
+
+def _refused(key: str, error: int, text: str) -> Coordinator:
+    return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error, error_message=text)
+
+
+def _node_of_group(cluster: Cluster, group_id: str) -> Node | None:
+    leader = cluster.coordinators.node_of(group_id)
+    return next((node for node in cluster.identity.nodes if node.node_id == leader), None)
+
+
+def _node_of_transaction(cluster: Cluster, transactional_id: str) -> Node:
+    nodes = cluster.identity.nodes
+    return nodes[partition_for(transactional_id, TRANSACTION_PARTITIONS) % len(nodes)]
+
+
+def _share_coordinator(cluster: Cluster, version: int, key: str) -> Coordinator:
+    """There are no share groups here: a well-formed key finds its topic missing (15). Below v6 the type does not exist."""
+    if version < 6:
+        return _refused(key, codes.INVALID_REQUEST, _MALFORMED if version < 4 else "")
+    if not cluster.settings.quirks.share_coordinator_unchecked and not _is_share_key(key):
+        return _refused(key, codes.INVALID_REQUEST, "")
+    return _refused(key, codes.COORDINATOR_NOT_AVAILABLE, "")
+
+
+def _is_share_key(key: str) -> bool:
+    """`group:topic id:partition`; the group may contain colons, the topic id is a UUID as Kafka prints it (22 characters)."""
+    group, _, rest = key.rpartition(":")
+    group, _, topic_id = group.rpartition(":")
+    return bool(group) and _is_uuid(topic_id) and _is_integer(rest)
+
+
+def _is_uuid(text: str) -> bool:
+    """Kafka's Uuid.fromString: URL-safe base64 of 16 bytes, at most 24 characters, padding optional."""
+    bare = text.rstrip("=")
+    return len(text) <= 24 and len(bare) == 22 and all(c.isascii() and (c.isalnum() or c in "-_") for c in bare)
+
+
+def _is_integer(text: str) -> bool:
+    digits = text[1:] if text[:1] in ("-", "+") else text
+    return digits.isascii() and digits.isdigit() and -(2**31) <= int(text) < 2**31

@@ -1,0 +1,225 @@
+"""JoinGroup (spec 2.4; order of checks and echo rules: checked-on-brokers part 1, J4-J8 and (d)4)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groupmock_codec.messages.k11_join_group import JoinGroupRequest
+
+from ..group import answers, codes, membership, rebalance, sessions, storage
+from ..group.membership import Wish
+from ..group.states import ANSWERS, COMPLETING, EMPTY, PREPARING, Ask, Do
+from ..group.turn import Turn
+from ..group.vote import select_protocol
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..effects import Effects
+    from ..events import Request
+    from ..group.group import Group, Member
+
+
+def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+    """Answer at once, reserve an id, or park the join until its phase ends."""
+    message = request.message
+    assert isinstance(message, JoinGroupRequest)
+    turn = Turn(cluster, now, out)
+    if _refused_at_the_gate(turn, request, message):
+        return
+    group = cluster.coordinators.find(message.group_id)
+    if group is None:
+        if message.member_id:
+            _refuse(turn, request, codes.UNKNOWN_MEMBER_ID, message.member_id)
+            return
+        why = f"client {request.client_id or ''!r} sent the first JoinGroup"
+        group = cluster.coordinators.create(turn, message.group_id, why, recorded=not turn.quirks.empty_group_not_recorded)
+    wish = _wish(request, message)
+    if not _has_room(turn, group, message.member_id):
+        _refuse_for_room(turn, group, request, message)
+    elif not _fits(group, wish):
+        _refuse(turn, request, codes.INCONSISTENT_GROUP_PROTOCOL, message.member_id)
+    else:
+        _decide(turn, group, request, message, wish)
+
+
+def _refused_at_the_gate(turn: Turn, request: Request, message: JoinGroupRequest) -> bool:
+    """Gates 6 to 9 of spec 1.5."""
+    settings = turn.settings
+    if not message.group_id:
+        _refuse(turn, request, codes.INVALID_GROUP_ID, message.member_id)
+    elif not settings.group_min_session_timeout_ms <= message.session_timeout_ms <= settings.group_max_session_timeout_ms:
+        _refuse(turn, request, codes.INVALID_SESSION_TIMEOUT, message.member_id)
+    elif error := turn.cluster.coordinators.gate(message.group_id, request.node):
+        _refuse(turn, request, error, message.member_id if turn.quirks.refused_join_echoes_id else "")
+    else:
+        return False
+    return True
+
+
+def _refuse(turn: Turn, request: Request, error: int, member_id: str) -> None:
+    turn.reply(request.ticket, answers.join_refused(error, request.version, member_id))
+
+
+def _wish(request: Request, message: JoinGroupRequest) -> Wish:
+    """What is asked for; v0 has no rebalance timeout: the session timeout serves (spec 2.3)."""
+    return Wish(
+        protocol_type=message.protocol_type,
+        protocols=tuple([(protocol.name, protocol.metadata) for protocol in message.protocols]),
+        session_timeout_ms=message.session_timeout_ms,
+        rebalance_timeout_ms=message.rebalance_timeout_ms if request.version else message.session_timeout_ms,
+        group_instance_id=message.group_instance_id,
+    )
+
+
+# -- J6, J8 ------------------------------------------------------------------------------------------------------------
+
+
+def _has_room(turn: Turn, group: Group, member_id: str) -> bool:
+    """group.max.size as spec 2.12 counts."""
+    limit = turn.settings.group_max_size
+    member = group.members.get(member_id)
+    if group.state is PREPARING:
+        return group.awaiting < limit or (member is not None and member.join is not None)
+    return group.state is EMPTY or member is not None or len(group.members) < limit
+
+
+def _refuse_for_room(turn: Turn, group: Group, request: Request, message: JoinGroupRequest) -> None:
+    """81: the id is dropped. Kafka 4.3 does not look whether that ends the join phase; the old coordinator does (checked (c), (d)3)."""
+    quirks, reserved = turn.quirks, message.member_id in group.pending_joins
+    why = f"group.max.size is {turn.settings.group_max_size}"
+    dropped = membership.refuse(turn, group, message.member_id, why)
+    _refuse(turn, request, codes.GROUP_MAX_SIZE_REACHED, "")
+    if dropped and (quirks.refused_reservation_ends_phase if reserved else quirks.refused_member_ends_phase):
+        try:
+            rebalance.maybe_complete(turn, group, "nobody else is awaited: the last one found no room")
+        except rebalance.JoinPhaseFails:
+            pass  # told by a note
+
+
+def _fits(group: Group, wish: Wish) -> bool:
+    """J8: an Empty group takes any named type and non-empty list; others want their type and a name that all members list."""
+    if group.state is EMPTY:
+        return bool(wish.protocol_type and wish.protocols)
+    return wish.protocol_type == group.protocol_type and any(group.supported_by_all(name) for name, _ in wish.protocols)
+
+
+# -- who it is ---------------------------------------------------------------------------------------------------------
+
+
+def _decide(turn: Turn, group: Group, request: Request, message: JoinGroupRequest, wish: Wish) -> None:
+    """The tables 'member id empty' and 'member id given'."""
+    member_id, instance = message.member_id, message.group_instance_id
+    try:
+        if not member_id:
+            _decide_without_id(turn, group, request, wish, message.reason)
+        elif member_id in group.pending_joins:
+            if instance is not None:
+                _refuse(turn, request, codes.UNKNOWN_SERVER_ERROR, "")
+            else:
+                _add(turn, group, request, member_id, wish, message.reason)
+        elif error := membership.validate(turn, group, member_id, instance, joining=True):
+            _refuse(turn, request, error, member_id)
+        else:
+            _rejoin(turn, group, request, group.members[member_id], wish, message.reason)
+    except rebalance.JoinPhaseFails:
+        _refuse_failed(turn, group, request)
+
+
+def _refuse_failed(turn: Turn, group: Group, request: Request) -> None:
+    """The join that would have ended a failing phase is refused, yet its member counts as joined (checked part 1 (b)5)."""
+    for member in group.members.values():
+        if member.join is not None and member.join.ticket == request.ticket:
+            if member.join.again and turn.quirks.failing_join_unanswered:
+                return
+            member.join.answered = True
+    _refuse(turn, request, codes.UNKNOWN_SERVER_ERROR, "")
+
+
+def _decide_without_id(turn: Turn, group: Group, request: Request, wish: Wish, reason: str | None) -> None:
+    instance = wish.group_instance_id
+    if instance is not None and instance in group.static_members:
+        _replace(turn, group, request, group.members[group.static_members[instance]], wish, reason)
+    elif instance is None and request.version >= 4:
+        answer = ANSWERS[group.state, Ask.JOIN_RESERVE]
+        member_id = membership.reserve(turn, group, request.client_id, wish.session_timeout_ms)
+        _refuse(turn, request, answer.error, member_id)
+    else:
+        _add(turn, group, request, membership.new_id(turn, request.client_id, instance), wish, reason)
+
+
+# -- what happens ------------------------------------------------------------------------------------------------------
+
+
+def _add(turn: Turn, group: Group, request: Request, member_id: str, wish: Wish, reason: str | None) -> None:
+    """Add the member, then begin a rebalance or see whether the phase is over (spec 2.4, 'add+rebalance')."""
+    initial = group.generation == 0 if turn.quirks.new_member_at_generation_zero else group.previous_state is EMPTY
+    if group.state is PREPARING and initial:
+        group.new_member_added = True
+    membership.add(turn, group, request, member_id, wish)
+    why = _because(f"member {member_id} joined", reason)
+    if group.state is PREPARING:
+        rebalance.maybe_complete(turn, group, why)
+    else:
+        rebalance.prepare(turn, group, why)
+
+
+def _rejoin(turn: Turn, group: Group, request: Request, member: Member, wish: Wish, reason: str | None) -> None:
+    """A member sent another JoinGroup."""
+    same = member.protocols == wish.protocols
+    answer = ANSWERS[group.state, Ask.JOIN_SAME if same else Ask.JOIN_CHANGED]
+    if answer.do is Do.REJOIN:
+        answer = ANSWERS[group.state, Ask.JOIN_CHANGED] if group.is_leader(member) else ANSWERS[COMPLETING, Ask.JOIN_SAME]
+    if answer.do is Do.ANSWER:
+        members = answers.member_list(group)() if group.is_leader(member) else []
+        turn.reply(request.ticket, answers.joined(turn, group).to(request.version, member.member_id, members))
+        return
+    what = f"leader {member.member_id} rejoined" if same else f"member {member.member_id} rejoined with other protocols"
+    membership.update(turn, group, member, request, wish)
+    if answer.do is Do.PARK:
+        rebalance.maybe_complete(turn, group, f"all members joined, {member.member_id} was the last")
+    else:
+        rebalance.prepare(turn, group, _because(what, reason))
+
+
+def _because(what: str, reason: str | None) -> str:
+    """The sentence with the reason that the client gave (KIP-800)."""
+    return f"{what}: {reason}" if reason else what
+
+
+# -- static replacement ------------------------------------------------------------------------------------------------
+
+
+def _replace(turn: Turn, group: Group, request: Request, old: Member, wish: Wish, reason: str | None) -> None:
+    """Spec 2.8: a static member came back without its id."""
+    leader_before, do = group.leader_id, ANSWERS[group.state, Ask.JOIN_REPLACE].do
+    new = membership.replace(turn, group, old, request, wish)
+    if do is Do.KEEP and select_protocol(group, turn.quirks.scala_vote_order) == group.protocol_name:
+        _keep_generation(turn, group, request, old, new, leader_before)
+        return
+    sessions.end(turn, group, old.member_id)
+    why = _because(f"static member {new.group_instance_id} came back as {new.member_id}", reason)
+    if do is Do.PARK:
+        rebalance.maybe_complete(turn, group, why)
+    else:
+        rebalance.prepare(turn, group, why)
+
+
+def _keep_generation(turn: Turn, group: Group, request: Request, old: Member, new: Member, leader_before: str | None) -> None:
+    """No rebalance: the group record is written and the member answered at once. Before v9 it is told that the old id leads."""
+    group.park_join(new, None)
+    if storage.too_large(turn, group):
+        membership.swap(group, new, old)
+        sessions.end(turn, group, new.member_id)
+        turn.changed(group, old.member_id, "replaced", f"undone: {new.member_id} could not be stored", old)
+        refused = answers.join_refused(codes.UNKNOWN_SERVER_ERROR, request.version, "", group.generation)
+        turn.reply(request.ticket, refused)
+        return
+    sessions.end(turn, group, old.member_id)
+    storage.store(turn, group)
+    leads = group.is_leader(new)
+    if request.version >= 9:
+        members = answers.member_list(group)() if leads else []
+        message = answers.joined(turn, group).to(request.version, new.member_id, members, skip_assignment=leads)
+    else:
+        message = answers.joined(turn, group, leader_before).to(request.version, new.member_id, [])
+    turn.reply(request.ticket, message)

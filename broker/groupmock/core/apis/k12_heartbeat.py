@@ -1,0 +1,46 @@
+"""Heartbeat (spec 2.10). A 0 comes with a lease: the driver may repeat it while the group's epoch stands (architecture section 3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
+
+from ..effects import Lease
+from ..group import codes, membership, sessions
+from ..group.states import ANSWERS, Ask
+from ..group.turn import Turn
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..effects import Effects
+    from ..events import Request
+
+
+def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+    """Rows H1 to H8, in their order."""
+    message = request.message
+    assert isinstance(message, HeartbeatRequest)
+    turn = Turn(cluster, now, out)
+    error, lease = _beat(turn, request.node, message)
+    turn.reply(request.ticket, HeartbeatResponse(error_code=error), lease)
+
+
+def _beat(turn: Turn, node: int, message: HeartbeatRequest) -> tuple[int, Lease | None]:
+    if not message.group_id:
+        return codes.INVALID_GROUP_ID, None
+    gate = turn.cluster.coordinators.gate(message.group_id, node)
+    if gate:
+        return (codes.NONE if gate == codes.COORDINATOR_LOAD_IN_PROGRESS else gate), None
+    group = turn.cluster.coordinators.find(message.group_id)
+    if group is None:
+        return codes.UNKNOWN_MEMBER_ID, None
+    error = membership.validate(turn, group, message.member_id, message.group_instance_id)
+    if error:
+        return error, None
+    if message.generation_id != group.generation:
+        return codes.ILLEGAL_GENERATION, None
+    member, answer = group.members[message.member_id], ANSWERS[group.state, Ask.HEARTBEAT]
+    if answer.renews:
+        sessions.renew(turn, group, member)
+    return answer.error, None if answer.error else Lease(group, member, group.epoch)

@@ -1,0 +1,71 @@
+"""LeaveGroup (spec 2.11): one member up to v2, whose error is the answer's; from v3 a list with an error each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse
+
+from ..group import codes, leaving
+from ..group.rebalance import JoinPhaseFails
+from ..group.turn import Turn
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..effects import Effects
+    from ..events import Request
+
+
+def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+    """Entries in request order, ids echoed as sent; the group looks at itself once, after all of them."""
+    message = request.message
+    assert isinstance(message, LeaveGroupRequest)
+    turn = Turn(cluster, now, out)
+    entries = message.members if request.version >= 3 else [MemberIdentity(member_id=message.member_id)]
+    error = _gate(turn, request, message)
+    errors = [] if error else _leave(turn, message.group_id, entries)
+    if errors is None:
+        error, errors = codes.UNKNOWN_SERVER_ERROR, []
+    turn.reply(request.ticket, _answer(request.version, error, entries, errors))
+
+
+def _gate(turn: Turn, request: Request, message: LeaveGroupRequest) -> int:
+    if not message.group_id:
+        return codes.INVALID_GROUP_ID
+    return turn.cluster.coordinators.gate(message.group_id, request.node)
+
+
+def _answer(version: int, error: int, entries: list[MemberIdentity], errors: list[int]) -> LeaveGroupResponse:
+    if version < 3:
+        return LeaveGroupResponse(error_code=error or (errors[0] if errors else codes.NONE))
+    told = [
+        MemberResponse(member_id=entry.member_id, group_instance_id=entry.group_instance_id, error_code=code)
+        for entry, code in zip(entries, errors, strict=False)
+    ]
+    return LeaveGroupResponse(error_code=error, members=told)
+
+
+def _leave(turn: Turn, group_id: str, entries: list[MemberIdentity]) -> list[int] | None:
+    """A code per entry; None: the request fails as a whole."""
+    group = turn.cluster.coordinators.find(group_id)
+    if group is None:
+        return [codes.UNKNOWN_MEMBER_ID] * len(entries)
+    errors, gone = [], []
+    try:
+        for entry in entries:
+            error, matters = leaving.leave(turn, group, entry.member_id, entry.group_instance_id, entry.reason)
+            errors.append(error)
+            if matters:
+                gone.append(entry)
+        if gone:
+            leaving.after(turn, group, _why(gone))
+    except (JoinPhaseFails, leaving.WholeRequestFails):
+        return None
+    return errors
+
+
+def _why(gone: list[MemberIdentity]) -> str:
+    first = gone[0]
+    who = f"member {first.member_id}" if first.member_id else f"static member {first.group_instance_id}"
+    told = f": {first.reason}" if first.reason else ""
+    return f"{who} left{told}" if len(gone) == 1 else f"{who} and {len(gone) - 1} more left{told}"

@@ -1,0 +1,74 @@
+"""SyncGroup (spec 2.9)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
+
+from ..group import answers, codes, membership, rebalance, sessions
+from ..group.states import ANSWERS, Ask, Do
+from ..group.turn import Turn
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..effects import Effects
+    from ..events import Request
+    from ..group.group import Group
+
+
+def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+    """Answer at once or park until the leader's SyncGroup."""
+    message = request.message
+    assert isinstance(message, SyncGroupRequest)
+    turn = Turn(cluster, now, out)
+    error = _gate(turn, request, message)
+    group = None if error else cluster.coordinators.find(message.group_id)
+    if group is None:
+        turn.reply(request.ticket, answers.sync_refused(error or codes.UNKNOWN_MEMBER_ID))
+        return
+    error = _checked(turn, group, request.version, message)
+    if error:
+        turn.reply(request.ticket, answers.sync_refused(error))
+        return
+    answer, member = ANSWERS[group.state, Ask.SYNC], group.members.get(message.member_id)
+    if answer.error or member is None:
+        turn.reply(request.ticket, answers.sync_refused(answer.error))
+    elif answer.do is Do.COLLECT:
+        rebalance.collect(turn, group, member, request, message)
+    else:
+        rebalance.settle(turn, group, member)
+        if turn.quirks.sync_renews_session:
+            sessions.renew(turn, group, member)
+        turn.reply(request.ticket, answers.synced(turn, group, request.version, member))
+
+
+def _gate(turn: Turn, request: Request, message: SyncGroupRequest) -> int:
+    """Gates 1, 6, 8 and 9 of spec 1.5: a null type or name (v5) comes before everything."""
+    if request.version >= 5 and (message.protocol_type is None or message.protocol_name is None):
+        return codes.INCONSISTENT_GROUP_PROTOCOL
+    if not message.group_id:
+        return codes.INVALID_GROUP_ID
+    error = turn.cluster.coordinators.gate(message.group_id, request.node)
+    if error == codes.COORDINATOR_LOAD_IN_PROGRESS and turn.quirks.sync_while_loading_rebalances:
+        return codes.REBALANCE_IN_PROGRESS
+    return error
+
+
+def _checked(turn: Turn, group: Group, version: int, message: SyncGroupRequest) -> int:
+    """S4 to S6."""
+    error = membership.validate(turn, group, message.member_id, message.group_instance_id)
+    if error:
+        return error
+    if message.generation_id != group.generation:
+        return codes.ILLEGAL_GENERATION
+    return codes.INCONSISTENT_GROUP_PROTOCOL if version >= 5 and not _names_fit(turn, group, message) else codes.NONE
+
+
+def _names_fit(turn: Turn, group: Group, message: SyncGroupRequest) -> bool:
+    """S6. A group that never had a generation has no name to differ from, which the old coordinator takes for a difference."""
+    if message.protocol_type != group.protocol_type:
+        return False
+    if group.protocol_name is None:
+        return not turn.quirks.sync_before_first_generation_inconsistent
+    return (message.protocol_name or "") == (group.protocol_name or "")

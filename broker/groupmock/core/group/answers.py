@@ -1,0 +1,121 @@
+"""The messages a group answers with, as each version wants them (spec 1.5, 2.4, 2.9; echo rules: checked part 1 (d)4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from groupmock_codec.messages.k11_join_group import JoinGroupResponse, JoinGroupResponseMember
+from groupmock_codec.messages.k14_sync_group import SyncGroupResponse
+
+from ..effects import Reply
+from .group import Group, Member, Parked, Protocols
+from .turn import Turn
+
+Listed = Callable[[], list[JoinGroupResponseMember]]
+
+
+def protocol_name(turn: Turn, name: str | None, version: int) -> str | None:
+    """Below v7 null travels as "", from v7 on "" travels as null (KIP-559; 2.8 keeps the "")."""
+    if version >= 7 and not (name == "" and turn.quirks.empty_protocol_name_kept):
+        return name or None
+    return name or ""
+
+
+def join_refused(error: int, version: int, member_id: str = "", generation: int = -1) -> JoinGroupResponse:
+    """A JoinGroup answer with an error: no leader, no members, no names."""
+    name = None if version >= 7 else ""
+    return JoinGroupResponse(error_code=error, generation_id=generation, protocol_type=None, protocol_name=name, member_id=member_id)
+
+
+def sync_refused(error: int) -> SyncGroupResponse:
+    """A SyncGroup answer with an error: empty assignment, null names."""
+    return SyncGroupResponse(error_code=error)
+
+
+class Joined(NamedTuple):
+    """What the JoinGroup answers of one generation have in common, fixed when it begins."""
+
+    turn: Turn
+    generation: int
+    protocol_type: str | None
+    protocol_name: str | None
+    leader_id: str
+
+    def to(self, version: int, member_id: str, members: list[JoinGroupResponseMember], skip_assignment: bool = False) -> JoinGroupResponse:
+        """One member's answer."""
+        return JoinGroupResponse(
+            generation_id=self.generation,
+            protocol_type=self.protocol_type,
+            protocol_name=protocol_name(self.turn, self.protocol_name, version),
+            leader=self.leader_id,
+            skip_assignment=skip_assignment,
+            member_id=member_id,
+            members=members,
+        )
+
+    def all(self, waiting: list[tuple[Parked, str]], listed: Listed) -> Iterator[Reply]:
+        """Every waiting member's answer, made one by one; the leader's list is made when its turn comes."""
+        for parked, member_id in waiting:
+            members = listed() if member_id == self.leader_id else []
+            yield Reply(parked.ticket, self.to(parked.version, member_id, members))
+
+
+def joined(turn: Turn, group: Group, leader_id: str | None = None) -> Joined:
+    """The facts of the current generation; `leader_id` overrides who is told to lead (spec 2.8, step 5)."""
+    return Joined(turn, group.generation, group.protocol_type, group.protocol_name, leader_id or group.leader_id or "")
+
+
+class _Row(NamedTuple):
+    spread: int
+    member_id: str
+    group_instance_id: str | None
+    protocols: Protocols
+
+
+def member_list(group: Group) -> Listed:
+    """The leader's list of the members as they are now, made when called: in hash map order, metadata of the chosen protocol only."""
+    rows = [_Row(m.spread, m.member_id, m.group_instance_id, m.protocols) for m in group.members.values()]
+    mask, chosen = group.table - 1, group.protocol_name or ""
+
+    def listed() -> list[JoinGroupResponseMember]:
+        rows.sort(key=lambda row: row.spread & mask)
+        return [
+            JoinGroupResponseMember(
+                member_id=row.member_id, group_instance_id=row.group_instance_id, metadata=metadata_of(row.protocols, chosen)
+            )
+            for row in rows
+        ]
+
+    return listed
+
+
+def metadata_of(protocols: Protocols, name: str) -> bytes:
+    """The metadata of one protocol of a list."""
+    return next((metadata for listed, metadata in protocols if listed == name), b"")
+
+
+def synced(turn: Turn, group: Group, version: int, member: Member) -> SyncGroupResponse:
+    """A member's stored assignment."""
+    return SyncGroupResponse(
+        protocol_type=group.protocol_type,
+        protocol_name=protocol_name(turn, group.protocol_name, version),
+        assignment=member.assignment,
+    )
+
+
+def all_synced(turn: Turn, group: Group, waiting: list[tuple[Parked, bytes]]) -> Iterator[Reply]:
+    """Every waiting SyncGroup's answer, made one by one."""
+    protocol_type, chosen = group.protocol_type, group.protocol_name
+
+    def made() -> Iterator[Reply]:
+        for parked, assignment in waiting:
+            name = protocol_name(turn, chosen, parked.version)
+            yield Reply(parked.ticket, SyncGroupResponse(protocol_type=protocol_type, protocol_name=name, assignment=assignment))
+
+    return made()
+
+
+def all_syncs_refused(error: int, waiting: list[Parked]) -> Iterator[Reply]:
+    """Every waiting SyncGroup refused, one by one."""
+    return (Reply(parked.ticket, sync_refused(error)) for parked in waiting)

@@ -1,0 +1,188 @@
+"""The group coordinators of a cluster: which group exists, which node has it, what its log remembers (spec 1.6, 2.13)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from ..effects import Effects
+from ..events import NS_PER_MS
+from . import codes, leaving, rebalance, retention, storage
+from .group import Group, Offset, StoredGroup
+from .hashing import partition_for
+from .states import DEAD, EMPTY, PREPARING, STABLE
+from .turn import Turn
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+
+TimerHandler = Callable[[tuple[str, ...], int, Effects], bool]
+Log = dict[str, tuple[StoredGroup | None, dict[tuple[str, int], Offset]]]
+
+
+class Coordinators:
+    """Every group of the cluster. Partition p of __consumer_offsets starts on node 1 + p mod N and moves by unload and load."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._groups: dict[str, Group] = {}
+        nodes = [node.node_id for node in cluster.identity.nodes]
+        count = cluster.settings.offsets_topic_num_partitions
+        self._leaders: list[int | None] = [nodes[partition % len(nodes)] for partition in range(count)]
+        self._loading: set[int] = set()
+        self._logs: dict[int, Log] = {}
+        self.zookeeper: dict[tuple[str, str, int], Offset] = {}
+        """Offsets of OffsetCommit v0 where the release keeps them in ZooKeeper (2.8)."""
+
+    # -- where a group lives -------------------------------------------------------------------------------------------
+
+    def partition_of(self, group_id: str) -> int:
+        """The group's partition of __consumer_offsets."""
+        return partition_for(group_id, len(self._leaders))
+
+    def node_of(self, group_id: str) -> int | None:
+        """The node that coordinates the group; None: nobody does at the moment."""
+        return self._leaders[self.partition_of(group_id)]
+
+    def gate(self, group_id: str, node: int) -> int:
+        """May that node answer for the group? 14 while it loads, 16 when another leads, else 0 (spec 1.5, gates 8 and 9)."""
+        partition = self.partition_of(group_id)
+        if self._leaders[partition] != node:
+            return codes.NOT_COORDINATOR
+        return codes.COORDINATOR_LOAD_IN_PROGRESS if partition in self._loading else codes.NONE
+
+    def loading(self, node: int) -> bool:
+        """Does that node load any partition?"""
+        return any(self._leaders[partition] == node for partition in self._loading)
+
+    def groups_on(self, node: int) -> list[Group]:
+        """The groups that node coordinates."""
+        return [group for group in self._groups.values() if self._leaders[group.partition] == node]
+
+    # -- groups --------------------------------------------------------------------------------------------------------
+
+    def find(self, group_id: str) -> Group | None:
+        """The group of that id, if there is one."""
+        return self._groups.get(group_id)
+
+    def groups(self) -> Iterator[Group]:
+        """Every group there is."""
+        return iter(self._groups.values())
+
+    def create(self, turn: Turn, group_id: str, why: str, recorded: bool) -> Group:
+        """A new Empty group; `recorded`: with an empty group record in the log (spec 2.4, J5)."""
+        duplicates_count = turn.quirks.malformed_subscription_hangs
+        group = self._groups[group_id] = Group(group_id, self.partition_of(group_id), turn.wall_ms, duplicates_count)
+        turn.tell_move(group, "", str(EMPTY), why)
+        if recorded:
+            storage.store(turn, group)
+        self._arm_retention(turn.now)
+        return group
+
+    def delete(self, turn: Turn, group: Group, why: str) -> None:
+        """The group dies, with its reservations and offsets; its id is unknown afterwards."""
+        for member_id in group.pending_joins:
+            turn.timers.cancel(("session", group.group_id, member_id))
+        group.pending_joins.clear()
+        group.offsets.clear()
+        turn.move(group, DEAD, why)
+        del self._groups[group.group_id]
+
+    def topic_deleted(self, name: str, now: int, out: Effects) -> None:
+        """A topic is gone: so are its offsets in every group (spec 3.4)."""
+        turn = Turn(self._cluster, now, out)
+        for group in self._groups.values():
+            for at in [at for at in group.offsets if at[0] == name]:
+                del group.offsets[at]
+                turn.note("offset_removed", group=group.group_id, topic=name, partition=at[1], reason="the topic was deleted")
+
+    # -- timers --------------------------------------------------------------------------------------------------------
+
+    def timer_handlers(self) -> dict[str, TimerHandler]:
+        """Timer name -> what happens when it fires; True: it did something."""
+        return {
+            "session": self._on_session,
+            "join": self._on_join,
+            "sync": self._on_sync,
+            "retention": self._on_retention,
+            "load": self._on_load,
+        }
+
+    def _on_session(self, subject: tuple[str, ...], now: int, out: Effects) -> bool:
+        group = self._groups.get(subject[0])
+        return group is not None and leaving.expire(Turn(self._cluster, now, out), group, subject[1])
+
+    def _on_join(self, subject: tuple[str, ...], now: int, out: Effects) -> bool:
+        group = self._groups.get(subject[0])
+        if group is None or group.state is not PREPARING:
+            return False
+        rebalance.on_join_timer(Turn(self._cluster, now, out), group)
+        return True
+
+    def _on_sync(self, subject: tuple[str, ...], now: int, out: Effects) -> bool:
+        group = self._groups.get(subject[0])
+        return group is not None and rebalance.on_sync_timer(Turn(self._cluster, now, out), group)
+
+    def _on_retention(self, subject: tuple[str, ...], now: int, out: Effects) -> bool:
+        turn = Turn(self._cluster, now, out)
+        for group in list(self._groups.values()):
+            if retention.sweep(turn, group):
+                self.delete(turn, group, "no members and no offsets are left")
+        if self._groups:
+            self._arm_retention(now)
+        return bool(out)
+
+    def _arm_retention(self, now: int) -> None:
+        """The sweeps are at fixed multiples of the interval; without groups there is none to wake up for."""
+        if ("retention",) not in self._cluster.timers:
+            interval = self._cluster.settings.offsets_retention_check_interval_ms * NS_PER_MS
+            self._cluster.timers.set(("retention",), (now // interval + 1) * interval)
+
+    # -- moving a partition --------------------------------------------------------------------------------------------
+
+    def unload(self, partition: int, now: int, out: Effects) -> None:
+        """The partition's leader loses it: what was parked gets 16, every group dies, the log stays (spec 2.13, Unload)."""
+        turn = Turn(self._cluster, now, out)
+        why = f"partition {partition} of __consumer_offsets left node {self._leaders[partition]}"
+        self._leaders[partition] = None
+        if partition in self._loading:
+            self._loading.discard(partition)
+            turn.timers.cancel(("load", str(partition)))
+            return
+        log: Log = {}
+        for group in [group for group in self._groups.values() if group.partition == partition]:
+            log[group.group_id] = (group.stored, dict(group.offsets))
+            storage.unload(turn, group)
+            self.delete(turn, group, why)
+        self._logs[partition] = log
+
+    def load(self, partition: int, node: int, loading_ms: int, now: int, out: Effects) -> None:
+        """The node takes the partition over and replays its log for `loading_ms` (spec 2.13, Loading)."""
+        if self._leaders[partition] is not None:
+            self.unload(partition, now, out)
+        self._leaders[partition] = node
+        self._loading.add(partition)
+        if loading_ms > 0:
+            self._cluster.timers.set(("load", str(partition)), now + loading_ms * NS_PER_MS)
+        else:
+            self._finish_load(partition, now, out)
+
+    def _on_load(self, subject: tuple[str, ...], now: int, out: Effects) -> bool:
+        self._finish_load(int(subject[0]), now, out)
+        return True
+
+    def _finish_load(self, partition: int, now: int, out: Effects) -> None:
+        turn = Turn(self._cluster, now, out)
+        self._loading.discard(partition)
+        why = f"node {self._leaders[partition]} loaded partition {partition} of __consumer_offsets"
+        for group_id, (stored, offsets) in self._logs.pop(partition, {}).items():
+            if stored is None and not offsets:
+                continue  # only ever in memory: reservations of the old coordinator
+            group = Group(group_id, partition, turn.wall_ms, turn.quirks.malformed_subscription_hangs)
+            group.offsets = offsets
+            self._groups[group_id] = group
+            storage.restore(turn, group, stored)
+            turn.tell_move(group, "", str(group.state), why)
+            self._arm_retention(now)
+            if group.state is STABLE and len(group.members) > turn.settings.group_max_size:
+                rebalance.prepare(turn, group, "the loaded group is larger than group.max.size")

@@ -1,0 +1,324 @@
+"""A classic group and its members as data (spec 2.2), and what must always hold of them.
+
+Only functions of this package change them; every change that could alter a heartbeat's answer raises `Group.epoch`, so that leases
+(effects.Lease) given before it die.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from .hashing import SMALLEST_TABLE, spread, table_for
+from .states import COMPLETING, DEAD, EMPTY, MAY_FOLLOW, PREPARING, STABLE, State
+from .subscription import UNKNOWN, Subscribed
+
+if TYPE_CHECKING:
+    from ..timers import Timer
+
+Protocols = tuple[tuple[str, bytes], ...]
+"""What a member can do, its first choice first: (name, metadata)."""
+
+
+class Parked(msgspec.Struct, gc=False):
+    """A request that waits. `answered`: it was refused by a failing join phase but still counts as waiting (checked part 1 (b)5);
+    `again`: it came after such a refusal."""
+
+    ticket: int
+    version: int
+    answered: bool = False
+    again: bool = False
+
+
+class Member(msgspec.Struct, gc=False, eq=False):
+    """One member. `spread` orders members as Kafka's hash map does; `is_new` until its first generation is answered."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocols: Protocols
+    session: Timer
+    spread: int
+    is_new: bool = True
+    assignment: bytes = b""
+    join: Parked | None = None
+    sync: Parked | None = None
+
+    def metadata(self, protocol_name: str) -> bytes:
+        """What the member said beside that protocol; empty when it does not list it."""
+        for name, metadata in self.protocols:
+            if name == protocol_name:
+                return metadata
+        return b""
+
+
+class Listing(msgspec.Struct, gc=False, eq=False):
+    """A protocol list and how many members have it; they share the one object (saves its bytes in big groups)."""
+
+    protocols: Protocols
+    members: int = 0
+
+
+class Offset(msgspec.Struct, gc=False, frozen=True):
+    """A committed offset. Times are ms since 1970; `expire_ms` only where the commit asked for a retention (v2-4)."""
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+    commit_ms: int
+    expire_ms: int | None = None
+
+
+class StoredGroup(NamedTuple):
+    """The last group record in the log, in columns: `members[i]` gives the ids, the other columns what may have changed since."""
+
+    generation: int
+    protocol_type: str | None
+    protocol_name: str | None
+    leader_id: str | None
+    state_since_ms: int
+    members: tuple[Member, ...]
+    metadata: tuple[bytes, ...]
+    assignments: tuple[bytes, ...]
+    session_timeouts_ms: tuple[int, ...]
+    rebalance_timeouts_ms: tuple[int, ...]
+
+
+class Group:
+    """A group. `pending_joins`: ids reserved by 79; `pending_syncs`: ids that owe a SyncGroup; `awaiting`: members with a parked join;
+    `table`: buckets of Kafka's member map, which never shrinks; `initial`: (delay, remaining) ms of the initial join phase."""
+
+    __slots__ = (
+        "awaiting",
+        "duplicates_count",
+        "epoch",
+        "generation",
+        "group_id",
+        "initial",
+        "leader_id",
+        "listings",
+        "members",
+        "new_member_added",
+        "offsets",
+        "partition",
+        "pending_joins",
+        "pending_syncs",
+        "previous_state",
+        "protocol_name",
+        "protocol_type",
+        "state",
+        "state_since_ms",
+        "static_members",
+        "stored",
+        "subscribed",
+        "supported",
+        "table",
+    )
+
+    def __init__(self, group_id: str, partition: int, state_since_ms: int, duplicates_count: bool = False) -> None:
+        self.group_id = group_id
+        self.partition = partition
+        self.state = EMPTY
+        self.previous_state = DEAD
+        self.state_since_ms = state_since_ms
+        self.epoch = 0
+        self.generation = 0
+        self.protocol_type: str | None = None
+        self.protocol_name: str | None = None
+        self.leader_id: str | None = None
+        self.members: dict[str, Member] = {}
+        self.static_members: dict[str, str] = {}
+        self.pending_joins: set[str] = set()
+        self.pending_syncs: set[str] = set()
+        self.supported: Counter[str] = Counter()
+        self.listings: dict[Protocols, Listing] = {}
+        self.awaiting = 0
+        self.new_member_added = False
+        self.initial = (0, 0)
+        self.subscribed: Subscribed = UNKNOWN
+        self.offsets: dict[tuple[str, int], Offset] = {}
+        self.stored: StoredGroup | None = None
+        self.table = SMALLEST_TABLE
+        self.duplicates_count = duplicates_count
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+
+    def ordered(self) -> list[Member]:
+        """The members in the order of Kafka's hash map: leader's list, DescribeGroups, next leader (checked part 1 (d)1)."""
+        mask = self.table - 1
+        return sorted(self.members.values(), key=lambda member: member.spread & mask)
+
+    def first(self, awaiting_only: bool = False) -> Member | None:
+        """The first member of that order, perhaps only of those with a parked join."""
+        mask = self.table - 1
+        among = (member for member in self.members.values() if not awaiting_only or member.join is not None)
+        return min(among, key=lambda member: member.spread & mask, default=None)
+
+    def rebalance_timeout_ms(self) -> int:
+        """The largest rebalance timeout of the current members, 0 without any."""
+        return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
+
+    def everybody_joined(self) -> bool:
+        """Nobody is awaited: every member has a parked join and no id is reserved (spec 2.5)."""
+        return len(self.members) == self.awaiting and not self.pending_joins
+
+    def is_leader(self, member: Member) -> bool:
+        """Does it lead?"""
+        return member.member_id == self.leader_id
+
+    def supported_by_all(self, name: str) -> bool:
+        """Do all members list that protocol?"""
+        return self.supported[name] == len(self.members)
+
+    def subscribed_to(self, topic: str) -> bool:
+        """Is the topic in use by the current generation? Unknown subscriptions count as all, other protocol types never (spec 3.3)."""
+        if self.protocol_type != "consumer":
+            return False
+        topics = self.subscribed.topics
+        return topics is None or topic in topics
+
+    # -- bookkeeping ---------------------------------------------------------------------------------------------------
+
+    def move(self, state: State, now_ms: int) -> State:
+        """Change the state; returns the one before. AssertionError: no such transition."""
+        before = self.state
+        assert state in MAY_FOLLOW[before], f"{before} may not become {state}"
+        self.previous_state = before
+        self.state = state
+        self.state_since_ms = now_ms
+        self.epoch += 1
+        return before
+
+    def put(self, member: Member) -> None:
+        """Take a member in: maps, counts, table. Its protocols are shared with members that list the very same."""
+        self.members[member.member_id] = member
+        self.table = table_for(len(self.members), self.table)
+        if member.group_instance_id is not None:
+            self.static_members[member.group_instance_id] = member.member_id
+        self.awaiting += member.join is not None
+        member.protocols = self._list(member.protocols)
+        self.epoch += 1
+
+    def drop(self, member: Member) -> None:
+        """Take a member out of maps and counts; leader and debts are the caller's."""
+        del self.members[member.member_id]
+        if member.group_instance_id is not None and self.static_members.get(member.group_instance_id) == member.member_id:
+            del self.static_members[member.group_instance_id]
+        self.awaiting -= member.join is not None
+        self._unlist(member.protocols)
+        self.epoch += 1
+
+    def clear(self) -> None:
+        """Forget every member, reservation and debt."""
+        self.members.clear()
+        self.static_members.clear()
+        self.pending_syncs.clear()
+        self.supported.clear()
+        self.listings.clear()
+        self.awaiting = 0
+        self.leader_id = None
+        self.epoch += 1
+
+    def relist(self, member: Member, protocols: Protocols) -> None:
+        """The member offers other protocols now."""
+        self._unlist(member.protocols)
+        member.protocols = self._list(protocols)
+        self.epoch += 1
+
+    def park_join(self, member: Member, parked: Parked | None) -> Parked | None:
+        """Park a join or, with None, take it away; returns the one that was there."""
+        before, member.join = member.join, parked
+        self.awaiting += (parked is not None) - (before is not None)
+        return before
+
+    def _list(self, protocols: Protocols) -> Protocols:
+        listing = self.listings.setdefault(protocols, Listing(protocols))
+        listing.members += 1
+        for name in self._names(protocols):
+            self.supported[name] += 1
+        return listing.protocols
+
+    def _unlist(self, protocols: Protocols) -> None:
+        listing = self.listings[protocols]
+        listing.members -= 1
+        if not listing.members:
+            del self.listings[protocols]
+        for name in self._names(protocols):
+            self.supported[name] -= 1
+            if not self.supported[name]:
+                del self.supported[name]
+
+    def _names(self, protocols: Protocols) -> Iterable[str]:
+        names = [name for name, _ in protocols]
+        return names if self.duplicates_count else dict.fromkeys(names)
+
+    # -- what must hold ------------------------------------------------------------------------------------------------
+
+    def invariants(self) -> None:
+        """Raise AssertionError, naming the broken invariant, unless all hold."""
+        for name, check in _INVARIANTS.items():
+            assert check(self), f"group {self.group_id!r} in {self.state}: {name}"
+
+    def __repr__(self) -> str:
+        return f"<Group {self.group_id!r} {self.state} generation {self.generation}, {len(self.members)} members>"
+
+
+def new_spread(member_id: str) -> int:
+    """What `Member.spread` must be."""
+    return spread(member_id)
+
+
+def _supported(group: Group) -> Counter[str]:
+    listed = (member.protocols for member in group.members.values())
+    return Counter(name for one in listed for name in ([n for n, _ in one] if group.duplicates_count else {n for n, _ in one}))
+
+
+def _instances(group: Group) -> dict[str, str]:
+    return {member.group_instance_id: member.member_id for member in group.members.values() if member.group_instance_id is not None}
+
+
+_IN_GENERATION = frozenset({COMPLETING, STABLE})
+_PEOPLED = frozenset({PREPARING, COMPLETING, STABLE})
+
+_INVARIANTS: dict[str, Callable[[Group], bool]] = {
+    "Empty and Dead have no members": lambda g: g.state in _PEOPLED or not g.members,
+    "Completing and Stable have members": lambda g: g.state not in _IN_GENERATION or bool(g.members),
+    "the leader is a member, and there is one exactly when there are members": lambda g: (
+        g.leader_id in g.members if g.members else g.leader_id is None
+    ),
+    "members are filed under their ids": lambda g: all(member.member_id == key for key, member in g.members.items()),
+    "awaiting counts the parked joins": lambda g: g.awaiting == sum(member.join is not None for member in g.members.values()),
+    "joins are parked in PreparingRebalance only": lambda g: g.state is PREPARING or not g.awaiting,
+    "syncs are parked in CompletingRebalance only": lambda g: (
+        g.state is COMPLETING or all(member.sync is None for member in g.members.values())
+    ),
+    "supported counts the members that list a protocol": lambda g: g.supported == _supported(g),
+    "listings counts the members by their protocols": lambda g: (
+        {key: listing.members for key, listing in g.listings.items()} == Counter(m.protocols for m in g.members.values())
+    ),
+    "static_members maps each instance id to its member": lambda g: g.static_members == _instances(g),
+    "a reserved id is no member": lambda g: not g.pending_joins & g.members.keys(),
+    "SyncGroups are owed in Completing and Stable only": lambda g: g.state in _IN_GENERATION or not g.pending_syncs,
+    "a generation that is under way has a number": lambda g: g.state not in _IN_GENERATION or g.generation >= 1,
+    "a generation that is under way has a protocol that all members list": lambda g: (
+        g.state not in _IN_GENERATION
+        or (g.protocol_name is not None and all(_lists(member, g.protocol_name) for member in g.members.values()))
+    ),
+    "members have a protocol type": lambda g: not g.members or g.protocol_type is not None,
+    "nobody is new once a generation is under way": lambda g: (
+        g.state not in _IN_GENERATION or not any(member.is_new for member in g.members.values())
+    ),
+    "a new member waits for its first answer": lambda g: all(member.join is not None for member in g.members.values() if member.is_new),
+    "an Empty group has no protocol": lambda g: g.state is not EMPTY or g.protocol_name is None,
+    "the hash table holds the members at three quarters": lambda g: len(g.members) * 4 <= g.table * 3,
+}
+
+
+def _lists(member: Member, protocol_name: str) -> bool:
+    return any(name == protocol_name for name, _ in member.protocols)

@@ -1,0 +1,100 @@
+"""Committed offsets: who may commit, what is stored, what is read (spec 3.1-3.3)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from . import codes, membership, sessions
+from .group import Group, Offset
+from .states import ANSWERS, EMPTY, Ask
+from .turn import Turn
+
+NO_OFFSET = Offset(-1, -1, "", -1)
+"""What a partition without a commit answers."""
+
+
+class Committer(NamedTuple):
+    """Who commits: generation and ids as the request gives them (-1, "" and None below v1)."""
+
+    generation: int
+    member_id: str
+    group_instance_id: str | None
+
+    @property
+    def named(self) -> bool:
+        """Does it claim to be a member?"""
+        return self.generation >= 0 or bool(self.member_id) or self.group_instance_id is not None
+
+
+class Commit(NamedTuple):
+    """One partition of a commit. Times are ms; `retention_ms` None: the broker's."""
+
+    topic: str
+    partition: int
+    offset: int
+    leader_epoch: int
+    metadata: str
+    timestamp_ms: int | None = None
+    retention_ms: int | None = None
+
+
+def admit(turn: Turn, group_id: str, group: Group | None, by: Committer, version: int) -> int:
+    """The group checks (spec 3.1, unknown group and C1 to C6); a member's session is re-armed when it may commit."""
+    if group is None:
+        return _admit_to_unknown(turn, by, version)
+    if by.generation < 0 and group.state is EMPTY:
+        return ANSWERS[group.state, Ask.COMMIT_SIMPLE].error
+    if not by.named:
+        return ANSWERS[group.state, Ask.COMMIT_SIMPLE].error
+    error = membership.validate(turn, group, by.member_id, by.group_instance_id)
+    if not error and by.generation != group.generation:
+        error = codes.ILLEGAL_GENERATION
+    if error:
+        return error
+    answer = ANSWERS[group.state, Ask.COMMIT_MEMBER]
+    if answer.renews:
+        sessions.renew(turn, group, group.members[by.member_id])
+    return answer.error
+
+
+def _admit_to_unknown(turn: Turn, by: Committer, version: int) -> int:
+    if by.generation < 0:
+        return codes.NONE
+    old = turn.quirks.commit_to_unknown_group_is_illegal_generation
+    return codes.GROUP_ID_NOT_FOUND if version >= 9 and not old else codes.ILLEGAL_GENERATION
+
+
+def utf16_length(text: str) -> int:
+    """The length as Java counts it."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def write(turn: Turn, group: Group, commits: list[Commit]) -> list[int]:
+    """Store what may be stored; a code per commit. The last one of a partition wins."""
+    limit = turn.settings.offset_metadata_max_bytes
+    errors = [codes.OFFSET_METADATA_TOO_LARGE if utf16_length(one.metadata) > limit else codes.NONE for one in commits]
+    if _too_large(turn, group, commits):
+        return [error or _size_error(turn) for error in errors]
+    for commit, error in zip(commits, errors, strict=True):
+        if not error:
+            group.offsets[commit.topic, commit.partition] = _stored(turn, commit)
+    return errors
+
+
+def _stored(turn: Turn, commit: Commit) -> Offset:
+    committed = turn.wall_ms if commit.timestamp_ms is None else commit.timestamp_ms
+    expires = None if commit.retention_ms is None else committed + commit.retention_ms
+    return Offset(commit.offset, commit.leader_epoch, commit.metadata, committed, expires)
+
+
+def _size_error(turn: Turn) -> int:
+    return codes.INVALID_COMMIT_OFFSET_SIZE if turn.quirks.large_commit_invalid_size else codes.UNKNOWN_SERVER_ERROR
+
+
+def _too_large(turn: Turn, group: Group, commits: list[Commit]) -> bool:
+    """The records of one commit are one batch, which the log takes or refuses as a whole (spec 1.7)."""
+    if not turn.quirks.group_record_limit:
+        return False
+    fixed = 40 + len(group.group_id.encode("utf-8", "surrogatepass"))
+    sizes = (fixed + len(one.topic) + len(one.metadata.encode("utf-8", "surrogatepass")) for one in commits)
+    return 61 + sum(sizes) > turn.settings.message_max_bytes

@@ -1,0 +1,44 @@
+"""Which offsets are too old to keep (KIP-211, spec 3.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .group import Group, Offset
+from .states import EMPTY, STABLE
+from .turn import Turn
+
+Base = Callable[[Offset], int]
+
+
+def sweep(turn: Turn, group: Group) -> bool:
+    """Drop what has expired. True: nothing is left and the group may die."""
+    base = _base(group)
+    if base is not None:
+        for at in [at for at, offset in group.offsets.items() if _expired(turn, group, at[0], offset, base(offset))]:
+            del group.offsets[at]
+            turn.note("offset_expired", group=group.group_id, topic=at[0], partition=at[1])
+    return group.state is EMPTY and not group.offsets
+
+
+def _base(group: Group) -> Base | None:
+    """From which time (ms since 1970) an offset's age counts; None: nothing expires now."""
+    if group.protocol_type is None:
+        return _committed
+    if group.state is EMPTY:
+        return lambda offset: group.state_since_ms
+    if group.state is STABLE and group.protocol_type == "consumer" and group.subscribed.topics is not None:
+        return _committed
+    return None
+
+
+def _committed(offset: Offset) -> int:
+    return offset.commit_ms
+
+
+def _expired(turn: Turn, group: Group, topic: str, offset: Offset, base_ms: int) -> bool:
+    if group.subscribed_to(topic):
+        return False
+    if offset.expire_ms is not None:
+        return turn.wall_ms >= offset.expire_ms
+    return turn.wall_ms - base_ms >= turn.settings.offsets_retention_minutes * 60_000

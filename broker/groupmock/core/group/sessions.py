@@ -1,0 +1,53 @@
+"""Session timers: one per member and per reserved id (spec 2.3)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..timers import Key, Timer
+from .group import Group, Member
+from .turn import Turn
+
+NEW_MEMBER_MS: Final = 300_000
+"""How long a new member may wait for its first answer, whatever its session timeout (KAFKA-7610)."""
+
+
+def key(group: Group, member_id: str) -> Key:
+    """The timer's key."""
+    return ("session", group.group_id, member_id)
+
+
+def reserve(turn: Turn, group: Group, member_id: str, session_timeout_ms: int) -> None:
+    """A reserved id lives for the session timeout of the request that asked for it."""
+    turn.timers.set(key(group, member_id), turn.after(session_timeout_ms))
+
+
+def begin(turn: Turn, group: Group, member_id: str, session_timeout_ms: int) -> Timer:
+    """The timer of a member that was just added: 300 s.
+
+    It is queued for the member's own timeout already, so that re-arming it at the end of the join phase is a mere assignment
+    instead of a second entry in the heap (10,000 members end their join phase in one call).
+    """
+    timer = turn.timers.set(key(group, member_id), turn.after(min(session_timeout_ms, NEW_MEMBER_MS)))
+    timer.deadline = turn.after(NEW_MEMBER_MS)
+    return timer
+
+
+def renew(turn: Turn, group: Group, member: Member) -> None:
+    """The member gave a sign of life, or was answered: its session starts again."""
+    arm(turn, group, member, member.session_timeout_ms)
+
+
+def arm(turn: Turn, group: Group, member: Member, timeout_ms: int) -> None:
+    """Let the member's session end that many ms from now."""
+    deadline = turn.after(timeout_ms)
+    timer = member.session
+    if timer.live and timer.queued <= deadline:
+        timer.deadline = deadline
+    else:
+        member.session = turn.timers.set(key(group, member.member_id), deadline)
+
+
+def end(turn: Turn, group: Group, member_id: str) -> None:
+    """No session any more."""
+    turn.timers.cancel(key(group, member_id))

@@ -1,0 +1,100 @@
+"""What the coordinator's log remembers of a group: its last group record (spec 2.13)."""
+
+from __future__ import annotations
+
+from . import answers, codes, sessions
+from .group import Group, Member, StoredGroup
+from .states import STABLE
+from .subscription import UNKNOWN, Subscribed
+from .turn import Turn
+
+RECORD_OVERHEAD = 80
+"""Bytes of a record batch with one record around key and value, about."""
+
+
+def store(turn: Turn, group: Group) -> None:
+    """Write the group record: what a load brings back."""
+    members = tuple(group.members.values())
+    chosen = group.protocol_name or ""
+    group.stored = StoredGroup(
+        generation=group.generation,
+        protocol_type=group.protocol_type,
+        protocol_name=group.protocol_name,
+        leader_id=group.leader_id,
+        state_since_ms=group.state_since_ms,
+        members=members,
+        metadata=tuple([member.metadata(chosen) for member in members]),
+        assignments=tuple([member.assignment for member in members]),
+        session_timeouts_ms=tuple([member.session_timeout_ms for member in members]),
+        rebalance_timeouts_ms=tuple([member.rebalance_timeout_ms for member in members]),
+    )
+
+
+def too_large(turn: Turn, group: Group) -> bool:
+    """Would the group record exceed message.max.bytes? Only where the profile minds (`group_record_limit`)."""
+    return turn.quirks.group_record_limit and record_size(group) > turn.settings.message_max_bytes
+
+
+def record_size(group: Group) -> int:
+    """Bytes of the group record (GroupMetadataKey v2, GroupMetadataValue v3), give or take the varints."""
+    chosen = group.protocol_name or ""
+    size = (
+        RECORD_OVERHEAD + 4 + _text(group.group_id) + 22 + _text(group.protocol_type) + _text(group.protocol_name) + _text(group.leader_id)
+    )
+    for member in group.members.values():
+        names = _text(member.member_id) + _text(member.group_instance_id) + _text(member.client_id) + _text(member.client_host)
+        size += names + 16 + len(member.metadata(chosen)) + len(member.assignment)
+    return size
+
+
+def _text(value: str | None) -> int:
+    return 2 + len((value or "").encode("utf-8", "surrogatepass"))
+
+
+def unload(turn: Turn, group: Group) -> None:
+    """The coordinator loses the group: whoever waits gets 16 (a join with its own id), every timer stops (spec 2.13, Unload)."""
+    for member in group.members.values():
+        sessions.end(turn, group, member.member_id)
+        if member.join is not None and not member.join.answered:
+            turn.reply(member.join.ticket, answers.join_refused(codes.NOT_COORDINATOR, member.join.version, member.member_id))
+        if member.sync is not None:
+            turn.reply(member.sync.ticket, answers.sync_refused(codes.NOT_COORDINATOR))
+    for name in ("join", "sync"):
+        turn.timers.cancel((name, group.group_id))
+    group.clear()
+
+
+def restore(turn: Turn, group: Group, stored: StoredGroup | None) -> None:
+    """Bring a group back from its last record: Stable with its members, sessions running, nobody has to rejoin; else Empty."""
+    group.stored = stored
+    if stored is None:
+        return
+    group.generation = stored.generation
+    group.protocol_type = stored.protocol_type
+    group.protocol_name = stored.protocol_name
+    group.leader_id = stored.leader_id
+    group.state_since_ms = stored.state_since_ms
+    for row, member in enumerate(stored.members):
+        group.put(_restored(turn, group, stored, row, member))
+    if stored.members:
+        group.state = STABLE
+    metadata = [member.metadata(stored.protocol_name or "") for member in group.members.values()]
+    group.subscribed = Subscribed(metadata) if stored.protocol_type == "consumer" else UNKNOWN
+    group.epoch += 1
+
+
+def _restored(turn: Turn, group: Group, stored: StoredGroup, row: int, member: Member) -> Member:
+    timeout = stored.session_timeouts_ms[row]
+    return Member(
+        member_id=member.member_id,
+        group_instance_id=member.group_instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        session_timeout_ms=timeout,
+        rebalance_timeout_ms=stored.rebalance_timeouts_ms[row],
+        protocols=((stored.protocol_name or "", stored.metadata[row]),),
+        session=turn.timers.set(sessions.key(group, member.member_id), turn.after(timeout)),
+        spread=member.spread,
+        is_new=False,
+        assignment=stored.assignments[row],
+    )

@@ -1,0 +1,41 @@
+"""Which protocol a generation uses (spec 2.7): of the names all members list, the one most members prefer."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from .group import Group, Protocols
+from .hashing import java_order, scala_order, spread, table_for
+
+
+class NoCommonProtocol(Exception):
+    """No name is listed by all members: possible only when a list names one twice."""
+
+
+def select_protocol(group: Group, scala: bool = False) -> str:
+    """The winner of the vote; ties fall as in Kafka's hash map of the votes (`scala`: the old coordinator's)."""
+    candidates = {name for name, count in group.supported.items() if count == len(group.members)}
+    if not candidates:
+        raise NoCommonProtocol
+    votes: Counter[str] = Counter()
+    for protocols, listing in group.listings.items():
+        votes[_choice(protocols, candidates)] += listing.members
+    most = max(votes.values())
+    tied = [name for name in votes if votes[name] == most]
+    if len(tied) == 1:
+        return tied[0]
+    if scala:
+        return next(name for name in scala_order(votes) if name in tied)
+    return _first_in_java(group, candidates, list(votes), tied)
+
+
+def _choice(protocols: Protocols, candidates: set[str]) -> str:
+    return next(name for name, _ in protocols if name in candidates)
+
+
+def _first_in_java(group: Group, candidates: set[str], voted: list[str], tied: list[str]) -> str:
+    """Names that share a bucket stand in the order in which members, in map order, first voted for them."""
+    mask = table_for(len(voted)) - 1
+    if len({spread(name) & mask for name in tied}) < len(tied):
+        voted = [_choice(member.protocols, candidates) for member in group.ordered()]
+    return next(name for name in java_order(voted) if name in tied)

@@ -1,0 +1,315 @@
+"""A cluster without sockets on a virtual clock: requests in, answers out, every group's invariants checked after every event."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from groupmock.core.cluster import Cluster, Identity, Node
+from groupmock.core.effects import Abandoned, Effect, Effects, Lease, MemberChanged, Moved, Replies, Reply, TimerFired
+from groupmock.core.events import NS_PER_MS, Command, Request
+from groupmock.core.group.group import Group
+from groupmock.core.settings import Quirks, Settings
+from groupmock_codec.declare import Message
+from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
+from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
+from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+
+EPOCH_MS = 1_700_000_000_000
+HIGHEST = {8: 10, 9: 10, 10: 6, 11: 9, 12: 4, 13: 5, 14: 5, 15: 6, 16: 5, 42: 2, 47: 0}
+
+Protocols = list[tuple[str, bytes]]
+
+
+def subscription(*topics: str, user_data: bytes = b"") -> bytes:
+    """A consumer Subscription v0."""
+    names = b"".join(len(name.encode()).to_bytes(2, "big") + name.encode() for name in topics)
+    return b"\0\0" + len(topics).to_bytes(4, "big") + names + len(user_data).to_bytes(4, "big") + user_data
+
+
+RANGE: Protocols = [("range", subscription("orders"))]
+
+
+class StandInTopics:
+    """What the group coordinator asks of the data plane, and nothing else: names, ids and partition counts."""
+
+    def __init__(self, topics: dict[str, int]) -> None:
+        self.counts = dict(topics)
+
+    def partitions(self, name: str) -> int | None:
+        """How many partitions; None: no such topic."""
+        return self.counts.get(name)
+
+    def topic_id(self, name: str) -> bytes | None:
+        """Sixteen bytes made of the name."""
+        return name.encode().ljust(16, b"-")[:16] if name in self.counts else None
+
+    def name_of(self, topic_id: bytes) -> str | None:
+        """The topic of that id."""
+        return next((name for name in self.counts if self.topic_id(name) == topic_id), None)
+
+
+@dataclass
+class Asked:
+    """A request that was sent and what became of it."""
+
+    ticket: int
+    request: Request
+    answer: Any = None
+    lease: Lease | None = None
+    abandoned: str | None = None
+
+    @property
+    def parked(self) -> bool:
+        """Neither answered nor abandoned so far."""
+        return self.answer is None and self.abandoned is None
+
+    @property
+    def error(self) -> int:
+        """The answer's top-level code."""
+        assert self.answer is not None, "not answered"
+        return int(self.answer.error_code)
+
+
+@dataclass
+class World:
+    """The cluster, the clock (ms) and everything that was asked."""
+
+    cluster: Cluster
+    now: int = 0
+    asked: dict[int, Asked] = field(default_factory=dict)
+    effects: list[Effect] = field(default_factory=list)
+
+    @classmethod
+    def make(
+        cls, *, topics: dict[str, int] | None = None, nodes: int = 1, quirks: Quirks | None = None, seed: int = 1, **settings: Any
+    ) -> World:
+        """A fresh cluster; `settings` are fields of Settings. Kafka's default timing for the initial delay unless told otherwise."""
+        settings = {"group_initial_rebalance_delay_ms": 3000, "quirks": quirks or Quirks(), **settings}
+        identity = Identity("world", tuple(Node(1 + n, "127.0.0.1", 9092 + n) for n in range(nodes)), ())
+        cluster = Cluster(Settings(**settings), identity, random.Random(seed), EPOCH_MS)
+        cluster.topics = StandInTopics({"orders": 4} if topics is None else topics)  # type: ignore[assignment]  # all that groups need
+        return cls(cluster)
+
+    # -- driving
+
+    def send(
+        self, message: Message, key: int, version: int | None = None, *, node: int = 1, client: str | None = "c", host: str = "/10.0.0.7"
+    ) -> Asked:
+        """Send a request; its answer, if there is one already, is in the result."""
+        ticket = len(self.asked) + 1
+        request = Request(ticket, ticket, node, key, HIGHEST[key] if version is None else version, client, host, message)
+        self.asked[ticket] = Asked(ticket, request)
+        self._take(self.cluster.handle(request, self.now * NS_PER_MS))
+        return self.asked[ticket]
+
+    def command(self, name: str, /, **arguments: Any) -> None:
+        """Steer."""
+        self._take(self.cluster.handle(Command(name, arguments), self.now * NS_PER_MS))
+
+    def sleep(self, ms: int) -> list[Effect]:
+        """Let time pass, firing every timer at its deadline; what happened."""
+        until, mark = self.now + ms, len(self.effects)
+        self.fire()
+        while (deadline := self.cluster.deadline()) is not None and deadline <= until * NS_PER_MS:
+            self.now = max(self.now, -(-deadline // NS_PER_MS))
+            self.fire()
+        self.now = until
+        self.fire()
+        return self.effects[mark:]
+
+    def fire(self) -> None:
+        """Fire what is due now."""
+        self._take(self.cluster.expire(self.now * NS_PER_MS))
+
+    def _take(self, effects: Effects) -> None:
+        for effect in effects:
+            self.effects.append(effect)
+            if isinstance(effect, Reply):
+                self._answered(effect)
+            elif isinstance(effect, Replies):
+                for reply in effect.replies:
+                    self._answered(reply)
+            elif isinstance(effect, Abandoned):
+                asked = self.asked[effect.ticket]
+                assert asked.parked, f"ticket {effect.ticket} was done already and is abandoned"
+                asked.abandoned = effect.reason
+        for group in self.cluster.coordinators.groups():
+            group.invariants()
+
+    def _answered(self, reply: Reply) -> None:
+        asked = self.asked[reply.ticket]
+        assert asked.parked, f"ticket {reply.ticket} is answered twice"
+        asked.answer, asked.lease = reply.message, reply.lease
+
+    # -- looking
+
+    def group(self, group_id: str = "g") -> Group:
+        """The group; AssertionError when there is none."""
+        group = self.cluster.coordinators.find(group_id)
+        assert group is not None, f"no group {group_id!r}"
+        return group
+
+    def moves(self) -> list[tuple[str, str, int]]:
+        """Every state change so far: (before, after, generation)."""
+        return [(one.before, one.after, one.generation) for one in self.effects if isinstance(one, Moved)]
+
+    def reasons(self) -> list[str]:
+        """Why the states changed."""
+        return [one.reason for one in self.effects if isinstance(one, Moved)]
+
+    def changes(self, what: str) -> list[str]:
+        """Ids of members to which that happened."""
+        return [one.member_id for one in self.effects if isinstance(one, MemberChanged) and one.what == what]
+
+    def fired(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Timers that did something."""
+        return [(one.timer, one.subject) for one in self.effects if isinstance(one, TimerFired)]
+
+    # -- the group APIs in short
+
+    def join(
+        self,
+        member_id: str = "",
+        *,
+        group: str = "g",
+        version: int = 9,
+        protocols: Protocols | None = None,
+        protocol_type: str = "consumer",
+        instance: str | None = None,
+        session: int = 10_000,
+        rebalance: int = 60_000,
+        client: str | None = "c",
+        reason: str | None = None,
+        node: int = 1,
+    ) -> Asked:
+        """JoinGroup."""
+        listed = [JoinGroupRequestProtocol(name=name, metadata=data) for name, data in (RANGE if protocols is None else protocols)]
+        message = JoinGroupRequest(
+            group_id=group,
+            session_timeout_ms=session,
+            rebalance_timeout_ms=rebalance,
+            member_id=member_id,
+            group_instance_id=instance,
+            protocol_type=protocol_type,
+            protocols=listed,
+            reason=reason,
+        )
+        return self.send(message, 11, version, client=client, node=node)
+
+    def enter(self, **how: Any) -> tuple[str, Asked]:
+        """The two JoinGroups of a dynamic member (79, then with its id): (member id, the second one)."""
+        first = self.join(**how)
+        assert first.error == 79, first.answer
+        return first.answer.member_id, self.join(first.answer.member_id, **how)
+
+    def sync(
+        self,
+        member_id: str,
+        generation: int | None = None,
+        assignments: dict[str, bytes] | None = None,
+        *,
+        group: str = "g",
+        version: int = 5,
+        instance: str | None = None,
+        protocol_type: str | None = "consumer",
+        protocol_name: str | None = "range",
+        node: int = 1,
+    ) -> Asked:
+        """SyncGroup; generation None: the group's."""
+        message = SyncGroupRequest(
+            group_id=group,
+            generation_id=self.group(group).generation if generation is None else generation,
+            member_id=member_id,
+            group_instance_id=instance,
+            protocol_type=protocol_type if version >= 5 else None,
+            protocol_name=protocol_name if version >= 5 else None,
+            assignments=[SyncGroupRequestAssignment(member_id=one, assignment=data) for one, data in (assignments or {}).items()],
+        )
+        return self.send(message, 14, version, node=node)
+
+    def beat(
+        self,
+        member_id: str,
+        generation: int | None = None,
+        *,
+        group: str = "g",
+        version: int = 4,
+        instance: str | None = None,
+        node: int = 1,
+    ) -> int:
+        """Heartbeat: its code."""
+        return self.beats(member_id, generation, group=group, version=version, instance=instance, node=node).error
+
+    def beats(
+        self,
+        member_id: str,
+        generation: int | None = None,
+        *,
+        group: str = "g",
+        version: int = 4,
+        instance: str | None = None,
+        node: int = 1,
+    ) -> Asked:
+        """Heartbeat with its lease."""
+        at = self.group(group).generation if generation is None else generation
+        message = HeartbeatRequest(group_id=group, generation_id=at, member_id=member_id, group_instance_id=instance)
+        return self.send(message, 12, version, node=node)
+
+    def leave(
+        self, *who: str | tuple[str, str | None], group: str = "g", version: int = 5, reason: str | None = None, node: int = 1
+    ) -> Asked:
+        """LeaveGroup: ids or (id, instance id) pairs."""
+        entries = [(one, None) if isinstance(one, str) else one for one in who]
+        if version < 3:
+            return self.send(LeaveGroupRequest(group_id=group, member_id=entries[0][0]), 13, version, node=node)
+        members = [MemberIdentity(member_id=one, group_instance_id=instance, reason=reason) for one, instance in entries]
+        return self.send(LeaveGroupRequest(group_id=group, members=members), 13, version, node=node)
+
+    def commit(
+        self,
+        member_id: str = "",
+        generation: int = -1,
+        offsets: Iterable[tuple[str, int, int]] = (("orders", 0, 1),),
+        *,
+        group: str = "g",
+        version: int = 9,
+        instance: str | None = None,
+        metadata: str | None = "",
+        retention_ms: int = -1,
+        node: int = 1,
+    ) -> Asked:
+        """OffsetCommit of (topic, partition, offset) triples, a topic element each."""
+        topics = [
+            OffsetCommitRequestTopic(
+                name=topic,
+                partitions=[OffsetCommitRequestPartition(partition_index=partition, committed_offset=offset, committed_metadata=metadata)],
+            )
+            for topic, partition, offset in offsets
+        ]
+        message = OffsetCommitRequest(
+            group_id=group,
+            generation_id_or_member_epoch=generation,
+            member_id=member_id,
+            group_instance_id=instance,
+            retention_time_ms=retention_ms,
+            topics=topics,
+        )
+        return self.send(message, 8, version, node=node)
+
+    def stable(self, count: int = 2, **how: Any) -> list[str]:
+        """A Stable group of dynamic members, generation complete; the leader first."""
+        entered = [self.enter(**how) for _ in range(count)]
+        self.sleep(self.cluster.settings.group_initial_rebalance_delay_ms * 4 + 1)
+        ids = [member_id for member_id, _ in entered]
+        group = how.get("group", "g")
+        leader = self.group(group).leader_id or ""
+        ids.sort(key=lambda member_id: member_id != leader)
+        for member_id in reversed(ids):
+            self.sync(member_id, assignments={one: f"for {one}".encode() for one in ids}, group=group, version=4)
+        assert self.group(group).state == "Stable"
+        return ids
