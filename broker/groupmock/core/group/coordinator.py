@@ -95,6 +95,10 @@ class Coordinators:
             for at in [at for at in group.offsets if at[0] == name]:
                 del group.offsets[at]
                 turn.note("offset_removed", group=group.group_id, topic=name, partition=at[1], reason="the topic was deleted")
+        for log in self._logs.values():  # partitions that nobody leads just now
+            for _, offsets in log.values():
+                for at in [at for at in offsets if at[0] == name]:
+                    del offsets[at]
 
     # -- timers --------------------------------------------------------------------------------------------------------
 

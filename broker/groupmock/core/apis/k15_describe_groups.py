@@ -1,0 +1,80 @@
+"""DescribeGroups (spec 4.2): one element per requested id, in request order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.messages.k15_describe_groups import (
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
+
+from ..group import codes
+from ..group.states import DEAD, STABLE
+from ..group.turn import Turn
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..effects import Effects
+    from ..events import Request
+    from ..group.group import Group, Member
+
+NOT_ASKED: Final = -(2**31)
+ALL_OPERATIONS: Final = 3400  # READ 3, DELETE 6, DESCRIBE 8, DESCRIBE_CONFIGS 10, ALTER_CONFIGS 11 as bits
+ALL_OPERATIONS_WITHOUT_CONFIGS: Final = 328
+
+
+def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+    """Describe each group; an unknown one is Dead, from v6 with error 69."""
+    message = request.message
+    assert isinstance(message, DescribeGroupsRequest)
+    turn = Turn(cluster, now, out)
+    asked = message.include_authorized_operations and request.version >= 3
+    operations = _operations(turn) if asked else NOT_ASKED
+    groups = [_describe(turn, request, group_id, operations) for group_id in message.groups]
+    turn.reply(request.ticket, DescribeGroupsResponse(groups=groups))
+
+
+def _operations(turn: Turn) -> int:
+    return ALL_OPERATIONS_WITHOUT_CONFIGS if turn.quirks.no_group_configs else ALL_OPERATIONS
+
+
+def _describe(turn: Turn, request: Request, group_id: str, operations: int) -> DescribedGroup:
+    error = turn.cluster.coordinators.gate(group_id, request.node)
+    if error:
+        return DescribedGroup(error_code=error, group_id=group_id)
+    group = turn.cluster.coordinators.find(group_id)
+    if group is None:
+        return _unknown(request.version, group_id, operations)
+    stable = group.state is STABLE
+    return DescribedGroup(
+        group_id=group_id,
+        group_state=str(group.state),
+        protocol_type=group.protocol_type or "",
+        protocol_data=group.protocol_name or "" if stable else "",
+        members=[_member(turn, group, member) for member in group.ordered()],
+        authorized_operations=operations,
+    )
+
+
+def _unknown(version: int, group_id: str, operations: int) -> DescribedGroup:
+    if version < 6:
+        return DescribedGroup(group_id=group_id, group_state=str(DEAD), authorized_operations=operations)
+    text = f"Group {group_id} not found."
+    return DescribedGroup(error_code=codes.GROUP_ID_NOT_FOUND, error_message=text, group_id=group_id, group_state=str(DEAD))
+
+
+def _member(turn: Turn, group: Group, member: Member) -> DescribedGroupMember:
+    """Metadata in Stable only; the assignment as it is stored, which in Preparing may be the previous generation's."""
+    stable = group.state is STABLE
+    hidden = turn.quirks.assignment_described_in_stable_only and not stable
+    return DescribedGroupMember(
+        member_id=member.member_id,
+        group_instance_id=member.group_instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        member_metadata=member.metadata(group.protocol_name or "") if stable else b"",
+        member_assignment=b"" if hidden else member.assignment,
+    )

@@ -1,0 +1,42 @@
+"""DeleteGroups (KIP-229, spec 4.3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groupmock_codec.messages.k42_delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
+
+from ..group import codes
+from ..group.states import ANSWERS, Ask, Do
+from ..group.turn import Turn
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..effects import Effects
+    from ..events import Request
+
+
+def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+    """Delete Empty groups with their offsets; an id listed twice is answered once."""
+    message = request.message
+    assert isinstance(message, DeleteGroupsRequest)
+    turn = Turn(cluster, now, out)
+    results = [
+        DeletableGroupResult(group_id=group_id, error_code=_delete(turn, request, group_id))
+        for group_id in dict.fromkeys(message.groups_names)
+    ]
+    turn.reply(request.ticket, DeleteGroupsResponse(results=results))
+
+
+def _delete(turn: Turn, request: Request, group_id: str) -> int:
+    coordinators = turn.cluster.coordinators
+    error = coordinators.gate(group_id, request.node)
+    if error:
+        return error
+    group = coordinators.find(group_id)
+    if group is None:
+        return codes.GROUP_ID_NOT_FOUND
+    answer = ANSWERS[group.state, Ask.DELETE]
+    if answer.do is Do.DELETE:
+        coordinators.delete(turn, group, f"client {request.client_id or ''!r} deleted the group")
+    return answer.error
