@@ -124,7 +124,8 @@ def _plain(cls: type[Message], message: Any, version: int, flexible: bool, path:
     if type(message) is not cls:
         refuse(f"{type(message).__name__} where {cls.__name__} is needed", path)
     plain: dict[str, Any] = {}
-    tags: dict[str | int, Any] = {**message.unknown_tags}
+    tags: dict[str | int, Any] = {}
+    tags.update(message.unknown_tags.items())
     if tags and not flexible:
         refuse("tagged fields in a version that has none", f"{path} -> {TAGS}")
     for field in fields_of(cls):

@@ -1,0 +1,67 @@
+"""Messages as the JSON of Kafka's own tools: camelCase names, base64 bytes, only the fields that a version has.
+
+Tagged fields appear only when they differ from their defaults, as Kafka writes them. Unknown tagged fields have no JSON.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from functools import cache
+from typing import Any, Final, TypeVar
+
+from .declare import Message, Wire, fields_of
+
+M = TypeVar("M", bound=Message)
+Json = Any  # what json.loads gives: dict, list, str, int, float, bool, None
+RAW: Final = ("bytes", "records")
+
+
+@cache
+def kafka_name(name: str) -> str:
+    """`throttle_time_ms` -> `throttleTimeMs`."""
+    return re.sub(r"_([a-z0-9])", lambda found: found[1].upper(), name)
+
+
+def to_kafka_json(message: Message, version: int, flexible: bool) -> dict[str, Json]:
+    """A message as Kafka's JsonConverter writes it in that version."""
+    shown: dict[str, Json] = {}
+    for field in fields_of(type(message)):
+        value = getattr(message, field.name)
+        if field.present(version) and not (flexible and field.tagged(version) and value == field.default):
+            shown[kafka_name(field.name)] = _shown(field.wire, value, version, flexible)
+    return shown
+
+
+def from_kafka_json(message: type[M], version: int, flexible: bool, shown: dict[str, Json]) -> M:
+    """The message of such a JSON; a field that is not there has its default. KeyError names what no field is called."""
+    fields = {kafka_name(field.name): field for field in fields_of(message) if field.present(version)}
+    return message(**{fields[name].name: _value(fields[name].wire, value, version, flexible) for name, value in shown.items()})
+
+
+def _shown(wire: Wire, value: Any, version: int, flexible: bool) -> Json:
+    if value is None:
+        return None
+    if wire.kind == "array":
+        return [_shown(wire.element_wire, each, version, flexible) for each in value]
+    if wire.kind == "struct":
+        return to_kafka_json(value, version, flexible)
+    if wire.kind in RAW:
+        return base64.b64encode(value).decode()
+    if wire.kind == "uuid":
+        return base64.urlsafe_b64encode(value).decode().rstrip("=")
+    return value
+
+
+def _value(wire: Wire, value: Json, version: int, flexible: bool) -> Any:
+    if value is None:
+        return None
+    if wire.kind == "array":
+        return [_value(wire.element_wire, each, version, flexible) for each in value]
+    if wire.kind == "struct":
+        return from_kafka_json(wire.struct, version, flexible, value)
+    if wire.kind in RAW:
+        return base64.b64decode(value)
+    if wire.kind == "uuid":
+        return base64.urlsafe_b64decode(value + "==")
+    return value
