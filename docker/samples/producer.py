@@ -1,0 +1,42 @@
+"""Writes one numbered record to every partition of the topic, ROUNDS times (0: until it is told to stop)."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import signal
+
+from aiokafka import AIOKafkaProducer
+
+BOOTSTRAP = os.environ.get("KAFKA_BOOTSTRAP", "localhost:9092")
+TOPIC = os.environ.get("TOPIC", "orders")
+ROUNDS = int(os.environ.get("ROUNDS", "0"))
+PACE = 1.0
+
+
+async def write() -> None:
+    """One round per second."""
+    async with AIOKafkaProducer(bootstrap_servers=BOOTSTRAP) as producer:
+        partitions = sorted(await producer.partitions_for(TOPIC))
+        for number in itertools.count(1):
+            for partition in partitions:
+                await producer.send_and_wait(TOPIC, f"order {number}".encode(), partition=partition)
+            if number == ROUNDS:
+                return
+            await asyncio.sleep(PACE)
+
+
+async def main() -> None:
+    """SIGINT and SIGTERM end it cleanly: nothing is in flight between two records."""
+    writing = asyncio.create_task(write())
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, writing.cancel)
+    try:
+        await writing
+    except asyncio.CancelledError:
+        print("producer was told to stop", flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
