@@ -10,6 +10,7 @@ from groupmock_codec.messages.k14_sync_group import SyncGroupResponse
 
 from ..effects import Reply
 from .group import Group, Member, Parked, Protocols
+from .hashing import order_key
 from .turn import Turn
 
 Listed = Callable[[], list[JoinGroupResponseMember]]
@@ -76,10 +77,10 @@ class _Row(NamedTuple):
 def member_list(group: Group) -> Listed:
     """The leader's list of the members as they are now, made when called: in hash map order, metadata of the chosen protocol only."""
     rows = [_Row(m.spread, m.member_id, m.group_instance_id, m.protocols) for m in group.members.values()]
-    mask, chosen = group.table - 1, group.protocol_name or ""
+    mask, scala, chosen = group.table - 1, group.scala, group.protocol_name or ""
 
     def listed() -> list[JoinGroupResponseMember]:
-        rows.sort(key=lambda row: row.spread & mask)
+        rows.sort(key=lambda row: order_key(row.spread, mask, scala))
         return [
             JoinGroupResponseMember(
                 member_id=row.member_id, group_instance_id=row.group_instance_id, metadata=metadata_of(row.protocols, chosen)

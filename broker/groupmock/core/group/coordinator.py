@@ -71,13 +71,16 @@ class Coordinators:
 
     def create(self, turn: Turn, group_id: str, why: str, recorded: bool) -> Group:
         """A new Empty group; `recorded`: with an empty group record in the log (spec 2.4, J5)."""
-        duplicates_count = turn.quirks.malformed_subscription_hangs
-        group = self._groups[group_id] = Group(group_id, self.partition_of(group_id), turn.wall_ms, duplicates_count)
+        group = self._groups[group_id] = self._new(turn, group_id)
         turn.tell_move(group, "", str(EMPTY), why)
         if recorded:
             storage.store(turn, group)
         self._arm_retention(turn.now)
         return group
+
+    def _new(self, turn: Turn, group_id: str) -> Group:
+        quirks = turn.quirks
+        return Group(group_id, self.partition_of(group_id), turn.wall_ms, quirks.malformed_subscription_hangs, quirks.scala_member_order)
 
     def delete(self, turn: Turn, group: Group, why: str) -> None:
         """The group dies, with its reservations and offsets; its id is unknown afterwards."""
@@ -182,7 +185,7 @@ class Coordinators:
         for group_id, (stored, offsets) in self._logs.pop(partition, {}).items():
             if stored is None and not offsets:
                 continue  # only ever in memory: reservations of the old coordinator
-            group = Group(group_id, partition, turn.wall_ms, turn.quirks.malformed_subscription_hangs)
+            group = self._new(turn, group_id)
             group.offsets = offsets
             self._groups[group_id] = group
             storage.restore(turn, group, stored)

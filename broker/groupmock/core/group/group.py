@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from .hashing import SMALLEST_TABLE, spread, table_for
+from .hashing import SMALLEST_TABLE, order_key, table_for
 from .states import COMPLETING, DEAD, EMPTY, MAY_FOLLOW, PREPARING, STABLE, State
 from .subscription import UNKNOWN, Subscribed
 
@@ -91,8 +91,12 @@ class StoredGroup(NamedTuple):
 
 
 class Group:
-    """A group. `pending_joins`: ids reserved by 79; `pending_syncs`: ids that owe a SyncGroup; `awaiting`: members with a parked join;
-    `table`: buckets of Kafka's member map, which never shrinks; `initial`: (delay, remaining) ms of the initial join phase."""
+    """A group.
+
+    `pending_joins`: ids reserved by 79; `pending_syncs`: ids that owe a SyncGroup; `awaiting`: members with a parked join;
+    `table`: buckets of Kafka's member map, which never shrinks; `initial`: (delay, remaining) ms of the initial join phase.
+    `duplicates_count` and `scala` are the release's quirks: a protocol listed twice counts twice; members stand in Scala's hash order.
+    """
 
     __slots__ = (
         "awaiting",
@@ -112,6 +116,7 @@ class Group:
         "previous_state",
         "protocol_name",
         "protocol_type",
+        "scala",
         "state",
         "state_since_ms",
         "static_members",
@@ -121,7 +126,7 @@ class Group:
         "table",
     )
 
-    def __init__(self, group_id: str, partition: int, state_since_ms: int, duplicates_count: bool = False) -> None:
+    def __init__(self, group_id: str, partition: int, state_since_ms: int, duplicates_count: bool = False, scala: bool = False) -> None:
         self.group_id = group_id
         self.partition = partition
         self.state = EMPTY
@@ -146,19 +151,20 @@ class Group:
         self.stored: StoredGroup | None = None
         self.table = SMALLEST_TABLE
         self.duplicates_count = duplicates_count
+        self.scala = scala
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def ordered(self) -> list[Member]:
         """The members in the order of Kafka's hash map: leader's list, DescribeGroups, next leader (checked part 1 (d)1)."""
-        mask = self.table - 1
-        return sorted(self.members.values(), key=lambda member: member.spread & mask)
+        mask, scala = self.table - 1, self.scala
+        return sorted(self.members.values(), key=lambda member: order_key(member.spread, mask, scala))
 
     def first(self, awaiting_only: bool = False) -> Member | None:
         """The first member of that order, perhaps only of those with a parked join."""
-        mask = self.table - 1
+        mask, scala = self.table - 1, self.scala
         among = (member for member in self.members.values() if not awaiting_only or member.join is not None)
-        return min(among, key=lambda member: member.spread & mask, default=None)
+        return min(among, key=lambda member: order_key(member.spread, mask, scala), default=None)
 
     def rebalance_timeout_ms(self) -> int:
         """The largest rebalance timeout of the current members, 0 without any."""
@@ -198,7 +204,7 @@ class Group:
     def put(self, member: Member) -> None:
         """Take a member in: maps, counts, table. Its protocols are shared with members that list the very same."""
         self.members[member.member_id] = member
-        self.table = table_for(len(self.members), self.table)
+        self.table = table_for(len(self.members), self.table, self.scala)
         if member.group_instance_id is not None:
             self.static_members[member.group_instance_id] = member.member_id
         self.awaiting += member.join is not None
@@ -267,11 +273,6 @@ class Group:
 
     def __repr__(self) -> str:
         return f"<Group {self.group_id!r} {self.state} generation {self.generation}, {len(self.members)} members>"
-
-
-def new_spread(member_id: str) -> int:
-    """What `Member.spread` must be."""
-    return spread(member_id)
 
 
 def _supported(group: Group) -> Counter[str]:

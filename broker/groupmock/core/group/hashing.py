@@ -49,11 +49,19 @@ def partition_for(group_id: str, partitions: int) -> int:
     return 0 if value == 1 << 31 else value % partitions
 
 
-def table_for(size: int, table: int = SMALLEST_TABLE) -> int:
-    """The table of a HashMap that holds `size` entries and had `table` buckets: doubled beyond three quarters, never smaller again."""
-    while size * 4 > table * 3:
+def table_for(size: int, table: int = SMALLEST_TABLE, scala: bool = False) -> int:
+    """The table of a mutable hash map that holds `size` entries and had `table` buckets; it never shrinks.
+
+    Java doubles it beyond three quarters, Scala when they are reached.
+    """
+    while size * 4 + scala > table * 3:
         table *= 2
     return table
+
+
+def order_key(spread_hash: int, mask: int, scala: bool = False) -> int:
+    """Sort by this, stable over the order of insertion: bucket by bucket; Scala sorts a bucket by its (signed) hashes."""
+    return (spread_hash & mask) << 32 | (spread_hash ^ 0x80000000) if scala else spread_hash & mask
 
 
 def java_order(names: Iterable[str]) -> list[str]:

@@ -10,7 +10,8 @@ import msgspec
 
 from ..events import Request
 from . import answers, codes, sessions
-from .group import Group, Member, Parked, Protocols, new_spread
+from .group import Group, Member, Parked, Protocols
+from .hashing import spread
 from .turn import Turn
 
 
@@ -72,7 +73,7 @@ def add(turn: Turn, group: Group, request: Request, member_id: str, wish: Wish) 
         rebalance_timeout_ms=wish.rebalance_timeout_ms,
         protocols=wish.protocols,
         session=sessions.begin(turn, group, member_id, wish.session_timeout_ms),
-        spread=new_spread(member_id),
+        spread=spread(member_id),
         join=Parked(request.ticket, request.version),
     )
     group.pending_joins.discard(member_id)
@@ -161,7 +162,7 @@ def replace(turn: Turn, group: Group, old: Member, request: Request, wish: Wish)
         client_id=sys.intern(request.client_id or ""),
         client_host=sys.intern(request.client_host),
         session=turn.timers.set(sessions.key(group, member_id), turn.after(old.session_timeout_ms)),
-        spread=new_spread(member_id),
+        spread=spread(member_id),
         is_new=False,
     )
     swap(group, old, new)
