@@ -24,7 +24,7 @@ WORKERS ?= 2
 PRODUCT := codec broker clients
 CODE := $(PRODUCT) $(wildcard tests tools docker benchmarks pipeline)
 
-.PHONY: help demo test setup lint format types contracts package bench readme ci clean
+.PHONY: help demo test setup lint types contracts package bench readme docs ci clean
 
 help:
 	@echo "make demo       a server, five stock consumers, and the story of their rebalances (about a minute)"
@@ -34,6 +34,7 @@ help:
 	@echo "make contracts  who may import whom"
 	@echo "make package    the wheel, checked"
 	@echo "make readme     README's code blocks, executed"
+	@echo "make docs       README's generated table"
 	@echo "make bench      one table of figures"
 	@echo "make ci         everything the gate does"
 	@echo "make clean      what was built, not the environments (make clean-venv: those too)"
@@ -77,6 +78,9 @@ package: $(VENV)/.installed-dev
 
 readme: $(VENV)/.installed-dev
 	@"$(PY)" tools/readme_blocks.py README.md
+
+docs: $(VENV)/.installed-test
+	@"$(PY)" tools/readme_apis.py
 
 bench: $(VENV)/.installed-dev
 	@"$(PY)" -m benchmarks

@@ -1,0 +1,133 @@
+"""The tree obeys its own rules: one file per API, short modules and functions, docstrings, nothing of this machine."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+TREE = Path(__file__).resolve().parents[2]
+ROOTS = {"codec": "groupmock_codec", "broker": "groupmock", "clients": "groupmock_clients"}
+FOLDERS = (*ROOTS, "tests", "tools", "docker", "docs", "benchmarks", ".ci")
+GENERATED = ("__pycache__", "node_modules", "target", ".mypy_cache", "out")
+LONGEST_MODULE, LONGEST_FUNCTION = 400, 60
+TEXT = (".py", ".toml", ".md", ".txt", ".yaml", ".yml", ".sh", ".json", ".js", ".mjs", ".go", ".mod", ".sum", ".java", ".xml", ".exchange", "")
+
+
+def files(*folders: str) -> Iterator[Path]:
+    """What the tree holds below these folders, but for what tools leave there."""
+    for folder in folders:
+        for file in sorted((TREE / folder).rglob("*")):
+            if file.is_file() and not set(file.relative_to(TREE).parts) & set(GENERATED):
+                yield file
+
+
+@cache
+def modules() -> tuple[tuple[Path, ast.Module], ...]:
+    """Every module of the product with its syntax tree."""
+    return tuple((file, ast.parse(file.read_text())) for file in files(*ROOTS) if file.suffix == ".py")
+
+
+def shown(file: Path) -> str:
+    return file.relative_to(TREE).as_posix()
+
+
+def public(file: Path) -> bool:
+    return not any(part.startswith("_") and part != "__init__.py" for part in file.parts)
+
+
+def test_every_root_holds_one_package_of_its_own_name_and_nothing_else() -> None:
+    held = {root: sorted(each.name for each in (TREE / root).iterdir() if each.name not in GENERATED) for root in ROOTS}
+    assert held == {root: [package] for root, package in ROOTS.items()}
+
+
+@pytest.mark.parametrize(("root", "package"), ROOTS.items())
+def test_every_package_says_that_it_is_typed(root: str, package: str) -> None:
+    assert (TREE / root / package / "py.typed").is_file()
+
+
+def test_every_folder_with_modules_is_a_regular_package() -> None:
+    """A namespace package by accident is invisible to some type checkers and packagers."""
+    folders = {file.parent for file, _ in modules()}
+    assert [shown(folder) for folder in sorted(folders) if not (folder / "__init__.py").is_file()] == []
+
+
+def test_every_public_module_has_a_docstring() -> None:
+    assert [shown(file) for file, tree in modules() if public(file) and not ast.get_docstring(tree)] == []
+
+
+def test_modules_are_short() -> None:
+    lengths = {shown(file): file.read_text().count("\n") for file, _ in modules()}
+    assert {name: length for name, length in lengths.items() if length > LONGEST_MODULE} == {}
+
+
+def test_functions_are_short() -> None:
+    long = [
+        f"{shown(file)}:{node.lineno} {node.name}: {size} lines"
+        for file, tree in modules()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (size := (node.end_lineno or 0) - node.lineno + 1) > LONGEST_FUNCTION
+    ]
+    assert long == []
+
+
+def test_a_behaviour_file_has_the_stem_of_its_message_file() -> None:
+    messages = {file.stem for file in (TREE / "codec/groupmock_codec/messages").glob("k*.py")}
+    behaviours = {file.stem for file in (TREE / "broker/groupmock/core/apis").glob("k[0-9]*.py")}
+    assert messages, "no message files where the registry looks for them"
+    assert behaviours, "no behaviour files where the dispatcher looks for them"
+    assert behaviours - messages == set()
+
+
+def test_a_stem_is_the_key_in_two_digits_and_the_name() -> None:
+    wrong = [file.stem for file in (TREE / "codec/groupmock_codec/messages").glob("k*.py") if not re.fullmatch(r"k\d\d_[a-z_]+", file.stem)]
+    assert wrong == []
+
+
+def test_the_core_reads_no_clock_and_throws_no_dice_of_its_own() -> None:
+    """What import contracts cannot see: uuid and builtins."""
+    forbidden = {"uuid1", "uuid4", "open", "print", "input", "breakpoint"}
+    found = [
+        f"{shown(file)}:{node.lineno} {name}"
+        for file, tree in modules()
+        if "core" in file.parts
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and (name := getattr(node.func, "id", None) or (getattr(node.func, "attr", "") if called_on_uuid(node.func) else "")) in forbidden
+    ]
+    assert found == []
+
+
+def called_on_uuid(function: ast.expr) -> bool:
+    return isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "uuid"
+
+
+def lines_with(pattern: re.Pattern[str]) -> list[str]:
+    """Lines of the tree's text files that match, but for this file, which has to name what it looks for."""
+    top = [file for file in TREE.iterdir() if file.is_file()]
+    return [
+        f"{shown(file)}:{number} {line.strip()[:120]}"
+        for file in (*files(*(folder for folder in FOLDERS if (TREE / folder).is_dir())), *top)
+        if file.suffix in TEXT and file != Path(__file__).resolve()
+        for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1)
+        if pattern.search(line)
+    ]
+
+
+def test_nothing_names_a_path_of_one_machine() -> None:
+    assert lines_with(re.compile(r"(?<![\w.])/(?:work|root|home/\w+|Users/\w+)/")) == []
+
+
+def test_nothing_names_a_package_registry() -> None:
+    """Pinned by version, not by address: a mirror must do as well."""
+    hosts = (r"pypi\.org", r"pythonhosted", r"registry\.npmjs", r"registry\.yarnpkg", r"proxy\.golang", r"repo1?\.maven", r"maven\.org")
+    assert lines_with(re.compile("|".join(hosts))) == []
+
+
+def test_nothing_is_left_for_later() -> None:
+    """Words that say that something is not done belong into an issue."""
+    assert lines_with(re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b")) == []
