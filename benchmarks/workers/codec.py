@@ -56,14 +56,12 @@ def groupmock_subject() -> Subject:
 
 
 def construct_subject() -> Subject:
-    """The same declaration, interpreted by construct."""
-    from groupmock_codec import reference
+    """The same declaration, interpreted by construct, to and from construct's own containers."""
+    from groupmock_codec.reference import layout
 
     codec = APIS[11].response
-    return Subject(
-        lambda data: reference.decode(codec.message, VERSION, codec.flexible(VERSION), data),
-        lambda value: reference.encode(codec.message, VERSION, codec.flexible(VERSION), value),
-    )
+    interpreted = layout(codec.message, VERSION, codec.flexible(VERSION))
+    return Subject(interpreted.parse, interpreted.build)
 
 
 def kafka_python_subject() -> Subject:

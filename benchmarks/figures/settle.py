@@ -1,0 +1,74 @@
+"""How long N stock consumers of one group need until they hold all 60 partitions, beyond the initial rebalance delay.
+
+Kafka's rule makes the delay countable: it starts with the first member and is extended once by its own length when more
+members joined meanwhile (KIP-134). The delay is set so long that everybody joins within it; one consumer then waits for it
+once and several wait for it twice, on Kafka as on groupmock. What is left is compared, round by round, with the same
+consumers against `peers.floor`, a coordinator that does nothing but answer after that very wait.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from .. import servers
+from ..bench import Bench
+from ..generators import Failed, Missing
+from ..machine import pinned
+from ..targets import TARGETS
+
+KEYS = tuple(key for key in TARGETS if key.startswith("settle."))
+DELAY = 0.5
+TOPIC, PARTITIONS = "settle", 60
+LIMITS_MS = {1: 7, 10: 26, 50: 110}
+"""Milliseconds that clients needed on the machine of the first measurements: told beside ours, for comparison."""
+
+
+def wait_of(count: int) -> float:
+    """Seconds the coordinator waits on purpose."""
+    return DELAY if count == 1 else 2 * DELAY
+
+
+def seconds_beyond(bench: Bench, client: str, count: int, server: servers.Server) -> float:
+    """One fresh process of consumers; seconds until they hold everything, the wait taken off."""
+    command = [sys.executable, "-m", "benchmarks.workers.consumers", client, str(count), server.bootstrap, TOPIC, str(PARTITIONS)]
+    with pinned(bench.cores.load):
+        done = subprocess.run(command, cwd=servers.ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Failed(f"{count} {client} consumers: {done.stderr[-300:]}")
+    seconds = float(json.loads(done.stdout)["seconds"]) - wait_of(count)
+    if seconds <= 0:
+        raise Failed(
+            f"{count} {client} consumers settled {-seconds:.3f} s before the delay could end: the server does not wait as Kafka does"
+        )
+    return seconds
+
+
+def floor(bench: Bench, client: str, count: int) -> float:
+    """Against the coordinator that only answers."""
+    command = [sys.executable, "-m", "benchmarks.peers.floor", str(count), str(wait_of(count)), TOPIC, str(PARTITIONS)]
+    with servers.started(command, bench.cores) as server:
+        return seconds_beyond(bench, client, count, server)
+
+
+def ours(bench: Bench, client: str, count: int) -> float:
+    """Against groupmock."""
+    flags = ["--topic", f"{TOPIC}:{PARTITIONS}", "--set", f"group.initial.rebalance.delay.ms={DELAY * 1000:.0f}"]
+    with servers.groupmock(bench.cores, *flags) as server:
+        return seconds_beyond(bench, client, count, server)
+
+
+def run(bench: Bench) -> None:
+    """Fills the six ratios."""
+    if servers.product_missing():
+        raise Missing(str(servers.product_missing()))
+    for key in KEYS:
+        _, client, count = key.split(".")
+        for _ in range(bench.repeat):
+            least = bench.quiet.take(lambda: floor(bench, client, int(count)))  # noqa: B023  # called at once
+            taken = bench.quiet.take(lambda: ours(bench, client, int(count)))  # noqa: B023  # called at once
+            bench.results.add(key, taken / least)
+            name = f"{count} {client} consumers beyond the delay"
+            bench.results.detail(f"{name}, ms (clients' floor here; {LIMITS_MS[int(count)]} on the first machine)", least * 1e3)
+            bench.results.detail(f"{name}, ms (groupmock)", taken * 1e3)
