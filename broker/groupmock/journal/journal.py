@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from .rows import KINDS, Header, Row, kind_of
-
-Expand = Callable[[], Iterable[Row]]
+from .rows import KINDS, Header, ReplyRow, RequestRow, Row, kind_of
 
 
 class Repeated(Protocol):
-    """Heartbeats that repeat the last one: rows on demand, so that a sink may write them without ever making them."""
+    """Heartbeats on one connection that repeat the last one, but for correlation id, ticket and time.
 
-    first: int
-    """Number of the first row; set by `append_repeated`."""
+    A sink may write their rows without ever making them: each pair is `sample()` with other numbers, and the frame's bytes 4 to 8
+    are the correlation id.
+    """
+
+    first: int  # number of the first row; set by `append_repeated`
+    first_ticket: int
+    identifiers: bytes  # correlation ids, four bytes each
+    now: int
+    template: object  # for a sink to keep: the same object for every repetition of this heartbeat
+
+    def sample(self) -> tuple[RequestRow, ReplyRow]:
+        """The first pair of rows."""
 
     def rows(self) -> Iterable[Row]:
         """Request and reply rows in turn, numbered."""

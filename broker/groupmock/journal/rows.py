@@ -12,6 +12,8 @@ import msgspec
 from msgspec import Meta
 
 VERSION: Final = 1
+END: Final = "end"
+"""`what` of the note that is the last row of a journal that was closed properly."""
 
 
 def about(text: str) -> Meta:
@@ -100,6 +102,7 @@ class ReplyRow(FramePlace, tag="reply", kw_only=True):
     waited: Annotated[int, about("ns between handling the request and this")] = 0
     size: Annotated[int, about("bytes of the frame without its length")]
     delivered: Annotated[bool, about("false: the connection was gone")] = True
+    error: Annotated[str | None, about("Kafka's name of the top-level error")] = None
     message: Annotated[Any, about("the response; null: none is due (acks 0)")] = None
     embedded: Annotated[dict[str, Any] | None, about("decoded copy of subscriptions or assignments inside, by path")] = None
     payloads: Annotated[list[Payload] | None, about("record bytes left out of the message")] = None
@@ -171,7 +174,7 @@ class ClientRow(Row, tag="client", kw_only=True):
 
 
 class NoteRow(Row, tag="note", kw_only=True):
-    """Worth a row and no protocol event. `what` = "end" is the last row of a journal that was closed properly."""
+    """Worth a row and no protocol event. See `END`."""
 
     what: Annotated[str, about("what happened, in a word or a sentence")]
     fields: Annotated[dict[str, Any], about("details")] = {}

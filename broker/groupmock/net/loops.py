@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
 
+T = TypeVar("T")
 Factory = Callable[[], asyncio.AbstractEventLoop]
 
 
@@ -30,6 +32,12 @@ def loop_factory(choice: str | None = None) -> Factory:
     return factory
 
 
-def new_event_loop() -> asyncio.AbstractEventLoop:
+def new_loop() -> asyncio.AbstractEventLoop:
     """A loop of the chosen kind."""
     return loop_factory()()
+
+
+def run(main: Coroutine[Any, Any, T]) -> T:
+    """`asyncio.run` on a loop of the chosen kind."""
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        return runner.run(main)

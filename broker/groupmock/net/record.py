@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from groupmock_codec.errors import ErrorCode
 from groupmock_codec.headers import RequestHeader
 
 from ..core.effects import Effects, MemberChanged, Moved, Note, TimerFired
@@ -130,6 +131,7 @@ class Record:
             api_name=exchange.name,
             api_version=exchange.version,
             waited=now - connection.handled,
+            error=error_of(message),
             size=size,
             delivered=not connection.gone,
             message=details.message,
@@ -221,6 +223,12 @@ class Record:
             self._journal.append(NoteRow(t=now, what=what, fields=fields))
 
 
+def error_of(message: Message | None) -> str | None:
+    """Kafka's name of the top-level error of a response, None if there is none or it has no such field."""
+    code = getattr(message, "error_code", 0)
+    return ErrorCode(code).name if code else None
+
+
 class RepeatedHeartbeats:
     """The rows of heartbeats under a lease: exactly those that the full path would have made."""
 
@@ -233,6 +241,19 @@ class RepeatedHeartbeats:
         self.first_ticket = first_ticket
         self.now = now
         self.first = 0
+
+    @property
+    def template(self) -> object:
+        """What a sink keeps with the heartbeat."""
+        return self.repeat.template
+
+    @template.setter
+    def template(self, made: object) -> None:
+        self.repeat.template = made
+
+    def sample(self) -> tuple[RequestRow, ReplyRow]:
+        """The first pair of rows."""
+        return self.repeat.rows(self.connection, self.identifiers[:4], self.first_ticket, self.now)
 
     def rows(self) -> Iterator[Row]:
         """Request and reply rows in turn."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ..journal.rows import ReplyRow, RequestRow, Row
+from ..journal.rows import ReplyRow, RequestRow
 
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
@@ -62,7 +62,7 @@ class Repeat:
         pieces = [identifiers[at : at + 4] for at in range(0, len(identifiers), 4)]
         return self.answer_head + (self.answer_tail + self.answer_head).join(pieces) + self.answer_tail
 
-    def rows(self, connection: Connection, identifier: bytes, ticket: int, now: int) -> tuple[Row, Row]:
+    def rows(self, connection: Connection, identifier: bytes, ticket: int, now: int) -> tuple[RequestRow, ReplyRow]:
         """Request and reply row of one of them, as the full path would have made them."""
         exchange = self.exchange
         frame = self.head[4:] + identifier + self.tail

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from ..clock import NS_PER_MS, NS_PER_S
 from ..core import apis
+from ..journal.rows import END
 from .connection import Connection
+from .counters import Counters
 from .driver import Driver
 from .listen import Acceptor, Adopt, java_host, listen
 
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from ..core.effects import Effects
     from ..core.events import Command
     from ..journal.journal import Journal
-    from .counters import Counters
     from .driver import Core
     from .limits import Limits
 
@@ -26,6 +27,7 @@ Listen = tuple[str, int] | socket.socket
 
 WARM_UP_FIRST: Final = (18, 3, 10, 11, 14, 12, 13, 8, 9, 2, 1, 0)
 """APIs a consumer group needs, in the order its clients do."""
+FLUSH_EVERY_S: Final = 0.25
 WARM_UP_PAUSE_S: Final = 0.001
 CLOSE_WITHIN_S: Final = 1.0
 SWEEPS_PER_IDLE_TIME: Final = 4
@@ -42,11 +44,13 @@ class Server:
         self.failure: str | None = None
         self._failed: asyncio.Event | None = None
         self._driver: Driver | None = None
+        self._counters = Counters()
         self._acceptors: list[Acceptor] = []
         self._adopting: set[asyncio.Task[None]] = set()
         self._numbers = 0
         self._sweep: Handle | None = None
         self._warm: asyncio.TimerHandle | None = None
+        self._flusher: asyncio.TimerHandle | None = None
         self._empty = asyncio.Event()
 
     @property
@@ -58,8 +62,8 @@ class Server:
 
     @property
     def counters(self) -> Counters:
-        """Totals since the start."""
-        return self.driver.counters
+        """Totals since the start; they stay readable after the end."""
+        return self._counters
 
     async def start(self, addresses: Mapping[int, Listen]) -> dict[int, int]:
         """Listen for every node (id -> (host, port) or a socket that listens already, see `listen.listen`); id -> actual port.
@@ -67,6 +71,7 @@ class Server:
         `cluster.identity` must be final: what is advertised is taken from it here. Raises OSError, with nothing left open.
         """
         self._driver = Driver(self.cluster, self.clock, self.journal, self.limits)
+        self._counters = self._driver.counters
         self._driver.vacated = self._vacated
         self._failed = asyncio.Event()
         listeners = _listen_all(addresses)
@@ -74,6 +79,7 @@ class Server:
         for node, listener in listeners.items():
             self._acceptors.append(Acceptor(listener, self._adopter(node), self._room, self._cannot_accept))
         self._sweep_later()
+        self._flush_later()
         self._warm = asyncio.get_running_loop().call_later(WARM_UP_PAUSE_S, self._warm_up, self._to_warm_up())
         return {node: listener.getsockname()[1] for node, listener in listeners.items()}
 
@@ -91,14 +97,17 @@ class Server:
         for acceptor in self._acceptors:
             acceptor.close()
         self._acceptors.clear()
-        for appointment in (self._sweep, self._warm):
+        for appointment in (self._sweep, self._warm, self._flusher):
             if appointment is not None:
                 appointment.cancel()
         if self._driver is None:
             return
         self._driver.stop()
         await self._close_all(self._driver)
+        if self.failure is None:
+            self._driver.record.remark(END, self.clock.now())
         self.journal.flush()
+        self._driver = None
 
     def fail(self, reason: str) -> None:
         """Something the server cannot go on without is gone (a journal that cannot be written). Whoever waits in `wait_failed` ends it."""
@@ -147,6 +156,12 @@ class Server:
             seconds = (self.clock.now() - connection.active) / NS_PER_S
             self.driver.shut(connection, f"nothing arrived for {seconds:.0f} s (connections.max.idle.ms)")
         self._sweep_later()
+
+    def _flush_later(self) -> None:
+        """Rows reach a file soon, also when nothing follows them; without a file nobody has to be woken."""
+        if self.journal.details:
+            self.journal.flush()
+            self._flusher = asyncio.get_running_loop().call_later(FLUSH_EVERY_S, self._flush_later)
 
     def _to_warm_up(self) -> list[tuple[int, int]]:
         """(api key, version), the last one first: newest versions of the group APIs, then their older ones."""

@@ -167,8 +167,8 @@ class House:
     async def until(self, done: Callable[[], object]) -> None:
         """Turns of the loop until it is so."""
         async with asyncio.timeout(5):
-            while not done():
-                await asyncio.sleep(0.001)  # noqa: ASYNC110  # what is waited for is a state, there is no event
+            while not done():  # noqa: ASYNC110  # what is waited for is a state, there is no event
+                await asyncio.sleep(0.001)
 
 
 Build = Callable[..., Awaitable[House]]

@@ -1,0 +1,74 @@
+"""The last rows in memory, for stories and failure texts: bounded in rows and bytes, everything but heartbeats that changed nothing."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from .journal import Repeated
+from .rows import KINDS, AbandonedRow, Header, ReplyRow, RequestRow, Row
+from .story import at, group_of, sentence
+
+ROW_BYTES: Final = 400
+"""What a row costs beside the frame it holds, roughly."""
+
+
+class Ring:
+    """Keeps at most `max_bytes` (messages are kept as they came, so a frame's size counts) and `max_rows`."""
+
+    kinds = frozenset(KINDS)
+    heartbeats = False
+    details = False
+
+    def __init__(self, max_bytes: int = 8 * 1024 * 1024, max_rows: int = 20_000) -> None:
+        self.max_bytes = max_bytes
+        self.max_rows = max_rows
+        self.rows: deque[Row] = deque()
+        self.bytes = 0
+        self.dropped = 0
+
+    def begin(self, header: Header) -> None:
+        """Nothing to write."""
+
+    def take(self, row: Row) -> None:
+        """Keep one; the oldest go when there are too many."""
+        self.rows.append(row)
+        self.bytes += _cost(row)
+        while self.bytes > self.max_bytes or len(self.rows) > self.max_rows:
+            self.bytes -= _cost(self.rows.popleft())
+            self.dropped += 1
+
+    def take_repeated(self, repeated: Repeated) -> None:
+        """Never asked for."""
+
+    def flush(self) -> None:
+        """Nothing waits."""
+
+    def close(self) -> None:
+        """Rows stay readable after the run."""
+
+    def story(self, group: str) -> list[str]:
+        """What happened to one group, a sentence per row, oldest first."""
+        lines = [f"{at(row)}  {sentence(row)}" for row in self.of_group(group)]
+        if self.dropped:
+            lines.insert(0, f"({self.dropped} older rows are no longer kept)")
+        return lines
+
+    def of_group(self, group: str) -> list[Row]:
+        """The rows of one group: its moves, members and timers, requests that name it, and what became of these."""
+        tickets: set[int] = set()
+        found = []
+        for row in self.rows:
+            if isinstance(row, ReplyRow | AbandonedRow):
+                mine = row.ticket in tickets
+            else:
+                mine = group_of(row) == group
+                if mine and isinstance(row, RequestRow):
+                    tickets.add(row.ticket)
+            if mine:
+                found.append(row)
+        return found
+
+
+def _cost(row: Row) -> int:
+    return ROW_BYTES + row.size if isinstance(row, RequestRow | ReplyRow) else ROW_BYTES

@@ -1,0 +1,143 @@
+"""Rows as plain sentences: a group's story for failure texts, the text log, the demo."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from .rows import (
+    AbandonedRow,
+    ClientRow,
+    CloseRow,
+    CommandRow,
+    FaultRow,
+    MemberRow,
+    MovedRow,
+    NoteRow,
+    OpenRow,
+    ReplyRow,
+    RequestRow,
+    Row,
+    TimerRow,
+)
+
+GROUP_APIS: Final = {"JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch", "OffsetDelete"}
+NS_PER_S: Final = 1_000_000_000
+
+
+def at(row: Row) -> str:
+    """When, in seconds since the start of the run."""
+    return f"{row.t / NS_PER_S:9.3f} s"
+
+
+def field(message: Any, name: str) -> Any:
+    """A field of a message, be it the codec's or a dict read back; None if it has none."""
+    return message.get(name) if isinstance(message, dict) else getattr(message, name, None)
+
+
+def group_of(row: Row) -> str | None:
+    """The group a row names itself. (A reply names none: it belongs to the group of its request's ticket.)"""
+    if isinstance(row, MovedRow | MemberRow):
+        return row.group
+    if isinstance(row, RequestRow) and row.api_name in GROUP_APIS:
+        group = field(row.message, "group_id")
+        return group if isinstance(group, str) else None
+    if isinstance(row, TimerRow) and row.subject:
+        return row.subject[0]
+    return None
+
+
+def sentence(row: Row) -> str:
+    """What the row says, without time and number."""
+    for kind, tell in TELL.items():
+        if isinstance(row, kind):
+            return str(tell(row))
+    return type(row).__name__
+
+
+def _opened(row: OpenRow) -> str:
+    return f"connection {row.connection}: opened by {row.client_host.lstrip('/')}:{row.client_port}"
+
+
+def _closed(row: CloseRow) -> str:
+    return f"connection {row.connection}: closed by the {row.by}: {row.reason}"
+
+
+def _asked(row: RequestRow) -> str:
+    text = f"connection {row.connection}: {row.api_name} v{row.api_version} from {row.client_id or 'a nameless client'}"
+    text += "".join(f", {label} {value}" for label, name in REQUEST_FACTS if (value := field(row.message, name)) not in (None, "", -1))
+    return text + (f" ({row.note})" if row.note else "")
+
+
+def _answered(row: ReplyRow) -> str:
+    text = f"connection {row.connection}: {row.api_name} answered {row.error or 'without error'}"
+    text += "".join(f", {label} {value}" for label, name in REPLY_FACTS if (value := field(row.message, name)) not in (None, "", -1))
+    if row.waited >= NS_PER_S // 1000:
+        text += f", after {row.waited / NS_PER_S:.3f} s"
+    return text if row.delivered else text + ", but the client was gone"
+
+
+def _abandoned(row: AbandonedRow) -> str:
+    return f"connection {row.connection}: {row.api_name} will never be answered, its connection stays mute: {row.reason}"
+
+
+def _moved(row: MovedRow) -> str:
+    text = f"group {row.group}: {row.before} -> {row.after}, generation {row.generation}, {row.members} members"
+    if row.leader:
+        text += f", leader {row.leader}"
+    if row.protocol_name:
+        text += f", protocol {row.protocol_name}"
+    return f"{text}: {row.reason}"
+
+
+def _member(row: MemberRow) -> str:
+    name = f"{row.member_id} ({row.group_instance_id})" if row.group_instance_id is not None else row.member_id
+    client = f" of client {row.client_id}" if row.client_id else ""
+    return f"group {row.group}: member {name}{client} {row.what}: {row.reason}"
+
+
+def _fired(row: TimerRow) -> str:
+    return f"timer {row.timer} fired for {', '.join(row.subject)}" if row.timer else "time was looked at, nothing was due"
+
+
+def _faulted(row: FaultRow) -> str:
+    return f"fault {row.rule} at {row.stage}: {row.action} {_facts(row.fields)}".rstrip()
+
+
+def _told(row: CommandRow) -> str:
+    return f"command {row.name} {_facts(row.arguments)}".rstrip()
+
+
+def _client(row: ClientRow) -> str:
+    return f"client {row.client}: {row.what} {_facts(row.fields)}".rstrip()
+
+
+def _noted(row: NoteRow) -> str:
+    return f"{row.what} {_facts(row.fields)}".rstrip()
+
+
+def _facts(fields: dict[str, Any]) -> str:
+    return " ".join(f"{name}={value!r}" for name, value in fields.items() if name != "traceback" and not isinstance(value, bytes))
+
+
+REQUEST_FACTS: Final = (
+    ("group", "group_id"),
+    ("member", "member_id"),
+    ("instance", "group_instance_id"),
+    ("generation", "generation_id"),
+    ("because", "reason"),
+)
+REPLY_FACTS: Final = (("generation", "generation_id"), ("member", "member_id"), ("leader", "leader"), ("protocol", "protocol_name"))
+TELL: Final[dict[type[Row], Any]] = {
+    OpenRow: _opened,
+    CloseRow: _closed,
+    RequestRow: _asked,
+    ReplyRow: _answered,
+    AbandonedRow: _abandoned,
+    MovedRow: _moved,
+    MemberRow: _member,
+    TimerRow: _fired,
+    FaultRow: _faulted,
+    CommandRow: _told,
+    ClientRow: _client,
+    NoteRow: _noted,
+}

@@ -1,0 +1,115 @@
+"""Log lines on stderr, rendered from journal rows by structlog. `text`: a sentence a line; `json`: the row's fields, one object a line.
+
+Which rows are worth a line: what happened to groups and members, connections that were refused, faults, commands, notes. Requests
+and replies are in the journal.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, MutableMapping
+from typing import Any, Final
+
+import msgspec
+
+from ..journal.journal import Repeated
+from ..journal.rows import CloseRow, Header, NoteRow, ReplyRow, RequestRow, Row
+from ..journal.story import at, sentence
+
+KINDS: Final = frozenset(("abandoned", "close", "command", "fault", "member", "moved", "note", "request", "reply"))
+NEVER_SHOWN: Final = frozenset(("raw", "message"))
+EventDict = MutableMapping[str, Any]
+
+
+class LogSink:
+    """Writes to stderr. structlog is loaded at the first line, so that a server starts without it."""
+
+    kinds = KINDS
+    heartbeats = False
+    details = False
+
+    def __init__(self, form: str) -> None:
+        if form not in ("text", "json"):
+            raise ValueError(f"no such log: {form!r}: there are text and json")
+        self._form = form
+        self._logger: Any = None
+
+    def begin(self, header: Header) -> None:
+        """Nothing is said before something happens."""
+
+    def take(self, row: Row) -> None:
+        """A line, if the row is worth one."""
+        level = level_of(row)
+        if level is None:
+            return
+        if self._logger is None:
+            self._logger = _logger(self._form)
+        getattr(self._logger, level)(sentence(row), row=row)
+
+    def take_repeated(self, repeated: Repeated) -> None:
+        """Never asked for."""
+
+    def flush(self) -> None:
+        """Every line is written at once."""
+
+    def close(self) -> None:
+        """stderr stays open."""
+
+
+def level_of(row: Row) -> str | None:
+    """debug, info, warning or error; None: not worth a line."""
+    if isinstance(row, RequestRow):
+        return "warning" if row.note else None
+    if isinstance(row, ReplyRow):
+        return "info" if row.error and row.error not in EXPECTED else None
+    if isinstance(row, CloseRow):
+        return "warning" if row.by == "server" and not row.reason.startswith(ORDERLY) else None
+    if isinstance(row, NoteRow):
+        return None if row.what == "end" else "error" if row.what == "internal error" else "info"
+    return "info"
+
+
+EXPECTED: Final = frozenset(("MEMBER_ID_REQUIRED", "REBALANCE_IN_PROGRESS"))
+"""Errors that every healthy group sees."""
+ORDERLY: Final = ("the server",)
+
+
+def _logger(form: str) -> Any:
+    """structlog without its `dev` part, which would load rich and cost a start 70 ms."""
+    import structlog
+
+    last = _as_text if form == "text" else _as_json
+    return structlog.wrap_logger(
+        _Stderr(),
+        processors=[structlog.processors.add_log_level, last],
+        wrapper_class=structlog.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+
+
+class _Stderr:
+    """File descriptor 2 itself: a log line must not get lost in the buffers of a replaced sys.stderr, nor end a server without one."""
+
+    def msg(self, text: str) -> None:
+        """One line."""
+        try:
+            os.write(2, text.encode("utf-8", "replace") + b"\n")
+        except OSError:  # nobody reads our log: that is no reason to stop serving
+            pass
+
+    debug = info = warning = error = msg
+
+
+def _as_text(_: object, __: str, event: EventDict) -> str:
+    row: Row = event["row"]
+    return f"{at(row)} {event['level']:<7} {event['event']}"
+
+
+def _as_json(_: object, __: str, event: EventDict) -> str:
+    row: Row = event["row"]
+    told: Mapping[str, Any] = msgspec.to_builtins(row)
+    fields = {name: value for name, value in told.items() if name not in NEVER_SHOWN}
+    return msgspec.json.encode({"level": event["level"], "event": event["event"], **fields}).decode()
+
+
+__all__ = ["LogSink", "level_of"]
