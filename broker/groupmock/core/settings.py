@@ -11,6 +11,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 
 INT_MAX = 2**31 - 1
+LONG_MAX = 2**63 - 1
 
 
 class Knob(NamedTuple):
@@ -82,6 +83,13 @@ class Quirks(msgspec.Struct, frozen=True):
     no_group_configs: bool = False  # 3.9 2.8: authorized_operations "all" is 328, not 3400
     share_coordinator_unchecked: bool = False  # 3.9: FindCoordinator v6 key type 2: 15 whatever the key
 
+    # Data plane and topics
+    auto_creation_answers_leader_not_available: bool = False  # 2.8: Metadata that creates a topic says 5, not 3
+    controller_only: bool = False  # 2.8: topics are made, grown and deleted by the controller's node; others answer 41
+    negative_timestamps_are_times: bool = False  # 2.8: ListOffsets knows -1 and -2 only; other negative ones select the first record
+    append_time_bit_refused: bool = False  # 2.8: a produced batch that claims LogAppendTime: 32
+    null_records_refused: bool = False  # 2.8: Produce with null records: -1; later nobody answers
+
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Everything the core may ask about its configuration. Defaults are groupmock's own profile: Kafka's, but quick to start."""
@@ -113,10 +121,22 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     auto_create_topics_enable: Annotated[bool, knob("auto.create.topics.enable", "create a topic that a client asks for")] = True
     message_max_bytes: Annotated[int, knob("message.max.bytes", "largest record batch a topic takes", 0)] = 1_048_588
     log_retention_bytes: Annotated[
-        int, knob("log.retention.bytes", "bytes kept per partition (-1: all); the oldest batches go first", -1)
+        int, knob("log.retention.bytes", "bytes kept per partition (-1: all); the oldest batches go first", -1, LONG_MAX)
     ] = 64 * 1024 * 1024
     fetch_max_bytes: Annotated[int, knob("fetch.max.bytes", "most bytes of one fetch answer", 1024)] = 57_671_680
     max_incremental_fetch_session_cache_slots: Annotated[
         int, knob("max.incremental.fetch.session.cache.slots", "most incremental fetch sessions kept", 0)
     ] = 1000
+    log_message_timestamp_type: Annotated[
+        str, knob("log.message.timestamp.type", "whose clock stamps records: CreateTime (the producer's) or LogAppendTime (the broker's)")
+    ] = "CreateTime"
+    log_message_timestamp_before_max_ms: Annotated[
+        int, knob("log.message.timestamp.before.max.ms", "how far a record's timestamp may lie in the past", 0, LONG_MAX)
+    ] = LONG_MAX
+    log_message_timestamp_after_max_ms: Annotated[
+        int, knob("log.message.timestamp.after.max.ms", "how far a record's timestamp may lie in the future", 0, LONG_MAX)
+    ] = 3_600_000
+    producer_id_expiration_ms: Annotated[
+        int, knob("producer.id.expiration.ms", "how long a partition remembers an idempotent producer that writes nothing", 1)
+    ] = 86_400_000
     quirks: Quirks = Quirks()

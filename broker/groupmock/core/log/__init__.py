@@ -1,0 +1,1 @@
+"""The data plane: topics, partitions, what producers may write and how fetches wait."""

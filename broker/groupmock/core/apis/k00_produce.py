@@ -1,0 +1,175 @@
+"""Produce (0): v0-v2 message sets, v3 record batches and transactional ids, v7 zstd, v8 record errors, v10 leader hints (KIP-951),
+v13 topic ids. Answers as observed on Kafka 4.3.0 (tests/unit/core/apis/produce_observed.py).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k00_produce import (
+    BatchIndexAndErrorMessage,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from groupmock_codec.records import Batch, RecordsError
+
+from ..effects import Abandoned, Close, Effects, Reply, Silent
+from ..log.partition import Partition
+from ..log.topics import Topic
+from ..log.validation import Refused, check, read_produced
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+
+IDS_SINCE: Final = 13
+LEADER_HINTS_SINCE: Final = 10
+NO_OFFSET: Final = -1
+
+
+class Place(NamedTuple):
+    """One partition of a request, as it was named (`name` or `topic_id`)."""
+
+    name: str
+    topic_id: bytes
+    partition: int
+
+
+class NoAnswer(Exception):
+    """Kafka's handler dies on this request and nobody answers it."""
+
+
+def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+    """Append what can be appended; with acks=0 nothing is answered, and any error closes the connection, as Kafka does."""
+    asked = request.message
+    assert isinstance(asked, ProduceRequest)
+    produce = Produce(cluster, request, asked, now)
+    try:
+        rows = produce.rows()
+    except NoAnswer as reason:
+        out.append(Abandoned(request.ticket, str(reason)))
+        return
+    if asked.acks != 0:
+        out.append(Reply(request.ticket, _response(cluster, rows)))
+    elif any(row.error_code for row in rows.values()):
+        codes = ", ".join(sorted({ErrorCode(row.error_code).name for row in rows.values() if row.error_code}))
+        out.append(Close(request.ticket, f"Produce with acks=0 failed: {codes}"))
+    else:
+        out.append(Silent(request.ticket))
+    cluster.topics.fetches.changed(produce.grown, now, out)
+
+
+class Produce:
+    """One request. `grown`: the partitions that got records."""
+
+    def __init__(self, cluster: Cluster, request: Request, asked: ProduceRequest, now: int) -> None:
+        self._cluster, self._request, self._asked, self._now = cluster, request, asked, now
+        self.grown: list[tuple[str, int]] = []
+
+    def rows(self) -> dict[Place, PartitionProduceResponse]:
+        """A row per partition: those that reached a log first. A partition listed twice counts once, with its last records."""
+        wanted = {Place(topic.name, topic.topic_id, data.index): data for topic in self._asked.topic_data for data in topic.partition_data}
+        if self._asked.acks not in (-1, 0, 1):
+            return {place: _row(place, ErrorCode.INVALID_REQUIRED_ACKS) for place in wanted}
+        reached: dict[Place, PartitionProduceResponse] = {}
+        absent: dict[Place, PartitionProduceResponse] = {}
+        refused: dict[Place, PartitionProduceResponse] = {}
+        for place, data in wanted.items():
+            topic = self._topic(place)
+            if topic is None or not 0 <= place.partition < len(topic.partitions):
+                absent[place] = _row(place, self._absent(topic))
+                continue
+            try:
+                batches = self._read(data)
+            except RecordsError as error:
+                refused[place] = _refused(place, error, topic.partitions[place.partition])
+                continue
+            reached[place] = self._reach(place, topic, topic.partitions[place.partition], batches)
+        return {**reached, **absent, **refused}
+
+    def _topic(self, place: Place) -> Topic | None:
+        topics = self._cluster.topics
+        name = topics.name_of(place.topic_id) if self._request.version >= IDS_SINCE else place.name
+        return None if name is None else topics.get(name)
+
+    def _absent(self, topic: Topic | None) -> ErrorCode:
+        by_id = self._request.version >= IDS_SINCE
+        return ErrorCode.UNKNOWN_TOPIC_ID if by_id and topic is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+    def _read(self, data: PartitionProduceData) -> list[Batch]:
+        if data.records is None:
+            raise NoAnswer(f"Produce with null records for partition {data.index}")
+        batches = read_produced(data.records, self._request.version)
+        if self._asked.transactional_id is None and any(batch.transactional for batch in batches):
+            raise Refused(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "a transactional batch without transactional id", logged=False)
+        return batches
+
+    def _reach(self, place: Place, topic: Topic, partition: Partition, batches: list[Batch]) -> PartitionProduceResponse:
+        if partition.leader != self._request.node:
+            return self._elsewhere(place, partition)
+        if topic.internal:
+            return _row(place, ErrorCode.INVALID_TOPIC_EXCEPTION)
+        try:
+            self._check(topic, partition, batches)
+            appended = self._cluster.topics.write(topic, partition, batches, self._now)
+        except RecordsError as error:
+            return _refused(place, error, partition)
+        if appended.grew:
+            self.grown.append((topic.name, partition.index))
+        return PartitionProduceResponse(
+            index=place.partition,
+            base_offset=appended.base_offset,
+            log_append_time_ms=appended.log_append_time,
+            log_start_offset=partition.start,
+        )
+
+    def _check(self, topic: Topic, partition: Partition, batches: list[Batch]) -> None:
+        if any(batch.transactional for batch in batches):
+            raise Refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING, "there are no transactions here", logged=False)
+        wall_ms = self._cluster.wall_ms(self._now)
+        for batch in batches:
+            check(batch, topic.limits, wall_ms, f"{topic.name}-{partition.index}")
+
+    def _elsewhere(self, place: Place, partition: Partition) -> PartitionProduceResponse:
+        row = _row(place, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        if self._request.version >= LEADER_HINTS_SINCE:
+            row.current_leader = LeaderIdAndEpoch(leader_id=partition.leader, leader_epoch=partition.leader_epoch)
+        return row
+
+
+def _row(place: Place, code: ErrorCode) -> PartitionProduceResponse:
+    return PartitionProduceResponse(index=place.partition, error_code=code, base_offset=NO_OFFSET)
+
+
+def _refused(place: Place, error: RecordsError, partition: Partition) -> PartitionProduceResponse:
+    row = _row(place, error.error_code)
+    if not isinstance(error, Refused):
+        row.log_start_offset = partition.start
+        return row
+    row.error_message = error.message
+    row.record_errors = [
+        BatchIndexAndErrorMessage(batch_index=fault.place, batch_index_error_message=fault.message) for fault in error.faults
+    ]
+    if error.logged:
+        row.log_start_offset = partition.start
+    return row
+
+
+def _response(cluster: Cluster, rows: dict[Place, PartitionProduceResponse]) -> ProduceResponse:
+    topics: dict[tuple[str, bytes], TopicProduceResponse] = {}
+    for place, row in rows.items():
+        topic = topics.setdefault((place.name, place.topic_id), TopicProduceResponse(name=place.name, topic_id=place.topic_id))
+        topic.partition_responses.append(row)
+    hinted = {row.current_leader.leader_id for row in rows.values()}
+    endpoints = [
+        NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
+        for node in cluster.identity.nodes
+        if node.node_id in hinted
+    ]
+    return ProduceResponse(responses=list(topics.values()), node_endpoints=endpoints)

@@ -1,0 +1,69 @@
+"""Fetch (1): v3 size limit of the whole answer, v4 record batches and isolation, v5 log start offset, v7 sessions (KIP-227), v9 leader
+epochs, v11 racks (KIP-392), v12 divergence, v13 topic ids, v15 replica state, v16 leader hints. The work is in log/fetches.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k01_fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
+
+from ..effects import Effects, Reply
+from ..events import NS_PER_MS
+from ..log.fetches import Parked
+from ..log.sessions import SessionRefused
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+
+SIZE_LIMIT_SINCE: Final = 3
+REPLICA_STATE_SINCE: Final = 15
+INT_MAX: Final = 2**31 - 1
+
+
+def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+    """Answer with what there is, or park the request until there is enough."""
+    asked = request.message
+    assert isinstance(asked, FetchRequest)
+    if asked.isolation_level not in (0, 1):
+        out.append(Reply(request.ticket, _broken(asked)))
+        return
+    topics = cluster.topics
+    sessions = topics.fetches.sessions(request.node)
+    try:
+        context = sessions.context(asked, request.version, topics.name_of, cluster.wall_ms(now))
+    except SessionRefused as refused:
+        out.append(Reply(request.ticket, FetchResponse(error_code=refused.code)))
+        return
+    most = min(asked.max_bytes if request.version >= SIZE_LIMIT_SINCE else INT_MAX, cluster.settings.fetch_max_bytes)
+    fetch = Parked(
+        ticket=request.ticket,
+        connection=request.connection,
+        node=request.node,
+        version=request.version,
+        replica=asked.replica_state.replica_id if request.version >= REPLICA_STATE_SINCE else asked.replica_id,
+        min_bytes=min(asked.min_bytes, most),
+        max_bytes=most,
+        isolation_level=asked.isolation_level,
+        deadline=now + max(0, asked.max_wait_ms) * NS_PER_MS,
+        context=context,
+    )
+    topics.fetches.serve(fetch, now, out)
+
+
+def _broken(asked: FetchRequest) -> FetchResponse:
+    """An isolation level that does not exist: UNKNOWN_SERVER_ERROR for the whole and for each partition, as Kafka's handler says."""
+    code = ErrorCode.UNKNOWN_SERVER_ERROR
+    rows = [
+        FetchableTopicResponse(
+            topic=topic.topic,
+            topic_id=topic.topic_id,
+            partitions=[
+                PartitionData(partition_index=each.partition, error_code=code, high_watermark=-1, records=b"") for each in topic.partitions
+            ],
+        )
+        for topic in asked.topics
+    ]
+    return FetchResponse(error_code=code, responses=rows)

@@ -1,0 +1,150 @@
+"""Metadata (3): brokers, topics, leaders. v1 null asks for all; v4 may forbid auto-creation; v8 authorized operations; v10 topic ids;
+v12 look-up by id; v13 an error of the whole answer. Figures: tests/unit/core/apis/test_metadata_answers.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.declare import ZERO_UUID
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k03_metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+
+from ..effects import Effects, Note, Reply
+from ..log import names
+from ..log.refusal import TopicRefused
+from ..log.topics import Topic
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+
+IDS_IN_REQUEST_SINCE: Final = 10
+BY_ID_SINCE: Final = 12
+TOP_ERROR_SINCE: Final = 13
+OPERATIONS_SINCE: Final = 8
+# Every operation there is, as a broker without an authorizer answers (bit n: AclOperation n).
+TOPIC_OPERATIONS: Final = 3576
+CLUSTER_OPERATIONS: Final = 8096
+NOT_ASKED: Final = -(2**31)
+
+
+def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+    """Answer; topics that do not exist are created where client and broker allow it, and still answered as missing, as Kafka does."""
+    asked = request.message
+    assert isinstance(asked, MetadataRequest)
+    refused = _ids_refused(asked.topics or [], request.version)
+    if refused is not None:
+        out.append(Reply(request.ticket, refused))
+        return
+    rows = Rows(cluster, asked, now, out)
+    everything = asked.topics is None or (request.version == 0 and not asked.topics)
+    found = rows.all() if everything else rows.some(request.version)
+    operations = request.version >= OPERATIONS_SINCE and asked.include_cluster_authorized_operations
+    identity = cluster.identity
+    answer = MetadataResponse(
+        brokers=[MetadataResponseBroker(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack) for node in identity.nodes],
+        cluster_id=identity.cluster_id,
+        controller_id=cluster.topics.controller(),
+        topics=found,
+        cluster_authorized_operations=CLUSTER_OPERATIONS if operations else NOT_ASKED,
+    )
+    out.append(Reply(request.ticket, answer))
+
+
+def _ids_refused(topics: list[MetadataRequestTopic], version: int) -> MetadataResponse | None:
+    """v10 and v11 carry ids but cannot ask by them (42); from v12 on a topic needs a name or an id (-1). No brokers in such an answer."""
+    if version < IDS_IN_REQUEST_SINCE:
+        return None
+    if version < BY_ID_SINCE:
+        bad, code = any(topic.name is None or topic.topic_id != ZERO_UUID for topic in topics), ErrorCode.INVALID_REQUEST
+    else:
+        bad, code = any(topic.name is None and topic.topic_id == ZERO_UUID for topic in topics), ErrorCode.UNKNOWN_SERVER_ERROR
+    if not bad:
+        return None
+    rows = [MetadataResponseTopic(error_code=code, name=topic.name or "", topic_id=topic.topic_id) for topic in topics]
+    return MetadataResponse(topics=rows, error_code=code if version >= TOP_ERROR_SINCE else ErrorCode.NONE)
+
+
+class Rows:
+    """The topic rows of one answer."""
+
+    def __init__(self, cluster: Cluster, asked: MetadataRequest, now: int, out: Effects) -> None:
+        self._cluster, self._asked, self._now, self._out = cluster, asked, now, out
+
+    def all(self) -> list[MetadataResponseTopic]:
+        """Every topic, in order of creation."""
+        topics = self._cluster.topics
+        return [self._row(topic) for name in topics.names() if (topic := topics.get(name)) is not None]
+
+    def some(self, version: int) -> list[MetadataResponseTopic]:
+        """The topics asked for, those found first; a name that is listed twice is answered once."""
+        wanted = self._asked.topics or []
+        by_id = version >= BY_ID_SINCE
+        ids = [topic.topic_id for topic in wanted if by_id and topic.topic_id != ZERO_UUID]
+        if ids:
+            return self._by_id(ids)
+        found: list[MetadataResponseTopic] = []
+        missing: list[MetadataResponseTopic] = []
+        for name in dict.fromkeys(topic.name or "" for topic in wanted):
+            topic = self._cluster.topics.get(name)
+            if topic is not None:
+                found.append(self._row(topic))
+            else:
+                missing.append(MetadataResponseTopic(error_code=self._missing(name), name=name, is_internal=name in names.INTERNAL))
+        return found + missing
+
+    def _by_id(self, ids: list[bytes]) -> list[MetadataResponseTopic]:
+        found: list[MetadataResponseTopic] = []
+        missing: list[MetadataResponseTopic] = []
+        for topic_id in dict.fromkeys(ids):
+            name = self._cluster.topics.name_of(topic_id)
+            topic = None if name is None else self._cluster.topics.get(name)
+            if topic is not None:
+                found.append(self._row(topic))
+            else:
+                missing.append(MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id))
+        return found + missing
+
+    def _missing(self, name: str) -> ErrorCode:
+        """The code of a topic that is not there (yet): creating it takes a moment, the client asks again."""
+        settings = self._cluster.settings
+        if names.why_invalid(name) is not None:
+            return ErrorCode.INVALID_TOPIC_EXCEPTION
+        if not (self._asked.allow_auto_topic_creation and settings.auto_create_topics_enable):
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        internal = name == names.OFFSETS_TOPIC
+        partitions = settings.offsets_topic_num_partitions if internal else settings.num_partitions
+        try:
+            self._cluster.topics.create(name, partitions, self._now, self._out)
+        except TopicRefused as refused:
+            self._out.append(Note("topic_not_created", {"topic": name, "reason": refused.message}))
+            return refused.code
+        if settings.quirks.auto_creation_answers_leader_not_available:
+            return ErrorCode.LEADER_NOT_AVAILABLE
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+    def _row(self, topic: Topic) -> MetadataResponseTopic:
+        return MetadataResponseTopic(
+            name=topic.name,
+            topic_id=topic.topic_id,
+            is_internal=topic.internal,
+            partitions=[
+                MetadataResponsePartition(
+                    partition_index=partition.index,
+                    leader_id=partition.leader,
+                    leader_epoch=partition.leader_epoch,
+                    replica_nodes=partition.replicas,
+                    isr_nodes=partition.replicas,
+                )
+                for partition in topic.partitions
+            ],
+            topic_authorized_operations=TOPIC_OPERATIONS if self._asked.include_topic_authorized_operations else NOT_ASKED,
+        )

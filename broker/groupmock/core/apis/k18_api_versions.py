@@ -1,0 +1,55 @@
+"""ApiVersions (18): what this broker speaks. v3 names the client's software (KIP-511) and answers features (KIP-584).
+
+An unsupported version never gets here: the driver answers it in the v0 layout (checked-on-brokers part 2 (d)12).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k18_api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+
+from ..effects import Effects, Reply
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+
+SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+SOFTWARE_SINCE: Final = 3
+ZERO_FEATURES_SINCE: Final = 4  # v3 hides features whose lowest level is 0 (KIP-1022)
+
+
+def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+    """Rows of the profile; 42 and no rows for a software name or version that is none."""
+    asked = request.message
+    assert isinstance(asked, ApiVersionsRequest)
+    if request.version >= SOFTWARE_SINCE and not (
+        SOFTWARE.fullmatch(asked.client_software_name) and SOFTWARE.fullmatch(asked.client_software_version)
+    ):
+        out.append(Reply(request.ticket, ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)))
+        return
+    identity = cluster.identity
+    answer = ApiVersionsResponse(
+        api_keys=[ApiVersion(api_key=row.key, min_version=row.lowest, max_version=row.highest) for row in identity.advertised],
+        supported_features=[
+            SupportedFeatureKey(name=feature.name, min_version=feature.lowest, max_version=feature.highest)
+            for feature in identity.features
+            if feature.lowest > 0 or request.version >= ZERO_FEATURES_SINCE
+        ],
+        finalized_features_epoch=identity.finalized_features_epoch,
+        finalized_features=[
+            FinalizedFeatureKey(name=feature.name, max_version_level=feature.finalized, min_version_level=feature.finalized)
+            for feature in identity.features
+            if feature.finalized is not None
+        ],
+    )
+    out.append(Reply(request.ticket, answer))

@@ -1,0 +1,121 @@
+"""CreateTopics (19): v1 validate_only and messages, v4 -1 for the broker's defaults, v5 the configs of what was made, v7 its id."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from groupmock_codec.declare import ZERO_UUID
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k19_create_topics import (
+    CreatableTopic,
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+
+from ..effects import Effects, Reply
+from ..log import assignments, configs
+from ..log.described import topic_configs
+from ..log.refusal import TopicRefused
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+
+DEFAULT: Final = -1
+
+
+class Plan(NamedTuple):
+    """A topic that may be made: a replica list per partition and its checked configs."""
+
+    replicas: list[list[int]]
+    settings: dict[str, str]
+
+
+def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+    """Make each topic or say why not; names listed twice are refused after the others."""
+    asked = request.message
+    assert isinstance(asked, CreateTopicsRequest)
+    if cluster.settings.quirks.controller_only and request.node != cluster.topics.controller():
+        results = [_refused(topic.name, TopicRefused(ErrorCode.NOT_CONTROLLER, "")) for topic in asked.topics]
+        out.append(Reply(request.ticket, CreateTopicsResponse(topics=results)))
+        return
+    seen = Counter(topic.name for topic in asked.topics)
+    results = [_result(cluster, topic, asked.validate_only, out) for topic in asked.topics if seen[topic.name] == 1]
+    twice = TopicRefused(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+    results += [_refused(name, twice) for name, times in seen.items() if times > 1]
+    out.append(Reply(request.ticket, CreateTopicsResponse(topics=results)))
+
+
+def _result(cluster: Cluster, wanted: CreatableTopic, validate_only: bool, out: Effects) -> CreatableTopicResult:
+    try:
+        plan = _plan(cluster, wanted)
+    except TopicRefused as refused:
+        return _refused(wanted.name, refused)
+    topic_id = ZERO_UUID
+    if not validate_only:
+        topic_id = cluster.topics.add(wanted.name, plan.replicas, plan.settings, out).topic_id
+    return CreatableTopicResult(
+        name=wanted.name,
+        topic_id=topic_id,
+        error_message=None,
+        num_partitions=len(plan.replicas),
+        replication_factor=len(plan.replicas[0]),
+        configs=[
+            CreatableTopicConfigs(name=each.name, value=each.value, read_only=False, config_source=each.source, is_sensitive=False)
+            for each in topic_configs(plan.settings, cluster.topics.broker_configs, cluster.settings)
+        ],
+    )
+
+
+def _plan(cluster: Cluster, wanted: CreatableTopic) -> Plan:
+    """Checks in the order of Kafka's controller: name, configs, then numbers or assignments."""
+    cluster.topics.check_name(wanted.name)
+    try:
+        settings = configs.check_all({config.name: config.value for config in wanted.configs})
+    except configs.BadConfig as bad:
+        raise TopicRefused(ErrorCode.INVALID_CONFIG, str(bad)) from None
+    return Plan(_assigned(cluster, wanted) if wanted.assignments else _placed(cluster, wanted), settings)
+
+
+def _placed(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
+    nodes = len(cluster.identity.nodes)
+    partitions = cluster.settings.num_partitions if wanted.num_partitions == DEFAULT else wanted.num_partitions
+    factor = wanted.replication_factor
+    if factor == DEFAULT:
+        factor = min(cluster.settings.default_replication_factor, nodes)
+    if partitions < 1:
+        raise TopicRefused(ErrorCode.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.")
+    if factor < 1:
+        message = "Replication factor must be larger than 0, or -1 to use the default value."
+        raise TopicRefused(ErrorCode.INVALID_REPLICATION_FACTOR, message)
+    if factor > nodes:
+        raise TopicRefused(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"Unable to replicate the partition {factor} time(s): The target replication factor of {factor} cannot be reached "
+            f"because only {nodes} broker(s) are registered.",
+        )
+    return [cluster.topics.replicas(wanted.name, index, factor) for index in range(partitions)]
+
+
+def _assigned(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
+    for number, what in ((wanted.replication_factor, "replication factor"), (wanted.num_partitions, "numPartitions")):
+        if number != DEFAULT:
+            raise TopicRefused(ErrorCode.INVALID_REQUEST, f"A manual partition assignment was specified, but {what} was not set to -1.")
+    by_index: dict[int, list[int]] = {}
+    for assignment in wanted.assignments:
+        index = assignment.partition_index
+        if index in by_index:
+            message = f"Found multiple manual partition assignments for partition {index}"
+            raise TopicRefused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+        by_index[index] = list(assignment.broker_ids)
+    assignments.check(list(by_index.values()), [node.node_id for node in cluster.identity.nodes], None)
+    if sorted(by_index) != list(range(len(by_index))):
+        raise TopicRefused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "partitions should be a consecutive 0-based integer sequence")
+    return [by_index[index] for index in sorted(by_index)]
+
+
+def _refused(name: str, refused: TopicRefused) -> CreatableTopicResult:
+    return CreatableTopicResult(name=name, error_code=refused.code, error_message=refused.message or None, configs=[])

@@ -1,0 +1,34 @@
+"""Manual replica assignments of CreateTopics and CreatePartitions: what Kafka's controller refuses, in its words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from groupmock_codec.errors import ErrorCode
+
+from .refusal import TopicRefused
+
+
+def check(assignments: Sequence[Sequence[int]], nodes: Collection[int], factor: int | None) -> None:
+    """Raises TopicRefused(INVALID_REPLICA_ASSIGNMENT) for lists that cannot be.
+
+    `factor`: replicas of the partitions there are, None if there are none yet.
+    """
+    for replicas in assignments:
+        if not replicas:
+            raise _refused("The manual partition assignment includes an empty replica list.")
+        for node in replicas:
+            if node not in nodes:
+                raise _refused(f"The manual partition assignment includes broker {node}, but no such broker is registered.")
+            if list(replicas).count(node) > 1:
+                raise _refused(f"The manual partition assignment includes the broker {node} more than once.")
+        if factor is not None and len(replicas) != factor:
+            raise _refused(
+                f"The manual partition assignment includes a partition with {len(replicas)} replica(s), "
+                f"but this is not consistent with previous partitions, which have {factor} replica(s)."
+            )
+        factor = len(replicas)
+
+
+def _refused(message: str) -> TopicRefused:
+    return TopicRefused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)

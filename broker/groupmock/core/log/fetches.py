@@ -1,0 +1,263 @@
+"""Long-polling fetches: reading, deciding whether that is enough to answer, and waking the parked ones.
+
+A parked Fetch is a `Parked` in a map by ticket, found by the partitions it waits for and by its connection (architecture rule 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.message_sets import down_convert
+from groupmock_codec.messages.k01_fetch import (
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionData,
+)
+from groupmock_codec.records import RecordsError, read_batches
+
+from ..effects import Effects, Reply
+from .partition import NO_OFFSET, Partition
+from .sessions import IDS_SINCE, Context, FetchSessions, Slot
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+
+FOLLOWERS_SINCE: Final = 11  # KIP-392: a consumer may read from a replica that does not lead
+WHOLE_FIRST_BATCH_SINCE: Final = 3  # KIP-74
+DIVERGENCE_SINCE: Final = 12
+LEADER_HINTS_SINCE: Final = 16  # KIP-951
+BATCHES_SINCE: Final = 4  # earlier versions get message sets
+READ_COMMITTED: Final = 1
+Rows = list[tuple[Slot, PartitionData]]
+
+
+class Parked(msgspec.Struct):
+    """A fetch that is being served: parked while too little can be read. Sizes in bytes, `deadline` in run time."""
+
+    ticket: int
+    connection: int
+    node: int
+    version: int
+    replica: int  # negative: a consumer; others are followers, and groupmock's logs have none that fetch
+    min_bytes: int
+    max_bytes: int
+    isolation_level: int
+    deadline: int
+    context: Context
+
+
+class Fetches:
+    """The fetch sessions of every node and the fetches that wait for data."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._sessions: dict[int, FetchSessions] = {}
+        self._parked: dict[int, Parked] = {}
+        self._by_connection: dict[int, int] = {}
+        self._by_partition: dict[tuple[str, int], dict[int, None]] = {}
+
+    def __len__(self) -> int:
+        return len(self._parked)
+
+    def sessions(self, node: int) -> FetchSessions:
+        """The session cache of that node."""
+        if node not in self._sessions:
+            self._sessions[node] = FetchSessions(self._cluster.dice, self._cluster.settings.max_incremental_fetch_session_cache_slots)
+        return self._sessions[node]
+
+    def serve(self, fetch: Parked, now: int, out: Effects) -> None:
+        """Answer now, or park until enough bytes came, something is wrong, or the deadline passes."""
+        rows, enough = self._read(fetch)
+        if enough or fetch.deadline <= now:
+            self._answer(fetch, rows, now, out)
+            return
+        self._parked[fetch.ticket] = fetch
+        self._by_connection[fetch.connection] = fetch.ticket
+        for place in _places(fetch):
+            self._by_partition.setdefault(place, {})[fetch.ticket] = None
+        self._cluster.timers.set(("fetch", str(fetch.ticket)), fetch.deadline)
+
+    def changed(self, places: Iterable[tuple[str, int]], now: int, out: Effects) -> None:
+        """Something happened to these partitions (records came, the leader moved, the topic is gone): look at who waits for them."""
+        waiting = {ticket: None for place in places for ticket in self._by_partition.get(place, ())}
+        for ticket in waiting:
+            fetch = self._parked[ticket]
+            rows, enough = self._read(fetch)
+            if enough:
+                self._unpark(fetch)
+                self._answer(fetch, rows, now, out)
+
+    def expire(self, subject: tuple[str, ...], now: int, out: Effects) -> bool:
+        """Timer "fetch": max wait is over, answer with what there is."""
+        fetch = self._parked.get(int(subject[0]))
+        if fetch is None:
+            return False
+        self._unpark(fetch)
+        self._answer(fetch, self._read(fetch)[0], now, out)
+        return True
+
+    def disconnected(self, connection: int) -> None:
+        """Nobody waits on that connection any more."""
+        ticket = self._by_connection.get(connection)
+        if ticket is not None:
+            self._unpark(self._parked[ticket])
+
+    def _unpark(self, fetch: Parked) -> None:
+        del self._parked[fetch.ticket], self._by_connection[fetch.connection]
+        self._cluster.timers.cancel(("fetch", str(fetch.ticket)))
+        for place in _places(fetch):
+            waiting = self._by_partition.get(place, {})
+            waiting.pop(fetch.ticket, None)
+            if not waiting:
+                self._by_partition.pop(place, None)
+
+    def _read(self, fetch: Parked) -> tuple[Rows, bool]:
+        """(rows, is it time to answer). An unknown topic or partition alone does not end the wait of the others, as in Kafka."""
+        reader = Reader(self._cluster, fetch)
+        rows = [(slot, reader.read(slot)) for slot in fetch.context.slots.values()]
+        enough = reader.bytes >= fetch.min_bytes or reader.trouble or reader.logs == 0
+        return rows, enough
+
+    def _answer(self, fetch: Parked, rows: Rows, now: int, out: Effects) -> None:
+        sessions = self.sessions(fetch.node)
+        session_id, sent = sessions.finish(fetch.context, rows, fetch.version, self._cluster.wall_ms(now))
+        response = FetchResponse(session_id=session_id, responses=_grouped(sent, fetch.version))
+        if fetch.version >= LEADER_HINTS_SINCE:
+            leaders = {found.current_leader.leader_id for _, found in sent if found.current_leader.leader_id >= 0}
+            response.node_endpoints = [
+                NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
+                for node in self._cluster.identity.nodes
+                if node.node_id in leaders
+            ]
+        out.append(Reply(fetch.ticket, response))
+
+
+class Reader:
+    """Reads the partitions of one fetch in order, within its size limits. `trouble`: an error or a divergence ends the wait."""
+
+    def __init__(self, cluster: Cluster, fetch: Parked) -> None:
+        self._topics = cluster.topics
+        self._fetch = fetch
+        self._room = fetch.max_bytes
+        self.bytes = 0
+        self.logs = 0
+        self.trouble = False
+
+    def read(self, slot: Slot) -> PartitionData:
+        """One partition's row."""
+        version = self._fetch.version
+        if slot.topic is None:
+            return _absent(slot, ErrorCode.UNKNOWN_TOPIC_ID)
+        topic = self._topics.get(slot.topic)
+        if topic is None or not 0 <= slot.partition < len(topic.partitions):
+            return _absent(slot, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        self.logs += 1
+        partition = topic.partitions[slot.partition]
+        if version >= IDS_SINCE and topic.topic_id != slot.topic_id:
+            return self._refuse(slot, ErrorCode.INCONSISTENT_TOPIC_ID, partition)
+        code = self._gate(slot, partition)
+        if code is not ErrorCode.NONE:
+            return self._refuse(slot, code, partition)
+        return self._within(slot, partition)
+
+    def _gate(self, slot: Slot, partition: Partition) -> ErrorCode:
+        may_follow = self._fetch.version >= FOLLOWERS_SINCE and self._fetch.node in partition.replicas
+        if self._fetch.replica >= 0 or (self._fetch.node != partition.leader and not may_follow):
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return fence(slot.current_leader_epoch, partition)
+
+    def _within(self, slot: Slot, partition: Partition) -> PartitionData:
+        if slot.max_bytes < 0:
+            return self._refuse(slot, ErrorCode.UNKNOWN_SERVER_ERROR, partition)
+        if self._fetch.version >= DIVERGENCE_SINCE and slot.last_fetched_epoch >= 0:
+            known = partition.epoch_end(slot.last_fetched_epoch)
+            if known.start == NO_OFFSET:
+                return self._refuse(slot, ErrorCode.OFFSET_OUT_OF_RANGE, partition)
+            if known.epoch < slot.last_fetched_epoch or known.start < slot.fetch_offset:
+                self.trouble = True
+                return self._row(slot, partition, b"", EpochEndOffset(epoch=known.epoch, end_offset=known.start))
+        if not partition.start <= slot.fetch_offset <= partition.end:
+            return self._refuse(slot, ErrorCode.OFFSET_OUT_OF_RANGE, partition)
+        return self._row(slot, partition, self._records(slot, partition), EpochEndOffset())
+
+    def _records(self, slot: Slot, partition: Partition) -> bytes:
+        size = min(self._room, slot.max_bytes)
+        whole_first = self._fetch.version >= WHOLE_FIRST_BATCH_SINCE
+        if whole_first and self.bytes and partition.first_size(slot.fetch_offset) > size:
+            return b""  # only the first batch of an answer may be larger than allowed
+        found = partition.read(slot.fetch_offset, size, at_least_one=whole_first and not self.bytes)
+        self._room = max(0, self._room - len(found))
+        self.bytes += len(found)
+        return found
+
+    def _row(self, slot: Slot, partition: Partition, records: bytes, diverging: EpochEndOffset) -> PartitionData:
+        row = PartitionData(
+            partition_index=slot.partition,
+            high_watermark=partition.end,
+            last_stable_offset=partition.end,
+            log_start_offset=partition.start,
+            diverging_epoch=diverging,
+            aborted_transactions=[] if self._fetch.isolation_level == READ_COMMITTED else None,
+            records=records,
+        )
+        if self._fetch.version < BATCHES_SINCE and records:
+            self._convert(row, slot)
+        return row
+
+    def _convert(self, row: PartitionData, slot: Slot) -> None:
+        try:
+            batches = read_batches(_whole(row.records or b""))
+            row.records = down_convert(batches, 1 if self._fetch.version >= 2 else 0, slot.fetch_offset)
+        except RecordsError as error:
+            row.error_code, row.records, row.high_watermark, self.trouble = error.error_code, b"", -1, True
+
+    def _refuse(self, slot: Slot, code: ErrorCode, partition: Partition) -> PartitionData:
+        self.trouble = True
+        row = PartitionData(partition_index=slot.partition, error_code=code, high_watermark=-1, aborted_transactions=None, records=b"")
+        if self._fetch.version >= LEADER_HINTS_SINCE and code in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
+            row.current_leader = LeaderIdAndEpoch(leader_id=partition.leader, leader_epoch=partition.leader_epoch)
+        return row
+
+
+def fence(epoch: int, partition: Partition) -> ErrorCode:
+    """KIP-320: what a request that names the leader epoch it knows is told; negative: it names none."""
+    if epoch < 0 or epoch == partition.leader_epoch:
+        return ErrorCode.NONE
+    return ErrorCode.FENCED_LEADER_EPOCH if epoch < partition.leader_epoch else ErrorCode.UNKNOWN_LEADER_EPOCH
+
+
+def _absent(slot: Slot, code: ErrorCode) -> PartitionData:
+    return PartitionData(partition_index=slot.partition, error_code=code, high_watermark=-1, records=b"")
+
+
+def _whole(data: bytes) -> bytes:
+    """`data` without a batch that was cut at its end."""
+    at = 0
+    while at + 12 <= len(data):
+        size = int.from_bytes(data[at + 8 : at + 12], signed=True) + 12
+        if at + size > len(data):
+            break
+        at += size
+    return data[:at]
+
+
+def _places(fetch: Parked) -> list[tuple[str, int]]:
+    return [(slot.topic, slot.partition) for slot in fetch.context.slots.values() if slot.topic is not None]
+
+
+def _grouped(rows: Rows, version: int) -> list[FetchableTopicResponse]:
+    """Rows as the answer has them: neighbours of one topic share its entry."""
+    topics: list[FetchableTopicResponse] = []
+    for slot, found in rows:
+        name, topic_id = ("", slot.topic_id) if version >= IDS_SINCE else (slot.topic or "", bytes(16))
+        if not topics or (topics[-1].topic, topics[-1].topic_id) != (name, topic_id):
+            topics.append(FetchableTopicResponse(topic=name, topic_id=topic_id))
+        topics[-1].partitions.append(found)
+    return topics

@@ -1,0 +1,17 @@
+"""The topic configs that an append looks at, read once when they change."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Limits(NamedTuple):
+    """What one topic accepts and keeps. Sizes in bytes, times in ms; `before_max_ms` and `after_max_ms` bound CreateTime stamps."""
+
+    compact: bool
+    max_message_bytes: int
+    log_append_time: bool
+    before_max_ms: int
+    after_max_ms: int
+    retention_bytes: int
+    producer_expiration_ms: int

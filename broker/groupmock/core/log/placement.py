@@ -1,0 +1,18 @@
+"""Where replicas live. Kafka draws the first broker of a topic by lot; groupmock takes it from the name, so that runs repeat."""
+
+from __future__ import annotations
+
+from zlib import crc32
+
+from .names import INTERNAL
+
+
+def first_node(name: str, nodes: int) -> int:
+    """0-based place of partition 0's leader; internal topics start at node 1 (offsets partition p lives on node 1 + p mod N)."""
+    return 0 if name in INTERNAL else crc32(name.encode()) % nodes
+
+
+def replicas(name: str, partition: int, factor: int, node_ids: list[int]) -> list[int]:
+    """The replica list of one partition, preferred leader first: `factor` neighbours round the ring of nodes."""
+    start = first_node(name, len(node_ids)) + partition
+    return [node_ids[(start + step) % len(node_ids)] for step in range(factor)]

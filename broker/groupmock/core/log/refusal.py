@@ -1,0 +1,13 @@
+"""How the data plane says no outside of a log: Kafka's code and words."""
+
+from __future__ import annotations
+
+from groupmock_codec.errors import ErrorCode
+
+
+class TopicRefused(ValueError):
+    """A topic that cannot be made, changed or found."""
+
+    def __init__(self, code: ErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.code, self.message = code, message

@@ -1,0 +1,196 @@
+"""Incremental fetch sessions (KIP-227): what a fetcher asked for and was told, so that both sides send only what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import msgspec
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, PartitionData
+
+from ..dice import Dice
+
+NO_SESSION: Final = 0
+INITIAL_EPOCH: Final = 0
+FINAL_EPOCH: Final = -1
+EVICTION_MS: Final = 120_000
+INT_MAX: Final = 2**31 - 1
+IDS_SINCE: Final = 13  # Fetch versions from here on name topics by id
+
+Key = tuple[str | bytes, int]
+NameOf = Callable[[bytes], str | None]
+
+
+class Slot(msgspec.Struct, gc=False):
+    """One partition in a fetch: how it was named, what was asked, and (in a session) what was last told about it."""
+
+    topic: str | None  # None: an id that names no topic
+    topic_id: bytes
+    partition: int
+    fetch_offset: int
+    max_bytes: int
+    current_leader_epoch: int
+    last_fetched_epoch: int
+    told_high_watermark: int = -1
+    told_log_start: int = -1
+
+    def ask(self, newer: Slot) -> None:
+        """Take over what a later request of the session says about this partition."""
+        self.fetch_offset, self.max_bytes = newer.fetch_offset, newer.max_bytes
+        self.current_leader_epoch, self.last_fetched_epoch = newer.current_leader_epoch, newer.last_fetched_epoch
+
+    def news(self, found: PartitionData) -> bool:
+        """Does `found` differ from what was told (records, high watermark, log start, an error)? It counts as told from now on."""
+        if found.error_code:
+            self.told_high_watermark = -1
+            return True
+        changed = bool(found.records) or found.diverging_epoch.epoch >= 0
+        changed |= (found.high_watermark, found.log_start_offset) != (self.told_high_watermark, self.told_log_start)
+        self.told_high_watermark, self.told_log_start = found.high_watermark, found.log_start_offset
+        return changed
+
+
+class Session(msgspec.Struct):
+    """One fetcher's session. `epoch` is the one its next request must carry; times are wall clock ms."""
+
+    session_id: int
+    uses_ids: bool
+    slots: dict[Key, Slot]
+    created: int
+    used: int
+    epoch: int = 1
+
+
+class Context(msgspec.Struct):
+    """How one fetch relates to sessions: `slots` to read; `session`: of an incremental one; `create`: a full one that wants a session."""
+
+    slots: dict[Key, Slot]
+    session: Session | None = None
+    create: bool = False
+
+
+class SessionRefused(Exception):
+    """The fetch names a session wrongly; the whole answer is this code."""
+
+    def __init__(self, code: ErrorCode) -> None:
+        super().__init__(code.name)
+        self.code = code
+
+
+class FetchSessions:
+    """The session cache of one node: at most `slots` sessions (max.incremental.fetch.session.cache.slots)."""
+
+    def __init__(self, dice: Dice, slots: int) -> None:
+        self._dice = dice
+        self._room = slots
+        self._sessions: dict[int, Session] = {}
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def context(self, request: FetchRequest, version: int, name_of: NameOf, wall_ms: int) -> Context:
+        """What this request is to read. Raises SessionRefused with 70, 71 or 106."""
+        if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+            self._sessions.pop(request.session_id, None)
+            return Context(_slots_of(request, version, name_of), create=request.session_epoch == INITIAL_EPOCH)
+        session = self._sessions.get(request.session_id)
+        if session is None:
+            raise SessionRefused(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        if session.epoch != request.session_epoch:
+            raise SessionRefused(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+        if session.uses_ids != (version >= IDS_SINCE):
+            raise SessionRefused(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
+        self._update(session, request, version, name_of)
+        if not session.slots:
+            del self._sessions[session.session_id]
+            return Context({})
+        session.used = wall_ms
+        session.epoch = session.epoch + 1 if session.epoch < INT_MAX else 1
+        return Context(session.slots, session)
+
+    def finish(
+        self, context: Context, rows: list[tuple[Slot, PartitionData]], version: int, wall_ms: int
+    ) -> tuple[int, list[tuple[Slot, PartitionData]]]:
+        """(session id, the rows to send): all of a full fetch, only news of an incremental one. Creates the session that was asked for."""
+        session = context.session
+        if session is not None:
+            sent = [(slot, found) for slot, found in rows if slot.news(found)]
+            for slot, found in sent:
+                if found.records:  # goes to the end, so that the others get their turn within max bytes
+                    key = _key(slot, session.uses_ids)
+                    if session.slots.pop(key, None) is not None:
+                        session.slots[key] = slot
+            return session.session_id, sent
+        if not context.create or not self._make_room(len(rows), wall_ms):
+            return NO_SESSION, rows
+        for slot, found in rows:
+            slot.news(found)
+        session = Session(self._new_id(), version >= IDS_SINCE, context.slots, wall_ms, wall_ms)
+        self._sessions[session.session_id] = session
+        return session.session_id, rows
+
+    def _update(self, session: Session, request: FetchRequest, version: int, name_of: NameOf) -> None:
+        for key, slot in _slots_of(request, version, name_of).items():
+            known = session.slots.get(key)
+            if known is None:
+                session.slots[key] = slot
+            else:
+                known.ask(slot)
+        for topic in request.forgotten_topics_data:
+            for partition in topic.partitions:
+                session.slots.pop((topic.topic_id if session.uses_ids else topic.topic, partition), None)
+        for slot in session.slots.values():
+            if slot.topic is None:
+                slot.topic = name_of(slot.topic_id)
+
+    def _make_room(self, size: int, wall_ms: int) -> bool:
+        """Is there room for a session of `size` partitions, if need be made by evicting a stale one or a smaller one that had its time?"""
+        if len(self._sessions) < self._room:
+            return True
+        if not self._sessions:
+            return False
+        oldest = min(self._sessions.values(), key=lambda session: session.used)
+        smallest = min(self._sessions.values(), key=lambda session: (len(session.slots), session.used))
+        if wall_ms - oldest.used > EVICTION_MS:
+            victim = oldest
+        elif len(smallest.slots) < size and wall_ms - smallest.created > EVICTION_MS:
+            victim = smallest
+        else:
+            return False
+        del self._sessions[victim.session_id]
+        return True
+
+    def _new_id(self) -> int:
+        while True:
+            session_id = self._dice.below(INT_MAX) + 1
+            if session_id not in self._sessions:
+                return session_id
+
+
+def _key(slot: Slot, uses_ids: bool) -> Key:
+    return (slot.topic_id if uses_ids else slot.topic or "", slot.partition)
+
+
+def _slots_of(request: FetchRequest, version: int, name_of: NameOf) -> dict[Key, Slot]:
+    by_id = version >= IDS_SINCE
+    found: dict[Key, Slot] = {}
+    for topic in request.topics:
+        name = name_of(topic.topic_id) if by_id else topic.topic
+        for slot in _slots(name, topic.topic_id, topic.partitions):
+            found[_key(slot, by_id)] = slot
+    return found
+
+
+def _slots(name: str | None, topic_id: bytes, wanted: Iterable[FetchPartition]) -> Iterable[Slot]:
+    for each in wanted:
+        yield Slot(
+            topic=name,
+            topic_id=topic_id,
+            partition=each.partition,
+            fetch_offset=each.fetch_offset,
+            max_bytes=each.partition_max_bytes,
+            current_leader_epoch=each.current_leader_epoch,
+            last_fetched_epoch=each.last_fetched_epoch,
+        )

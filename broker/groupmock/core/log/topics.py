@@ -1,0 +1,209 @@
+"""The topics of the cluster: their partitions, ids, configs and placement; what the rest of the core asks about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.records import Batch, RecordsError, read_batches
+
+from ..effects import Effects, Note
+from . import configs, names, placement
+from .fetches import Fetches
+from .limits import Limits
+from .partition import Appended, Partition
+from .refusal import TopicRefused
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster, TimerHandler
+
+
+class Topic(msgspec.Struct, eq=False):
+    """One topic. `configs` holds what was set on it, by Kafka's names; `limits` what an append needs of them."""
+
+    name: str
+    topic_id: bytes
+    internal: bool
+    configs: dict[str, str]
+    limits: Limits
+    partitions: list[Partition]
+
+    @property
+    def replication_factor(self) -> int:
+        """Replicas of its first partition."""
+        return len(self.partitions[0].replicas)
+
+
+class Topics:
+    """Every topic by name and id, and the fetches that wait for their records."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._topics: dict[str, Topic] = {}
+        self._names: dict[bytes, str] = {}
+        self.broker_configs: dict[str, str] = {}  # cluster-wide broker configs that were changed at run time
+        self.fetches = Fetches(cluster)
+
+    def timer_handlers(self) -> dict[str, TimerHandler]:
+        """The timers of the data plane."""
+        return {"fetch": self.fetches.expire}
+
+    def disconnected(self, connection: int) -> None:
+        """Drop the fetch that waits on that connection."""
+        self.fetches.disconnected(connection)
+
+    def create(self, name: str, partitions: int, now: int, out: Effects) -> None:
+        """Create a topic with default replication and configs. Raises TopicRefused (a ValueError)."""
+        self.check_name(name)
+        if partitions < 1:
+            raise TopicRefused(ErrorCode.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.")
+        factor = min(self._cluster.settings.default_replication_factor, len(self._cluster.identity.nodes))
+        self.add(name, [self.replicas(name, index, factor) for index in range(partitions)], {}, out)
+
+    def check_name(self, name: str) -> None:
+        """Raises TopicRefused for a name that Kafka does not take, that exists, or that collides with one by '.' and '_'."""
+        reason = names.why_invalid(name)
+        if reason is not None:
+            raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {reason}")
+        if name in self._topics:
+            raise TopicRefused(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+        if "." in name or "_" in name:
+            printed = names.metric_name(name)
+            for other in self._topics:
+                if names.metric_name(other) == printed:
+                    raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
+
+    def add(self, name: str, replicas: Sequence[list[int]], settings: Mapping[str, str], out: Effects) -> Topic:
+        """Make a topic of checked parts: a replica list per partition, valid configs."""
+        topic = Topic(
+            name=name,
+            topic_id=self._cluster.dice.uuid_bytes(),
+            internal=name in names.INTERNAL,
+            configs=dict(settings),
+            limits=self.limits(settings),
+            partitions=[Partition(index, nodes) for index, nodes in enumerate(replicas)],
+        )
+        self._topics[name] = topic
+        self._names[topic.topic_id] = name
+        out.append(Note("topic_created", {"topic": name, "partitions": len(topic.partitions), "topic_id": topic.topic_id}))
+        return topic
+
+    def grow(self, name: str, partitions: int, now: int, out: Effects) -> None:
+        """Raise the number of partitions to `partitions`. Raises TopicRefused."""
+        topic = self.require(name)
+        if partitions <= len(topic.partitions):
+            raise TopicRefused(
+                ErrorCode.INVALID_PARTITIONS,
+                f"The topic {name} currently has {len(topic.partitions)} partition(s); {partitions} would not be an increase.",
+            )
+        added = range(len(topic.partitions), partitions)
+        self.extend(topic, [self.replicas(name, index, topic.replication_factor) for index in added], now, out)
+
+    def extend(self, topic: Topic, replicas: Sequence[list[int]], now: int, out: Effects) -> None:
+        """Add partitions with these checked replica lists."""
+        first = len(topic.partitions)
+        topic.partitions += [Partition(first + step, nodes) for step, nodes in enumerate(replicas)]
+        out.append(Note("topic_grown", {"topic": topic.name, "partitions": len(topic.partitions)}))
+        self.fetches.changed([(topic.name, partition.index) for partition in topic.partitions[first:]], now, out)
+
+    def delete(self, name: str, now: int, out: Effects) -> None:
+        """Delete a topic, its records and what groups committed for it. Raises TopicRefused."""
+        topic = self.require(name)
+        del self._topics[name], self._names[topic.topic_id]
+        out.append(Note("topic_deleted", {"topic": name}))
+        self._cluster.coordinators.topic_deleted(name, now, out)
+        self.fetches.changed([(name, partition.index) for partition in topic.partitions], now, out)
+
+    def lead(self, name: str, partition: int, node: int, now: int, out: Effects) -> None:
+        """Let another node lead a partition; its leader epoch grows by one. Raises TopicRefused."""
+        found = self.require_partition(name, partition)
+        if node not in {each.node_id for each in self._cluster.identity.nodes}:
+            raise TopicRefused(ErrorCode.INVALID_REQUEST, f"There is no node {node}.")
+        if node not in found.replicas:
+            found.replicas = [node, *found.replicas[1:]]
+        found.lead(node)
+        out.append(Note("leader_moved", {"topic": name, "partition": partition, "leader": node, "leader_epoch": found.leader_epoch}))
+        self.fetches.changed([(name, partition)], now, out)
+
+    def append(self, topic: str, partition: int, batch: bytes, now: int, out: Effects) -> int:
+        """Append record batches on the server's side and wake who waits; returns the first offset. Raises TopicRefused, RecordsError."""
+        found = self.require_partition(topic, partition)
+        batches = read_batches(batch)
+        if not batches:
+            raise RecordsError(ErrorCode.INVALID_RECORD, "no record batch")
+        appended = self.write(self._topics[topic], found, batches, now)
+        self.fetches.changed([(topic, partition)], now, out)
+        return appended.base_offset
+
+    def write(self, topic: Topic, partition: Partition, batches: list[Batch], now: int) -> Appended:
+        """Append checked batches; the caller tells `fetches.changed` once all of a request is written, as Kafka does."""
+        return partition.append(batches, topic.limits, self._cluster.wall_ms(now))
+
+    def get(self, name: str) -> Topic | None:
+        """The topic of that name."""
+        return self._topics.get(name)
+
+    def find(self, name: str, partition: int) -> Partition | None:
+        """That partition, if topic and index exist."""
+        topic = self._topics.get(name)
+        return topic.partitions[partition] if topic is not None and 0 <= partition < len(topic.partitions) else None
+
+    def require(self, name: str) -> Topic:
+        """The topic of that name. Raises TopicRefused(UNKNOWN_TOPIC_OR_PARTITION)."""
+        topic = self._topics.get(name)
+        if topic is None:
+            raise TopicRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+        return topic
+
+    def require_partition(self, name: str, partition: int) -> Partition:
+        """That partition. Raises TopicRefused(UNKNOWN_TOPIC_OR_PARTITION)."""
+        found = self.find(name, partition)
+        if found is None:
+            raise TopicRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no partition {partition} of topic '{name}'.")
+        return found
+
+    def partitions(self, name: str) -> int | None:
+        """How many partitions the topic has; None: there is no such topic."""
+        topic = self._topics.get(name)
+        return len(topic.partitions) if topic is not None else None
+
+    def topic_id(self, name: str) -> bytes | None:
+        """The 16 bytes of the topic's id."""
+        topic = self._topics.get(name)
+        return topic.topic_id if topic is not None else None
+
+    def name_of(self, topic_id: bytes) -> str | None:
+        """The topic that has this id."""
+        return self._names.get(topic_id)
+
+    def names(self) -> list[str]:
+        """Every topic, in order of creation."""
+        return list(self._topics)
+
+    def controller(self) -> int:
+        """Node id of the controller: the first node. (A KRaft broker names any live broker; older ones the elected one.)"""
+        return self._cluster.identity.nodes[0].node_id
+
+    def leader_of(self, topic: str, partition: int) -> int:
+        """Node id of the partition's leader. Raises TopicRefused."""
+        return self.require_partition(topic, partition).leader
+
+    def batches(self, topic: str, partition: int) -> Iterator[Batch]:
+        """Stored batches in order, the one that holds the log start offset first. Raises TopicRefused."""
+        return self.require_partition(topic, partition).batches()
+
+    def replicas(self, name: str, partition: int, factor: int) -> list[int]:
+        """Where that partition of a new topic is put, leader first."""
+        return placement.replicas(name, partition, factor, [node.node_id for node in self._cluster.identity.nodes])
+
+    def configure(self, topic: Topic, settings: Mapping[str, str]) -> None:
+        """Replace what was set on a topic by checked configs."""
+        topic.configs = dict(settings)
+        topic.limits = self.limits(settings)
+
+    def limits(self, settings: Mapping[str, str]) -> Limits:
+        """What appends need of a topic's configs, defaults from the broker's."""
+        return configs.limits(settings, self.broker_configs, self._cluster.settings)

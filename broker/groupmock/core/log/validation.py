@@ -1,0 +1,156 @@
+"""What a log asks of produced records before it takes them; answers as observed on Kafka 4.3.0, 3.9.1 and 2.8.2."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.message_sets import up_convert
+from groupmock_codec.records import (
+    CHECKED_FROM,
+    COMPRESSION_MASK,
+    HEADER_BYTES,
+    LENGTH_ENDS,
+    MAGIC_AT,
+    Batch,
+    Record,
+    RecordsError,
+    check_produced,
+    decode_records,
+    read_batches,
+)
+
+from .limits import Limits
+
+ZSTD: Final = 4
+LAST_CODEC: Final = 4
+ONE_BATCH_SINCE: Final = 3  # Produce versions before it may carry message sets and several batches
+ZSTD_SINCE: Final = 7
+SHOWN_ERRORS: Final = 3
+
+
+class RecordFault(NamedTuple):
+    """What is wrong with one record of a refused batch."""
+
+    place: int
+    message: str
+
+
+class Refused(RecordsError):
+    """Records that are refused with more than a code. `logged`: the log itself refused, so Kafka's answer names its start offset."""
+
+    def __init__(
+        self, code: ErrorCode, reason: str, message: str | None = None, faults: tuple[RecordFault, ...] = (), logged: bool = True
+    ) -> None:
+        super().__init__(code, reason)
+        self.message, self.faults, self.logged = message, faults, logged
+
+
+def read_produced(data: bytes, version: int) -> list[Batch]:
+    """The batches of one partition's `records` field, old formats converted. Raises Refused(logged=False) for what no log needs to see.
+
+    From Produce v3 on there must be exactly one batch of magic 2; bytes after it that are no whole batch are ignored, as Kafka does.
+    """
+    if version < ONE_BATCH_SINCE:
+        return _read_old(data)
+    first = _first_batch(data)
+    if first.attributes & COMPRESSION_MASK == ZSTD and version < ZSTD_SINCE:
+        raise Refused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd needs Produce v{ZSTD_SINCE}", logged=False)
+    return [first]
+
+
+def _read_old(data: bytes) -> list[Batch]:
+    """Produce v0-v2: a message set, or (brokers do not mind) batches."""
+    if len(data) > MAGIC_AT and data[MAGIC_AT] == 2:
+        return read_batches(data)
+    return read_batches(up_convert(data))
+
+
+def _first_batch(data: bytes) -> Batch:
+    size = _whole_batch(data, 0)
+    if size is None:
+        raise Refused(ErrorCode.INVALID_RECORD, "no record batch", logged=False)
+    magic = data[MAGIC_AT]
+    if magic > 2:
+        raise Refused(ErrorCode.CORRUPT_MESSAGE, f"magic {magic}", f"Invalid magic found in record: {magic}", logged=False)
+    if magic != 2:
+        raise Refused(ErrorCode.INVALID_RECORD, f"magic {magic}", logged=False)
+    if _whole_batch(data, size) is not None:
+        raise Refused(ErrorCode.INVALID_RECORD, "more than one batch", logged=False)
+    if size < HEADER_BYTES:
+        raise Refused(ErrorCode.CORRUPT_MESSAGE, f"a batch of {size} bytes", logged=False)
+    return read_batches(data[:size])[0]
+
+
+def _whole_batch(data: bytes, at: int) -> int | None:
+    if len(data) - at <= MAGIC_AT:
+        return None
+    size = int.from_bytes(data[at + 8 : at + LENGTH_ENDS], signed=True) + LENGTH_ENDS
+    if size <= MAGIC_AT + 1 or at + size > len(data):
+        return None
+    return size
+
+
+def check(batch: Batch, limits: Limits, wall_ms: int, where: str) -> None:
+    """Everything a leader checks of a client's batch but its sequence numbers. `where` is "topic-partition". Raises RecordsError."""
+    if batch.base_offset != 0:
+        raise Refused(ErrorCode.INVALID_RECORD, f"base offset {batch.base_offset}")
+    if len(batch.data) > limits.max_message_bytes:
+        raise Refused(ErrorCode.MESSAGE_TOO_LARGE, f"{len(batch.data)} bytes, {limits.max_message_bytes} are allowed", logged=False)
+    if not batch.crc_holds:
+        raise Refused(ErrorCode.CORRUPT_MESSAGE, f"the CRC over the bytes from {CHECKED_FROM} on does not fit", logged=False)
+    check_produced(batch)
+    records = _records(batch)
+    if records is not None:
+        if limits.compact:
+            _keys(records, where)
+        if not limits.log_append_time:
+            _timestamps(records, limits, wall_ms)
+
+
+def _records(batch: Batch) -> list[Record] | None:
+    """The records where they can be read. Bytes that do not open under their codec are UNKNOWN_SERVER_ERROR in all three releases."""
+    if batch.records_count < 1:
+        raise Refused(ErrorCode.INVALID_RECORD, f"{batch.records_count} records")
+    if batch.attributes & COMPRESSION_MASK > LAST_CODEC:
+        raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR, f"compression {batch.attributes & COMPRESSION_MASK}")
+    try:
+        return decode_records(batch)
+    except RecordsError as error:
+        if error.error_code is ErrorCode.UNSUPPORTED_COMPRESSION_TYPE:
+            return None
+        if error.error_code is ErrorCode.CORRUPT_MESSAGE:
+            raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR, error.reason) from None
+        raise
+
+
+def _keys(records: list[Record], where: str) -> None:
+    text = f"Compacted topic cannot accept message without key in topic partition {where}"
+    faults = tuple(RecordFault(index, text) for index, record in enumerate(records) if record.key is None)
+    if faults:
+        shown = ", ".join(f"RecordError(batchIndex={fault.index}, message='{fault.message}')" for fault in faults[:SHOWN_ERRORS])
+        message = (
+            f"One or more records have been rejected due to {len(faults)} record errors in total, "
+            f"and only showing the first three errors at most: [{shown}]"
+        )
+        raise Refused(ErrorCode.INVALID_RECORD, "records without key in a compacted topic", message, faults)
+
+
+def _timestamps(records: list[Record], limits: Limits, wall_ms: int) -> None:
+    lowest, highest = wall_ms - limits.before_max_ms, wall_ms + limits.after_max_ms
+    faults = tuple(
+        RecordFault(
+            index,
+            f"Timestamp {record.timestamp} of message with offset {index} is out of range. "
+            f"The timestamp should be within [{lowest}, {highest}]",
+        )
+        for index, record in enumerate(records)
+        if record.timestamp != -1 and not lowest <= record.timestamp <= highest
+    )
+    if faults:
+        raise Refused(
+            ErrorCode.INVALID_TIMESTAMP,
+            "timestamps out of range",
+            "One or more records have been rejected due to invalid timestamp",
+            faults,
+        )
