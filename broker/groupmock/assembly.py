@@ -1,3 +1,266 @@
 """Puts a cluster together from a configuration and starts it: sockets, core, journal, server."""
 
 from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from random import Random
+from typing import Any, Final
+
+from . import __version__
+from .advertise import advertised, features
+from .clock import NS_PER_MS, Clock, LoopClock
+from .config import Config
+from .core.cluster import Cluster, Identity, Node
+from .core.effects import Effects
+from .core.events import Command
+from .journal.journal import Journal
+from .journal.ring import Ring
+from .journal.rows import VERSION, Header, Row
+from .net.listen import listen
+from .net.server import Server
+from .views import Record
+
+RING_BYTES: Final = 8 * 1024 * 1024
+
+
+class CannotStart(Exception):
+    """A port is taken, a journal cannot be written: the text names it and the remedy. Exit code 3."""
+
+
+class JournalFailed(Exception):
+    """The journal that was asked for could not be written to its end. Exit code 3."""
+
+
+class Running:
+    """A cluster that serves. Everything here is called on its loop's thread."""
+
+    def __init__(self, config: Config, cluster: Cluster, server: Server, clock: Clock, seed: int, ring: Ring) -> None:
+        self.config = config
+        self.cluster = cluster
+        self.server = server
+        self.clock = clock
+        self.seed = seed
+        self._ring = ring
+
+    @property
+    def bootstrap(self) -> str:
+        """`host:port` of every node as clients are told, comma separated."""
+        return ",".join(f"{_bracketed(node.host)}:{node.port}" for node in self.cluster.identity.nodes)
+
+    def ready_line(self) -> bytes:
+        """The one line that `serve` prints."""
+        nodes = [{"id": node.node_id, "host": node.host, "port": node.port} for node in self.cluster.identity.nodes]
+        line = {
+            "ready": True,
+            "bootstrap": self.bootstrap,
+            "nodes": nodes,
+            "control": None,
+            "journal": self.config.journal,
+            "seed": self.seed,
+            "pid": os.getpid(),
+            "version": __version__,
+        }
+        return json.dumps(line).encode() + b"\n"
+
+    def submit(self, command: Command) -> Effects:
+        """Run a command through the driver. Raises what the command raises."""
+        return self.server.submit(command)
+
+    def produce(
+        self, topic: str, partition: int, key: bytes | None, value: bytes | None, headers: list[tuple[str, bytes | None]], timestamp: int | None
+    ) -> int:
+        """Append one record; returns its offset."""
+        from groupmock_codec.records import NewRecord, encode_batch
+
+        stamp = self.cluster.wall_ms(self.clock.now()) if timestamp is None else timestamp
+        batch = encode_batch([NewRecord(key=key, value=value, headers=headers, timestamp=stamp)])
+        place = {"topic": topic, "partition": partition}
+        self.submit(Command("append", {**place, "batch": batch}))
+        return self.cluster.topics.require_partition(topic, partition).end - 1
+
+    def records(self, topic: str, partition: int | None) -> list[Record]:
+        """The stored records, decoded; LookupError for a topic or partition that is not there."""
+        from groupmock_codec.records import decode_records
+
+        count = self.cluster.topics.partitions(topic)
+        if count is None or (partition is not None and not 0 <= partition < count):
+            raise LookupError(f"no topic {topic!r}" if count is None else f"topic {topic!r} has partitions 0 to {count - 1}")
+        wanted = range(count) if partition is None else [partition]
+        return [
+            Record(topic, index, record.offset, record.timestamp, record.key, record.value, list(record.headers))
+            for index in wanted
+            for batch in self.cluster.topics.batches(topic, index)
+            for record in decode_records(batch)
+            if record.offset >= self.cluster.topics.require_partition(topic, index).start
+        ]
+
+    def story(self, group: str) -> str:
+        """What happened to a group, a line an event."""
+        return "\n".join(self._ring.story(group))
+
+    @contextmanager
+    def watching(self, changed: Callable[[], None]) -> Iterator[None]:
+        """`changed` is called after every change of a group's state or members, while the block lasts."""
+        sink = _Watcher(changed)
+        self.server.journal.add(sink)
+        try:
+            yield
+        finally:
+            self.server.journal.remove(sink)
+
+    async def close(self) -> Exception | None:
+        """Stop serving and flush; returns what went wrong with the journal, if anything did."""
+        await self.server.close()
+        try:
+            self.server.journal.close()
+        except OSError as failure:
+            return _journal_failed(self.config, failure.strerror or str(failure))
+        return _journal_failed(self.config, self.server.failure) if self.server.failure else None
+
+
+class _Watcher:
+    """A sink that only says that something happened."""
+
+    kinds = frozenset(("moved", "member"))
+    heartbeats = False
+    details = False
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._changed = changed
+
+    def begin(self, header: Header) -> None:
+        """Nothing to do."""
+
+    def take(self, row: Row) -> None:
+        """A group changed."""
+        self._changed()
+
+    def take_repeated(self, repeated: object) -> None:
+        """Never asked for."""
+
+    def flush(self) -> None:
+        """Nothing waits."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+async def start(config: Config, on_failure: Callable[[], None] | None = None) -> Running:
+    """Listen and serve on the running loop. `on_failure` is called when the journal cannot be written on. Raises CannotStart."""
+    seed = config.seed if config.seed is not None else int.from_bytes(os.urandom(6), "big")
+    listeners = _listen(config)
+    clock = LoopClock()
+    identity = _identity(config, listeners, Random(seed))
+    cluster = Cluster(config.settings, identity, Random(seed), clock.epoch_ns // NS_PER_MS)
+    ring = Ring(RING_BYTES)
+    journal = Journal(_header(config, identity, seed, clock))
+    server = Server(cluster, clock, journal, config.limits)
+
+    def failed(reason: str) -> None:
+        server.fail(reason)
+        if on_failure is not None:
+            on_failure()
+
+    try:
+        journal.add(ring)
+        if config.journal is not None:
+            _add_file(journal, config.journal, failed)
+        _add_log(journal, config.log)
+        await server.start(listeners)
+    except OSError as failure:
+        for listener in listeners.values():
+            listener.close()
+        raise CannotStart(f"cannot write the journal {config.journal}: {failure.strerror}") from None
+    running = Running(config, cluster, server, clock, seed, ring)
+    for topic in config.topics:
+        running.submit(Command("create_topic", {"name": topic.name, "partitions": topic.partitions or config.settings.num_partitions}))
+    return running
+
+
+def _listen(config: Config) -> dict[int, socket.socket]:
+    listeners: dict[int, socket.socket] = {}
+    for node in range(1, config.nodes + 1):
+        port = config.port + node - 1 if config.port else 0
+        try:
+            listeners[node] = listen(config.host, port)
+        except OSError as failure:
+            for listener in listeners.values():
+                listener.close()
+            remedy = "choose another --port, or --port 0 for a free one" if port else "choose another --host"
+            raise CannotStart(f"cannot listen on {_bracketed(config.host)}:{port}: {failure.strerror}: {remedy}") from None
+    return listeners
+
+
+def _identity(config: Config, listeners: dict[int, socket.socket], random: Random) -> Identity:
+    nodes = []
+    for node, listener in listeners.items():
+        port: int = listener.getsockname()[1]
+        if config.advertise is not None and config.advertise.port is not None:
+            port = config.advertise.port + node - 1
+        nodes.append(Node(node, config.advertise.host if config.advertise else config.host, port))
+    return Identity(
+        cluster_id=_cluster_id(random),
+        nodes=tuple(nodes),
+        advertised=advertised(config.profile),
+        features=features(config.profile),
+        finalized_features_epoch=config.profile.finalized_features_epoch,
+    )
+
+
+def _cluster_id(random: Random) -> str:
+    """As Kafka's: a UUID in URL-safe base64 without padding, 22 characters."""
+    from base64 import urlsafe_b64encode
+
+    return urlsafe_b64encode(random.randbytes(16)).decode().rstrip("=")
+
+
+def _header(config: Config, identity: Identity, seed: int, clock: Clock) -> Header:
+    return Header(
+        v=VERSION,
+        run=f"{seed:x}",
+        product=f"groupmock {__version__}",
+        seed=seed,
+        epoch_ns=clock.epoch_ns,
+        profile=config.profile.name,
+        config=_settings(config),
+        complete=False,
+        incomplete_because="not a replayable run",
+        cluster={"nodes": [node._asdict() for node in identity.nodes], "cluster_id": identity.cluster_id},
+    )
+
+
+def _settings(config: Config) -> dict[str, Any]:
+    from .config import all_settings
+    from .core.settings import Settings
+    from .knobs import settings_of
+
+    core = settings_of(Settings)
+    return {name: getattr(config.settings if name in core else config.limits, setting.field) for name, setting in all_settings().items()}
+
+
+def _add_file(journal: Journal, path: str, failed: Callable[[str], None]) -> None:
+    from .journal.file import FileSink
+
+    journal.add(FileSink(path, failed))
+
+
+def _add_log(journal: Journal, log: str) -> None:
+    if log != "off":
+        from .watch.log import LogSink
+
+        journal.add(LogSink(log))
+
+
+def _journal_failed(config: Config, reason: str | None) -> JournalFailed:
+    return JournalFailed(f"the journal {config.journal} could not be written: {reason}: it is incomplete, so the run ends here")
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+__all__ = ["CannotStart", "JournalFailed", "Running", "start"]

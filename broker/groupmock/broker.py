@@ -246,7 +246,6 @@ class Broker:
         except BaseException as error:  # belongs to the thread that called start()
             ready.set_exception(error)
             return
-        running.warm_up()
         ready.set_result(running)
         await self._stop.wait()
         self._trouble_at_end = await running.close()

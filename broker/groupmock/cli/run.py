@@ -55,7 +55,6 @@ async def _run(config: Config, command: list[str]) -> int:
     from ..assembly import start
 
     running = await start(config)
-    running.warm_up()
     environment = os.environ | dict.fromkeys(VARIABLES, running.bootstrap)
     try:
         child = await asyncio.create_subprocess_exec(*command, env=environment)

@@ -61,6 +61,5 @@ async def _serve(config: Config) -> Exception | None:
         loop.add_signal_handler(number, stop.set)
     running = await start(config, on_failure=stop.set)
     os.write(1, running.ready_line())
-    running.warm_up()
     await stop.wait()
     return await running.close()

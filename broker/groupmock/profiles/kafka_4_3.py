@@ -47,7 +47,12 @@ PROFILE = Profile(
         75: (0, 0),  # DescribeTopicPartitions
     },
     settings=KAFKA_DEFAULTS,
-    quirks=frozenset(),
+    quirks=frozenset(
+        {
+            "malformed_subscription_hangs",
+            "group_record_limit",
+        }
+    ),
     features=(
         FeatureLevel("metadata.version", 7, 30, 30),
         FeatureLevel("kraft.version", 0, 1, None),

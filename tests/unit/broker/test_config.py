@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -147,3 +149,13 @@ def test_the_own_profile_is_the_widest_of_the_releases() -> None:
 def test_quirks_reach_the_core() -> None:
     config = resolve({"profile": "kafka-2.8"})
     assert {name for name in Quirks.__struct_fields__ if getattr(config.settings.quirks, name)} == set(config.profile.quirks)
+
+
+def test_profiles_have_the_quirks_that_their_comments_give_them() -> None:
+    """The comment behind a flag names its releases; the profiles are the data that the core gets."""
+    source = inspect.getsource(Quirks)
+    flat = re.sub(r"\(\s*False\s*(#[^\n]*)\n\s*\)", r"False  \1", source)
+    said = dict(re.findall(r"^\s+(\w+): bool = False\s+# ([\d. ]+):", flat, re.MULTILINE))
+    assert set(said) == set(Quirks.__struct_fields__)
+    for release in ("4.3", "3.9", "2.8"):
+        assert profiles.load(f"kafka-{release}").quirks == {name for name, releases in said.items() if release in releases.split()}

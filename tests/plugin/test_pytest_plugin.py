@@ -1,0 +1,175 @@
+"""The pytest plug-in as its users meet it: each test runs a small suite of its own in a process of its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+PRODUCES = """
+from __future__ import annotations
+
+def test_produces(groupmock):
+    groupmock.create_topic("orders", 2)
+    assert groupmock.produce("orders", b"v", key=b"k", partition=1, headers=[("h", b"x")]) == 0
+    (record,) = groupmock.records("orders")
+    assert (record.partition, record.offset, record.key, record.value, record.headers) == (1, 0, b"k", b"v", [("h", b"x")])
+"""
+
+
+def test_function_fixture_serves(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(PRODUCES)
+    pytester.runpytest_subprocess().assert_outcomes(passed=1)
+
+
+def test_each_test_has_a_cluster_of_its_own(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.parametrize("turn", [1, 2])
+        def test_nothing_is_left(groupmock, turn):
+            groupmock.create_topic("orders", 2)
+        """
+    )
+    pytester.runpytest_subprocess().assert_outcomes(passed=2)
+
+
+def test_config_fixture_and_marker_choose_what_is_started(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def groupmock_config():
+            return {"topics": {"orders": 12}, "nodes": 2}
+
+        def test_config(groupmock):
+            assert len(groupmock.bootstrap.split(",")) == 2
+
+        @pytest.mark.groupmock(seed=7, nodes=1)
+        def test_marker(groupmock):
+            assert groupmock.seed == 7
+            assert len(groupmock.bootstrap.split(",")) == 1
+        """
+    )
+    pytester.runpytest_subprocess("--strict-markers").assert_outcomes(passed=2)
+
+
+def test_unknown_marker_argument_is_named(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.groupmock(seeed=7)
+        def test_marker(groupmock):
+            pass
+        """
+    )
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*@pytest.mark.groupmock takes seed, topics, nodes, profile, settings by name, not seeed*"])
+
+
+def test_session_fixture_is_shared_and_clears(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        SEEN = []
+
+        def test_first(groupmock_server):
+            groupmock_server.create_topic("orders", 2)
+            SEEN.append(groupmock_server.bootstrap)
+
+        def test_second(groupmock_server):
+            assert groupmock_server.bootstrap == SEEN[0]
+            groupmock_server.clear()
+            groupmock_server.create_topic("orders", 2)
+            assert groupmock_server.bootstrap == SEEN[0]
+        """
+    )
+    pytester.runpytest_subprocess().assert_outcomes(passed=2)
+
+
+ASYNC = """
+import asyncio
+
+def test_async(groupmock_async):
+    async def main():
+        await groupmock_async.create_topic("orders", 1)
+        assert await groupmock_async.produce("orders", b"v") == 0
+        assert [record.value for record in await groupmock_async.records("orders")] == [b"v"]
+    asyncio.run(main())
+"""
+
+
+def test_async_fixture_needs_no_pytest_asyncio(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(ASYNC)
+    pytester.runpytest_subprocess("-p", "no:asyncio", "-p", "no:pytest_asyncio").assert_outcomes(passed=1)
+
+
+def test_failure_shows_the_seed_and_the_story(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        def test_fails(groupmock):
+            groupmock.create_topic("orders", 2)
+            from kafka import KafkaConsumer
+            consumer = KafkaConsumer("orders", group_id="billing", bootstrap_servers=groupmock.bootstrap)
+            try:
+                consumer.poll(timeout_ms=5000)
+                groupmock.wait_for("billing", state="Stable", members=2, timeout=0.2)
+            finally:
+                consumer.close()
+        """
+    )
+    result = pytester.runpytest_subprocess("-W", "ignore")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*GroupTimeout: group 'billing' did not reach state Stable, members 2 within 0.2 s: it is *",
+            "*billing*Empty*PreparingRebalance*",
+            "*repeat with @pytest.mark.groupmock(seed=*",
+        ]
+    )
+
+
+def test_only_journals_of_failed_tests_are_kept(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        def test_good(groupmock):
+            groupmock.create_topic("orders", 1)
+
+        def test_bad(groupmock):
+            groupmock.create_topic("orders", 1)
+            assert False
+        """
+    )
+    pytester.runpytest_subprocess("--groupmock-journal", "kept").assert_outcomes(passed=1, failed=1)
+    (kept,) = Path(pytester.path, "kept").iterdir()
+    assert "test_bad" in kept.name
+    assert json.loads(kept.read_text().splitlines()[0])["v"] == 1
+
+
+def test_every_xdist_worker_has_a_server(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.parametrize("turn", range(4))
+        def test_worker(groupmock_server, turn):
+            groupmock_server.create_topic(f"orders-{turn}", 1)
+        """
+    )
+    pytester.runpytest_subprocess("-n", "2", "--groupmock-journal", "kept").assert_outcomes(passed=4)
+
+
+def test_suites_that_do_not_use_it_never_load_the_product(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import sys
+
+        def test_nothing_loaded():
+            assert not [name for name in sys.modules if name.split(".")[0] in ("groupmock", "groupmock_codec", "uvloop", "msgspec")]
+        """
+    )
+    pytester.runpytest_subprocess().assert_outcomes(passed=1)

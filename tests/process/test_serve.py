@@ -1,0 +1,218 @@
+"""`groupmock serve` and `groupmock run` as processes: the ready line, signals, what goes wrong at the start and at the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groupmock import __version__
+
+GROUPMOCK = [sys.executable, "-m", "groupmock"]
+API_VERSIONS_V0 = struct.pack(">ihhih", 10, 18, 0, 7, -1)
+PATIENCE = 20
+
+
+class Served:
+    """A running `groupmock serve`."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line, f"no ready line: {process.stderr.read() if process.stderr else ''}"
+        self.ready: dict[str, Any] = json.loads(line)
+
+    def end(self, number: int = signal.SIGTERM) -> tuple[int, str, str]:
+        """(exit code, rest of stdout, stderr) after a signal."""
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode, out, err
+
+
+@contextmanager
+def serve(*words: str, **environment: str) -> Iterator[Served]:
+    with subprocess.Popen(
+        [*GROUPMOCK, "serve", "--port", "0", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | environment,
+    ) as process:
+        try:
+            yield Served(process)
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+def outcome(*words: str, **environment: str) -> tuple[int, str, str]:
+    done = subprocess.run([*GROUPMOCK, *words], capture_output=True, text=True, timeout=PATIENCE, env=os.environ | environment, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def ask_api_versions(address: str) -> bytes:
+    """The answer to ApiVersions v0, without its length."""
+    host, port = address.rsplit(":", 1)
+    with socket.create_connection((host, int(port)), PATIENCE) as link:
+        link.sendall(API_VERSIONS_V0)
+        length = struct.unpack(">i", link.recv(4, socket.MSG_WAITALL))[0]
+        return link.recv(length, socket.MSG_WAITALL)
+
+
+def test_ready_line_says_all_and_the_port_answers() -> None:
+    with serve("--seed", "5") as served:
+        ready = served.ready
+        assert set(ready) == {"ready", "bootstrap", "nodes", "control", "journal", "seed", "pid", "version"}
+        assert (ready["ready"], ready["control"], ready["journal"], ready["seed"]) == (True, None, None, 5)
+        assert (ready["pid"], ready["version"]) == (served.process.pid, __version__)
+        assert ready["nodes"] == [{"id": 1, "host": "127.0.0.1", "port": int(ready["bootstrap"].rsplit(":", 1)[1])}]
+        assert ask_api_versions(ready["bootstrap"])[:6] == struct.pack(">ih", 7, 0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_it_cleanly(number: int) -> None:
+    with serve("--log", "off") as served:
+        assert served.end(number) == (0, "", "")
+
+
+def test_signals_end_it_while_a_client_is_connected(tmp_path: Path) -> None:
+    journal = tmp_path / "run.jsonl"
+    with serve("--journal", str(journal)) as served:
+        host, port = served.ready["bootstrap"].rsplit(":", 1)
+        with socket.create_connection((host, int(port)), PATIENCE) as link:
+            link.sendall(API_VERSIONS_V0)
+            assert link.recv(4)
+            assert served.end()[0] == 0
+    rows = [json.loads(line) for line in journal.read_text().splitlines()]
+    assert (rows[0]["v"], rows[0]["seed"]) == (1, served.ready["seed"])
+    assert [row["kind"] for row in rows[1:]][:3] == ["open", "request", "reply"]
+    assert [row["seq"] for row in rows[1:]] == sorted({row["seq"] for row in rows[1:]})
+
+
+def test_nodes_listen_on_following_ports() -> None:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        first = held.getsockname()[1] + 100
+    with serve("--nodes", "3", "--port", str(first)) as served:
+        assert [node["id"] for node in served.ready["nodes"]] == [1, 2, 3]
+        assert [node["port"] for node in served.ready["nodes"]] == [first, first + 1, first + 2]
+        for address in served.ready["bootstrap"].split(","):
+            assert ask_api_versions(address)
+
+
+def test_nodes_on_port_zero_each_get_a_free_one() -> None:
+    with serve("--nodes", "3") as served:
+        ports = {node["port"] for node in served.ready["nodes"]}
+        assert len(ports) == 3
+        assert 0 not in ports
+
+
+def test_advertised_address_is_what_the_ready_line_names() -> None:
+    with serve("--host", "0.0.0.0", "--advertise", "127.0.0.2") as served:
+        assert served.ready["bootstrap"].startswith("127.0.0.2:")
+        assert ask_api_versions(served.ready["bootstrap"])
+
+
+def test_advertised_port_counts_up_with_the_nodes() -> None:
+    with serve("--nodes", "2", "--advertise", "kafka.test:19092") as served:
+        assert served.ready["bootstrap"] == "kafka.test:19092,kafka.test:19093"
+
+
+def test_plain_asyncio_serves_too() -> None:
+    with serve(GROUPMOCK_LOOP="asyncio") as served:
+        assert ask_api_versions(served.ready["bootstrap"])
+        assert served.end()[0] == 0
+
+
+def test_taken_port_is_named_with_a_remedy() -> None:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        held.listen()
+        port = held.getsockname()[1]
+        code, out, err = outcome("serve", "--port", str(port))
+    assert (code, out) == (3, "")
+    assert err.startswith(f"groupmock serve: cannot listen on 127.0.0.1:{port}")
+    assert "--port 0" in err
+    assert err.count("\n") == 1
+
+
+def test_address_that_is_not_ours_is_named() -> None:
+    code, _, err = outcome("serve", "--port", "0", "--host", "192.0.2.1")
+    assert code == 3
+    assert err.startswith("groupmock serve: cannot listen on 192.0.2.1")
+    assert err.count("\n") == 1
+
+
+def test_unwritable_journal_is_refused_before_serving(tmp_path: Path) -> None:
+    code, out, err = outcome("serve", "--port", "0", "--journal", str(tmp_path / "missing" / "run.jsonl"))
+    assert (code, out) == (3, "")
+    assert "run.jsonl" in err
+    assert err.count("\n") == 1
+
+
+def test_full_disk_is_never_silent() -> None:
+    """Every write to /dev/full fails as on a full disk: the server says so, ends, and its exit code tells."""
+    with serve("--journal", "/dev/full", "--log", "off") as served:
+        host, port = served.ready["bootstrap"].rsplit(":", 1)
+        with socket.create_connection((host, int(port)), PATIENCE) as link:
+            link.sendall(API_VERSIONS_V0)
+            out, err = served.process.communicate(timeout=PATIENCE)
+    assert served.process.returncode == 3
+    assert "/dev/full" in err
+    assert "No space left" in err
+    assert err.count("\n") == 1
+    assert out == ""
+
+
+def test_run_hands_the_bootstrap_to_the_command() -> None:
+    script = "import os; print([os.environ[n] for n in ('GROUPMOCK_BOOTSTRAP', 'KAFKA_BOOTSTRAP', 'KAFKA_BOOTSTRAP_SERVERS')])"
+    code, out, _ = outcome("run", "--log", "off", "--", sys.executable, "-c", script)
+    addresses = json.loads(out.replace("'", '"'))
+    assert code == 0
+    assert len(set(addresses)) == 1
+    assert addresses[0].startswith("127.0.0.1:")
+
+
+@pytest.mark.parametrize(
+    ("script", "status"), [("raise SystemExit(0)", 0), ("raise SystemExit(7)", 7), ("import os; os.kill(os.getpid(), 9)", 137)]
+)
+def test_run_passes_the_status_on(script: str, status: int) -> None:
+    assert outcome("run", "--log", "off", "--", sys.executable, "-c", script)[0] == status
+
+
+def test_run_leaves_the_dashes_of_the_command_alone() -> None:
+    code, out, _ = outcome("run", "--log", "off", "--", sys.executable, "-c", "import sys; print(sys.argv[1:])", "--set", "--", "x")
+    assert (code, out) == (0, "['--set', '--', 'x']\n")
+
+
+def test_run_names_a_command_that_is_not_there() -> None:
+    code, _, err = outcome("run", "--log", "off", "--", "no-such-command-anywhere")
+    assert code == 127
+    assert err == "groupmock run: cannot run no-such-command-anywhere: No such file or directory\n"
+
+
+def test_run_cannot_start_is_125(tmp_path: Path) -> None:
+    code, _, err = outcome("run", "--journal", str(tmp_path / "missing" / "x"), "--", "true")
+    assert code == 125
+    assert err.startswith("groupmock run: ")
+
+
+def test_topics_of_the_command_line_are_there() -> None:
+    script = (
+        "import os; from kafka import KafkaConsumer;"
+        "c = KafkaConsumer(bootstrap_servers=os.environ['KAFKA_BOOTSTRAP']);"
+        "print(sorted(c.partitions_for_topic('orders')), sorted(c.partitions_for_topic('audit'))); c.close()"
+    )
+    code, out, err = outcome("run", "--log", "off", "--topic", "orders:3", "--topic", "audit", "--", sys.executable, "-c", script)
+    assert (code, out) == (0, "[0, 1, 2] [0]\n"), err
