@@ -23,13 +23,13 @@ def kafka_name(name: str) -> str:
     return re.sub(r"_([a-z0-9])", lambda found: found[1].upper(), name)
 
 
-def to_kafka_json(message: Message, version: int, flexible: bool) -> dict[str, Json]:
-    """A message as Kafka's JsonConverter writes it in that version."""
+def to_kafka_json(message: Message, version: int, flexible: bool, every_tag: bool = False) -> dict[str, Json]:
+    """A message as Kafka's JsonConverter writes it in that version; `every_tag`: tagged fields at their defaults too, as it reads it."""
     shown: dict[str, Json] = {}
     for field in fields_of(type(message)):
         value = getattr(message, field.name)
-        if field.present(version) and not (flexible and field.tagged(version) and value == field.default):
-            shown[kafka_name(field.name)] = _shown(field.wire, value, version, flexible)
+        if field.present(version) and (every_tag or not (flexible and field.tagged(version) and value == field.default)):
+            shown[kafka_name(field.name)] = _shown(field.wire, value, version, flexible, every_tag)
     return shown
 
 
@@ -39,13 +39,13 @@ def from_kafka_json(message: type[M], version: int, flexible: bool, shown: dict[
     return message(**{fields[name].name: _value(fields[name].wire, value, version, flexible) for name, value in shown.items()})
 
 
-def _shown(wire: Wire, value: Any, version: int, flexible: bool) -> Json:
+def _shown(wire: Wire, value: Any, version: int, flexible: bool, every_tag: bool) -> Json:
     if value is None:
         return None
     if wire.kind == "array":
-        return [_shown(wire.element_wire, each, version, flexible) for each in value]
+        return [_shown(wire.element_wire, each, version, flexible, every_tag) for each in value]
     if wire.kind == "struct":
-        return to_kafka_json(value, version, flexible)
+        return to_kafka_json(value, version, flexible, every_tag)
     if wire.kind in RAW:
         return base64.b64encode(value).decode()
     if wire.kind == "uuid":

@@ -13,7 +13,7 @@ from .emit import CODES
 M = TypeVar("M", bound=Message)
 LETTERS: Final = "abcXYZ019-_./ éß消🦀"
 SIZES: Final = (0, 0, 1, 2, 3, 12, 40, 126, 127, 128, 300)
-ODD_TAGS: Final = (9, 100, 127, 128, 20_000, 2**31 - 1)
+ODD_TAGS: Final = (9, 100, 127, 128, 20_000, 2**31 - 2)  # Kafka itself cannot write tag 2^31-1
 
 
 def sample(message: type[M], version: int, flexible: bool, dice: random.Random, unknown_tags: bool = True) -> M:

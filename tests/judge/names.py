@@ -1,0 +1,32 @@
+"""Fields that older releases call otherwise: our name (Kafka 4.3's) -> the name in 2.8, by message type."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+OLDER: Final[dict[str, dict[str, str]]] = {
+    "FetchResponse": {"partitions": "partitionResponses"},
+    "OffsetCommitRequest": {"generationIdOrMemberEpoch": "generationId"},
+    "AddPartitionsToTxnRequest": {
+        "v3AndBelowTransactionalId": "transactionalId",
+        "v3AndBelowProducerId": "producerId",
+        "v3AndBelowProducerEpoch": "producerEpoch",
+        "v3AndBelowTopics": "topics",
+    },
+    "AddPartitionsToTxnResponse": {
+        "resultsByTopicV3AndBelow": "results",
+        "resultsByPartition": "results",
+        "partitionErrorCode": "errorCode",
+    },
+}
+
+
+def older(release: str, kind: str, shown: Any) -> Any:
+    """JSON in the names that the release uses."""
+    return _renamed(shown, OLDER.get(kind, {})) if release == "2.8.2" else shown
+
+
+def _renamed(shown: Any, names: dict[str, str]) -> Any:
+    if isinstance(shown, dict):
+        return {names.get(name, name): _renamed(value, names) for name, value in shown.items()}
+    return [_renamed(each, names) for each in shown] if isinstance(shown, list) else shown
