@@ -206,8 +206,8 @@ class Broker:
                 except TimeoutError:
                     raise GroupTimeout(_missed(group, wanted, timeout, view, running)) from None
 
-    def _command(self, name: str, **arguments: Any) -> None:
-        self._call(lambda: self._up().submit(Command(name, arguments)))
+    def _command(self, command: str, **arguments: Any) -> None:
+        self._call(lambda: self._up().submit(Command(command, arguments)))
 
     def _call(self, function: Callable[[], T]) -> T:
         return self._post(function).result()
