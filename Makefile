@@ -71,7 +71,7 @@ types: $(VENV)/.installed-dev
 	@"$(BIN)/mypy" tools/*.py
 
 contracts: $(VENV)/.installed-dev
-	@PYTHONPATH=. "$(BIN)/lint-imports" --no-logo
+	@"$(BIN)/lint-imports" --no-logo --no-cache
 
 package: $(VENV)/.installed-dev
 	@"$(PY)" tools/package_check.py

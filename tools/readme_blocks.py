@@ -136,6 +136,8 @@ class Sandbox:
             except subprocess.TimeoutExpired:
                 os.killpg(server.pid, signal.SIGKILL)
                 server.wait()
+            assert server.stdout is not None
+            server.stdout.close()
 
 
 def dialogue(text: str) -> list[tuple[str, str]]:

@@ -1,0 +1,166 @@
+"""docker/: what can be checked without an engine is checked here; `docker/try` runs the containers where there is one."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+
+from groupmock import Broker
+from groupmock.cli import serve
+
+Load = Callable[..., ModuleType]
+PATIENCE = 60
+RECORDS = 10
+
+
+@pytest.fixture
+def compose(tree: Path) -> dict[str, Any]:
+    parsed: dict[str, Any] = yaml.safe_load((tree / "docker/compose.yaml").read_text())
+    return parsed
+
+
+@pytest.fixture
+def dockerfile(tree: Path) -> str:
+    return (tree / "docker/Dockerfile").read_text()
+
+
+def accepted(words: list[str]) -> argparse.Namespace:
+    """What `groupmock serve` makes of these words; SystemExit when it refuses them."""
+    assert words[0] == "serve"
+    parser = argparse.ArgumentParser()
+    serve.add_arguments(parser)
+    return parser.parse_args(words[1:])
+
+
+def json_form(dockerfile: str, instruction: str) -> list[str]:
+    """The words of the last CMD or ENTRYPOINT in exec form."""
+    found = re.findall(rf"^{instruction} (\[.*\])$", dockerfile, re.MULTILINE)
+    words: list[str] = yaml.safe_load(found[-1])
+    return words
+
+
+def test_the_compose_file_is_a_server_and_two_consumers_of_different_libraries(compose: dict[str, Any]) -> None:
+    assert set(compose["services"]) == {"kafka", "producer", "aiokafka", "kafka-python"}
+    for name, service in compose["services"].items():
+        assert service["build"]["dockerfile"] == "docker/Dockerfile", name
+
+
+def test_the_compose_files_server_flags_are_the_programs(compose: dict[str, Any]) -> None:
+    flags = accepted(compose["services"]["kafka"]["command"])
+    assert (flags.host, flags.advertise) == ("0.0.0.0", "kafka:9092"), "the service's name is its address for the others"
+
+
+def test_every_script_the_compose_file_runs_is_in_the_image(compose: dict[str, Any], tree: Path) -> None:
+    scripts = [word for service in compose["services"].values() for word in service["command"] if word.endswith(".py")]
+    assert len(scripts) == 3
+    assert [script for script in scripts if not (tree / "docker" / script.lstrip("/")).is_file()] == []
+
+
+def test_the_images_default_command_is_accepted(dockerfile: str) -> None:
+    assert json_form(dockerfile, "ENTRYPOINT") == ["groupmock"]
+    flags = accepted(json_form(dockerfile, "CMD"))
+    assert flags.host == "0.0.0.0"
+    assert flags.advertise
+
+
+def test_every_stage_that_runs_something_has_an_ordinary_user(dockerfile: str) -> None:
+    for stage in re.split(r"^FROM ", dockerfile, flags=re.MULTILINE)[1:]:
+        if "ENTRYPOINT" in stage:
+            assert re.search(r"^USER [1-9]\d*$", stage, re.MULTILINE), stage
+
+
+def test_what_the_dockerfile_copies_is_there_and_not_ignored(dockerfile: str, tree: Path) -> None:
+    allowed = {line[1:] for line in (tree / "docker/Dockerfile.dockerignore").read_text().splitlines() if line.startswith("!")}
+    copied = [source for line in re.findall(r"^COPY (?!--from)(.*)$", dockerfile, re.MULTILINE) for source in line.split()[:-1]]
+    assert copied
+    assert [source for source in copied if not (tree / source).exists() or source not in allowed] == []
+
+
+def test_the_probe_finds_a_server_that_answers(tool: Load) -> None:
+    with Broker() as broker:
+        assert tool("probe", "docker").main([broker.bootstrap]) == 0
+
+
+def test_the_probe_says_that_nobody_listens(tool: Load, capsys: pytest.CaptureFixture[str]) -> None:
+    with closing(socket.socket()) as bound:
+        bound.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{bound.getsockname()[1]}"
+        assert tool("probe", "docker").main([address]) == 1
+    assert address in capsys.readouterr().err
+
+
+def test_the_probe_does_not_take_a_closed_connection_for_an_answer(tool: Load) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(PATIENCE)
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        with subprocess.Popen([sys.executable, tool("probe", "docker").__file__, address], stderr=subprocess.PIPE, text=True) as probe:
+            connection, _ = listener.accept()
+            connection.recv(14, socket.MSG_WAITALL)
+            connection.close()
+            _out, err = probe.communicate(timeout=PATIENCE)
+    assert probe.returncode == 1
+    assert "before it had answered" in err
+
+
+class Sample:
+    """A sample consumer as a process, reading RECORDS records."""
+
+    def __init__(self, tree: Path, name: str, bootstrap: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, str(tree / "docker/samples" / f"{name}.py")],
+            env=os.environ | {"KAFKA_BOOTSTRAP": bootstrap, "MESSAGES": str(RECORDS), "ROUNDS": "1", "PYTHONUNBUFFERED": "1"},
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )
+
+    def outcome(self) -> tuple[int, str]:
+        out, _ = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode, out
+
+
+@pytest.fixture
+def samples(tree: Path) -> Iterator[Callable[[str, str], Sample]]:
+    started: list[Sample] = []
+
+    def start(name: str, bootstrap: str) -> Sample:
+        started.append(Sample(tree, name, bootstrap))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.process.kill()
+        each.process.communicate()
+
+
+def test_the_two_sample_consumers_share_a_topic_and_leave(samples: Callable[[str, str], Sample]) -> None:
+    """What the compose file does, without containers: both libraries in one group, six partitions each, ten records each."""
+    with Broker(topics={"orders": 12}) as broker:
+        consumers = [samples(name, broker.bootstrap) for name in ("aiokafka_consumer", "kafka_python_consumer")]
+        broker.wait_for("readers", state="Stable", members=2, timeout=PATIENCE)
+        for number in range(RECORDS):
+            for partition in range(12):
+                broker.produce("orders", f"order {number}".encode(), partition=partition)
+        for consumer in consumers:
+            code, out = consumer.outcome()
+            assert code == 0, out
+            assert out.count(" read orders-") == RECORDS, out
+            assert out.rstrip().endswith(" left"), out
+        broker.wait_for("readers", state="Empty", timeout=PATIENCE)
+
+
+def test_the_sample_producer_writes_to_every_partition(samples: Callable[[str, str], Sample]) -> None:
+    with Broker(topics={"orders": 12}) as broker:
+        code, out = samples("producer", broker.bootstrap).outcome()
+        assert code == 0, out
+        assert sorted(record.partition for record in broker.records("orders")) == list(range(12))

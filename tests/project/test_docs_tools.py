@@ -1,0 +1,91 @@
+"""The tools that keep documents and packages honest can fail: each is given something wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+Load = Callable[[str], ModuleType]
+FENCE = "```"
+
+
+@pytest.fixture
+def runner(tool: Load) -> ModuleType:
+    return tool("readme_blocks")
+
+
+def document(folder: Path, *blocks: tuple[str, str], before: str = "") -> str:
+    file = folder / "DOC.md"
+    file.write_text("# A page\n\n" + "\n".join(f"{before}\n{FENCE}{language}\n{text}{FENCE}\n" for language, text in blocks))
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("console", "$ echo yes\nyes\n"),
+        ("console", "$ printf 'one\\ntwo\\nthree\\n'\none\n...three\n"),
+        ("console", "$ true\n$ test -n \"$PATH\"\n"),
+        ("bash", "cd /\ntest -d .\n"),
+        ("python", "assert 9092 != 9093\n"),
+        ("toml", "key = 1\n"),
+    ],
+)
+def test_a_block_that_holds_passes(runner: ModuleType, tmp_path: Path, language: str, text: str) -> None:
+    assert runner.main([document(tmp_path, (language, text))]) == 0
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("console", "$ echo yes\nno\n"),
+        ("console", "$ false\n"),
+        ("console", "echo no prompt\n"),
+        ("bash", "false\ntrue\n"),
+        ("python", "assert False\n"),
+        ("python", "# test_of_a_reader.py\ndef test_it():\n    assert False\n"),
+        ("toml", "key = \n"),
+    ],
+)
+def test_a_block_that_does_not_hold_fails(runner: ModuleType, tmp_path: Path, language: str, text: str) -> None:
+    assert runner.main([document(tmp_path, (language, text))]) == 1
+
+
+def test_a_block_that_is_exempt_is_named_and_not_run(runner: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = document(tmp_path, ("bash", "false\n"), before="<!-- not run: it needs a moon -->")
+    assert runner.main([name]) == 1, "a document of which nothing is run has not been checked"
+    assert "not run: it needs a moon" in capsys.readouterr().out
+
+
+def test_a_named_file_is_there_for_later_blocks(runner: ModuleType, tmp_path: Path) -> None:
+    assert runner.main([document(tmp_path, ("toml", "# some.toml\nkey = 1\n"), ("console", "$ grep -c key some.toml\n1\n"))]) == 0
+
+
+def test_a_server_is_waited_for_and_ended(runner: ModuleType, tmp_path: Path) -> None:
+    server = "$ python -c 'print(\"ready\", flush=True); import signal; signal.pause()' &\n"
+    assert runner.main([document(tmp_path, ("console", server), ("console", "$ true\n"))]) == 0
+
+
+def test_a_server_that_says_nothing_is_an_error(runner: ModuleType, tmp_path: Path) -> None:
+    assert runner.main([document(tmp_path, ("console", "$ true &\n"))]) == 1
+
+
+@pytest.mark.parametrize(
+    ("through", "said"),
+    [({}, "lost 1 files: a"), ({"a": "1", "b": "1"}, "added 1 files: b"), ({"a": "2"}, "changed 1 files: a")],
+    ids=["lost", "added", "changed"],
+)
+def test_wheels_that_differ_are_named(tool: Load, through: dict[str, str], said: str) -> None:
+    package = tool("package_check")
+    with pytest.raises(package.Broken, match=said):
+        package.compare({"a": "1"}, through)
+
+
+def test_the_table_goes_between_the_markers_and_needs_them(tool: Load) -> None:
+    apis = tool("readme_apis")
+    assert apis.with_table(f"x\n{apis.BEGIN}old\n{apis.END}y\n", "new") == f"x\n{apis.BEGIN}new\n{apis.END}y\n"
+    with pytest.raises(ValueError, match="once, in this order"):
+        apis.with_table("no markers", "new")

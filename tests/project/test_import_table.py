@@ -1,0 +1,89 @@
+"""The import contracts: the table in pyproject.toml holds, and the contract type finds what it should."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import grimp
+import pytest
+
+Load = Callable[[str], ModuleType]
+
+
+@pytest.fixture(scope="session")
+def table(tree: Path, tool: Load) -> dict[str, tuple[str, ...]]:
+    contracts = tomllib.loads((tree / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    read: dict[str, tuple[str, ...]] = tool("contracts").read_table(next(each["parts"] for each in contracts if each["id"] == "arrows"))
+    return read
+
+
+def test_the_tree_keeps_its_contracts(tree: Path) -> None:
+    done = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-logo", "--no-cache"], cwd=tree, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "3 kept, 0 broken" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported", "may"),
+    [
+        ("groupmock_codec.frame", "groupmock", False),
+        ("groupmock_codec.frame", "groupmock_codec.errors", True),
+        ("groupmock.core.group.group", "groupmock_codec.errors", True),
+        ("groupmock.core.group.group", "groupmock.journal.rows", False),
+        ("groupmock.core.group.group", "groupmock.net.server", False),
+        ("groupmock.core.group.group", "groupmock", False),
+        ("groupmock.journal.file", "groupmock.journal.rows", True),
+        ("groupmock.journal.rows", "groupmock_codec", False),
+        ("groupmock.faults.plan", "groupmock_codec", False),
+        ("groupmock.faults.kinds.delay", "groupmock.faults.plan", False),
+        ("groupmock.audit.rules.owners", "groupmock.core.group.group", False),
+        ("groupmock.audit.rules.owners", "groupmock.journal.rows", True),
+        ("groupmock.audit.rules.owners", "groupmock.journal.sink", False),
+        ("groupmock.net.driver", "groupmock.core.cluster", True),
+        ("groupmock.net.driver", "groupmock_clients.member", False),
+        ("groupmock_clients.cooperative.policy", "groupmock_codec.embedded.designs", True),
+        ("groupmock_clients.cooperative.policy", "groupmock.core.timers", False),
+        ("groupmock_clients.pytest_plugin", "groupmock.broker", True),
+    ],
+)
+def test_the_table_says(table: dict[str, tuple[str, ...]], tool: Load, importer: str, imported: str, may: bool) -> None:
+    contracts = tool("contracts")
+    assert contracts.allowed(contracts.part_of(importer, table), imported, table) is may
+
+
+def checked(tool: Load, rows: list[str], *imports: tuple[str, str]) -> list[str]:
+    """What the contract finds in a made-up graph."""
+    graph = grimp.ImportGraph()
+    for importer, imported in imports:
+        for module in (importer, imported):
+            graph.add_module(module)
+        graph.add_import(importer=importer, imported=imported, line_number=7, line_contents=f"import {imported}")
+    contracts = tool("contracts")
+    contract = contracts.ArrowsContract(name="made up", session_options={}, contract_options={"name": "made up", "parts": rows})
+    found: list[str] = contract.check(graph, verbose=False).metadata["broken"]
+    return found
+
+
+def test_an_import_against_an_arrow_is_named_with_its_line(tool: Load) -> None:
+    found = checked(tool, ["a ->", "a.* -> a", "b -> a"], ("a.x", "b"))
+    assert found == ["a.x (line 7) imports b, which a.* may not"]
+
+
+def test_an_import_along_an_arrow_and_one_of_a_stranger_are_free(tool: Load) -> None:
+    assert checked(tool, ["a ->", "b -> a"], ("b", "a"), ("a", "asyncio")) == []
+
+
+def test_a_module_without_a_row_breaks_the_contract(tool: Load) -> None:
+    assert checked(tool, ["a ->", "a.x ->"], ("a.y", "a.x")) == ["a.y belongs to no part of the table"]
+
+
+def test_a_row_without_an_arrow_is_refused(tool: Load) -> None:
+    with pytest.raises(ValueError, match="a row of the import table reads"):
+        tool("contracts").read_table(["a b"])

@@ -1,0 +1,50 @@
+"""README says what the program says. Its code blocks are executed by the gate (tools/readme_blocks.py)."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from groupmock.cli import serve, verbs
+from groupmock.cli.apis import coverage, markdown
+
+Load = Callable[[str], ModuleType]
+
+
+@pytest.fixture
+def readme(tree: Path) -> str:
+    return (tree / "README.md").read_text()
+
+
+def test_the_table_of_apis_is_the_programs(readme: str, tool: Load) -> None:
+    assert tool("readme_apis").with_table(readme, markdown(coverage())) == readme, "run `make docs`"
+
+
+def test_the_flags_of_serve_are_the_programs(readme: str) -> None:
+    parser = argparse.ArgumentParser()
+    serve.add_arguments(parser)
+    synopsis = readme[readme.index("    groupmock serve [") : readme.index("    groupmock run [")]
+    known = {option for action in parser._actions for option in action.option_strings if option.startswith("--")} - {"--help"}
+    assert set(re.findall(r"--[a-z-]+", synopsis)) == known
+
+
+def test_every_verb_is_in_the_synopsis(readme: str) -> None:
+    assert [verb for verb in verbs() if f"    groupmock {verb} [" not in readme] == []
+
+
+def test_every_link_leads_to_a_file(readme: str, tree: Path) -> None:
+    targets = [target for target in re.findall(r"\]\(([^)#]+)\)", readme) if "://" not in target]
+    assert targets
+    assert [target for target in targets if not (tree / target).exists()] == []
+
+
+@pytest.mark.parametrize("document", ["CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"])
+def test_paths_that_documents_name_exist(document: str, tree: Path) -> None:
+    text = (tree / document).read_text()
+    named = set(re.findall(r"`((?:codec|broker|clients|tools|\.ci|docker|docs)/[\w./-]+)`", text))
+    assert sorted(path for path in named if "NN" not in path and not (tree / path).exists()) == []
