@@ -8,11 +8,11 @@ import os
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .machine import Cores, pinned
+from .machine import Cores, cpu_seconds, pinned
 
 SOURCES = Path(__file__).parent / "load"
 FLAGS = ("-O2", "-Wall", "-std=gnu11")
@@ -67,6 +67,27 @@ def generate(name: str, arguments: Sequence[str], cores: Cores, seconds: float) 
 
 
 @dataclass(frozen=True)
+class Server:
+    """A running server: where it answers and whose CPU and memory count."""
+
+    host: str
+    port: int
+    pid: int
+    others: tuple[int, ...] = field(default=())
+    """Processes that this one did not start itself and that the watch on foreign CPU must not take for foreign."""
+
+    @property
+    def endpoint(self) -> tuple[str, int]:
+        """Host and port."""
+        return self.host, self.port
+
+    @property
+    def bootstrap(self) -> str:
+        """As clients want it."""
+        return f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True)
 class Cell:
     """A shape of load: so many connections with so many requests in flight on each."""
 
@@ -77,21 +98,28 @@ class Cell:
         return f"{self.connections}x{self.depth}"
 
 
-def requests_per_second(
-    cell: Cell, endpoint: tuple[str, int], payloads: Path, cores: Cores, seconds: float, expect: str | None = HEARTBEAT_OK
-) -> float:
-    """Requests a second that the server answers in this cell, every answer checked.
+@dataclass(frozen=True)
+class Rate:
+    """Requests a second, and what one cost the server: CPU microseconds, the steadier of the two on a busy machine."""
+
+    per_second: float
+    cpu_us: float
+
+
+def rate_of(server: Server, cell: Cell, payloads: Path, cores: Cores, seconds: float, expect: str | None = HEARTBEAT_OK) -> Rate:
+    """What the server answers in this cell, every answer checked.
 
     Two passes against the same process: a short one warms the server and tells how many requests fill `seconds`.
     """
-    host, port = endpoint
     fixed = ["-j", "-t", "60", "-c", str(cell.connections), "-d", str(cell.depth), "-f", str(payloads)]
     checks = ["-e", expect] if expect else []
-    first_payload = payloads.read_text().split("\n", 1)[0]
+    preamble = payloads.read_text().split("\n", 1)[0]
 
-    def one(count: int, warm: int) -> float:
-        arguments = [*fixed, *checks, "-p", first_payload, "-n", str(count), "-w", str(warm), host, str(port)]
-        return float(generate("kload", arguments, cores, 90)["rps"])
+    def one(count: int, warm: int) -> Rate:
+        before = cpu_seconds(server.pid)
+        counts = ["-p", preamble, "-n", str(count), "-w", str(warm)]
+        told = generate("kload", [*fixed, *checks, *counts, server.host, str(server.port)], cores, 90)
+        return Rate(float(told["rps"]), (cpu_seconds(server.pid) - before) * 1e6 / (count + warm))
 
-    guess = one(max(4000, 4 * cell.connections), 1000)
+    guess = one(max(4000, 4 * cell.connections), 1000).per_second
     return one(max(5000, int(guess * seconds)), max(1000, int(guess * seconds * 0.2)))

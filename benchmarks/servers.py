@@ -13,37 +13,15 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from .generators import Failed, Missing, cache
+from .generators import Failed, Missing, Server, cache
 from .machine import Cores, pinned
 
 ROOT = Path(__file__).parent.parent
 KFAKE = Path(__file__).parent / "kfake"
 READY_SECONDS = 20.0
 OPEN_FILES = "benchmarks need about 20,000 open files (ulimit -n)"
-
-
-@dataclass(frozen=True)
-class Server:
-    """A running server: where it answers and whose CPU and memory count."""
-
-    host: str
-    port: int
-    pid: int
-    others: tuple[int, ...] = field(default=())
-    """Processes that this one did not start itself and that the watch on foreign CPU must not take for foreign."""
-
-    @property
-    def endpoint(self) -> tuple[str, int]:
-        """Host and port."""
-        return self.host, self.port
-
-    @property
-    def bootstrap(self) -> str:
-        """As clients want it."""
-        return f"{self.host}:{self.port}"
 
 
 def groupmock_command(*flags: str) -> list[str]:

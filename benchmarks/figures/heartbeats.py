@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .. import servers
 from ..bench import Bench
-from ..generators import Cell, Missing, requests_per_second
+from ..generators import Cell, Missing, Rate, Server, rate_of
 from ..join import Group, heartbeat, join, write_payloads
 from ..machine import Cores
 from ..targets import TARGETS
@@ -23,7 +23,7 @@ KEYS = tuple(key for key in TARGETS if key.startswith("heartbeats."))
 INITIAL_DELAY = "group.initial.rebalance.delay.ms=300"
 OPTIONAL = {"kfake": servers.kfake, "kafka": servers.kafka}
 
-Start = Callable[[Cores], AbstractContextManager[servers.Server]]
+Start = Callable[[Cores], AbstractContextManager[Server]]
 
 
 def members_of(cell: Cell) -> int:
@@ -31,16 +31,16 @@ def members_of(cell: Cell) -> int:
     return cell.connections
 
 
-def product(cores: Cores) -> AbstractContextManager[servers.Server]:
+def product(cores: Cores) -> AbstractContextManager[Server]:
     """groupmock with a delay that lets a thousand raw members meet in one generation."""
     return servers.groupmock(cores, "--set", INITIAL_DELAY)
 
 
-def rate(bench: Bench, start: Start, cell: Cell, joined: bool = True) -> float:
-    """Heartbeats a second of one fresh server in one cell."""
+def rate(bench: Bench, start: Start, cell: Cell, joined: bool = True) -> Rate:
+    """One fresh server in one cell."""
     seconds = bench.scaled(2.0, 0.3)
 
-    def once() -> float:
+    def once() -> Rate:
         with tempfile.TemporaryDirectory(prefix="groupmock-bench-") as folder, start(bench.cores) as server:
             payloads = Path(folder) / "heartbeats.hex"
             group = join(server.endpoint, "bench", members_of(cell)) if joined else Group("bench", [])
@@ -49,7 +49,7 @@ def rate(bench: Bench, start: Start, cell: Cell, joined: bool = True) -> float:
             else:
                 payloads.write_text(heartbeat("bench", 1, f"bench-{'0' * 36}").hex() + "\n")
             try:
-                return requests_per_second(cell, server.endpoint, payloads, bench.cores, seconds)
+                return rate_of(server, cell, payloads, bench.cores, seconds)
             finally:
                 group.close()
 
@@ -64,30 +64,32 @@ def run(bench: Bench) -> None:
 
 
 def _round(bench: Bench, cell: Cell) -> None:
-    results = bench.results
     echo = rate(bench, servers.echo, cell, joined=False)
-    results.detail(f"echo {cell}, requests/s", echo)
-    mock = _optional(bench, "heartbeats.cmock", servers.cmock, cell)
-    if mock is not None:
-        results.detail(f"librdkafka mock {cell} / echo", mock / echo)
+    tell(bench, "echo", cell, echo)
+    mock = _optional(bench, "librdkafka's mock", servers.cmock, cell)
     for name in sorted(bench.peers & OPTIONAL.keys()):
-        other = _optional(bench, None, OPTIONAL[name], cell)
-        if other is not None:
-            results.detail(f"{name} {cell} / echo", other / echo)
+        _optional(bench, name, OPTIONAL[name], cell)
     ours = rate(bench, product, cell)
-    results.detail(f"groupmock {cell}, requests/s", ours)
-    results.add(f"heartbeats.echo.{cell}", ours / echo)
-    if mock is not None:
-        results.add(f"heartbeats.cmock.{cell}", ours / mock)
+    tell(bench, "groupmock", cell, ours)
+    bench.results.add(f"heartbeats.echo.{cell}", ours.per_second / echo.per_second)
+    if isinstance(mock, str):
+        bench.results.missing([f"heartbeats.cmock.{cell}"], mock)
+    else:
+        bench.results.add(f"heartbeats.cmock.{cell}", ours.per_second / mock.per_second)
 
 
-def _optional(bench: Bench, key: str | None, start: Start, cell: Cell) -> float | None:
-    """A peer's rate, or None and the reason where it is not to be had."""
+def tell(bench: Bench, name: str, cell: Cell, measured: Rate) -> None:
+    """The absolute figures, as details."""
+    bench.results.detail(f"{cell} {name}, requests/s", measured.per_second)
+    bench.results.detail(f"{cell} {name}, server CPU us/request", measured.cpu_us)
+
+
+def _optional(bench: Bench, name: str, start: Start, cell: Cell) -> Rate | str:
+    """A peer's rate, or the reason why it is not to be had."""
     try:
-        return rate(bench, start, cell)
+        measured = rate(bench, start, cell)
     except Missing as reason:
-        if key is not None:
-            bench.results.missing([f"{key}.{cell}"], str(reason))
-        else:
-            bench.results.note(str(reason))
-        return None
+        bench.results.note(str(reason))
+        return str(reason)
+    tell(bench, name, cell, measured)
+    return measured

@@ -9,15 +9,16 @@ from pathlib import Path
 
 from .. import servers
 from ..bench import Bench
+from ..generators import Server
 from ..machine import Cores
 from ..targets import TARGETS
-from .heartbeats import CELLS, INITIAL_DELAY, rate
+from .heartbeats import CELLS, INITIAL_DELAY, rate, tell
 
 KEYS = tuple(key for key in TARGETS if key.startswith("journal."))
 
 
 @contextmanager
-def journalled(cores: Cores) -> Iterator[servers.Server]:
+def journalled(cores: Cores) -> Iterator[Server]:
     """groupmock writing its journal to a file on the default temporary folder."""
     with tempfile.TemporaryDirectory(prefix="groupmock-bench-journal-") as folder:
         journal = Path(folder) / "journal.jsonl"
@@ -31,5 +32,5 @@ def run(bench: Bench) -> None:
         for _ in range(bench.repeat):
             echo = rate(bench, servers.echo, cell, joined=False)
             ours = rate(bench, journalled, cell)
-            bench.results.add(f"journal.echo.{cell}", ours / echo)
-            bench.results.detail(f"groupmock with journal {cell}, requests/s", ours)
+            bench.results.add(f"journal.echo.{cell}", ours.per_second / echo.per_second)
+            tell(bench, "groupmock with journal", cell, ours)

@@ -14,7 +14,7 @@ import sys
 
 from .. import servers
 from ..bench import Bench
-from ..generators import Failed, Missing
+from ..generators import Failed, Missing, Server
 from ..machine import pinned
 from ..targets import TARGETS
 
@@ -30,7 +30,7 @@ def wait_of(count: int) -> float:
     return DELAY if count == 1 else 2 * DELAY
 
 
-def seconds_beyond(bench: Bench, client: str, count: int, server: servers.Server) -> float:
+def seconds_beyond(bench: Bench, client: str, count: int, server: Server) -> float:
     """One fresh process of consumers; seconds until they hold everything, the wait taken off."""
     command = [sys.executable, "-m", "benchmarks.workers.consumers", client, str(count), server.bootstrap, TOPIC, str(PARTITIONS)]
     with pinned(bench.cores.load):

@@ -17,7 +17,7 @@ from typing import Any
 
 from .. import servers
 from ..bench import Bench
-from ..generators import Failed, generate
+from ..generators import Failed, Server, generate
 from ..machine import Cores, cpu_seconds, pinned
 from ..targets import TARGETS
 
@@ -38,7 +38,7 @@ class Storm:
 
 
 @contextmanager
-def probe(cores: Cores, server: servers.Server) -> Iterator[dict[str, float]]:
+def probe(cores: Cores, server: Server) -> Iterator[dict[str, float]]:
     """Pings the server until the block ends; the dict is filled then."""
     told: dict[str, float] = {}
     command = [sys.executable, "-m", "benchmarks.workers.probe", server.host, str(server.port)]
