@@ -204,11 +204,13 @@ class Connection(asyncio.Protocol):
         if self.state & FINISHED and self.transport is not None:
             self.transport.close()
 
-    def shut(self) -> None:
-        """Close: what was answered goes out first, then FIN. No request is handled any more."""
+    def shut(self, linger: bool = True) -> None:
+        """Close: what was answered goes out first, then FIN. No request is handled any more. `linger`: let the peer close its half."""
         self.state |= CLOSING
         self.repeat = None
-        if self.out is None:
+        if not linger and self.transport is not None:
+            self.transport.close()
+        elif self.out is None:
             self._finish()
 
     # Inside

@@ -171,12 +171,13 @@ class Driver:
         self.counters.refused += 1
         self.shut(connection, reason)
 
-    def shut(self, connection: Connection, reason: str) -> None:
-        """Close a connection from our side: one row, what was answered goes out, then FIN."""
-        if connection.closing or connection.gone:
+    def shut(self, connection: Connection, reason: str, linger: bool = True) -> None:
+        """Close a connection from our side: one row, what was answered goes out, then FIN (and no more patience without `linger`)."""
+        if connection.gone or (connection.closing and linger):
             return
-        self.record.closed(connection, "server", reason, self.now())
-        connection.shut()
+        if not connection.closing:
+            self.record.closed(connection, "server", reason, self.now())
+        connection.shut(linger)
 
     # What steers
 
@@ -351,11 +352,12 @@ class Driver:
         """An error of groupmock itself: a note with the traceback; its connection is closed, all others go on."""
         self.counters.internal_errors += 1
         text = "".join(traceback.format_exception(defect))
-        self.record.remark("internal error", self.now(), where=where, error=repr(defect), traceback=text)
+        error = f"{type(defect).__name__}: {defect}"
+        self.record.remark("internal error", self.now(), where=where, error=error, traceback=text)
         if connection is not None:
             self._tickets.pop(connection.ticket, None)
             connection.ticket = 0
-            self.shut(connection, f"internal error in {where}: {defect!r}")
+            self.shut(connection, f"internal error in {where}: {error}")
 
     def _arm(self) -> None:
         """One appointment for all timers, made again only when an earlier deadline comes up."""

@@ -186,7 +186,7 @@ class Server:
 
     async def _close_all(self, driver: Driver) -> None:
         for connection in list(driver.connections.values()):
-            driver.shut(connection, "the server stops")
+            driver.shut(connection, "the server stops", linger=False)
         if self._adopting:
             await asyncio.wait(self._adopting, timeout=CLOSE_WITHIN_S)
         await self._until_empty(CLOSE_WITHIN_S)
