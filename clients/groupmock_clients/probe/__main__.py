@@ -83,7 +83,7 @@ def _left_out(variant: Variant, broker: TcpBroker, options: argparse.Namespace) 
         return "not applicable", f"holds for {' '.join(exchange.releases)}"
     if "tcp" not in exchange.stages:
         return "unknown", "can be provoked on the core stage only"
-    for name, value in exchange.settings.items():
+    for name, value in exchange.wanted_settings.items():
         if broker.settings.get(name) != value:
             return "unknown", f"needs {name}={value}, the broker has {broker.settings.get(name)}"
     if least_ms(exchange) > options.longest * 1000:

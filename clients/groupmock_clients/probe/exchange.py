@@ -10,6 +10,13 @@ from .syntax import Expr
 
 RELEASES = ("4.3", "3.9", "2.8")
 """The releases an exchange can speak about, newest first; expectations without a release are 4.3's."""
+BASE_SETTINGS = {
+    "group.initial.rebalance.delay.ms": "400",
+    "group.min.session.timeout.ms": "100",
+    "group.max.session.timeout.ms": "1800000",
+    "group.max.size": "2147483647",
+}
+"""What every exchange counts on unless its own `settings:` say otherwise."""
 NEEDS = {
     "transactions": "transactional producers (InitProducerId ... EndTxn)",
     "kip848": "consumer groups of KIP-848 (ConsumerGroupHeartbeat)",
@@ -168,6 +175,11 @@ class Exchange:
     members: dict[str, tuple[tuple[str, Expr], ...]] = field(default_factory=dict)
     parameters: dict[str, tuple[int, ...]] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
+
+    @property
+    def wanted_settings(self) -> dict[str, str]:
+        """What the broker must have, by Kafka's names."""
+        return {**BASE_SETTINGS, **self.settings}
 
     def variants(self) -> Iterator[Variant]:
         """One dialogue per combination of parameter values."""

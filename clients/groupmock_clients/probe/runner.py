@@ -85,7 +85,7 @@ class _Dialogue:
     def run(self) -> None:
         """Play every step whose guard holds."""
         exchange = self.variant.exchange
-        self.scope.values |= {"group": f"g-{secrets.token_hex(5)}", **self.variant.parameters}
+        self.scope.values |= {"group": f"g-{secrets.token_hex(5)}", "wall_ms": self.stage.wall_ms(), **self.variant.parameters}
         for name, partitions in exchange.topics.items():
             self.scope.values[name] = real = self.stage.topic(name, partitions)
             self.scope.values[f"id of {real}"] = self.stage.topic_ids.get(real, b"")

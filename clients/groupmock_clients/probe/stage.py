@@ -47,6 +47,9 @@ class Stage(Protocol):
     def now_ms(self) -> float:
         """The stage's clock."""
 
+    def wall_ms(self) -> int:
+        """Milliseconds since 1970, by the broker's clock as far as it is known."""
+
     def versions(self, key: int) -> Versions | None:
         """The versions of an API that both sides have; None: not offered."""
 

@@ -42,14 +42,14 @@ def request_frame(key: int, version: int, correlation: int, client_id: str | Non
 
 
 def read_response(key: int, version: int, frame: bytes) -> tuple[int, Message]:
-    """Correlation id and message of a response frame (without its length)."""
+    """The version it is written in and the message of a response frame (without its length)."""
     response = APIS[key].response
     if key == API_VERSIONS and version not in response.versions:
         version = 0  # what a broker answers to a version it does not know
     head = 5 if response.flexible(version) and key != API_VERSIONS else 4
     if key == API_VERSIONS and frame[4:6] == b"\x00\x23":
         version = 0
-    return struct.unpack_from(">i", frame)[0], response.decode(version, frame[head:])
+    return version, response.decode(version, frame[head:])
 
 
 @dataclass
@@ -73,7 +73,7 @@ class TcpBroker:
 
     def __init__(self, host: str, port: int, release: str, *, patience: float = 1.0) -> None:
         self.host, self.port, self.release = host, port, release
-        self.tolerance = Tolerance(quiet=70, at_once=330 * patience, early=25, late=450 * patience, patience=4000 * patience)
+        self.tolerance = Tolerance(quiet=100, at_once=330 * patience, early=25, late=450 * patience, patience=4000 * patience)
         self._lock = threading.Lock()
         self._topics: dict[str, bytes] = {}
         self._link = socket.create_connection((host, port), 5)
@@ -193,6 +193,10 @@ class TcpStage:
         """Milliseconds since the dialogue began."""
         return (time.monotonic() - self._start) * 1000
 
+    def wall_ms(self) -> int:
+        """The time of day here: broker and probe are assumed to agree on it."""
+        return time.time_ns() // 1_000_000
+
     def versions(self, key: int) -> Versions | None:
         """Both sides' versions."""
         return self.broker.versions(key)
@@ -281,8 +285,8 @@ class TcpStage:
             frame = bytes(connection.received[4 : 4 + length])
             del connection.received[: 4 + length]
             asked = connection.pending.popleft()
-            _, message = read_response(asked.key, asked.version, frame)
-            connection.answers.append(Answer(APIS[asked.key].name, asked.version, message, asked.sent_ms, self.now_ms()))
+            version, message = read_response(asked.key, asked.version, frame)
+            connection.answers.append(Answer(APIS[asked.key].name, version, message, asked.sent_ms, self.now_ms()))
 
     def hang_up(self, member: str, how: str) -> None:
         """Close (or half-close) our side."""
