@@ -153,8 +153,8 @@ def _options(flags: Mapping[str, Any], variables: Mapping[str, str], table: Mapp
     for name in names:
         variable = ENVIRONMENT + name.upper()
         if variable in variables:
-            value: Any = variables[variable]
-            options.put(name, tuple(value.split(",")) if name == "topic" else value, f"environment {variable}")
+            text = variables[variable]
+            options.put(name, tuple(text.split(",")) if name == "topic" else text, f"environment {variable}")
     for name, value in flags.items():
         options.put(name, value, f"flag --{name}")
     return options

@@ -70,8 +70,9 @@ def _answer(
     if request.version == 0:
         return _old_style(cluster, partition, wanted)
     found = _look_up(partition, wanted.timestamp, cluster.settings.quirks.negative_timestamps_are_times)
+    epoch = found.leader_epoch if request.version >= 4 else -1  # the schema does not let it be dropped
     return ListOffsetsPartitionResponse(
-        partition_index=wanted.partition_index, timestamp=found.timestamp, offset=found.offset, leader_epoch=found.leader_epoch
+        partition_index=wanted.partition_index, timestamp=found.timestamp, offset=found.offset, leader_epoch=epoch
     )
 
 
