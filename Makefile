@@ -68,7 +68,7 @@ lint: $(VENV)/.installed-dev
 
 types: $(VENV)/.installed-dev
 	@"$(BIN)/mypy"
-	@"$(BIN)/mypy" tools/*.py
+	@"$(BIN)/mypy" --explicit-package-bases $(filter-out $(PRODUCT),$(CODE))
 
 contracts: $(VENV)/.installed-dev
 	@"$(BIN)/lint-imports" --no-logo --no-cache

@@ -101,11 +101,11 @@ def test_the_probe_says_that_nobody_listens(tool: Load, capsys: pytest.CaptureFi
     assert address in capsys.readouterr().err
 
 
-def test_the_probe_does_not_take_a_closed_connection_for_an_answer(tool: Load) -> None:
+def test_the_probe_does_not_take_a_closed_connection_for_an_answer(tree: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(PATIENCE)
         address = f"127.0.0.1:{listener.getsockname()[1]}"
-        with subprocess.Popen([sys.executable, tool("probe", "docker").__file__, address], stderr=subprocess.PIPE, text=True) as probe:
+        with subprocess.Popen([sys.executable, str(tree / "docker/probe.py"), address], stderr=subprocess.PIPE, text=True) as probe:
             connection, _ = listener.accept()
             connection.recv(14, socket.MSG_WAITALL)
             connection.close()
