@@ -122,6 +122,13 @@ class World:
         self.fire()
         return self.effects[mark:]
 
+    def finish_phase(self, group: str = "g") -> None:
+        """Let time pass until the group's join phase is over, and not a moment longer."""
+        while self.group(group).state == "PreparingRebalance":
+            deadline = self.cluster.deadline()
+            assert deadline is not None, "nothing will ever end this phase"
+            self.sleep(max(0, -(-deadline // NS_PER_MS) - self.now))
+
     def fire(self) -> None:
         """Fire what is due now."""
         self._take(self.cluster.expire(self.now * NS_PER_MS))
@@ -304,7 +311,7 @@ class World:
     def stable(self, count: int = 2, **how: Any) -> list[str]:
         """A Stable group of dynamic members, generation complete; the leader first."""
         entered = [self.enter(**how) for _ in range(count)]
-        self.sleep(self.cluster.settings.group_initial_rebalance_delay_ms * 4 + 1)
+        self.finish_phase(how.get("group", "g"))
         ids = [member_id for member_id, _ in entered]
         group = how.get("group", "g")
         leader = self.group(group).leader_id or ""

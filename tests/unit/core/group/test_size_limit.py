@@ -1,0 +1,73 @@
+"""group.max.size (spec 2.12; checked part 1 (c), (d)3)."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from core_world import World
+
+from groupmock.core.settings import Quirks
+
+
+@pytest.mark.parametrize("version", [3, 4, 5, 9])
+def test_a_further_join_to_a_full_stable_group(version: int) -> None:
+    world = World.make(group_max_size=2)
+    world.stable(2)
+    asked = world.join(version=version)
+    assert (asked.error, asked.answer.member_id, world.group().state) == (81, "", "Stable")
+
+
+@pytest.mark.parametrize("member_id", ["", "ghost"])
+def test_81_comes_before_25_and_23(member_id: str) -> None:
+    world = World.make(group_max_size=1)
+    world.stable(1)
+    assert world.join(member_id, protocol_type="connect").error == 81
+
+
+def test_a_static_restart_finds_a_full_group_full() -> None:
+    world = World.make(group_max_size=1)
+    member_id = world.join(instance="i")
+    world.sleep(3000)
+    world.sync(member_id.answer.member_id)
+    assert world.join(instance="i").error == 81
+
+
+def test_members_of_a_full_group_may_rejoin() -> None:
+    world = World.make(group_max_size=2)
+    leader, follower = world.stable(2)
+    assert world.join(leader).parked
+    assert world.join(follower).error == 0
+
+
+def test_an_empty_group_reserves_without_limit_and_refuses_the_join_too_many() -> None:
+    world = World.make(group_max_size=2)
+    ids = [world.join().answer.member_id for _ in range(5)]
+    joins = [world.join(one) for one in ids]
+    assert [one.parked for one in joins] == [True, True, False, False, False]
+    assert {one.error for one in joins[2:]} == {81}
+    assert world.join(ids[4]).error == 81
+
+
+@pytest.mark.parametrize(("quirks", "ends"), [(Quirks(), False), (Quirks(refused_member_ends_phase=True), True)])
+def test_a_member_refused_in_preparing(quirks: Quirks, ends: bool) -> None:
+    """Three members, the limit then two: the last to come back is refused."""
+    world = World.make(group_max_size=3, quirks=quirks)
+    leader, one, other = world.stable(3)
+    world.cluster.settings = msgspec.structs.replace(world.cluster.settings, group_max_size=2)
+    waiting = [world.join(leader), world.join(one)]
+    last = world.join(other)
+    assert (last.error, last.answer.member_id, world.beat(other)) == (81, "", 25)
+    assert all(asked.parked for asked in waiting) is not ends
+
+
+@pytest.mark.parametrize(("quirks", "ends"), [(Quirks(), False), (Quirks(refused_reservation_ends_phase=True), True)])
+def test_a_reserved_id_refused_in_preparing(quirks: Quirks, ends: bool) -> None:
+    world = World.make(group_max_size=2, quirks=quirks)
+    leader, one = world.stable(2)
+    world.join(leader)
+    reserved = world.join().answer.member_id
+    waiting = world.join(one)
+    assert waiting.parked
+    assert world.join(reserved).error == 81
+    assert reserved not in world.group().pending_joins
+    assert waiting.parked is not ends

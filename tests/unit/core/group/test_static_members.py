@@ -1,0 +1,201 @@
+"""Static membership and replacement (KIP-345, KIP-814; spec 2.8; checked part 1 (b)2, (d)9, (d)16)."""
+
+from __future__ import annotations
+
+import pytest
+from core_world import World, subscription
+
+from groupmock.core.settings import Quirks
+
+
+def static_group(world: World, *instances: str, **how: int) -> list[str]:
+    """A Stable group of static members in that order, the first leading."""
+    joins = [world.join(instance=one, **how) for one in instances]
+    world.finish_phase()
+    ids = [one.answer.member_id for one in joins]
+    for member_id in reversed(ids):
+        world.sync(member_id, assignments={one: one.encode() for one in ids})
+    assert world.group().state == "Stable"
+    return ids
+
+
+def test_no_79_for_a_static_member_at_any_version() -> None:
+    world = World.make()
+    assert world.join(instance="i", version=5).parked
+    assert world.join(instance="j", version=9).parked
+
+
+@pytest.mark.parametrize(
+    ("member", "instance", "error"),
+    [
+        ("own", "i", 0),
+        ("own", None, 0),
+        ("own", "j", 82),
+        ("own", "nobody", 25),
+        ("ghost", "i", 82),
+        ("ghost", None, 25),
+        ("ghost", "nobody", 25),
+    ],
+)
+@pytest.mark.parametrize("api", ["heartbeat", "sync", "leave", "commit", "join"])
+def test_ids_and_instances(api: str, member: str, instance: str | None, error: int) -> None:
+    world = World.make()
+    ids = static_group(world, "j", "i")
+    who = ids[1] if member == "own" else member
+    if api == "heartbeat":
+        found = world.beat(who, instance=instance)
+    elif api == "sync":
+        found = world.sync(who, instance=instance).error
+    elif api == "leave":
+        found = world.leave((who, instance)).answer.members[0].error_code
+    elif api == "commit":
+        found = world.commit(who, 1, instance=instance).answer.topics[0].partitions[0].error_code
+    else:
+        found = world.join(who, instance=instance).error
+    assert found == error
+
+
+@pytest.mark.parametrize(("api", "error"), [("heartbeat", 0), ("sync", 0), ("leave", 0), ("commit", 0), ("join", 25)])
+def test_an_unmapped_instance_passes_in_2_8_but_for_joins(api: str, error: int) -> None:
+    world = World.make(quirks=Quirks(unmapped_instance_ignored=True))
+    (leader,) = world.stable(1)
+    found = {
+        "heartbeat": lambda: world.beat(leader, instance="nobody"),
+        "sync": lambda: world.sync(leader, instance="nobody").error,
+        "leave": lambda: world.leave((leader, "nobody")).answer.members[0].error_code,
+        "commit": lambda: world.commit(leader, 1, instance="nobody").answer.topics[0].partitions[0].error_code,
+        "join": lambda: world.join(leader, instance="nobody").error,
+    }[api]()
+    assert found == error
+
+
+def test_a_replaced_leader_v9_keeps_the_generation_and_skips_the_assignment() -> None:
+    world = World.make()
+    old, other = static_group(world, "i", "j")
+    asked = world.join(instance="i", protocols=[("range", subscription("orders", "pay"))])
+    answer, new = asked.answer, asked.answer.member_id
+    assert (answer.error_code, answer.generation_id, answer.leader, answer.skip_assignment) == (0, 1, new, True)
+    listed = {one.member_id: one.metadata for one in answer.members}
+    assert listed == {new: subscription("orders", "pay"), other: subscription("orders")}
+    assert world.sync(new).answer.assignment == old.encode()
+    assert (world.beat(old, instance="i"), world.beat(old), world.beat(new), world.beat(other)) == (82, 25, 0, 0)
+    assert world.group().state == "Stable"
+
+
+def test_a_replaced_leader_v8_is_told_that_its_old_id_leads() -> None:
+    world = World.make()
+    old, _ = static_group(world, "i", "j")
+    answer = world.join(instance="i", version=8).answer
+    assert (answer.leader, answer.members, answer.skip_assignment) == (old, [], False)
+    assert world.group().leader_id == answer.member_id
+
+
+def test_a_replaced_follower_is_told_the_leader() -> None:
+    world = World.make()
+    leader, _ = static_group(world, "i", "j")
+    answer = world.join(instance="j").answer
+    assert (answer.leader, answer.members, answer.skip_assignment) == (leader, [], False)
+
+
+def test_a_replacement_that_changes_the_protocol_rebalances() -> None:
+    world = World.make()
+    static = [("range", subscription("orders")), ("sticky", subscription("orders"))]
+    joins = [world.join(instance=one, protocols=static) for one in ("i", "j", "k")]
+    world.finish_phase()
+    world.sync(joins[0].answer.member_id, assignments={})
+    for instance, parked in (("j", False), ("k", True)):
+        assert world.join(instance=instance, protocols=list(reversed(static))).parked is parked
+
+
+def test_a_replacement_in_completing_rebalances_and_refuses_the_old_requests() -> None:
+    world = World.make()
+    joins = [world.join(instance=one) for one in ("i", "j")]
+    world.sleep(6001)
+    old = joins[1].answer.member_id
+    sync = world.sync(old)
+    again = world.join(instance="j")
+    assert (sync.error, again.parked, world.group().state) == (82, True, "PreparingRebalance")
+
+
+def test_a_replacement_in_preparing_refuses_the_old_join() -> None:
+    world = World.make()
+    first = world.join(instance="i")
+    old = next(iter(world.group().members))
+    second = world.join(instance="i")
+    assert (first.error, first.answer.member_id, first.answer.generation_id) == (82, old, -1)
+    world.sleep(3000)
+    assert (second.error, len(world.group().members)) == (0, 1)
+
+
+def test_the_replaced_session_counts_the_old_timeout_at_first() -> None:
+    world = World.make()
+    static_group(world, "i", "j", session=8000)
+    new = world.join(instance="i", session=20_000).answer.member_id
+    world.sleep(7999)
+    assert new in world.group().members
+    world.sleep(1)
+    assert new not in world.group().members
+
+
+@pytest.mark.parametrize(("quirks", "state"), [(Quirks(), "PreparingRebalance"), (Quirks(replacement_takes_over_debts=True), "Stable")])
+def test_a_debt_that_a_replaced_id_left_behind(quirks: Quirks, state: str) -> None:
+    """Replaced in Stable before it synced: the old id stays in pending_syncs, the sync timer starts a rebalance."""
+    world = World.make(quirks=quirks)
+    joins = [world.join(instance=one, rebalance=20_000, session=100_000) for one in ("i", "j")]
+    world.sleep(6001)
+    leader = joins[0].answer.member_id
+    world.sync(leader)
+    new = world.join(instance="j", rebalance=20_000, session=100_000).answer.member_id
+    world.sync(new)
+    world.sleep(20_000)
+    assert (world.group().state, len(world.group().members)) == (state, 2)
+
+
+def test_silent_static_members_stay_through_the_phase_and_owe_a_sync() -> None:
+    world = World.make()
+    leader, silent = static_group(world, "i", "j", rebalance=5000, session=60_000)
+    asked = world.join(leader, instance="i", rebalance=5000, session=60_000)
+    world.sleep(5000)
+    assert {one.member_id for one in asked.answer.members} == {leader, silent}
+    assert (world.beat(silent, 1), world.beat(silent, 2)) == (22, 0)
+    world.sync(leader, 2, {silent: b"S"})
+    world.sleep(5000)
+    assert (world.beat(silent, 2), world.beat(leader, 2)) == (25, 27)
+
+
+def test_a_silent_static_member_may_settle_with_its_old_id() -> None:
+    world = World.make()
+    leader, silent = static_group(world, "i", "j", rebalance=5000, session=60_000)
+    world.join(leader, instance="i", rebalance=5000, session=60_000)
+    world.sleep(5000)
+    world.sync(leader, 2, {silent: b"S"})
+    assert world.sync(silent, 2).answer.assignment == b"S"
+    world.sleep(5000)
+    assert (world.group().state, len(world.group().members)) == ("Stable", 2)
+
+
+def test_only_silent_static_members_keep_the_group_preparing() -> None:
+    world = World.make()
+    leader, silent = static_group(world, "i", "j", rebalance=5000, session=60_000)
+    world.enter(rebalance=5000)
+    world.leave(next(one for one in world.group().members if one not in (leader, silent)))
+    world.sleep(16_000)
+    assert (world.group().state, world.group().generation) == ("PreparingRebalance", 1)
+    world.sleep(60_000)
+    assert (world.group().state, world.group().generation) == ("Empty", 2)
+
+
+def test_a_replacement_that_cannot_be_stored_is_undone() -> None:
+    world = World.make(quirks=Quirks(group_record_limit=True), message_max_bytes=2000)
+    old, other = static_group(world, "i", "j")
+    asked = world.join(instance="i", protocols=[("range", subscription("orders", user_data=bytes(2000)))])
+    assert (asked.error, asked.answer.member_id, asked.answer.generation_id) == (-1, "", 1)
+    assert (world.beat(old, instance="i"), world.group().leader_id, world.group().state) == (0, old, "Stable")
+    assert world.group().members[old].protocols == (("range", subscription("orders")),)
+
+
+def test_an_empty_instance_id_is_an_instance_id() -> None:
+    world = World.make()
+    world.join(instance="")
+    assert next(iter(world.group().members)).startswith("-")
+    assert list(world.group().static_members) == [""]
