@@ -109,7 +109,7 @@ def test_a_second_join_replaces_the_parked_one_which_is_never_answered() -> None
 
 def test_an_immediate_answer_changes_neither_timeouts_nor_session() -> None:
     world = World.make()
-    leader, follower = world.stable(2)
+    _leader, follower = world.stable(2)
     world.sleep(4000)
     before = world.group().members[follower].session.deadline
     assert world.join(follower, session=20_000, rebalance=1).error == 0
@@ -121,7 +121,7 @@ def test_an_immediate_answer_changes_neither_timeouts_nor_session() -> None:
 @pytest.mark.parametrize(("quirks", "timeouts"), [(Quirks(), (20_000, 5)), (Quirks(rejoin_keeps_timeouts=True), (10_000, 60_000))])
 def test_the_park_path_takes_over_the_timeouts(quirks: Quirks, timeouts: tuple[int, int]) -> None:
     world = World.make(quirks=quirks)
-    leader, follower = world.stable(2)
+    _leader, follower = world.stable(2)
     world.enter()
     world.join(follower, session=20_000, rebalance=5)
     member = world.group().members[follower]

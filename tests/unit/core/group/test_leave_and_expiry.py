@@ -87,7 +87,7 @@ def test_a_reserved_id_that_leaves_in_stable(quirks: Quirks, state: str) -> None
 
 def test_a_reserved_id_that_expires_in_stable_starts_nothing() -> None:
     world = World.make()
-    (leader,) = world.stable(1)
+    (_leader,) = world.stable(1)
     world.join(session=2000)
     world.sleep(2000)
     assert (world.group().state, world.group().pending_joins) == ("Stable", set())
@@ -145,7 +145,7 @@ def test_commits_keep_a_member_alive_if_they_are_accepted(generation: int, alive
 
 def test_a_new_member_may_wait_300_s_for_its_first_answer() -> None:
     world = World.make()
-    (leader,) = world.stable(1, session=1_000_000, rebalance=1_000_000)
+    (_leader,) = world.stable(1, session=1_000_000, rebalance=1_000_000)
     newcomer, asked = world.enter(session=6000)
     world.sleep(299_999)
     assert asked.parked
@@ -169,7 +169,7 @@ def test_a_heartbeat_of_a_new_member_puts_its_own_session_in_place(generation: i
 def test_a_known_member_does_not_expire_while_it_is_parked() -> None:
     world = World.make()
     leader, follower = world.stable(2, session=6000, rebalance=60_000)
-    newcomer, _ = world.enter(session=100_000)
+    _newcomer, _ = world.enter(session=100_000)
     asked = world.join(follower, session=6000)
     for _ in range(5):
         world.sleep(5000)
@@ -197,7 +197,7 @@ def test_a_parked_sync_keeps_a_member_and_its_answer_starts_the_session_again() 
 
 def test_the_last_expiry_in_preparing_ends_the_phase() -> None:
     world = World.make()
-    leader, follower = world.stable(2, session=6000)
+    leader, _follower = world.stable(2, session=6000)
     asked = world.join(leader, session=6000)
     world.sleep(6000)
     assert (asked.error, asked.answer.generation_id, len(asked.answer.members)) == (0, 2, 1)

@@ -69,8 +69,8 @@ def test_a_silent_leader_is_followed_by_the_first_that_joined() -> None:
 
 def test_the_join_timer_is_the_largest_rebalance_timeout_of_the_members() -> None:
     world = World.make()
-    leader, follower = world.stable(2, rebalance=4000)
-    newcomer, asked = world.enter(rebalance=9000)
+    _leader, _follower = world.stable(2, rebalance=4000)
+    _newcomer, asked = world.enter(rebalance=9000)
     world.sleep(8999)
     assert asked.parked
     world.sleep(1)
@@ -80,7 +80,7 @@ def test_the_join_timer_is_the_largest_rebalance_timeout_of_the_members() -> Non
 @pytest.mark.parametrize("how", ["reserved", "v3", "static"])
 def test_a_newcomer_in_completing_sends_the_parked_syncs_back(how: str) -> None:
     world = World.make()
-    (leader, _), (follower, _) = world.enter(), world.enter()
+    (_leader, _), (follower, _) = world.enter(), world.enter()
     world.sleep(6000)
     parked = world.sync(follower)
     if how == "reserved":

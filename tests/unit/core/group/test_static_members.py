@@ -187,7 +187,7 @@ def test_only_silent_static_members_keep_the_group_preparing() -> None:
 
 def test_a_replacement_that_cannot_be_stored_is_undone() -> None:
     world = World.make(quirks=Quirks(group_record_limit=True), message_max_bytes=2000)
-    old, other = static_group(world, "i", "j")
+    old, _other = static_group(world, "i", "j")
     asked = world.join(instance="i", protocols=[("range", subscription("orders", user_data=bytes(2000)))])
     assert (asked.error, asked.answer.member_id, asked.answer.generation_id) == (-1, "", 1)
     assert (world.beat(old, instance="i"), world.group().leader_id, world.group().state) == (0, old, "Stable")
