@@ -40,7 +40,7 @@ def main() -> int:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="groupmock-package-") as scratch:
         try:
-            check(Path(scratch), asked.venv)
+            check(Path(scratch), asked.venv.resolve() if asked.venv else None)
         except Broken as wrong:
             print(f"package: {wrong}", file=sys.stderr)
             return 1
