@@ -38,6 +38,7 @@ class Elsewhere:
         self.bootstrap = bootstrap
         self._admin = AdminClient({"bootstrap.servers": bootstrap, **QUIET})
         self._producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0, **QUIET})
+        self._known: set[tuple[str, int]] = set()
         self.groups = Groups(self._admin)
 
     def create_topic(self, name: str, partitions: int = 1) -> None:
@@ -45,6 +46,12 @@ class Elsewhere:
         until(f"topic {name}", lambda: name in self._admin.list_topics(timeout=10).topics, lambda: "not in the metadata")
 
     def produce(self, topic: str, value: bytes | None, key: bytes | None = None, partition: int = 0) -> int:
+        def known() -> bool:
+            return partition in self._producer.list_topics(topic, 10).topics[topic].partitions
+
+        if (topic, partition) not in self._known:  # a partition may be younger than the producer's metadata
+            until(f"{topic}-{partition} to be known", known, lambda: "unknown partition")
+            self._known.add((topic, partition))
         offsets: list[int] = []
         self._producer.produce(topic, value, key, partition, on_delivery=lambda _, message: offsets.append(message.offset()))
         self._producer.flush(10)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -158,4 +159,13 @@ def delivered(members: Iterable[Member], wanted: Iterable[bytes], patience: floa
         return sorted(value for each in people for value in each.values())
 
     until(f"{len(expected)} records", lambda: len(values()) >= len(expected), lambda: f"{len(values())} records", patience)
-    assert values() == expected
+    missing, surplus = Counter(expected) - Counter(values()), Counter(values()) - Counter(expected)
+    assert not missing and not surplus, f"missing {dict(missing)}, surplus {dict(surplus)}"
+
+
+def produce(cluster: Cluster, topic: str, name: str, count: int = 30, across: Sequence[int] = range(6)) -> list[bytes]:
+    """`count` records over these partitions in turn; returns their values, which no other `name` has."""
+    values = [f"{name}-{index}".encode() for index in range(count)]
+    for index, value in enumerate(values):
+        cluster.produce(topic, value=value, key=str(index).encode(), partition=across[index % len(across)])
+    return values

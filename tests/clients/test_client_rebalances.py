@@ -7,18 +7,9 @@ import time
 import pytest
 
 from .adapters import LIBRARIES, until
-from .harness import Cluster, Team, delivered, partitions, settled
+from .harness import Cluster, Team, delivered, partitions, produce, settled
 
 EVERY_LIBRARY = pytest.mark.parametrize("library", LIBRARIES)
-BATCH = 30
-
-
-def produce(cluster: Cluster, topic: str, name: str, count: int = BATCH) -> list[bytes]:
-    """`count` records over the six partitions; returns their values."""
-    values = [f"{name}-{index}".encode() for index in range(count)]
-    for index, value in enumerate(values):
-        cluster.produce(topic, value=value, key=str(index).encode(), partition=index % 6)
-    return values
 
 
 @EVERY_LIBRARY
