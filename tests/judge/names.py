@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 OLDER: Final[dict[str, dict[str, str]]] = {
-    "FetchResponse": {"partitions": "partitionResponses"},
+    "FetchResponse": {"partitions": "partitionResponses", "partitionIndex": "partition", "records": "recordSet"},
     "OffsetCommitRequest": {"generationIdOrMemberEpoch": "generationId"},
     "AddPartitionsToTxnRequest": {
         "v3AndBelowTransactionalId": "transactionalId",
@@ -30,3 +30,23 @@ def _renamed(shown: Any, names: dict[str, str]) -> Any:
     if isinstance(shown, dict):
         return {names.get(name, name): _renamed(value, names) for name, value in shown.items()}
     return [_renamed(each, names) for each in shown] if isinstance(shown, list) else shown
+
+
+def newer(release: str, kind: str, shown: Any) -> Any:
+    """JSON of a release in our names. Where 2.8 uses one name on two levels, `above` tells which is meant."""
+    return _modern(shown, OLDER.get(kind, {}), "") if release == "2.8.2" else shown
+
+
+def _modern(shown: Any, names: dict[str, str], above: str) -> Any:
+    if isinstance(shown, list):
+        return [_modern(each, names, above) for each in shown]
+    if not isinstance(shown, dict):
+        return shown
+    found = {}
+    for name, value in shown.items():
+        ours = [new for new, old in names.items() if old == name]
+        new = name if not ours else ours[-1] if above else ours[0]
+        if name == "errorCode" and not above.startswith("resultsByPartition"):
+            new = name
+        found[new] = _modern(value, names, new)
+    return found

@@ -19,7 +19,7 @@ from groupmock_codec.declare import Message
 from groupmock_codec.kafka_json import to_kafka_json
 from groupmock_codec.samples import edge_cases
 
-from .names import OLDER, older
+from .names import newer, older
 from .oracle import RELEASES, ROOT, ask, offered
 
 WHERE: Final = ROOT / "tests" / "data" / "codec"
@@ -45,28 +45,6 @@ def questions(kind: str, codec: Codec[Message], version: int) -> list[tuple[str,
     for number in range(RANDOM):
         asked.append((releases[number % len(releases)], {"type": kind, "version": version, "random": number}))
     return asked
-
-
-def newer(release: str, kind: str, shown: Any) -> Any:
-    """JSON of a release in our names; where 2.8 uses one name twice, the level tells which is meant."""
-    if release != "2.8.2" or kind not in OLDER:
-        return shown
-    if kind == "AddPartitionsToTxnResponse":
-        topics = [
-            {
-                "name": topic["name"],
-                "resultsByPartition": [
-                    {"partitionIndex": each["partitionIndex"], "partitionErrorCode": each["errorCode"]} for each in topic["results"]
-                ],
-            }
-            for topic in shown["results"]
-        ]
-        return {"throttleTimeMs": shown["throttleTimeMs"], "resultsByTopicV3AndBelow": topics}
-    back = {theirs: ours for ours, theirs in OLDER[kind].items()}
-    if kind == "FetchResponse":
-        topics = [{back.get(name, name): value for name, value in topic.items()} for topic in shown["responses"]]
-        return shown | {"responses": topics}
-    return {back.get(name, name): value for name, value in shown.items()}
 
 
 def record(path: Path, asked: list[tuple[str, Question]], answers: dict[str, list[dict[str, Any]]]) -> int:

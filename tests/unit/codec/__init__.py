@@ -1,0 +1,1 @@
+"""Tests of groupmock_codec, one file per module or question."""
