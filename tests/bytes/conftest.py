@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+import uvloop
 
 from groupmock.assembly import Running, start
 from groupmock.config import resolve
@@ -86,6 +87,13 @@ class Stand:
         async with asyncio.timeout(10):
             while not done():  # noqa: ASYNC110  # what is waited for is a state, there is no event
                 await asyncio.sleep(0.001)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """The loop that is served on by default; flow control, where loops differ, on both."""
+    both = {"uvloop": uvloop.new_event_loop, "asyncio": asyncio.new_event_loop}
+    return both if "bad_peers" in item.nodeid else {"uvloop": uvloop.new_event_loop}
 
 
 @pytest.fixture

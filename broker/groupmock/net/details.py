@@ -2,22 +2,139 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from functools import cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+
+from groupmock_codec.declare import Message, Wire, fields_of
 
 from ..journal.rows import Payload
 
 if TYPE_CHECKING:
-    from groupmock_codec.declare import Message
+    from collections.abc import Callable
+
+    from .exchange import Exchange
+
+BIG: Final = 1024
+JOIN_GROUP: Final = 11
+SYNC_GROUP: Final = 14
+CONSUMER: Final = "consumer"
+CONNECT: Final = "connect"
+
+Places = Iterator[tuple[str, bytes]]
 
 
 class Details(NamedTuple):
     """A message as a row shows it."""
 
     message: Any
-    embedded: dict[str, Any] | None
-    payloads: list[Payload] | None
+    embedded: dict[str, Any] | None = None
+    payloads: list[Payload] | None = None
 
 
-def details_of(key: int, message: Message | None, request: bool, wanted: bool) -> Details:
-    """The message and what goes beside it. `wanted` False: nothing that costs time."""
-    return Details(message, None, None)
+def details_of(exchange: Exchange, message: Message | None, wanted: bool, protocol_type: str | None = None) -> Details:
+    """The message and what goes beside it. `wanted` False: nothing that costs time.
+
+    `protocol_type`: of the group, where the message itself does not say it (SyncGroup below version 5, replies below JoinGroup 7).
+    """
+    if message is None or not wanted:
+        return Details(message)
+    if exchange.key in EMBEDDED:
+        return Details(message, _embedded(exchange.key, message, protocol_type))
+    if _has_records(type(message)):
+        return _without_payloads(message)
+    return Details(message)
+
+
+def _embedded(key: int, message: Message, protocol_type: str | None) -> dict[str, Any] | None:
+    kind = getattr(message, "protocol_type", None) or protocol_type
+    readers = _readers(kind)
+    if readers is None:
+        return None
+    found = {}
+    for path, data in EMBEDDED[key](message):
+        read = readers[0 if path.endswith("metadata") else 1](data) if data else None
+        if read is not None:
+            found[path] = read
+    return found or None
+
+
+def _readers(kind: str | None) -> tuple[Callable[[bytes], Message | None], Callable[[bytes], Message | None]] | None:
+    """What reads a member's metadata and its assignment, for the protocol types that are known; forgiving, never raising."""
+    if kind == CONSUMER:
+        from groupmock_codec.embedded import consumer
+
+        return consumer.read_subscription, consumer.read_assignment
+    if kind == CONNECT:
+        from groupmock_codec.embedded import connect
+
+        return _forgiving(connect.decode_metadata), _forgiving(connect.decode_assignment)
+    return None
+
+
+def _forgiving(decode: Callable[[bytes], Message]) -> Callable[[bytes], Message | None]:
+    def read(data: bytes) -> Message | None:
+        try:
+            return decode(data)
+        except ValueError:
+            return None
+
+    return read
+
+
+def _in_join(message: Any) -> Places:
+    if hasattr(message, "protocols"):
+        for place, protocol in enumerate(message.protocols):
+            yield f"protocols[{place}].metadata", protocol.metadata
+    else:
+        for place, member in enumerate(message.members):
+            yield f"members[{place}].metadata", member.metadata
+
+
+def _in_sync(message: Any) -> Places:
+    if hasattr(message, "assignments"):
+        for place, entry in enumerate(message.assignments):
+            yield f"assignments[{place}].assignment", entry.assignment
+    else:
+        yield "assignment", message.assignment
+
+
+EMBEDDED: Final[dict[int, Callable[[Any], Places]]] = {JOIN_GROUP: _in_join, SYNC_GROUP: _in_sync}
+
+
+@cache
+def _has_records(message: type[Message]) -> bool:
+    return any(_wire_has_records(field.wire) for field in fields_of(message))
+
+
+def _wire_has_records(wire: Wire) -> bool:
+    element = wire.element
+    if wire.kind == "records":
+        return True
+    if isinstance(element, Wire):
+        return _wire_has_records(element)
+    return element is not None and _has_records(element)
+
+
+def _without_payloads(message: Message) -> Details:
+    """A copy in which record bytes above 1 KiB are null; the rest is shared with the message."""
+    payloads: list[Payload] = []
+    copy = _stripped(message, "", payloads)
+    return Details(copy, None, payloads or None)
+
+
+def _stripped(message: Message, path: str, payloads: list[Payload]) -> Message:
+    changed: dict[str, Any] = {}
+    for field in fields_of(type(message)):
+        value = getattr(message, field.name)
+        where = f"{path}{field.name}"
+        if field.wire.kind == "records":
+            if value is not None and len(value) > BIG:
+                payloads.append(Payload(path=where, length=len(value), digest=sha256(value).hexdigest()))
+                changed[field.name] = None
+        elif _wire_has_records(field.wire):
+            changed[field.name] = [_stripped(entry, f"{where}[{place}].", payloads) for place, entry in enumerate(value)]
+    return msgspec.structs.replace(message, **changed) if changed else message

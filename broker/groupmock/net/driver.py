@@ -318,7 +318,7 @@ class Driver:
         return connection
 
     def _continue(self, connection: Connection) -> None:
-        if connection.waiting and connection.out is None:
+        if (connection.waiting or connection.framer) and connection.out is None:
             self._resumable.append(connection)
 
     def _not_taken(self, connection: Connection, frame: bytes, received: int, refusal: Refused | CodecError) -> None:

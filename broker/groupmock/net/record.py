@@ -23,7 +23,7 @@ from ..journal.rows import (
     Row,
     TimerRow,
 )
-from .details import details_of
+from .details import EMBEDDED, details_of
 
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
@@ -39,6 +39,8 @@ class Record:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
+        self._kinds: dict[str, str] = {}  # group -> protocol type; what rides inside its messages is read by it
+        self._open_kinds: dict[int, str] = {}  # ticket of an open JoinGroup or SyncGroup -> protocol type of its group
         self.effects: dict[type, Callable[[Any, int], None]] = {
             Moved: self.moved,
             MemberChanged: self.member,
@@ -90,7 +92,7 @@ class Record:
         journal = self._journal
         if "request" not in journal.wanted or (quiet and not journal.heartbeats):
             return
-        details = details_of(exchange.key, message, request=True, wanted=journal.details)
+        details = details_of(exchange, message, journal.details, self._kind_of(exchange, message, connection.ticket))
         row = RequestRow(
             t=connection.handled,
             node=connection.node,
@@ -120,7 +122,7 @@ class Record:
         journal = self._journal
         if "reply" not in journal.wanted or (quiet and not journal.heartbeats):
             return
-        details = details_of(exchange.key, message, request=False, wanted=journal.details)
+        details = details_of(exchange, message, journal.details, self._open_kinds.pop(ticket, None))
         row = ReplyRow(
             t=now,
             node=connection.node,
@@ -140,6 +142,16 @@ class Record:
         )
         (journal.append_quiet if quiet else journal.append)(row)
 
+    def _kind_of(self, exchange: Exchange, message: Message | None, ticket: int) -> str | None:
+        """The protocol type of the group that a JoinGroup or SyncGroup is about: neither every version nor any answer says it."""
+        if not self._journal.details or exchange.key not in EMBEDDED:
+            return None
+        group = getattr(message, "group_id", "")
+        kind = getattr(message, "protocol_type", None) or self._kinds.get(group)
+        if kind is not None:
+            self._kinds[group] = self._open_kinds[ticket] = kind
+        return kind
+
     def repeated(self, connection: Connection, repeat: Repeat, identifiers: bytes, now: int) -> None:
         """Heartbeats answered under a lease, after they were counted; called only when a sink wants such."""
         count = len(identifiers) // 4
@@ -149,6 +161,7 @@ class Record:
     def abandoned(self, connection: Connection, ticket: int, reason: str, now: int) -> None:
         """A request will never be answered."""
         exchange = connection.exchange
+        self._open_kinds.pop(ticket, None)
         if "abandoned" in self._journal.wanted and exchange is not None:
             self._journal.append(
                 AbandonedRow(
@@ -166,6 +179,8 @@ class Record:
 
     def moved(self, effect: Moved, now: int) -> None:
         """A group changed its state."""
+        if effect.after == "Dead":
+            self._kinds.pop(effect.group, None)
         if "moved" in self._journal.wanted:
             self._journal.append(
                 MovedRow(

@@ -131,9 +131,14 @@ class Server:
             connection = Connection(self.driver, self._numbers, node, java_host(host), port)
             task = asyncio.get_running_loop().create_task(_connect(connection, accepted))
             self._adopting.add(task)
-            task.add_done_callback(self._adopting.discard)
+            task.add_done_callback(self._adopted)
 
         return adopt
+
+    def _adopted(self, task: asyncio.Task[None]) -> None:
+        """It counts as a connection now (or never became one)."""
+        self._adopting.discard(task)
+        self._accept_again()
 
     def _room(self) -> bool:
         return len(self.driver.connections) + len(self._adopting) < self.limits.max_connections
@@ -208,6 +213,9 @@ class Server:
         """A connection is gone: there is room again."""
         if not self.driver.connections:
             self._empty.set()
+        self._accept_again()
+
+    def _accept_again(self) -> None:
         for acceptor in self._acceptors:
             acceptor.resume()
 

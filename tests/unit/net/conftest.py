@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+import uvloop
 
 from groupmock.clock import LoopClock
 from groupmock.core.cluster import ApiRange, Identity, Node
@@ -172,6 +173,12 @@ class House:
 
 
 Build = Callable[..., Awaitable[House]]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Everything of the network side must hold on both loops."""
+    return {"uvloop": uvloop.new_event_loop, "asyncio": asyncio.new_event_loop}
 
 
 @pytest.fixture

@@ -1,0 +1,94 @@
+"""Reads a journal back: the header, then rows as their classes. A cut last line is reported, the rest is read; unknown kinds are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, Final, Union
+
+import msgspec
+
+from .rows import END, ROWS, VERSION, Header, NoteRow, Row
+
+
+class NotAJournal(ValueError):
+    """The file is no journal, or one of a format we do not know; the text says why."""
+
+
+class UnknownRow(msgspec.Struct):
+    """A row of a kind that this version does not know, with all its fields."""
+
+    kind: str
+    seq: int
+    t: int
+    fields: dict[str, Any]
+
+
+class BrokenRow(msgspec.Struct):
+    """A line that is no row, in the middle of a journal."""
+
+    line: int
+    reason: str
+
+
+_header: Final = msgspec.json.Decoder(Header)
+_row: Final = msgspec.json.Decoder(Union[tuple(ROWS.values())])  # noqa: UP007  # a union made of the table
+_any: Final = msgspec.json.Decoder(dict[str, Any])
+
+
+class Journal:
+    """Iterate over it for rows. After that: `cut` (the last line was not whole, its text), `ended` (closed properly), `broken`, `count`."""
+
+    def __init__(self, source: IO[bytes]) -> None:
+        self._source = source
+        self.header = _read_header(source)
+        self.cut: bytes | None = None
+        self.ended = False
+        self.broken: list[BrokenRow] = []
+        self.count = 0
+
+    def __iter__(self) -> Iterator[Row | UnknownRow]:
+        for number, line in enumerate(self._source, 2):
+            if not line.endswith(b"\n"):
+                self.cut = line
+                return
+            row = self._read(number, line)
+            if row is not None:
+                self.count += 1
+                self.ended = isinstance(row, NoteRow) and row.what == END
+                yield row
+
+    def _read(self, number: int, line: bytes) -> Row | UnknownRow | None:
+        try:
+            found: Row = _row.decode(line)
+            return found
+        except msgspec.DecodeError as refusal:
+            return self._unknown(number, line, str(refusal))
+
+    def _unknown(self, number: int, line: bytes, reason: str) -> UnknownRow | None:
+        try:
+            fields = _any.decode(line)
+            if fields.get("kind") not in ROWS:
+                return UnknownRow(str(fields.pop("kind")), int(fields.pop("seq")), int(fields.pop("t")), fields)
+        except (msgspec.DecodeError, KeyError, TypeError, ValueError):
+            pass
+        self.broken.append(BrokenRow(number, reason))
+        return None
+
+
+def read(path: str | Path) -> tuple[Journal, list[Row | UnknownRow]]:
+    """The whole journal at once. Raises NotAJournal, OSError."""
+    with open(path, "rb") as source:
+        journal = Journal(source)
+        return journal, list(journal)
+
+
+def _read_header(source: IO[bytes]) -> Header:
+    line = source.readline()
+    try:
+        header = _header.decode(line)
+    except msgspec.DecodeError as refusal:
+        raise NotAJournal(f"the first line is no journal header: {refusal}") from None
+    if header.v != VERSION:
+        raise NotAJournal(f"journal format {header.v}: this version reads {VERSION}")
+    return header
