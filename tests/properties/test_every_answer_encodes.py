@@ -1,0 +1,166 @@
+"""Whatever is asked in whatever version, the core answers with something that this version can carry, and nothing breaks.
+
+Requests are made from the declarations (limits, nulls, empties), with the names, ids and generations that exist mixed in, so that
+they get past the first gate. The matrix comes from what each profile advertises: a new API is in it by being there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import pytest
+
+from groupmock import profiles
+from groupmock.advertise import advertised, features
+from groupmock.config import resolve
+from groupmock.core.cluster import ApiRange, Cluster, Identity, Node
+from groupmock.core.effects import Abandoned, Effects, Replies, Reply
+from groupmock.core.events import NS_PER_MS, Command, Disconnected, Request
+from groupmock_codec import APIS
+from groupmock_codec.declare import Field, Message, Wire, fields_of
+from groupmock_codec.records import NewRecord, encode_batch
+from groupmock_codec.samples import sample
+
+SEEDS = range(10)
+REQUESTS = 80
+PYTHON = {"string": str, "bytes": bytes, "records": bytes, "uuid": bytes, "int8": int, "int16": int, "int32": int, "int64": int}
+TOPICS = ["orders", "audit", "gone"]
+BATCH = encode_batch([NewRecord(value=b"v", timestamp=1), NewRecord(key=b"k", value=None, timestamp=2)])
+
+
+class World:
+    """A cluster, what its clients could know of it, and the checks on every answer."""
+
+    def __init__(self, profile_name: str, seed: int) -> None:
+        self.dice = Random(seed)
+        profile = profiles.load(profile_name)
+        self.rows: list[ApiRange] = list(advertised(profile))
+        nodes = tuple(Node(number, "127.0.0.1", 9000 + number) for number in (1, 2, 3))
+        identity = Identity("AAAAAAAAAAAAAAAAAAAAAA", nodes, tuple(self.rows), features(profile), 1)
+        settings = resolve({"profile": profile_name}, ["group.initial.rebalance.delay.ms=50", "group.min.session.timeout.ms=10"]).settings
+        self.cluster = Cluster(settings, identity, Random(seed), 1_700_000_000_000)
+        self.now = 0
+        self.ticket = 0
+        self.asked: dict[int, Request] = {}
+        self.pools: dict[str, list[Any]] = {
+            "group_id": ["g", "h", "s"],
+            "groups": ["g", "h", "nope"],
+            "groups_names": ["g", "nope"],
+            "name": [*TOPICS, "range", "sticky", "max.message.bytes", "new"],
+            "topic": TOPICS,
+            "member_id": ["", ""],
+            "protocol_type": ["consumer", "connect", ""],
+            "protocol_name": ["range", "sticky"],
+            "generation_id": [-1, 0, 1, 2, 3],
+            "generation_id_or_member_epoch": [-1, 0, 1, 2, 3],
+            "group_instance_id": [None, "i", "j"],
+            "session_timeout_ms": [100, 1000, 10_000],
+            "rebalance_timeout_ms": [200, 1000],
+            "partition": [0, 1, 2],
+            "partition_index": [0, 1, 2],
+            "index": [0, 1, 2],
+            "partition_indexes": [0, 1],
+            "acks": [0, 1, -1],
+            "records": [BATCH, None, b""],
+            "session_id": [0, 0, 1, 2],
+            "session_epoch": [-1, 0, 1],
+            "max_wait_ms": [0, 50],
+            "min_bytes": [0, 1],
+            "max_bytes": [1000, 1 << 20],
+            "fetch_offset": [0, 1, 5],
+            "timestamp": [-1, -2, -3, 0],
+            "current_leader_epoch": [-1, 0],
+            "topic_id": [],
+            "key": ["g", "h"],
+            "resource_type": [2, 4],
+            "resource_name": ["orders", "1", ""],
+            "transactional_id": [None],
+            "num_partitions": [1, 2, -1],
+            "replication_factor": [1, -1],
+            "assignments": [[]],
+            "count": [3, 4],
+            "committed_offset": [0, 7],
+        }
+        for name in TOPICS[:2]:
+            self.perform(self.cluster.handle(Command("create_topic", {"name": name, "partitions": 3}), 0))
+            self.pools["topic_id"].append(self.cluster.topics.topic_id(name))
+
+    def likely(self, message: Message, version: int) -> Message:
+        """Put values that mean something into most fields."""
+        for field in fields_of(type(message)):
+            value = getattr(message, field.name)
+            if isinstance(value, Message):
+                self.likely(value, version)
+            elif isinstance(value, list) and value and isinstance(value[0], Message):
+                for each in value:
+                    self.likely(each, version)
+            elif field.present(version) and (pool := self.pools.get(field.name)) and self.dice.random() < 0.85:
+                self.put(message, field, value, self.dice.choice(pool), version)
+        return message
+
+    def put(self, message: Message, field: Field, value: Any, chosen: Any, version: int) -> None:
+        """Set it where the types agree."""
+        if field.wire.kind == "array":
+            element = field.wire.element
+            if chosen == [] or (isinstance(element, Wire) and type(chosen) is PYTHON.get(element.kind)):
+                setattr(message, field.name, chosen if chosen == [] else [chosen])
+        elif type(chosen) is PYTHON.get(field.wire.kind) or (chosen is None and field.nullable(version)):
+            setattr(message, field.name, chosen)
+
+    def ask(self) -> None:
+        row = self.dice.choice(self.rows)
+        version = self.dice.randint(row.lowest, row.highest)
+        api = APIS[row.key]
+        flexible = api.flexible_from is not None and version >= api.flexible_from
+        message = self.likely(sample(api.request.message, version, flexible, self.dice), version)
+        # What a client can say is what the wire can carry.
+        message = api.request.decode(version, api.request.encode(version, message))
+        self.ticket += 1
+        request = Request(self.ticket, self.ticket % 7, self.dice.randint(1, 3), row.key, version, "c", "/127.0.0.1", message)
+        self.asked[self.ticket] = request
+        self.perform(self.cluster.handle(request, self.now))
+
+    def step(self) -> None:
+        self.now += self.dice.choice((0, 1, 20, 60, 300)) * NS_PER_MS
+        self.perform(self.cluster.expire(self.now))
+        if self.dice.random() < 0.05:
+            self.perform(self.cluster.handle(Disconnected(self.dice.randint(0, 6)), self.now))
+
+    def perform(self, effects: Effects) -> None:
+        for reply in _replies(effects):
+            request = self.asked.pop(reply.ticket, None)
+            assert request is not None, "answered twice, or never asked"
+            APIS[request.key].response.encode(request.version, reply.message)
+            self.learn(reply.message)
+        for effect in effects:
+            if isinstance(effect, Abandoned):
+                del self.asked[effect.ticket]
+        for group in self.cluster.coordinators.groups():
+            group.invariants()
+
+    def learn(self, message: Message) -> None:
+        """Member ids and fetch sessions that were handed out."""
+        for name in ("member_id", "session_id"):
+            value = getattr(message, name, None)
+            if value:
+                self.pools[name].append(value)
+                del self.pools[name][2:-6]
+
+
+def _replies(effects: Effects) -> Iterator[Reply]:
+    for effect in effects:
+        if isinstance(effect, Reply):
+            yield effect
+        elif isinstance(effect, Replies):
+            yield from effect.replies
+
+
+@pytest.mark.parametrize("profile", profiles.names())
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_answer_encodes(profile: str, seed: int) -> None:
+    world = World(profile, seed)
+    for _ in range(REQUESTS):
+        world.ask()
+        world.step()
