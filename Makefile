@@ -64,11 +64,12 @@ test: $(VENV)/.installed-test
 	@"$(PY)" -m pytest -n $(WORKERS) --dist loadgroup -m "not judge and not fidelity" $(PYTEST)
 
 lint: $(VENV)/.installed-dev
-	@"$(BIN)/ruff" check $(CODE)
+	@"$(BIN)/ruff" check $(CODE) tests/interop/run
 
 types: $(VENV)/.installed-dev
 	@"$(BIN)/mypy"
 	@"$(BIN)/mypy" --explicit-package-bases $(filter-out $(PRODUCT),$(CODE))
+	@"$(BIN)/mypy" tests/interop/run
 
 contracts: $(VENV)/.installed-dev
 	@"$(BIN)/lint-imports" --no-logo --no-cache
