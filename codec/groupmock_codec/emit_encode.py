@@ -202,4 +202,6 @@ class EncodeSource(Source):
                 self.line(f"if {tags} is None: {tags} = {{}}")
                 self.line(f"{tags}[{field.number}] = b''.join({self.sink})")
                 self.sink = outer
-        self.item(f"write_tags({tags} or {{}}, {name}.unknown_tags) if {tags} or {name}.unknown_tags else Z")
+        declared = frozenset(field.number for field in tagged)
+        numbers = self.bind("declared", declared, declared)
+        self.item(f"write_tags({tags} or {{}}, {name}.unknown_tags, {numbers}) if {tags} or {name}.unknown_tags else Z")

@@ -115,9 +115,9 @@ SHORT: Final = 2048
 UVARINTS: Final = (*(bytes((n,)) for n in range(128)), *(bytes((n & 0x7F | 0x80, n >> 7)) for n in range(128, SHORT)))
 
 
-def write_tags(known: Mapping[int, bytes], unknown: Mapping[int, bytes]) -> bytes:
-    """The tagged section, in ascending order of tags; a number may not be known and unknown at once."""
-    if not known.keys().isdisjoint(unknown.keys()):
+def write_tags(known: Mapping[int, bytes], unknown: Mapping[int, bytes], declared: frozenset[int] = frozenset()) -> bytes:
+    """The tagged section, in ascending order of tags; an unknown tag may not have a number that the version declares."""
+    if not declared.isdisjoint(unknown.keys()):
         raise Refused
     out = [uvarint(len(known) + len(unknown))]
     for tag, value in sorted({**known, **unknown}.items()):
