@@ -122,9 +122,10 @@ class Await(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Pause(Step):
-    """Time passes: `ms` milliseconds."""
+    """Time passes: `ms` milliseconds, or until so many after a mark."""
 
     ms: Expr
+    since: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +162,7 @@ class Let(Step):
 
 @dataclass
 class Exchange:
-    """A scripted dialogue. `rows`: what it proves; `needs`: why it is not run (keys of NEEDS); `parameters`: name -> values to expand over."""
+    """A scripted dialogue. `rows`: what it proves; `needs`: why it is not run (NEEDS); `parameters`: name -> values to expand over."""
 
     name: str
     title: str

@@ -65,7 +65,7 @@ class Matcher:
                 yield f"{path}: has no field {name}"
 
     def _topic_id(self, pattern: Expr, seen: Value, path: str) -> Iterator[str]:
-        name = self.scope.evaluate(pattern, self.place)
+        name = str(self.scope.evaluate(pattern, self.place))
         expected = self.scope.values.get(f"id of {name}")
         if expected != seen:
             yield f"{path}: the id of {name} ({show(expected)}) expected, {show(seen)} seen"
@@ -95,7 +95,7 @@ class Matcher:
         if pattern.name == "len":
             wanted = self.scope.evaluate(arguments[0], self.place)
             if len(seen) != wanted:
-                yield f"{path}: {wanted} elements expected, {len(seen)} seen: {show(seen)}"
+                yield f"{path}: {show(wanted)} elements expected, {len(seen)} seen: {show(seen)}"
         elif pattern.name == "first":
             yield from self._sequence(arguments, seen, path, exact=False)
         elif pattern.name == "set":

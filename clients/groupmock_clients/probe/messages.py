@@ -12,7 +12,7 @@ from .matching import ABSENT
 from .scope import Memory, Scope, Value, subscription
 from .syntax import ExchangeError
 
-KEYS: Final = {api.name: key for key, api in APIS.items()}
+KEYS: Final = {api.name: api.key for api in APIS.values()}
 CAPS: Final = {"OffsetCommit": 9, "OffsetFetch": 7, "FindCoordinator": 3, "Metadata": 4}
 """Highest version used when an exchange names none (elsewhere: the highest both sides have): later ones look different."""
 DEFAULTS: Final[Mapping[str, Value]] = {

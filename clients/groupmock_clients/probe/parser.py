@@ -18,7 +18,7 @@
     A: JoinGroup v$v -> 0 generation_id=1 | 2.8: 25     # send, await; another expectation for a release
     B: SyncGroup -> parked               # sent, and no answer yet
     B -> 0 after 400                     # the answer came 400 ms after the request (`since T`: after `mark T`)
-    [2.8] pause 300                      # time passes; a guard in front of any step
+    [2.8] pause 300                      # time passes (`pause until 900 since T`); a guard in front of any step
     repeat 3 ... end; mark T; let x = $A.generation; A drops | resets | finishes | reconnects | forgets; B is A; !command field=1
 
 Without `v9` a request goes out in the highest version (see defaults.py). An answer is expected at once unless `after` or
@@ -33,7 +33,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from .exchange import NEEDS, RELEASES, Act, Await, Command, Exchange, Expectation, Expectations, Guard, Let, Mark, Pause, Raw, Send, Step, Timing
+from .exchange import (
+    NEEDS,
+    RELEASES,
+    Act,
+    Await,
+    Command,
+    Exchange,
+    Expectation,
+    Expectations,
+    Guard,
+    Let,
+    Mark,
+    Pause,
+    Raw,
+    Send,
+    Step,
+    Timing,
+)
 from .syntax import Call, ExchangeError, Expr, Literal, Reader, Ref, tokens
 
 _VERBS: Final = ("drops", "resets", "finishes", "reconnects", "forgets", "is")
@@ -327,7 +344,7 @@ def _await(match: re.Match[str], text: str, place: str, guard: Guard) -> Step:
 
 
 def _pause(match: re.Match[str], text: str, place: str, guard: Guard) -> Step:
-    return Pause(place=place, text=text, guard=guard, ms=_whole(match[1], place))
+    return Pause(place=place, text=text, guard=guard, ms=_whole(match["until"] or match["ms"], place), since=match["since"])
 
 
 def _act(match: re.Match[str], text: str, place: str, guard: Guard) -> Step:
@@ -353,7 +370,7 @@ _STEPS: Final[list[tuple[str, Callable[[re.Match[str], str, str, Guard], Step]]]
     (r"([A-Z]\w*): (frame|bytes) (.+)$", _raw),
     (r"([A-Z]\w*): (.+)$", _send),
     (r"([A-Z]\w*) -> (.+)$", _await),
-    (r"pause (.+)$", _pause),
+    (r"pause (?:until (?P<until>\d+) since (?P<since>\w+)|(?P<ms>.+))$", _pause),
     (rf"([A-Z]\w*) ({'|'.join(_VERBS)})(?: ([A-Z]\w*))?$", _act),
     (r"!(\w+)(.*)$", _command),
     (r"mark (\w+)$", _mark),

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
-
-from groupmock_codec.declare import Versions
 
 from . import messages
 from .exchange import Act, Await, Command, Expectation, Expectations, Let, Mark, Pause, Raw, Send, Step, Variant
@@ -15,7 +12,7 @@ from .matching import Matcher, lifted, show
 from .scope import Memory, Scope, Value
 from .stage import Answer, Closed, Stage
 from .standing import surprises
-from .syntax import ExchangeError
+from .syntax import ExchangeError, Expr
 
 LONG_WAIT_MS: Final = 900_000
 """How far `eventually` looks ahead on a virtual clock."""
@@ -77,10 +74,6 @@ class _Dialogue:
         self.asked: dict[str, list[_Asked]] = {}
         self.peeked: dict[str, Answer] = {}
         self._step_ms = 0.0
-        self._do: dict[type[Step], Callable[[Step], None]] = {
-            Send: self._send, Raw: self._raw, Await: self._await, Pause: self._pause,
-            Act: self._act, Command: self._command, Mark: self._mark, Let: self._let,
-        }  # type: ignore[dict-item]  # each entry takes the step type it stands under  # fmt: skip
 
     def run(self) -> None:
         """Play every step whose guard holds."""
@@ -93,9 +86,28 @@ class _Dialogue:
             if step.guard.holds(self.stage.release, self.stage.kind, self.variant.parameters):
                 self.transcript.append(f"{step.place}  {step.text}")
                 self._step_ms = self.stage.now_ms()
-                self._do[type(step)](step)
+                self._play(step)
 
     # -- steps
+
+    def _play(self, step: Step) -> None:
+        match step:
+            case Send():
+                self._send(step)
+            case Raw():
+                self._raw(step)
+            case Await():
+                self._await(step)
+            case Pause():
+                self._pause(step)
+            case Act():
+                self._act(step)
+            case Command():
+                self._command(step)
+            case Mark():
+                self.marks[step.name] = self.stage.now_ms()
+            case Let():
+                self.scope.values[step.name] = self.scope.evaluate(step.value, step.place)
 
     def _send(self, step: Send) -> None:
         memory = self._memory(step.member)
@@ -119,7 +131,7 @@ class _Dialogue:
             return min(offered.highest, messages.CAPS.get(step.api, offered.highest))
         version = self.scope.evaluate(step.version, step.place)
         if not isinstance(version, int) or version not in offered:
-            raise NotApplicable(f"{step.api} v{version} is not offered ({_range(offered)})")
+            raise NotApplicable(f"{step.api} v{show(version)} is not offered ({offered})")
         return version
 
     def _raw(self, step: Raw) -> None:
@@ -144,7 +156,10 @@ class _Dialogue:
         ms = self.scope.evaluate(step.ms, step.place)
         if not isinstance(ms, int):
             raise ExchangeError(step.place, "pause takes a number of milliseconds")
-        self.stage.pause(ms)
+        if step.since is None:
+            self.stage.pause(ms)
+        else:
+            self.stage.pause(max(self._marked(step.since, step.place) + ms - self.stage.now_ms(), 0))
 
     def _act(self, step: Act) -> None:
         if step.verb == "forgets":
@@ -163,11 +178,10 @@ class _Dialogue:
     def _command(self, step: Command) -> None:
         self.stage.command(step.name, {name: self.scope.evaluate(value, step.place) for name, value in step.fields})
 
-    def _mark(self, step: Mark) -> None:
-        self.marks[step.name] = self.stage.now_ms()
-
-    def _let(self, step: Let) -> None:
-        self.scope.values[step.name] = self.scope.evaluate(step.value, step.place)
+    def _marked(self, name: str, place: str) -> float:
+        if name not in self.marks:
+            raise ExchangeError(place, f"there was no 'mark {name}'")
+        return self.marks[name]
 
     # -- members
 
@@ -242,10 +256,8 @@ class _Dialogue:
         problems = self._differences(answer, seen, expected, step)
         if asked.api:
             stated = {name for name, _ in expected.fields} | ({"error_code"} if expected.error is not None else set())
-            problems += surprises(
-                answer.api, answer.version, asked.request, seen, stated, self._memory(member), self.stage.release
-            )
-        return problems + self._timing(expected, answer)
+            problems += surprises(answer.api, answer.version, asked.request, seen, stated, self._memory(member), self.stage.release)
+        return problems + self._timing(expected, answer, step.place)
 
     def _take(self, member: str, expected: Expectation) -> Answer | None:
         tolerance, timing = self.stage.tolerance, expected.timing
@@ -255,7 +267,7 @@ class _Dialogue:
             return self.stage.answer(member, LONG_WAIT_MS if self.stage.kind == "core" else 15_000 + tolerance.patience)
         return self.stage.answer(member, (timing.highest if timing.kind == "after" else 0) + tolerance.patience)
 
-    def _timing(self, expected: Expectation, answer: Answer) -> list[str]:
+    def _timing(self, expected: Expectation, answer: Answer, place: str) -> list[str]:
         """At once: before anything else happened on a virtual clock, soon on a real one. After: within the tolerance of the stage."""
         timing, tolerance = expected.timing, self.stage.tolerance
         if timing.kind == "eventually":
@@ -263,9 +275,7 @@ class _Dialogue:
         if timing.kind == "at once":
             late = answer.at_ms - self._step_ms
             return [] if late <= tolerance.at_once else [f"at once expected; the answer came {late:.0f} ms later"]
-        if timing.since is not None and timing.since not in self.marks:
-            return [f"no 'mark {timing.since}' was played"]
-        took = answer.at_ms - (answer.sent_ms if timing.since is None else self.marks[timing.since])
+        took = answer.at_ms - (answer.sent_ms if timing.since is None else self._marked(timing.since, place))
         if timing.lowest - tolerance.early <= took <= timing.highest + tolerance.late:
             return []
         span = f"{timing.lowest}" if timing.lowest == timing.highest else f"{timing.lowest}..{timing.highest}"
@@ -290,16 +300,15 @@ class _Dialogue:
                 found += matcher.mismatches(pattern, value, name)
         return found
 
-    def _entry(self, matcher: Matcher, seen: dict[str, Value], pattern: object) -> list[str]:
+    def _entry(self, matcher: Matcher, seen: dict[str, Value], pattern: Expr) -> list[str]:
         """`entry=25` of LeaveGroup: the error of the one member, wherever the version carries it."""
         members = seen.get("members")
-        expected = pattern.value if hasattr(pattern, "value") else None
         if not isinstance(members, list):
-            return list(matcher.mismatches(lifted(expected), seen["error_code"], "error_code"))
+            return list(matcher.mismatches(pattern, seen["error_code"], "error_code"))
         problems = list(matcher.mismatches(lifted(0), seen["error_code"], "error_code"))
         for each in members:
             assert isinstance(each, dict)
-            problems += matcher.mismatches(lifted(expected), each["error_code"], "members.error_code")
+            problems += matcher.mismatches(pattern, each["error_code"], "members.error_code")
         return problems or ([] if members else ["members: none seen"])
 
     def _learn(self, member: str, asked: _Asked, answer: Answer) -> None:
@@ -314,7 +323,3 @@ class _Dialogue:
             assert isinstance(generation, int)
             memory.generation, memory.leader = generation, str(seen["leader"])
             memory.protocol_name = name if isinstance(name, str) else None
-
-
-def _range(versions: Versions) -> str:
-    return f"{versions.lowest}-{versions.highest}"

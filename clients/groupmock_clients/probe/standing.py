@@ -39,8 +39,9 @@ def surprises(
 def _join(version: int, request: dict[str, Value], answer: dict[str, Value], release: str) -> dict[str, Value]:
     code = answer["error_code"]
     if code == 0:
-        own = {"member_id": request["member_id"]} if request["member_id"] else {}
-        return own | ({"skip_assignment": False} | ({} if answer["leader"] == answer["member_id"] else {"members": []}))
+        own: dict[str, Value] = {"member_id": request["member_id"]} if request["member_id"] else {}
+        found: dict[str, Value] = {"skip_assignment": False, **own}
+        return found if answer["leader"] == answer["member_id"] else {**found, "members": []}
     empty: dict[str, Value] = {"generation_id": -1, "leader": "", "members": [], "skip_assignment": False, "protocol_type": None}
     empty["protocol_name"] = "" if version < 7 else None
     if code != 79:
@@ -61,7 +62,7 @@ def _leave(request: dict[str, Value], answer: dict[str, Value]) -> Iterator[str]
         return
     if answer["error_code"] != 0:
         if answered:
-            yield f"members: none expected beside error {answer['error_code']}, {show(answered)} seen"
+            yield f"members: none expected beside error {show(answer['error_code'])}, {show(answered)} seen"
         return
     pairs = [(each["member_id"], each["group_instance_id"]) for each in asked if isinstance(each, dict)]
     echoed = [(each["member_id"], each["group_instance_id"]) for each in answered if isinstance(each, dict)]

@@ -1,4 +1,4 @@
-"""The stage that is any broker over TCP. One connection per member; arrival times are taken when bytes come in, not when they are looked at."""
+"""The stage that is any broker over TCP. One connection per member; an answer's time is that of its bytes coming in, not of being read."""
 
 from __future__ import annotations
 
@@ -264,8 +264,7 @@ class TcpStage:
             self._pump(left)
 
     def _pump(self, ms: float) -> None:
-        ready = self._selector.select(ms / 1000) if self._connections else time.sleep(ms / 1000) or []
-        for key, _ in ready:
+        for key, _ in self._selector.select(ms / 1000):
             self._receive(self._connections[key.data])
 
     def _receive(self, connection: _Connection) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .exchange import Exchange, Pause
+from .exchange import Await, Exchange, Expectation, Pause, Raw, Send, Step
 from .syntax import Literal
 
 
@@ -11,9 +11,18 @@ def least_ms(exchange: Exchange) -> int:
     total, longest = 0, 0
     for step in exchange.steps:
         if isinstance(step, Pause) and isinstance(step.ms, Literal) and isinstance(step.ms.value, int):
-            total += step.ms.value
-        for expected in getattr(step, "expects", None).by_release.values() if getattr(step, "expects", None) else ():
+            if step.since is None:
+                total += step.ms.value
+            else:
+                longest = max(longest, step.ms.value)
+        for expected in _expected(step):
             if expected.kind == "silence":
                 total += expected.timing.lowest
             longest = max(longest, expected.timing.lowest)
     return max(total, longest)
+
+
+def _expected(step: Step) -> list[Expectation]:
+    if isinstance(step, Send | Raw | Await) and step.expects is not None:
+        return list(step.expects.by_release.values())
+    return []

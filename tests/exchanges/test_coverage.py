@@ -1,0 +1,52 @@
+"""Every row of the index has an exchange that runs, or one that says what it needs; and every exchange names rows that exist."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from groupmock_clients.probe.exchange import RELEASES, Exchange
+from groupmock_clients.probe.parser import load_folder
+
+FOLDER = Path(__file__).parent
+EXCHANGES = load_folder(FOLDER)
+ROWS = [row for section in tomllib.loads((FOLDER / "rows.toml").read_text(encoding="utf-8")).values() for row in section]
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_has_an_exchange(row: str) -> None:
+    assert [exchange.name for exchange in EXCHANGES if row in exchange.rows]
+
+
+def test_every_exchange_names_rows_of_the_index() -> None:
+    assert {row for exchange in EXCHANGES for row in exchange.rows} - set(ROWS) == set()
+
+
+def test_what_is_not_run_is_counted(record_property: pytest.RecordProperty) -> None:
+    """The report: exchanges and dialogues that run per release, and those that need something, by what they need."""
+    needs = Counter(need for exchange in EXCHANGES for need in exchange.needs)
+    run = {release: sum(_dialogues(each) for each in EXCHANGES if _runs(each, release)) for release in RELEASES}
+    only_needed = [row for row in ROWS if all(each.needs for each in EXCHANGES if row in each.rows)]
+    print(f"\n{len(EXCHANGES)} exchanges; dialogues on the core: {run}; needs: {dict(needs)}; rows not run: {' '.join(only_needed)}")
+    record_property("needs", dict(needs))
+    assert set(only_needed) == NOT_RUN
+
+
+def _runs(exchange: Exchange, release: str) -> bool:
+    return not exchange.needs and "core" in exchange.stages and release in exchange.releases
+
+
+def _dialogues(exchange: Exchange) -> int:
+    return sum(1 for _ in exchange.variants())
+
+
+NOT_RUN = set(
+    """
+    J1 J2 J3 J7 S2 S3 S-leader-failure H2 L-dead C1 C-share K1 K2 K3 K4 K5 SERVER-54 SERVER-65 P1-b8 P1-c4 P1-d17
+    P2-b3 P2-b4 P2-b6 P2-b10 P2-c7 P2-c12 P2-c20 P2-c21 P2-d5 P2-d6 P2-d9 P2-d10
+    """.split()
+)
+"""Rows that only exchanges with `needs:` speak of; adding one is a decision."""

@@ -1,0 +1,186 @@
+"""The runner notices what is wrong: mistakes in an exchange when it is played, and a broker that answers otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from groupmock_clients.probe.core_stage import CoreStage
+from groupmock_clients.probe.exchange import BASE_SETTINGS, Exchange, Send
+from groupmock_clients.probe.parser import load, load_folder
+from groupmock_clients.probe.runner import Outcome, play
+from groupmock_clients.probe.stage import Answer
+from groupmock_clients.probe.syntax import ExchangeError
+
+SUITE = load_folder(Path(__file__).parents[3] / "exchanges")
+
+
+def played(tmp_path: Path, steps: str, release: str = "4.3") -> Outcome:
+    file = tmp_path / "one.exchange"
+    file.write_text('exchange X "t"\nrows: R\ntopics: t1:2\n' + steps)
+    (variant,) = load([file])[0].variants()
+    return play(variant, CoreStage(release, BASE_SETTINGS))
+
+
+@pytest.mark.parametrize(
+    ("steps", "reason"),
+    [
+        ("A: Heartbeat -> 0\n", "error 0 expected, 25 seen"),
+        ("A: Heartbeat -> silence 10\n", "no answer expected yet"),
+        ("A: Heartbeat -> closed\n", "should be closed"),
+        ("A: JoinGroup -> 79\nA: JoinGroup -> 0 after 399\n", "no answer"),
+        ("A: JoinGroup -> 79\nA: JoinGroup -> parked\nA -> 0 after 500..600\n", "500..600 ms expected; it took 400 ms"),
+        ("A: JoinGroup -> 79\nA: JoinGroup -> 0\n", "no answer"),
+        ('A: JoinGroup -> 79 member_id=~"x-.*"\n', "'x-.*' expected"),
+        ("A: JoinGroup -> 79 generation_id=0..3\n", "0..3 expected, -1 seen"),
+        ("A: ListGroups -> 0 groups=len(1)\n", "1 elements expected, 0 seen"),
+        ("A: ListGroups -> 0 groups=has({group_id: $group})\n", "one such element expected, 0 seen"),
+        ("A: DescribeGroups -> group_state=not(Dead)\n", "another value than 'Dead'"),
+        ("A: DescribeGroups -> group_state=any(Empty, Stable)\n", "none of the 2 allowed values"),
+        ("A: DescribeGroups -> groups=set[{group_state: Empty}]\n", "no element matches"),
+        ("A: DescribeGroups -> groups=[{group_state: ?s, protocol_type: ?s}]\n", "the same as ?s"),
+    ],
+)
+def test_a_difference_is_broken_and_says_where(tmp_path: Path, steps: str, reason: str) -> None:
+    outcome = played(tmp_path, steps)
+    assert outcome.verdict == "broken"
+    assert reason in outcome.detail and outcome.detail.startswith("one.exchange:")
+    assert outcome.transcript[-1]
+
+
+@pytest.mark.parametrize(
+    ("steps", "reason"),
+    [
+        ("A: Heartbeet -> 0\n", "no API 'Heartbeet'"),
+        ("A: Heartbeat generation=3 -> 0\n", "no field 'generation'"),
+        ("A: Heartbeat -> 25 generation_id=3\n", "no field 'generation_id'"),
+        ("A: Heartbeat member_id=$B.member_id -> 0\n", r"\$B.member_id means nothing"),
+        ("A: Heartbeat member_id=$nobody -> 0\n", r"\$nobody means nothing"),
+        ("A: JoinGroup protocols=[q(range)] -> 0\n", "no function 'q'"),
+        ("A: JoinGroup protocols=[p()] -> 0\n", r"p\(\)"),
+        ("A -> 0\n", "no request under way"),
+        ("A: JoinGroup -> 79\nA: JoinGroup -> 0 after 400 since T\n", "there was no 'mark T'"),
+        ("pause until 3 since T\nA: Heartbeat -> 25\n", "there was no 'mark T'"),
+        ('A: Heartbeat member_id=~"x" -> 25\n', "where a value must"),
+    ],
+)
+def test_a_mistake_in_the_exchange_is_an_error_with_its_place(tmp_path: Path, steps: str, reason: str) -> None:
+    with pytest.raises(ExchangeError, match=reason) as mistake:
+        played(tmp_path, steps)
+    assert str(mistake.value).startswith("one.exchange:")
+
+
+def test_an_unoffered_version_is_not_applicable(tmp_path: Path) -> None:
+    assert played(tmp_path, "A: JoinGroup v9 -> 79\n", "2.8").verdict == "not applicable"
+
+
+class Liar(CoreStage):
+    """A core whose answers are falsified on their way out."""
+
+    def __init__(self, exchange: Exchange, api: str, lie: Callable[[Any], object]) -> None:
+        super().__init__("4.3", exchange.wanted_settings)
+        self._api, self._lie = api, lie
+
+    def answer(self, member: str, limit_ms: float) -> Answer | None:
+        found = super().answer(member, limit_ms)
+        if found is not None and found.api == self._api:
+            copy = msgspec.structs.replace(found.message)
+            self._lie(copy)
+            return found._replace(message=copy)
+        return found
+
+
+def code(before: int, after: int) -> Callable[[Any], None]:
+    """Answers with one error code instead of another."""
+
+    def lie(message: Any) -> None:
+        if message.error_code == before:
+            message.error_code = after
+
+    return lie
+
+
+def field(name: str, value: object, only: int | None = None) -> Callable[[Any], None]:
+    """Another value in one field of the answers with that error code."""
+
+    def lie(message: Any) -> None:
+        if only is None or message.error_code == only:
+            setattr(message, name, value)
+
+    return lie
+
+
+def describe(name: str, value: object) -> Callable[[Any], None]:
+    """Another value in one field of every described group."""
+
+    def lie(message: Any) -> None:
+        message.groups = [msgspec.structs.replace(group, **{name: value}) for group in message.groups]
+
+    return lie
+
+
+def partitions(before: int, after: int) -> Callable[[Any], None]:
+    """Another code in every partition that has one code."""
+
+    def lie(message: Any) -> None:
+        for topic in message.topics:
+            for partition in topic.partitions:
+                if partition.error_code == before:
+                    partition.error_code = after
+
+    return lie
+
+
+def longer_generation(message: Any) -> None:
+    if message.generation_id > 1:
+        message.generation_id += 1
+
+
+def reversed_topics(message: Any) -> None:
+    message.topics = message.topics[::-1]
+
+
+LIES: list[tuple[str, str, Callable[[Any], object]]] = [
+    *[("Heartbeat", f"{a} for {b}", code(b, a)) for b, a in [(27, 0), (25, 0), (82, 25), (0, 27), (22, 0), (22, 25), (25, 82)]],
+    *[("SyncGroup", f"{a} for {b}", code(b, a)) for b, a in [(27, 0), (25, 22), (22, 25), (82, 25), (23, 0), (0, 27)]],
+    *[("JoinGroup", f"{a} for {b}", code(b, a)) for b, a in [(25, 82), (82, 25), (23, 25), (26, 25), (24, 25), (79, 0)]],
+    *[("JoinGroup", f"{a} for {b}", code(b, a)) for b, a in [(81, 25), (-1, 25)]],
+    *[("LeaveGroup", f"{a} for {b}", code(b, a)) for b, a in [(24, 25), (25, 0)]],
+    *[("OffsetCommit", f"{a} for {b}", partitions(b, a)) for b, a in [(27, 0), (22, 25), (25, 22), (12, 0), (3, 0), (82, 25), (69, 22)]],
+    *[("OffsetDelete", f"{a} for {b}", code(b, a)) for b, a in [(69, 0), (68, 69)]],
+    ("OffsetDelete", "86 for 0", partitions(0, 86)),
+    ("OffsetDelete", "0 for 86", partitions(86, 0)),
+    ("SyncGroup", "no assignment", field("assignment", b"")),
+    ("SyncGroup", "assignment beside an error", field("assignment", b"x", 27)),
+    ("SyncGroup", "throttled", field("throttle_time_ms", 1)),
+    ("JoinGroup", "a generation too many", longer_generation),
+    ("JoinGroup", "no members", field("members", [])),
+    ("JoinGroup", "assignment to be skipped", field("skip_assignment", True, 0)),
+    ("JoinGroup", "assignment never skipped", field("skip_assignment", False, 0)),
+    ("JoinGroup", "another leader", field("leader", "somebody", 0)),
+    ("JoinGroup", "an id beside 81", field("member_id", "x", 81)),
+    ("JoinGroup", "no id beside 25", field("member_id", "", 25)),
+    ("JoinGroup", "an empty name for null", field("protocol_name", "", 79)),
+    ("JoinGroup", "a generation beside an error", field("generation_id", 0, 23)),
+    ("DescribeGroups", "always Stable", describe("group_state", "Stable")),
+    ("DescribeGroups", "no members", describe("members", [])),
+    ("DescribeGroups", "a protocol name in every state", describe("protocol_data", "range")),
+    ("OffsetCommit", "another order", reversed_topics),
+]
+
+
+@pytest.mark.parametrize(("api", "what", "lie"), LIES, ids=[f"{api}-{what}" for api, what, _ in LIES])
+def test_every_lie_is_noticed_by_an_exchange(api: str, what: str, lie: Callable[[Any], object]) -> None:
+    """The suite can fail: the control that the first checks on brokers had (checked-on-brokers, part 1)."""
+    for exchange in SUITE:
+        if exchange.needs or "core" not in exchange.stages or "4.3" not in exchange.releases:
+            continue
+        if any(isinstance(step, Send) and step.api == api for step in exchange.steps):
+            for variant in list(exchange.variants())[-1:]:
+                if play(variant, Liar(exchange, api, lie)).verdict == "broken":
+                    return
+    pytest.fail(f"nothing notices that {api} answers {what}")
