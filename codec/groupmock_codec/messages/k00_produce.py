@@ -1,4 +1,11 @@
-"""Produce (key 0): versions 0-13, flexible from 9."""
+"""Produce (key 0): versions 0-13, flexible from 9.
+
+v3 transactional id, record batches v2 (KIP-98). Before it: message sets, which Kafka 4 refuses though it still lists v0-2
+(KAFKA-18659). v5 log start offset in the answer. v7 zstd may be used (KIP-110). v8 which records were bad, and why
+(KIP-467). v9 flexible (KIP-482). v10 tagged: the current leader and its address (KIP-951). v11 error 120 may come; v12 adds
+partitions to the transaction by itself (KIP-890). v13 topic ids in the place of names (KIP-516). In the answer: v1 throttle
+time, v2 log append time.
+"""
 
 from __future__ import annotations
 

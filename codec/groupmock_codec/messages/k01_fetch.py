@@ -1,4 +1,12 @@
-"""Fetch (key 1): versions 0-18, flexible from 12."""
+"""Fetch (key 1): versions 0-18, flexible from 12.
+
+v1 throttle time. v2 message sets of magic 1, v4 record batches v2 and isolation level (KIP-98). v3 a limit in bytes for the
+whole answer (KIP-74). v5 log start offset (KIP-107). v7 incremental sessions (KIP-227). v8 answered before the throttled
+channel is muted (KIP-219). v9 leader epoch (KIP-320). v10 zstd (KIP-110). v11 rack of the consumer, preferred replica in the
+answer (KIP-392). v12 flexible; diverging epochs (KIP-595). v13 topic ids for names (KIP-516). v14 error 109, offset moved to
+tiered storage (KIP-405). v15 state of the replica, tagged (KIP-903). v16 addresses of new leaders (KIP-951). v17 directory
+id of the replica (KIP-853). v18 its high watermark (KIP-1166).
+"""
 
 from __future__ import annotations
 

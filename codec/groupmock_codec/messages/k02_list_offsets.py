@@ -1,4 +1,10 @@
-"""ListOffsets (key 2): versions 0-11, flexible from 6."""
+"""ListOffsets (key 2): versions 0-11, flexible from 6.
+
+v1 one offset and its timestamp in the place of a list (KIP-79). v2 isolation level, throttle time (KIP-98). v3 answered
+before the throttled channel is muted (KIP-219). v4 leader epoch (KIP-320). v5 error 78, offset not available. v6 flexible.
+v7 timestamp -3: the greatest timestamp (KIP-734). v8 -4: start of the local log (KIP-405). v9 -5: last tiered offset
+(KIP-1005). v10 a timeout for remote storage (KIP-1075). v11 -6: the earliest offset still to be uploaded (KIP-1023).
+"""
 
 from __future__ import annotations
 

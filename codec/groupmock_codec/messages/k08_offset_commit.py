@@ -1,4 +1,11 @@
-"""OffsetCommit (key 8): versions 0-10, flexible from 8."""
+"""OffsetCommit (key 8): versions 0-10, flexible from 8.
+
+v0 wrote to ZooKeeper. v1 generation and member id fence the commit; a timestamp per partition, in this version only. v2-4
+retention time instead, v5 without it (KIP-211). v3 throttle time in the answer (KIP-124), v4 answered before the throttled
+channel is muted (KIP-219). v6 leader epoch of the offset (KIP-320). v7 group instance id (KIP-345). v8 flexible (KIP-482).
+v9 the same field carries the member epoch of KIP-848 groups; errors 113 and 69 may come. v10 topic ids for names; error 100
+may come (KIP-848, KAFKA-14690).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""OffsetFetch (key 9): versions 0-10, flexible from 6."""
+"""OffsetFetch (key 9): versions 0-10, flexible from 6.
+
+v0 read from ZooKeeper, v1 from Kafka. v2 null topics: all of them; an error for the whole group (KIP-88). v3 throttle time
+(KIP-124), v4 answered before muting (KIP-219). v5 leader epoch of the offset (KIP-320). v6 flexible (KIP-482). v7
+require_stable: 88 while a transaction is open (KIP-447). v8 several groups in one request, other structs (KIP-709). v9
+member id and epoch per group; errors 113 and 25 may come (KIP-848). v10 topic ids for names (KIP-848, KAFKA-14691).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""FindCoordinator (key 10): versions 0-6, flexible from 3."""
+"""FindCoordinator (key 10): versions 0-6, flexible from 3.
+
+v1 key type 1, transactions; throttle time, error message (KIP-98). v2 answered before the throttled channel is muted
+(KIP-219). v3 flexible (KIP-482). v4 many keys in one request, an answer for each (KIP-699). v5 the client knows error 120
+(KIP-890). v6 key type 2, share partitions (KIP-932).
+"""
 
 from __future__ import annotations
 

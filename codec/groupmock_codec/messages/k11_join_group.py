@@ -1,4 +1,11 @@
-"""JoinGroup (key 11): versions 0-9, flexible from 6."""
+"""JoinGroup (key 11): versions 0-9, flexible from 6.
+
+v1 rebalance timeout apart from the session's (KIP-62). v2 throttle time (KIP-124), v3 answered before the throttled channel
+is muted (KIP-219). v4 a dynamic member without an id is given one and error 79, and joins again with it (KIP-394). v5 group
+instance id, in the leader's list too (KIP-345). v6 flexible (KIP-482). v7 the answer names the protocol type, and null for
+no protocol (KIP-559). v8 a reason for the logs (KIP-800). v9 skip_assignment: a static leader that came back must not assign
+(KIP-814).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Heartbeat (key 12): versions 0-4, flexible from 4."""
+"""Heartbeat (key 12): versions 0-4, flexible from 4.
+
+v1 throttle time (KIP-124), v2 answered before the throttled channel is muted (KIP-219). v3 group instance id (KIP-345). v4
+flexible (KIP-482).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""LeaveGroup (key 13): versions 0-5, flexible from 4."""
+"""LeaveGroup (key 13): versions 0-5, flexible from 4.
+
+v1 throttle time (KIP-124), v2 answered before the throttled channel is muted (KIP-219). v3 a list of members, each with its
+own error (KIP-345). v4 flexible (KIP-482). v5 a reason per member (KIP-800).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""SyncGroup (key 14): versions 0-5, flexible from 4."""
+"""SyncGroup (key 14): versions 0-5, flexible from 4.
+
+v1 throttle time (KIP-124), v2 answered before the throttled channel is muted (KIP-219). v3 group instance id (KIP-345). v4
+flexible (KIP-482). v5 protocol type and name both ways, checked against the group's (KIP-559).
+"""
 
 from __future__ import annotations
 

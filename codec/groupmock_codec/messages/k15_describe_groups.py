@@ -1,4 +1,9 @@
-"""DescribeGroups (key 15): versions 0-6, flexible from 5."""
+"""DescribeGroups (key 15): versions 0-6, flexible from 5.
+
+v1 throttle time (KIP-124), v2 answered before the throttled channel is muted (KIP-219). v3 authorized operations (KIP-430).
+v4 instance id of each member (KIP-345). v5 flexible (KIP-482). v6 error 69 for a group that does not exist, with a message,
+in the place of state Dead (KIP-1043).
+"""
 
 from __future__ import annotations
 

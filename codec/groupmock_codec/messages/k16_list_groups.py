@@ -1,4 +1,8 @@
-"""ListGroups (key 16): versions 0-5, flexible from 3."""
+"""ListGroups (key 16): versions 0-5, flexible from 3.
+
+v1 throttle time (KIP-124), v2 answered before the throttled channel is muted (KIP-219). v3 flexible (KIP-482). v4 filter by
+state, state in the answer (KIP-518). v5 filter by type, type in the answer (KIP-848).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""ApiVersions (key 18): versions 0-4, flexible from 3."""
+"""ApiVersions (key 18): versions 0-4, flexible from 3.
+
+v1 throttle time, v2 answered before the throttled channel is muted (KIP-219). v3 flexible; the client names itself
+(KIP-511); tagged: features (KIP-584). v4 a feature's lowest version may be 0 (KAFKA-17011). The answer's header is always
+v0, and a version that the broker has not is answered in v0, error 35.
+"""
 
 from __future__ import annotations
 

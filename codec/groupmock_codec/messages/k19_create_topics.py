@@ -1,4 +1,9 @@
-"""CreateTopics (key 19): versions 0-7, flexible from 5."""
+"""CreateTopics (key 19): versions 0-7, flexible from 5.
+
+v1 validate_only; a message per topic. v2 throttle time, v3 answered before the throttled channel is muted (KIP-219). v4 -1
+partitions or replicas: the broker's default (KIP-464). v5 flexible; the new topic's settings in the answer (KIP-525). v6
+error 89 when throttled (KIP-599). v7 the new topic's id (KIP-516).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""DeleteTopics (key 20): versions 0-6, flexible from 4."""
+"""DeleteTopics (key 20): versions 0-6, flexible from 4.
+
+v1 throttle time, v2 answered before the throttled channel is muted (KIP-219). v3 error 73 where deletion is switched off
+(KIP-322). v4 flexible. v5 a message per topic, error 89 when throttled (KIP-599). v6 by name or by id, in structs of their
+own (KIP-516).
+"""
 
 from __future__ import annotations
 

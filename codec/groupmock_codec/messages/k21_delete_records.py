@@ -1,4 +1,7 @@
-"""DeleteRecords (key 21): versions 0-2, flexible from 2."""
+"""DeleteRecords (key 21): versions 0-2, flexible from 2.
+
+v0 new (KIP-107). v1 answered before the throttled channel is muted (KIP-219). v2 flexible (KIP-482).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""InitProducerId (key 22): versions 0-6, flexible from 2."""
+"""InitProducerId (key 22): versions 0-6, flexible from 2.
+
+v0 new (KIP-98). v1 answered before the throttled channel is muted (KIP-219). v2 flexible. v3 a producer may go on with the
+id and epoch it has (KIP-360). v4 error 90 in the place of 47 (KIP-588). v5 error 120 may come (KIP-890). v6 two-phase commit
+(KIP-939).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""OffsetForLeaderEpoch (key 23): versions 0-4, flexible from 4."""
+"""OffsetForLeaderEpoch (key 23): versions 0-4, flexible from 4.
+
+v1 the answer tells the epoch it found (KIP-279). v2 the asker's own leader epoch fences; throttle time (KIP-320). v3 replica
+id, -2 for debug consumers. v4 flexible (KIP-482).
+"""
 
 from __future__ import annotations
 

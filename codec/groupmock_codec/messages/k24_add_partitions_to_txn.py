@@ -1,4 +1,9 @@
-"""AddPartitionsToTxn (key 24): versions 0-5, flexible from 3."""
+"""AddPartitionsToTxn (key 24): versions 0-5, flexible from 3.
+
+v1 answered before the throttled channel is muted (KIP-219). v2 error 90 in the place of 47 (KIP-588). v3 flexible. v4
+brokers only: many transactions in one request, and verify_only (KIP-890); clients stay at v3, whose fields are called
+v3_and_below here. v5 error 120 may come (KIP-890).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""AddOffsetsToTxn (key 25): versions 0-4, flexible from 3."""
+"""AddOffsetsToTxn (key 25): versions 0-4, flexible from 3.
+
+v0 new (KIP-98). v1 answered before the throttled channel is muted (KIP-219). v2 error 90 in the place of 47 (KIP-588). v3
+flexible. v4 error 120 may come (KIP-890).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""TxnOffsetCommit (key 28): versions 0-5, flexible from 3."""
+"""TxnOffsetCommit (key 28): versions 0-5, flexible from 3.
+
+v1 answered before the throttled channel is muted (KIP-219). v2 leader epoch of the offset (KIP-320). v3 generation, member
+id and instance id fence it; flexible (KIP-447). v4 error 120 may come; v5 adds the group to the transaction by itself
+(KIP-890).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""DescribeConfigs (key 32): versions 0-4, flexible from 4."""
+"""DescribeConfigs (key 32): versions 0-4, flexible from 4.
+
+v1 synonyms and where a value comes from, in the place of is_default (KIP-226). v2 answered before the throttled channel is
+muted (KIP-219). v3 types and documentation (KIP-569). v4 flexible (KIP-482).
+"""
 
 from __future__ import annotations
 

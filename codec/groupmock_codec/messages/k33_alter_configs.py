@@ -1,4 +1,8 @@
-"""AlterConfigs (key 33): versions 0-2, flexible from 2."""
+"""AlterConfigs (key 33): versions 0-2, flexible from 2.
+
+v0 new (KIP-133): replaces all settings of a resource. v1 answered before the throttled channel is muted (KIP-219). v2
+flexible (KIP-482).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""CreatePartitions (key 37): versions 0-3, flexible from 2."""
+"""CreatePartitions (key 37): versions 0-3, flexible from 2.
+
+v0 new (KIP-195). v1 answered before the throttled channel is muted (KIP-219). v2 flexible. v3 error 89 when throttled
+(KIP-599).
+"""
 
 from __future__ import annotations
 

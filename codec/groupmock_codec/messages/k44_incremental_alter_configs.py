@@ -1,4 +1,7 @@
-"""IncrementalAlterConfigs (key 44): versions 0-1, flexible from 1."""
+"""IncrementalAlterConfigs (key 44): versions 0-1, flexible from 1.
+
+v0 new (KIP-339): sets, deletes, appends or subtracts single settings. v1 flexible (KIP-482).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""OffsetDelete (key 47): versions 0-0, never flexible."""
+"""OffsetDelete (key 47): version 0, never flexible.
+
+New in 2.4 (KIP-496). The answer's error comes before its throttle time, unlike everywhere else.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""DescribeCluster (key 60): versions 0-2, flexible from 0."""
+"""DescribeCluster (key 60): versions 0-2, flexible from 0.
+
+v0 new (KIP-700). v1 which kind of endpoints, brokers or controllers (KIP-919). v2 fenced brokers on demand (KIP-1073).
+"""
 
 from __future__ import annotations
 

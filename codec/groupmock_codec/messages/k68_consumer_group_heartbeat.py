@@ -1,4 +1,8 @@
-"""ConsumerGroupHeartbeat (key 68): versions 0-1, flexible from 0."""
+"""ConsumerGroupHeartbeat (key 68): versions 0-1, flexible from 0.
+
+v0 new: the whole group protocol in one request (KIP-848). v1 subscription by regular expression, and the client must choose
+its own member id (KIP-848, KIP-1082). An assignment of null means: nothing new.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""ConsumerGroupDescribe (key 69): versions 0-1, flexible from 0."""
+"""ConsumerGroupDescribe (key 69): versions 0-1, flexible from 0.
+
+v0 new (KIP-848). v1 member_type: -1 unknown, 0 classic, 1 consumer (KIP-1099).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""DescribeTopicPartitions (key 75): versions 0-0, flexible from 0."""
+"""DescribeTopicPartitions (key 75): version 0, flexible from 0.
+
+New in 3.7 (KIP-966): topics page by page, with their eligible leader replicas.
+"""
 
 from __future__ import annotations
 

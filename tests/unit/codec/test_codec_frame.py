@@ -1,0 +1,75 @@
+"""Framer: whole frames out of reads of any size, and a bad length refused as soon as its four bytes are there."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groupmock_codec.frame import SOCKET_REQUEST_MAX_BYTES, FrameError, Framer
+
+
+def framed(*bodies: bytes) -> bytes:
+    return b"".join(len(body).to_bytes(4) + body for body in bodies)
+
+
+def test_one_whole_frame() -> None:
+    assert Framer().feed(framed(b"abc")) == [b"abc"]
+
+
+def test_several_frames_in_one_read_and_an_empty_one() -> None:
+    assert Framer().feed(framed(b"a", b"", b"bc")) == [b"a", b"", b"bc"]
+
+
+@given(bodies=st.lists(st.binary(max_size=40)), cuts=st.lists(st.integers(0, 400)))
+def test_cuts_anywhere_make_no_difference(bodies: list[bytes], cuts: list[int]) -> None:
+    stream, framer, found, at = framed(*bodies), Framer(), [], 0
+    for cut in [*sorted(cut for cut in cuts if cut < len(stream)), len(stream)]:
+        found += framer.feed(stream[at:cut])
+        at = cut
+    assert found == bodies
+    assert framer.buffered == 0
+
+
+def test_byte_by_byte() -> None:
+    framer = Framer()
+    assert [frame for byte in framed(b"abc", b"d") for frame in framer.feed(bytes((byte,)))] == [b"abc", b"d"]
+
+
+@pytest.mark.parametrize("length", ["ffffffff", "80000000", "06400001", "7fffffff", b"GET ".hex(), "16030100"])
+def test_bad_lengths_are_refused_with_their_four_bytes(length: str) -> None:
+    framer = Framer()
+    data = bytes.fromhex(length)
+    assert framer.feed(data[:3]) == []
+    with pytest.raises(FrameError) as caught:
+        framer.feed(data[3:])
+    assert caught.value.length == int.from_bytes(data, signed=True)
+    with pytest.raises(FrameError):
+        framer.feed(framed(b"too late"))
+
+
+def test_the_greatest_length_waits() -> None:
+    framer = Framer()
+    assert framer.feed(SOCKET_REQUEST_MAX_BYTES.to_bytes(4) + b"few") == []
+    assert framer.buffered == 7
+
+
+def test_good_frames_before_a_bad_length_are_given_first() -> None:
+    framer = Framer()
+    assert framer.feed(framed(b"good") + b"\xff\xff\xff\xff") == [b"good"]
+    assert framer.broken is not None
+    with pytest.raises(FrameError):
+        framer.feed(b"")
+
+
+def test_the_limit_is_a_setting() -> None:
+    assert Framer(limit=3).feed(framed(b"abc")) == [b"abc"]
+    with pytest.raises(FrameError, match=r"frame length 4 is outside 0\.\.3 \(socket.request.max.bytes\)"):
+        Framer(limit=3).feed(framed(b"abcd"))
+
+
+def test_the_error_can_be_pickled() -> None:
+    error = pickle.loads(pickle.dumps(FrameError(-1, 5)))
+    assert (error.length, error.limit) == (-1, 5)

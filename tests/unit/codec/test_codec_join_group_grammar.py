@@ -1,0 +1,69 @@
+"""The JoinGroup v4 grammar printed in the seed document (tests/data/join_group_v4_grammar.txt) is the layout of our v4."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from groupmock_codec import APIS
+from groupmock_codec.declare import Message, fields_of
+
+from .kit import DATA
+
+TEXT = (DATA / "join_group_v4_grammar.txt").read_text()
+RENAMED = {  # the names of 2019 and those of Kafka's schemas since 2.4
+    "session_timeout": "session_timeout_ms",
+    "rebalance_timeout": "rebalance_timeout_ms",
+    "group_protocols": "protocols",
+    "protocol_metadata": "metadata",
+    "group_protocol": "protocol_name",
+    "leader_id": "leader",
+    "member_metadata": "metadata",
+}
+Layout = list[tuple[str, object]]
+
+
+def printed(half: str) -> Layout:
+    """[(name, type or nested layout)] of the Request or the Response, in our names."""
+    block = re.search(rf"^JoinGroup {half} \(Version: 4\) => (.*)\n((?: +.*\n)+)", TEXT, re.MULTILINE)
+    assert block
+    rules = dict(line.strip().split(" => ") for line in block[2].splitlines())
+    return [named(token, rules) for token in block[1].split()]
+
+
+def named(token: str, rules: dict[str, str]) -> tuple[str, object]:
+    """One field: `[x]` is an array, a rule of other names a struct."""
+    name = token.strip("[]")
+    right = rules[name]
+    kind: object = right if right.isupper() else [named(each, rules) for each in right.split()]
+    ours = "name" if name == "protocol_name" and "group_protocols" in rules else RENAMED.get(name, name)
+    return ours, ["array", kind] if token.startswith("[") else kind
+
+
+def declared(message: type[Message]) -> Layout:
+    """The same of our declaration."""
+    return [(field.name, shape(field.wire)) for field in fields_of(message) if field.present(4)]
+
+
+def shape(wire: object) -> object:
+    """Type names as the grammar writes them."""
+    kind, element = wire.kind, wire.element  # type: ignore[attr-defined]
+    if kind == "array":
+        return ["array", declared(element) if isinstance(element, type) else shape(element)]
+    return kind.upper()
+
+
+@pytest.mark.parametrize("half", ["Request", "Response"])
+def test_join_group_v4_is_laid_out_as_the_seed_prints_it(half: str) -> None:
+    assert declared(getattr(APIS["JoinGroup"], half.lower()).message) == printed(half)
+
+
+def test_v4_bytes_written_by_hand_after_the_grammar() -> None:
+    from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
+
+    head = bytes.fromhex("0001 67 00002710 0000ea60 0000 0008") + b"consumer"
+    by_hand = head + bytes.fromhex("00000001 0005") + b"range" + bytes.fromhex("00000002 0000")
+    request = JoinGroupRequest("g", 10000, 60000, "", None, "consumer", [JoinGroupRequestProtocol("range", b"\0\0")])
+    assert APIS[11].request.encode(4, request) == by_hand
+    assert APIS[11].request.decode(4, by_hand) == request
