@@ -61,7 +61,7 @@ demo: $(VENV)/.installed-test
 	@"$(PY)" -m groupmock_clients.demo
 
 test: $(VENV)/.installed-test
-	@"$(PY)" -m pytest -n $(WORKERS) --dist loadgroup -m "not judge and not fidelity" $(PYTEST)
+	@"$(PY)" -m pytest -n $(WORKERS) --dist loadgroup -m "not judge and not fidelity" --durations=10 $(PYTEST)
 
 lint: $(VENV)/.installed-dev
 	@"$(BIN)/ruff" check $(CODE) tests/interop/run
