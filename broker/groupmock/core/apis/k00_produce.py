@@ -133,8 +133,9 @@ class Produce:
         if any(batch.transactional for batch in batches):
             raise Refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING, "there are no transactions here", logged=False)
         wall_ms = self._cluster.wall_ms(self._now)
+        limits = self._cluster.topics.limits(topic, partition.leader)
         for batch in batches:
-            check(batch, topic.limits, wall_ms, f"{topic.name}-{partition.index}")
+            check(batch, limits, wall_ms, f"{topic.name}-{partition.index}")
 
     def _elsewhere(self, place: Place, partition: Partition) -> PartitionProduceResponse:
         row = _row(place, ErrorCode.NOT_LEADER_OR_FOLLOWER)

@@ -43,13 +43,13 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
         out.append(Reply(request.ticket, CreateTopicsResponse(topics=results)))
         return
     seen = Counter(topic.name for topic in asked.topics)
-    results = [_result(cluster, topic, asked.validate_only, out) for topic in asked.topics if seen[topic.name] == 1]
+    results = [_result(cluster, request.node, topic, asked.validate_only, out) for topic in asked.topics if seen[topic.name] == 1]
     twice = TopicRefused(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
     results += [_refused(name, twice) for name, times in seen.items() if times > 1]
     out.append(Reply(request.ticket, CreateTopicsResponse(topics=results)))
 
 
-def _result(cluster: Cluster, wanted: CreatableTopic, validate_only: bool, out: Effects) -> CreatableTopicResult:
+def _result(cluster: Cluster, node: int, wanted: CreatableTopic, validate_only: bool, out: Effects) -> CreatableTopicResult:
     try:
         plan = _plan(cluster, wanted)
     except TopicRefused as refused:
@@ -65,7 +65,7 @@ def _result(cluster: Cluster, wanted: CreatableTopic, validate_only: bool, out: 
         replication_factor=len(plan.replicas[0]),
         configs=[
             CreatableTopicConfigs(name=each.name, value=each.value, read_only=False, config_source=each.source, is_sensitive=False)
-            for each in topic_configs(plan.settings, cluster.topics.broker_configs, cluster.settings)
+            for each in topic_configs(plan.settings, cluster.topics.broker_overrides(node), cluster.settings)
         ],
     )
 

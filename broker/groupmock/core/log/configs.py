@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
-from typing import get_type_hints
 
-from ..settings import Knob, Settings
+from ..settings import Settings
+from .broker_configs import Overrides, started_with
 from .config_keys import BOOLEAN, DOUBLE, INT, KIND_NAMES, LONG, TOPIC_CONFIGS, ConfigKey, split_list
 from .limits import Limits
 
@@ -65,41 +64,24 @@ def _fit_together(settings: Mapping[str, str]) -> None:
         raise BadConfig("Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote log storage.")
 
 
-@cache
-def knob_fields() -> dict[str, str]:
-    """Kafka's name of each of our own settings -> the field of Settings."""
-    hints = get_type_hints(Settings, include_extras=True)
-    marks = ((field, mark) for field, hint in hints.items() for mark in getattr(hint, "__metadata__", ()))
-    return {mark.name: field for field, mark in marks if isinstance(mark, Knob)}
-
-
-def broker_value(name: str, settings: Settings) -> str | None:
-    """A broker config as this broker was started with it; None: it is not one of groupmock's settings."""
-    field = knob_fields().get(name)
-    if field is None:
-        return None
-    value = getattr(settings, field)
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def effective(name: str, set_on_topic: Mapping[str, str], dynamic: Mapping[str, str], settings: Settings) -> str:
+def effective(name: str, set_on_topic: Mapping[str, str], changed: Overrides, settings: Settings) -> str:
     """The value a topic works with: its own, else the broker's (changed at run time, else as started), else Kafka's default."""
     if name in set_on_topic:
         return set_on_topic[name].strip()
     key = TOPIC_CONFIGS[name]
     if key.synonym is None:
         return key.default
-    if key.synonym in dynamic:
-        return dynamic[key.synonym]
-    started = broker_value(key.synonym, settings)
-    return key.default if started is None else started
+    value = changed.get(key.synonym)
+    if value is None:
+        value = started_with(key.synonym, settings)
+    return key.default if value is None else value.strip()
 
 
-def limits(set_on_topic: Mapping[str, str], dynamic: Mapping[str, str], settings: Settings) -> Limits:
+def limits(set_on_topic: Mapping[str, str], changed: Overrides, settings: Settings) -> Limits:
     """What an append looks at."""
 
     def value(name: str) -> str:
-        return effective(name, set_on_topic, dynamic, settings)
+        return effective(name, set_on_topic, changed, settings)
 
     return Limits(
         compact="compact" in split_list(value("cleanup.policy")),

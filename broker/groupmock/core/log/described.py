@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from ..settings import Settings
-from . import configs
-from .config_keys import TOPIC_CONFIGS, ConfigKey
+from .broker_configs import Overrides, broker_keys, started_with
+from .config_keys import STRING, TOPIC_CONFIGS, ConfigKey
 
 # ConfigSource
 DYNAMIC_TOPIC: Final = 1
@@ -33,26 +33,49 @@ class Described(NamedTuple):
     source: int
     kind: int
     about: str
+    read_only: bool
     synonyms: list[Synonym]
 
 
-def topic_configs(set_on_topic: Mapping[str, str], dynamic: Mapping[str, str], settings: Settings) -> list[Described]:
+def topic_configs(set_on_topic: Mapping[str, str], changed: Overrides, settings: Settings) -> list[Described]:
     """Every topic config in alphabetical order."""
-    return [_topic_config(key, set_on_topic, dynamic, settings) for key in TOPIC_CONFIGS.values()]
+    return [_topic_config(key, set_on_topic, changed, settings) for key in TOPIC_CONFIGS.values()]
 
 
-def _topic_config(key: ConfigKey, set_on_topic: Mapping[str, str], dynamic: Mapping[str, str], settings: Settings) -> Described:
+def _topic_config(key: ConfigKey, set_on_topic: Mapping[str, str], changed: Overrides, settings: Settings) -> Described:
     chain = [Synonym(key.name, set_on_topic[key.name], DYNAMIC_TOPIC)] if key.name in set_on_topic else []
     if key.synonym is not None:
-        chain += broker_chain(key.synonym, key.default, dynamic, settings)
+        chain += broker_chain(key.synonym, key.default, changed, settings)
     nearest = chain[0] if chain else Synonym(key.name, key.default, DEFAULT)
-    return Described(key.name, nearest.value, nearest.source, key.kind, key.about, chain)
+    return Described(key.name, nearest.value, nearest.source, key.kind, key.about, read_only=False, synonyms=chain)
 
 
-def broker_chain(name: str, default: str, dynamic: Mapping[str, str], settings: Settings) -> list[Synonym]:
+def broker_chain(name: str, default: str, changed: Overrides, settings: Settings) -> list[Synonym]:
     """Where a broker config's value may come from: changed at run time, given at start, Kafka's default."""
-    chain = [Synonym(name, dynamic[name], DYNAMIC_DEFAULT_BROKER)] if name in dynamic else []
-    started = configs.broker_value(name, settings)
+    sources = ((changed.node, DYNAMIC_BROKER), (changed.cluster, DYNAMIC_DEFAULT_BROKER))
+    chain = [Synonym(name, values[name], source) for values, source in sources if name in values]
+    started = started_with(name, settings)
     if started is not None and started != default:
         chain.append(Synonym(name, started, STATIC_BROKER))
     return [*chain, Synonym(name, default, DEFAULT)]
+
+
+def node_configs(identity: Mapping[str, str], changed: Overrides, settings: Settings) -> list[Described]:
+    """Every config of one broker in alphabetical order. `identity`: what it was told about itself (ids, listeners)."""
+    found = [
+        Described(name, value, STATIC_BROKER, STRING, "", read_only=True, synonyms=[Synonym(name, value, STATIC_BROKER)])
+        for name, value in identity.items()
+    ]
+    for key in broker_keys().values():
+        chain = broker_chain(key.name, key.default, changed, settings)
+        found.append(Described(key.name, chain[0].value, chain[0].source, key.kind, key.about, not key.dynamic, chain))
+    return sorted(found)
+
+
+def cluster_configs(changed: Overrides) -> list[Described]:
+    """What was changed for every broker (resource name "")."""
+    return [
+        Described(key.name, value, DYNAMIC_DEFAULT_BROKER, key.kind, key.about, False, [Synonym(key.name, value, DYNAMIC_DEFAULT_BROKER)])
+        for name, value in sorted(changed.cluster.items())
+        if (key := broker_keys().get(name)) is not None
+    ]

@@ -12,6 +12,7 @@ from groupmock_codec.records import Batch, RecordsError, read_batches
 
 from ..effects import Effects, Note
 from . import configs, names, placement
+from .broker_configs import CLUSTER_WIDE, Overrides
 from .fetches import Fetches
 from .limits import Limits
 from .partition import Appended, Partition
@@ -22,13 +23,12 @@ if TYPE_CHECKING:
 
 
 class Topic(msgspec.Struct, eq=False):
-    """One topic. `configs` holds what was set on it, by Kafka's names; `limits` what an append needs of them."""
+    """One topic. `configs` holds what was set on it, by Kafka's names."""
 
     name: str
     topic_id: bytes
     internal: bool
     configs: dict[str, str]
-    limits: Limits
     partitions: list[Partition]
 
     @property
@@ -44,7 +44,9 @@ class Topics:
         self._cluster = cluster
         self._topics: dict[str, Topic] = {}
         self._names: dict[bytes, str] = {}
-        self.broker_configs: dict[str, str] = {}  # cluster-wide broker configs that were changed at run time
+        self._producer_ids = 0
+        self._broker_configs: dict[str, dict[str, str]] = {}  # changed at run time: node id as text, or "" for all -> configs
+        self._limits: dict[tuple[str, int], Limits] = {}
         self.fetches = Fetches(cluster)
 
     def timer_handlers(self) -> dict[str, TimerHandler]:
@@ -83,9 +85,9 @@ class Topics:
             topic_id=self._cluster.dice.uuid_bytes(),
             internal=name in names.INTERNAL,
             configs=dict(settings),
-            limits=self.limits(settings),
             partitions=[Partition(index, nodes) for index, nodes in enumerate(replicas)],
         )
+        self._limits = {place: limits for place, limits in self._limits.items() if place[0] != name}
         self._topics[name] = topic
         self._names[topic.topic_id] = name
         out.append(Note("topic_created", {"topic": name, "partitions": len(topic.partitions), "topic_id": topic.topic_id}))
@@ -140,7 +142,7 @@ class Topics:
 
     def write(self, topic: Topic, partition: Partition, batches: list[Batch], now: int) -> Appended:
         """Append checked batches; the caller tells `fetches.changed` once all of a request is written, as Kafka does."""
-        return partition.append(batches, topic.limits, self._cluster.wall_ms(now))
+        return partition.append(batches, self.limits(topic, partition.leader), self._cluster.wall_ms(now))
 
     def get(self, name: str) -> Topic | None:
         """The topic of that name."""
@@ -183,6 +185,11 @@ class Topics:
         """Every topic, in order of creation."""
         return list(self._topics)
 
+    def new_producer_id(self) -> int:
+        """An id no producer has."""
+        self._producer_ids += 1
+        return self._producer_ids - 1
+
     def controller(self) -> int:
         """Node id of the controller: the first node. (A KRaft broker names any live broker; older ones the elected one.)"""
         return self._cluster.identity.nodes[0].node_id
@@ -202,8 +209,26 @@ class Topics:
     def configure(self, topic: Topic, settings: Mapping[str, str]) -> None:
         """Replace what was set on a topic by checked configs."""
         topic.configs = dict(settings)
-        topic.limits = self.limits(settings)
+        self._limits.clear()
 
-    def limits(self, settings: Mapping[str, str]) -> Limits:
-        """What appends need of a topic's configs, defaults from the broker's."""
-        return configs.limits(settings, self.broker_configs, self._cluster.settings)
+    def configure_broker(self, resource: str, settings: Mapping[str, str]) -> None:
+        """Replace what was changed at run time for one node (its id as text) or for all ("")."""
+        self._broker_configs[resource] = dict(settings)
+        self._limits.clear()
+
+    def broker_overrides(self, node: int) -> Overrides:
+        """Broker configs that were changed at run time, as that node sees them."""
+        changed = self._broker_configs
+        return Overrides(changed.get(str(node), {}), changed.get(CLUSTER_WIDE, {}))
+
+    def config(self, topic: Topic, name: str, node: int) -> str:
+        """The value a topic works with on that node."""
+        return configs.effective(name, topic.configs, self.broker_overrides(node), self._cluster.settings)
+
+    def limits(self, topic: Topic, node: int) -> Limits:
+        """What an append on that node needs of a topic's configs."""
+        known = self._limits.get((topic.name, node))
+        if known is None:
+            known = configs.limits(topic.configs, self.broker_overrides(node), self._cluster.settings)
+            self._limits[topic.name, node] = known
+        return known

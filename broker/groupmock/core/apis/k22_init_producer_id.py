@@ -1,0 +1,43 @@
+"""InitProducerId (22): ids for idempotent producers; v3 may name the id it had (KIP-360), which changes nothing without transactions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+
+from ..effects import Effects, Note, Reply
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+
+MAX_TRANSACTION_TIMEOUT_MS: Final = 900_000
+NONE: Final = -1
+
+
+def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+    """A fresh id with epoch 0. Transactions are not served: a transactional id is refused with 35, which ends a producer at once."""
+    asked = request.message
+    assert isinstance(asked, InitProducerIdRequest)
+    code = _refusal(asked)
+    if code is not ErrorCode.NONE:
+        if code is ErrorCode.UNSUPPORTED_VERSION:
+            out.append(Note("transactions_not_served", {"transactional_id": asked.transactional_id}))
+        answer = InitProducerIdResponse(error_code=code, producer_id=NONE, producer_epoch=NONE)
+    else:
+        answer = InitProducerIdResponse(producer_id=cluster.topics.new_producer_id(), producer_epoch=0)
+    out.append(Reply(request.ticket, answer))
+
+
+def _refusal(asked: InitProducerIdRequest) -> ErrorCode:
+    if (asked.producer_id == NONE) != (asked.producer_epoch == NONE):
+        return ErrorCode.INVALID_REQUEST
+    if asked.transactional_id is None:
+        return ErrorCode.NONE
+    if not asked.transactional_id:
+        return ErrorCode.INVALID_REQUEST
+    if not 0 < asked.transaction_timeout_ms <= MAX_TRANSACTION_TIMEOUT_MS:
+        return ErrorCode.INVALID_TRANSACTION_TIMEOUT
+    return ErrorCode.UNSUPPORTED_VERSION

@@ -1,0 +1,49 @@
+"""OffsetForLeaderEpoch (23): where a leader epoch ended, so that a reader finds out about truncation (KIP-101, KIP-279, KIP-320)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k23_offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopicResult,
+)
+
+from ..effects import Effects, Reply
+from ..log.fetches import fence
+from ..log.partition import Partition
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+
+
+def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+    """Answer per partition: the epoch found and its end offset, -1 and -1 for an epoch that is not known."""
+    asked = request.message
+    assert isinstance(asked, OffsetForLeaderEpochRequest)
+    topics = [
+        OffsetForLeaderTopicResult(
+            topic=topic.topic,
+            partitions=[_answer(cluster.topics.find(topic.topic, wanted.partition), request.node, wanted) for wanted in topic.partitions],
+        )
+        for topic in asked.topics
+    ]
+    out.append(Reply(request.ticket, OffsetForLeaderEpochResponse(topics=topics)))
+
+
+def _answer(partition: Partition | None, node: int, wanted: OffsetForLeaderPartition) -> EpochEndOffset:
+    if partition is None:
+        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    elif partition.leader != node:
+        code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+    else:
+        code = fence(wanted.current_leader_epoch, partition)
+    if partition is None or code is not ErrorCode.NONE:
+        return EpochEndOffset(error_code=code, partition=wanted.partition)
+    found = partition.epoch_end(wanted.leader_epoch)
+    return EpochEndOffset(partition=wanted.partition, leader_epoch=found.epoch, end_offset=found.start)

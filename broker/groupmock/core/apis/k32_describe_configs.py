@@ -1,0 +1,87 @@
+"""DescribeConfigs (32): topics and brokers; v1 sources and synonyms (KIP-226), v3 types and documentation (KIP-569)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k32_describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+
+from ..effects import Effects, Reply
+from ..log import names
+from ..log.altering import BROKER, TOPIC, check_broker_name
+from ..log.broker_configs import CLUSTER_WIDE
+from ..log.described import Described, cluster_configs, node_configs, topic_configs
+from ..log.refusal import TopicRefused
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+
+MALFORMED: Final = (
+    "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
+    "incompatible broker. See the broker logs for more details."
+)
+
+
+def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+    """One result per resource, in request order; null or no keys mean all of them."""
+    asked = request.message
+    assert isinstance(asked, DescribeConfigsRequest)
+    results = [_result(cluster, request.node, asked, resource) for resource in asked.resources]
+    out.append(Reply(request.ticket, DescribeConfigsResponse(results=results)))
+
+
+def _result(cluster: Cluster, node: int, asked: DescribeConfigsRequest, resource: DescribeConfigsResource) -> DescribeConfigsResult:
+    result = DescribeConfigsResult(resource_type=resource.resource_type, resource_name=resource.resource_name)
+    try:
+        found = _describe(cluster, node, resource)
+    except TopicRefused as refused:
+        result.error_code, result.error_message = refused.code, refused.message
+        return result
+    keys = resource.configuration_keys
+    result.configs = [_config(each, asked) for each in found if not keys or each.name in keys]
+    return result
+
+
+def _describe(cluster: Cluster, node: int, resource: DescribeConfigsResource) -> list[Described]:
+    name, overrides = resource.resource_name, cluster.topics.broker_overrides(node)
+    if resource.resource_type == TOPIC:
+        reason = names.why_invalid(name)
+        if reason is not None:
+            raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {reason}")
+        topic = cluster.topics.get(name)
+        if topic is None:
+            raise TopicRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
+        return topic_configs(topic.configs, overrides, cluster.settings)
+    if resource.resource_type != BROKER:
+        raise TopicRefused(ErrorCode.INVALID_REQUEST, MALFORMED)
+    check_broker_name(name, node, f"expected {node} or empty string")
+    if name == CLUSTER_WIDE:
+        return cluster_configs(overrides)
+    return node_configs(_identity(cluster, node), overrides, cluster.settings)
+
+
+def _identity(cluster: Cluster, node: int) -> dict[str, str]:
+    (found,) = (each for each in cluster.identity.nodes if each.node_id == node)
+    return {"advertised.listeners": f"PLAINTEXT://{found.host}:{found.port}", "broker.id": str(node), "node.id": str(node)}
+
+
+def _config(found: Described, asked: DescribeConfigsRequest) -> DescribeConfigsResourceResult:
+    synonyms = found.synonyms if asked.include_synonyms else []
+    return DescribeConfigsResourceResult(
+        name=found.name,
+        value=found.value,
+        read_only=found.read_only,
+        config_source=found.source,
+        synonyms=[DescribeConfigsSynonym(name=each.name, value=each.value, source=each.source) for each in synonyms],
+        config_type=found.kind,
+        documentation=found.about if asked.include_documentation else None,
+    )

@@ -1,0 +1,48 @@
+"""AlterConfigs (33): replace all configs of a resource; what is not named goes back to its default."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k33_alter_configs import (
+    AlterConfigsRequest,
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    AlterConfigsResponse,
+)
+
+from ..effects import Effects, Reply
+from ..log.altering import SET, Alteration, Change, alter
+from ..log.refusal import TopicRefused
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+
+TWICE: Final = "Each resource must appear at most once."
+
+
+def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+    """One answer per resource. (A resource listed twice makes Kafka's handler die without an answer; here it is refused as in 44.)"""
+    asked = request.message
+    assert isinstance(asked, AlterConfigsRequest)
+    seen = Counter((resource.resource_type, resource.resource_name) for resource in asked.resources)
+    responses = []
+    for resource in asked.resources:
+        twice = seen[resource.resource_type, resource.resource_name] > 1
+        responses.append(_altered(cluster, request.node, resource, asked.validate_only, twice))
+    out.append(Reply(request.ticket, AlterConfigsResponse(responses=responses)))
+
+
+def _altered(cluster: Cluster, node: int, resource: AlterConfigsResource, validate_only: bool, twice: bool) -> AlterConfigsResourceResponse:
+    answer = AlterConfigsResourceResponse(error_message=None, resource_type=resource.resource_type, resource_name=resource.resource_name)
+    changes = [Change(config.name, SET, config.value) for config in resource.configs]
+    try:
+        if twice:
+            raise TopicRefused(ErrorCode.INVALID_REQUEST, TWICE)
+        alter(cluster, node, Alteration(resource.resource_type, resource.resource_name, changes, replace=True), validate_only)
+    except TopicRefused as refused:
+        answer.error_code, answer.error_message = refused.code, refused.message or None
+    return answer

@@ -1,0 +1,78 @@
+"""CreatePartitions (37): raise a topic's number of partitions (KIP-195), placed by the broker or by hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k37_create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
+
+from ..effects import Effects, Reply
+from ..log import assignments
+from ..log.refusal import TopicRefused
+from ..log.topics import Topic
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+
+
+def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+    """Grow each topic or say why not; topics listed twice are refused first."""
+    asked = request.message
+    assert isinstance(asked, CreatePartitionsRequest)
+    later: Effects = []
+    if cluster.settings.quirks.controller_only and request.node != cluster.topics.controller():
+        results = [CreatePartitionsTopicResult(name=topic.name, error_code=ErrorCode.NOT_CONTROLLER) for topic in asked.topics]
+    else:
+        seen = Counter(topic.name for topic in asked.topics)
+        twice = TopicRefused(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+        results = [_refused(name, twice) for name, times in seen.items() if times > 1]
+        results += [_grow(cluster, topic, asked.validate_only, now, later) for topic in asked.topics if seen[topic.name] == 1]
+    out.append(Reply(request.ticket, CreatePartitionsResponse(results=results)))
+    out += later
+
+
+def _grow(cluster: Cluster, wanted: CreatePartitionsTopic, validate_only: bool, now: int, later: Effects) -> CreatePartitionsTopicResult:
+    topic = cluster.topics.get(wanted.name)
+    if topic is None:
+        return CreatePartitionsTopicResult(name=wanted.name, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    try:
+        replicas = _replicas(cluster, topic, wanted)
+    except TopicRefused as refused:
+        return _refused(wanted.name, refused)
+    if not validate_only:
+        cluster.topics.extend(topic, replicas, now, later)
+    return CreatePartitionsTopicResult(name=wanted.name)
+
+
+def _replicas(cluster: Cluster, topic: Topic, wanted: CreatePartitionsTopic) -> list[list[int]]:
+    before = len(topic.partitions)
+    if wanted.count == before:
+        raise TopicRefused(ErrorCode.INVALID_PARTITIONS, f"Topic already has {before} partition(s).")
+    if wanted.count < before:
+        raise TopicRefused(
+            ErrorCode.INVALID_PARTITIONS,
+            f"The topic {topic.name} currently has {before} partition(s); {wanted.count} would not be an increase.",
+        )
+    if wanted.assignments is None:
+        return [cluster.topics.replicas(topic.name, index, topic.replication_factor) for index in range(before, wanted.count)]
+    if len(wanted.assignments) != wanted.count - before:
+        raise TopicRefused(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            f"Attempted to add {wanted.count - before} additional partition(s), "
+            f"but only {len(wanted.assignments)} assignment(s) were specified.",
+        )
+    chosen = [list(assignment.broker_ids) for assignment in wanted.assignments]
+    assignments.check(chosen, [node.node_id for node in cluster.identity.nodes], topic.replication_factor)
+    return chosen
+
+
+def _refused(name: str, refused: TopicRefused) -> CreatePartitionsTopicResult:
+    return CreatePartitionsTopicResult(name=name, error_code=refused.code, error_message=refused.message)

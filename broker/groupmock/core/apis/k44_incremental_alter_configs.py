@@ -1,0 +1,47 @@
+"""IncrementalAlterConfigs (44): SET, DELETE, APPEND and SUBTRACT single configs (KIP-339)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k44_incremental_alter_configs import (
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+
+from ..effects import Effects, Reply
+from ..log.altering import Alteration, Change, alter
+from ..log.refusal import TopicRefused
+from .k33_alter_configs import TWICE
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+
+
+def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+    """One answer per resource; a resource listed twice is refused each time."""
+    asked = request.message
+    assert isinstance(asked, IncrementalAlterConfigsRequest)
+    seen = Counter((resource.resource_type, resource.resource_name) for resource in asked.resources)
+    responses = []
+    for resource in asked.resources:
+        twice = seen[resource.resource_type, resource.resource_name] > 1
+        responses.append(_altered(cluster, request.node, resource, asked.validate_only, twice))
+    out.append(Reply(request.ticket, IncrementalAlterConfigsResponse(responses=responses)))
+
+
+def _altered(cluster: Cluster, node: int, resource: AlterConfigsResource, validate_only: bool, twice: bool) -> AlterConfigsResourceResponse:
+    answer = AlterConfigsResourceResponse(error_message=None, resource_type=resource.resource_type, resource_name=resource.resource_name)
+    changes = [Change(config.name, config.config_operation, config.value) for config in resource.configs]
+    try:
+        if twice:
+            raise TopicRefused(ErrorCode.INVALID_REQUEST, TWICE)
+        alter(cluster, node, Alteration(resource.resource_type, resource.resource_name, changes, replace=False), validate_only)
+    except TopicRefused as refused:
+        answer.error_code, answer.error_message = refused.code, refused.message or None
+    return answer

@@ -1,0 +1,46 @@
+"""DescribeCluster (60): nodes and ids (KIP-700); v1 may ask for the controllers' side (KIP-919), which a broker's listener refuses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k60_describe_cluster import DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse
+
+from ..effects import Effects, Reply
+from .k03_metadata import CLUSTER_OPERATIONS, NOT_ASKED
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+
+BROKERS: Final = 1
+CONTROLLERS: Final = 2
+
+
+def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+    """Every node; none is ever fenced."""
+    asked = request.message
+    assert isinstance(asked, DescribeClusterRequest)
+    out.append(Reply(request.ticket, _refused(asked.endpoint_type) or _described(cluster, asked)))
+
+
+def _refused(endpoint_type: int) -> DescribeClusterResponse | None:
+    if endpoint_type == BROKERS:
+        return None
+    if endpoint_type == CONTROLLERS:
+        message = "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER"
+        return DescribeClusterResponse(error_code=ErrorCode.MISMATCHED_ENDPOINT_TYPE, error_message=message)
+    return DescribeClusterResponse(
+        error_code=ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, error_message=f"Unsupported endpoint type {endpoint_type}"
+    )
+
+
+def _described(cluster: Cluster, asked: DescribeClusterRequest) -> DescribeClusterResponse:
+    identity = cluster.identity
+    return DescribeClusterResponse(
+        cluster_id=identity.cluster_id,
+        controller_id=cluster.topics.controller(),
+        brokers=[DescribeClusterBroker(broker_id=node.node_id, host=node.host, port=node.port, rack=node.rack) for node in identity.nodes],
+        cluster_authorized_operations=CLUSTER_OPERATIONS if asked.include_cluster_authorized_operations else NOT_ASKED,
+    )

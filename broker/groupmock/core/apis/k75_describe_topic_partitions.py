@@ -1,0 +1,88 @@
+"""DescribeTopicPartitions (75): topics by pages of partitions (KIP-966). Sorted by name; a cursor says where the next page begins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k75_describe_topic_partitions import (
+    Cursor,
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+)
+
+from ..effects import Effects, Reply
+from ..log import names
+from ..log.topics import Topic
+from .k03_metadata import TOPIC_OPERATIONS
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+
+MOST_PARTITIONS: Final = 2000  # max.request.partition.size.limit
+
+
+def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+    """One page. A cursor whose topic was not asked for, or with a negative partition, is INVALID_REQUEST for every topic."""
+    asked = request.message
+    assert isinstance(asked, DescribeTopicPartitionsRequest)
+    wanted = sorted({topic.name for topic in asked.topics} or cluster.topics.names())
+    cursor = asked.cursor
+    if cursor is not None:
+        if cursor.partition_index < 0 or (asked.topics and cursor.topic_name not in wanted):
+            rows = [DescribeTopicPartitionsResponseTopic(error_code=ErrorCode.INVALID_REQUEST, name=topic.name) for topic in asked.topics]
+            out.append(Reply(request.ticket, DescribeTopicPartitionsResponse(topics=rows)))
+            return
+        wanted = [name for name in wanted if name >= cursor.topic_name]
+    limit = min(max(1, asked.response_partition_limit), MOST_PARTITIONS)
+    out.append(Reply(request.ticket, _page(cluster, wanted, cursor, limit)))
+
+
+def _page(cluster: Cluster, wanted: list[str], cursor: Cursor | None, limit: int) -> DescribeTopicPartitionsResponse:
+    found: list[DescribeTopicPartitionsResponseTopic] = []
+    missing: list[DescribeTopicPartitionsResponseTopic] = []
+    left = limit
+    for name in wanted:
+        topic = cluster.topics.get(name)
+        if topic is None:
+            missing.append(_missing(name))
+            continue
+        first = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0
+        if left == 0:
+            return DescribeTopicPartitionsResponse(topics=found + missing, next_cursor=Cursor(topic_name=name, partition_index=first))
+        row = _row(topic, first, left)
+        found.append(row)
+        left -= len(row.partitions)
+        after = first + len(row.partitions)
+        if after < len(topic.partitions):
+            return DescribeTopicPartitionsResponse(topics=found + missing, next_cursor=Cursor(topic_name=name, partition_index=after))
+    return DescribeTopicPartitionsResponse(topics=found + missing)
+
+
+def _missing(name: str) -> DescribeTopicPartitionsResponseTopic:
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if names.why_invalid(name) is None else ErrorCode.INVALID_TOPIC_EXCEPTION
+    return DescribeTopicPartitionsResponseTopic(error_code=code, name=name, topic_authorized_operations=TOPIC_OPERATIONS)
+
+
+def _row(topic: Topic, first: int, limit: int) -> DescribeTopicPartitionsResponseTopic:
+    return DescribeTopicPartitionsResponseTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.internal,
+        partitions=[
+            DescribeTopicPartitionsResponsePartition(
+                partition_index=partition.index,
+                leader_id=partition.leader,
+                leader_epoch=partition.leader_epoch,
+                replica_nodes=partition.replicas,
+                isr_nodes=partition.replicas,
+                eligible_leader_replicas=[],
+                last_known_elr=[],
+            )
+            for partition in topic.partitions[first : first + limit]
+        ],
+        topic_authorized_operations=TOPIC_OPERATIONS,
+    )
