@@ -17,6 +17,7 @@ SIZE = struct.Struct(">i").unpack_from
 HEAD = (12).to_bytes(4, "big")
 TAIL = bytes(8)
 """No tags in the header, throttle time 0, error 0, no tags."""
+BETWEEN = TAIL + HEAD
 
 
 class Echo(asyncio.Protocol):
@@ -38,18 +39,18 @@ class Echo(asyncio.Protocol):
         if end >= 12 and SIZE(data)[0] == end - 4:
             self.transport.write(HEAD + data[8:12] + TAIL)
             return
-        out: list[bytes] = []
+        identifiers: list[bytes] = []
         at = 0
         while end - at >= 12:
             after = at + 4 + SIZE(data, at)[0]
             if after > end:
                 break
-            out += (HEAD, data[at + 8 : at + 12], TAIL)
+            identifiers.append(data[at + 8 : at + 12])
             at = after
         if at < end:
             self.rest = data[at:]
-        if out:
-            self.transport.write(b"".join(out))
+        if identifiers:
+            self.transport.write(HEAD + BETWEEN.join(identifiers) + TAIL)
 
 
 async def serve() -> None:
