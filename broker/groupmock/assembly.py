@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from random import Random
 from typing import Any, Final
@@ -38,13 +38,19 @@ class JournalFailed(Exception):
 class Running:
     """A cluster that serves. Everything here is called on its loop's thread."""
 
-    def __init__(self, config: Config, cluster: Cluster, server: Server, clock: Clock, seed: int, ring: Ring) -> None:
+    def __init__(self, config: Config, cluster: Cluster, server: Server, clock: Clock, seed: int, ring: Ring, ports: list[int]) -> None:
         self.config = config
         self.cluster = cluster
         self.server = server
         self.clock = clock
         self.seed = seed
         self._ring = ring
+        self._ports = ports
+
+    @property
+    def ports(self) -> list[int]:
+        """The ports that are listened on, by node."""
+        return self._ports
 
     @property
     def bootstrap(self) -> str:
@@ -71,7 +77,13 @@ class Running:
         return self.server.submit(command)
 
     def produce(
-        self, topic: str, partition: int, key: bytes | None, value: bytes | None, headers: list[tuple[str, bytes | None]], timestamp: int | None
+        self,
+        topic: str,
+        partition: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: list[tuple[str, bytes | None]],
+        timestamp: int | None,
     ) -> int:
         """Append one record; returns its offset."""
         from groupmock_codec.records import NewRecord, encode_batch
@@ -149,10 +161,11 @@ class _Watcher:
         """Nothing is open."""
 
 
-async def start(config: Config, on_failure: Callable[[], None] | None = None) -> Running:
-    """Listen and serve on the running loop. `on_failure` is called when the journal cannot be written on. Raises CannotStart."""
+async def start(config: Config, on_failure: Callable[[], None] | None = None, ports: Sequence[int] = ()) -> Running:
+    """Listen and serve on the running loop. `on_failure` is called when the journal cannot be written on; `ports`, one per node,
+    goes before `config.port`. Raises CannotStart."""
     seed = config.seed if config.seed is not None else int.from_bytes(os.urandom(6), "big")
-    listeners = _listen(config)
+    listeners = _listen(config, ports)
     clock = LoopClock()
     identity = _identity(config, listeners, Random(seed))
     cluster = Cluster(config.settings, identity, Random(seed), clock.epoch_ns // NS_PER_MS)
@@ -175,16 +188,16 @@ async def start(config: Config, on_failure: Callable[[], None] | None = None) ->
         for listener in listeners.values():
             listener.close()
         raise CannotStart(f"cannot write the journal {config.journal}: {failure.strerror}") from None
-    running = Running(config, cluster, server, clock, seed, ring)
+    running = Running(config, cluster, server, clock, seed, ring, [listener.getsockname()[1] for listener in listeners.values()])
     for topic in config.topics:
         running.submit(Command("create_topic", {"name": topic.name, "partitions": topic.partitions or config.settings.num_partitions}))
     return running
 
 
-def _listen(config: Config) -> dict[int, socket.socket]:
+def _listen(config: Config, ports: Sequence[int]) -> dict[int, socket.socket]:
     listeners: dict[int, socket.socket] = {}
     for node in range(1, config.nodes + 1):
-        port = config.port + node - 1 if config.port else 0
+        port = ports[node - 1] if ports else config.port + node - 1 if config.port else 0
         try:
             listeners[node] = listen(config.host, port)
         except OSError as failure:
@@ -226,14 +239,15 @@ def _header(config: Config, identity: Identity, seed: int, clock: Clock) -> Head
         seed=seed,
         epoch_ns=clock.epoch_ns,
         profile=config.profile.name,
-        config=_settings(config),
+        config=settings_by_name(config),
         complete=False,
         incomplete_because="not a replayable run",
         cluster={"nodes": [node._asdict() for node in identity.nodes], "cluster_id": identity.cluster_id},
     )
 
 
-def _settings(config: Config) -> dict[str, Any]:
+def settings_by_name(config: Config) -> dict[str, Any]:
+    """Kafka name -> value of every setting."""
     from .config import all_settings
     from .core.settings import Settings
     from .knobs import settings_of
@@ -263,4 +277,4 @@ def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-__all__ = ["CannotStart", "JournalFailed", "Running", "start"]
+__all__ = ["CannotStart", "JournalFailed", "Running", "settings_by_name", "start"]

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, TypeVar
 
-from .assembly import CannotStart, Running, start
-from .config import Config, ConfigError, all_settings, resolve
+from .assembly import CannotStart, Running, settings_by_name, start
+from .config import ConfigError, all_settings, resolve
 from .core.events import Command
 from .net.loops import new_loop
 from .views import GroupView, Record, view_group
@@ -91,6 +91,11 @@ class Broker:
         return self._up().seed
 
     @property
+    def start_settings(self) -> dict[str, Any]:
+        """Kafka name -> value of every setting of this run."""
+        return settings_by_name(self._config)
+
+    @property
     def journal(self) -> str | None:
         """The journal's file, if there is one."""
         return self._config.journal
@@ -100,10 +105,10 @@ class Broker:
         """Every group by id, as it is now."""
         return self._call(lambda: {group.group_id: view_group(group) for group in self._up().cluster.coordinators.groups()})
 
-    def start(self) -> Broker:
-        """Start serving; returns once clients can connect."""
+    def start(self, ports: Sequence[int] = ()) -> Broker:
+        """Start serving; returns once clients can connect. `ports`: one per node, where they must be those of an earlier start."""
         ready: Future[Running] = Future()
-        self._thread = threading.Thread(target=self._serve, args=(self._config, ready), name="groupmock", daemon=True)
+        self._thread = threading.Thread(target=self._serve, args=(ready, ports), name="groupmock", daemon=True)
         self._thread.start()
         try:
             self._running = ready.result()
@@ -125,10 +130,9 @@ class Broker:
 
     def clear(self) -> None:
         """Forget every topic, group and connection and rotate the journal; the bootstrap address stays."""
-        ports = [node.port for node in self._up().cluster.identity.nodes]
+        ports = self._up().ports
         self.stop()
-        self._config = _on_ports(self._config, ports)
-        self.start()
+        self.start(ports)
 
     def create_topic(self, name: str, partitions: int = 1) -> None:
         """Create a topic. ValueError when it exists or the name is none."""
@@ -234,15 +238,15 @@ class Broker:
         assert self._loop is not None
         return self._loop
 
-    def _serve(self, config: Config, ready: Future[Running]) -> None:
+    def _serve(self, ready: Future[Running], ports: Sequence[int]) -> None:
         with asyncio.Runner(loop_factory=new_loop) as runner:
             self._loop = runner.get_loop()
-            runner.run(self._until_stopped(config, ready))
+            runner.run(self._until_stopped(ready, ports))
 
-    async def _until_stopped(self, config: Config, ready: Future[Running]) -> None:
+    async def _until_stopped(self, ready: Future[Running], ports: Sequence[int]) -> None:
         self._stop = asyncio.Event()
         try:
-            running = await start(config)
+            running = await start(self._config, ports=ports)
         except BaseException as error:  # belongs to the thread that called start()
             ready.set_exception(error)
             return
@@ -319,12 +323,6 @@ def _by_kafka_name(knobs: Mapping[str, Any]) -> list[tuple[str, Any]]:
     if unknown:
         raise ConfigError(f"Broker({unknown[0]}=...): no such setting; `groupmock config` lists them")
     return [(names[field], value) for field, value in knobs.items()]
-
-
-def _on_ports(config: Config, ports: list[int]) -> Config:
-    import msgspec
-
-    return msgspec.structs.replace(config, port=ports[0]) if ports == list(range(ports[0], ports[0] + len(ports))) else config
 
 
 def _missed(group: str, wanted: str, timeout: float, view: GroupView | None, running: Running) -> str:

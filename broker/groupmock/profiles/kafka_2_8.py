@@ -76,6 +76,11 @@ PROFILE = Profile(
             "state_filter_keeps_blanks",
             "state_filter_minds_case",
             "no_group_configs",
+            "auto_creation_answers_leader_not_available",
+            "controller_only",
+            "negative_timestamps_are_times",
+            "append_time_bit_refused",
+            "null_records_refused",
         }
     ),
     features=(),

@@ -51,6 +51,7 @@ PROFILE = Profile(
         {
             "malformed_subscription_hangs",
             "group_record_limit",
+            "old_produce_closes",
         }
     ),
     features=(

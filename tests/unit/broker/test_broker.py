@@ -1,0 +1,145 @@
+"""The in-process Broker: what a test holds in its hands."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from pathlib import Path
+
+import pytest
+
+from groupmock import Broker
+from groupmock.assembly import CannotStart
+from groupmock.broker import GroupTimeout
+from groupmock.config import ConfigError
+
+
+def test_topics_by_name_and_by_text() -> None:
+    with Broker(topics={"orders": 3}) as broker, Broker(topics=["orders:3"]) as other:
+        for each in (broker, other):
+            assert each.produce("orders", b"v", partition=2) == 0
+
+
+def test_records_come_by_partition_and_offset() -> None:
+    with Broker(topics={"orders": 2}) as broker:
+        offsets = [broker.produce("orders", value, partition=partition) for value, partition in ((b"a", 1), (b"b", 0), (b"c", 1))]
+        assert offsets == [0, 0, 1]
+        assert [(record.partition, record.offset, record.value) for record in broker.records("orders")] == [
+            (0, 0, b"b"),
+            (1, 0, b"a"),
+            (1, 1, b"c"),
+        ]
+        assert [record.value for record in broker.records("orders", 1)] == [b"a", b"c"]
+
+
+def test_record_keeps_all_that_was_given() -> None:
+    with Broker(topics={"orders": 1}) as broker:
+        broker.produce("orders", None, key=b"k", headers=[("h", None), ("h", b"x")], timestamp=1234)
+        (record,) = broker.records("orders")
+        assert (record.key, record.value, record.timestamp, record.headers) == (b"k", None, 1234, [("h", None), ("h", b"x")])
+
+
+@pytest.mark.parametrize(("topic", "partition", "text"), [("nope", None, "no topic 'nope'"), ("orders", 5, "has partitions 0 to 1")])
+def test_records_of_what_is_not_there(topic: str, partition: int | None, text: str) -> None:
+    with Broker(topics={"orders": 2}) as broker, pytest.raises(LookupError, match=text):
+        broker.records(topic, partition)
+
+
+def test_topic_errors_reach_the_caller() -> None:
+    with Broker(topics={"orders": 2}) as broker:
+        with pytest.raises(ValueError, match="orders"):
+            broker.create_topic("orders", 2)
+        with pytest.raises(ValueError, match="nope"):
+            broker.delete_topic("nope")
+        with pytest.raises(ValueError, match="partition"):
+            broker.grow_topic("orders", 1)
+        broker.grow_topic("orders", 4)
+        broker.produce("orders", b"v", partition=3)
+
+
+def test_settings_by_kafka_name_and_by_keyword() -> None:
+    with Broker(settings={"num.partitions": 3}) as broker, Broker(num_partitions=3) as other:
+        for each in (broker, other):
+            assert each.start_settings["num.partitions"] == 3
+
+
+@pytest.mark.parametrize(
+    ("keywords", "text"),
+    [
+        ({"num_partition": 3}, "no such setting"),
+        ({"num_partitions": 0}, "num.partitions takes 1 to"),
+        ({"settings": {"nope": 1}}, "no setting 'nope'"),
+        ({"profile": "nope"}, "no profile 'nope'"),
+        ({"topics": {"a b": 1}}, "no topic name"),
+    ],
+)
+def test_bad_keywords_are_named(keywords: dict[str, object], text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        Broker(**keywords)  # type: ignore[arg-type]  # wrong on purpose
+
+
+def test_taken_port_is_said_on_the_callers_thread() -> None:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        held.listen()
+        with pytest.raises(CannotStart, match="cannot listen on"):
+            Broker(port=held.getsockname()[1]).start()
+
+
+def test_using_it_before_the_start_says_so() -> None:
+    with pytest.raises(RuntimeError, match="not running"):
+        _ = Broker().bootstrap
+
+
+def test_same_seed_draws_the_same_cluster_id() -> None:
+    with Broker(seed=3) as first, Broker(seed=3) as second, Broker(seed=4) as third:
+        ids = [each._up().cluster.identity.cluster_id for each in (first, second, third)]
+    assert ids[0] == ids[1] != ids[2]
+
+
+def test_clear_forgets_everything_but_the_address() -> None:
+    with Broker(topics={"orders": 1}) as broker:
+        broker.create_topic("more", 1)
+        before = broker.bootstrap
+        broker.clear()
+        assert broker.bootstrap == before
+        broker.create_topic("more", 1)
+
+
+def test_clear_keeps_every_address_of_several_nodes() -> None:
+    with Broker(nodes=3) as broker:
+        before = broker.bootstrap
+        broker.clear()
+        assert broker.bootstrap == before
+
+
+def test_waiting_for_a_group_that_never_comes_says_so() -> None:
+    with Broker(seed=9) as broker, pytest.raises(GroupTimeout) as caught:
+        broker.wait_for("nobody", state="Stable", timeout=0.05)
+    assert "there is no such group (seed 9)" in str(caught.value)
+
+
+def test_async_with_gives_the_same_names_as_coroutines() -> None:
+    async def main() -> None:
+        async with Broker(topics={"orders": 1}) as broker:
+            await broker.produce("orders", b"v", key=b"k")
+            assert [record.key for record in await broker.records("orders")] == [b"k"]
+            await broker.create_topic("more", 2)
+            await broker.grow_topic("more", 3)
+            await broker.delete_topic("more")
+            with pytest.raises(GroupTimeout):
+                await broker.wait_for("nobody", timeout=0.05)
+            assert broker.groups == {}
+            assert await broker.story("nobody") == ""
+
+    asyncio.run(main())
+
+
+def test_journal_is_written_and_flushed(tmp_path: Path) -> None:
+    file = tmp_path / "run.jsonl"
+    with Broker(topics={"orders": 1}, journal=str(file), seed=2):
+        pass
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    assert (rows[0]["seed"], rows[0]["config"]["num.partitions"]) == (2, 1)
+    assert [row["kind"] for row in rows[1:]][:1] == ["command"]
