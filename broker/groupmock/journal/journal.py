@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from .rows import KINDS, Header, ReplyRow, RequestRow, Row, kind_of
+from .rows import ROWS, Header, ReplyRow, RequestRow, Row
 
 
 class Repeated(Protocol):
@@ -62,7 +62,7 @@ class Journal:
         self.sequence = 0
         self._sinks: list[Sink] = []
         self._begun = False
-        self._takers: dict[str, list[Sink]] = {}
+        self._takers: dict[type[Row], list[Sink]] = {}
         self.wanted: frozenset[str] = frozenset()  # kinds that some sink takes
         self.heartbeats = False  # does any sink want heartbeats that changed nothing?
         self.details = False
@@ -92,14 +92,14 @@ class Journal:
         """Number a row and hand it out."""
         self.sequence += 1
         row.seq = self.sequence
-        for sink in self._takers[kind_of(row)]:
+        for sink in self._takers[row.__class__]:
             sink.take(row)
 
     def append_quiet(self, row: Row) -> None:
         """A heartbeat's row that changed nothing: only for sinks that want these too."""
         self.sequence += 1
         row.seq = self.sequence
-        for sink in self._takers[kind_of(row)]:
+        for sink in self._takers[row.__class__]:
             if sink.heartbeats:
                 sink.take(row)
 
@@ -128,7 +128,7 @@ class Journal:
             raise failures[0]
 
     def _arrange(self) -> None:
-        self._takers = {kind: [sink for sink in self._sinks if kind in sink.kinds] for kind in KINDS}
-        self.wanted = frozenset(kind for kind, takers in self._takers.items() if takers)
+        self._takers = {row: [sink for sink in self._sinks if kind in sink.kinds] for kind, row in ROWS.items()}
+        self.wanted = frozenset(kind for kind, row in ROWS.items() if self._takers[row])
         self.heartbeats = any(sink.heartbeats for sink in self._sinks)
         self.details = any(sink.details for sink in self._sinks)

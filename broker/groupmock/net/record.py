@@ -92,7 +92,10 @@ class Record:
         journal = self._journal
         if "request" not in journal.wanted or (quiet and not journal.heartbeats):
             return
-        details = details_of(exchange, message, journal.details, self._kind_of(exchange, message, connection.ticket))
+        shown: Any = message
+        embedded = payloads = None
+        if journal.details:
+            shown, embedded, payloads = details_of(exchange, message, True, self._kind_of(exchange, message, connection.ticket))
         row = RequestRow(
             t=connection.handled,
             node=connection.node,
@@ -106,11 +109,11 @@ class Record:
             received=received,
             handled=connection.handled,
             size=len(frame),
-            message=details.message,
+            message=shown,
             trailing_bytes=trailing,
             note=note,
-            embedded=details.embedded,
-            payloads=details.payloads,
+            embedded=embedded,
+            payloads=payloads,
             raw=frame if journal.details else None,
         )
         (journal.append_quiet if quiet else journal.append)(row)
@@ -122,7 +125,10 @@ class Record:
         journal = self._journal
         if "reply" not in journal.wanted or (quiet and not journal.heartbeats):
             return
-        details = details_of(exchange, message, journal.details, self._open_kinds.pop(ticket, None))
+        shown: Any = message
+        embedded = payloads = None
+        if journal.details:
+            shown, embedded, payloads = details_of(exchange, message, True, self._open_kinds.pop(ticket, None))
         row = ReplyRow(
             t=now,
             node=connection.node,
@@ -136,9 +142,9 @@ class Record:
             error=error_of(message),
             size=size,
             delivered=not connection.gone,
-            message=details.message,
-            embedded=details.embedded,
-            payloads=details.payloads,
+            message=shown,
+            embedded=embedded,
+            payloads=payloads,
         )
         (journal.append_quiet if quiet else journal.append)(row)
 

@@ -7,6 +7,7 @@ next, and who wins a tie of the protocol vote (spec 2.7; checked-on-brokers part
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from operator import mul
 from typing import Final, TypeVar
 
@@ -41,8 +42,9 @@ def spread(text: str) -> int:
     return value ^ value >> 16
 
 
+@lru_cache(maxsize=4096)
 def partition_for(group_id: str, partitions: int) -> int:
-    """abs(hash) mod partitions, where abs(-2^31) is 0 (Kafka's Utils.abs)."""
+    """abs(hash) mod partitions, where abs(-2^31) is 0 (Kafka's Utils.abs). Remembered: every group request asks."""
     value = java_hash(group_id)
     if value & 0x80000000:
         value = (1 << 32) - value

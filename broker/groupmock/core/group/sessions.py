@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ..events import NS_PER_MS
 from ..timers import Key, Timer
 from .group import Group, Member
 from .turn import Turn
@@ -34,8 +35,13 @@ def begin(turn: Turn, group: Group, member_id: str, session_timeout_ms: int) -> 
 
 
 def renew(turn: Turn, group: Group, member: Member) -> None:
-    """The member gave a sign of life, or was answered: its session starts again."""
-    arm(turn, group, member, member.session_timeout_ms)
+    """The member gave a sign of life, or was answered: its session starts again. Flat: the end of a phase does it for every member."""
+    deadline = turn.now + member.session_timeout_ms * NS_PER_MS
+    timer = member.session
+    if timer.live and timer.queued <= deadline:
+        timer.deadline = deadline
+    else:
+        arm(turn, group, member, member.session_timeout_ms)
 
 
 def arm(turn: Turn, group: Group, member: Member, timeout_ms: int) -> None:
