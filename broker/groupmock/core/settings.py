@@ -89,6 +89,7 @@ class Quirks(msgspec.Struct, frozen=True):
     negative_timestamps_are_times: bool = False  # 2.8: ListOffsets knows -1 and -2 only; other negative ones select the first record
     append_time_bit_refused: bool = False  # 2.8: a produced batch that claims LogAppendTime: 32
     null_records_refused: bool = False  # 2.8: Produce with null records: -1; later nobody answers
+    old_produce_closes: bool = False  # 4.3: Produce v0-v2 are advertised (librdkafka looks for them) but close the connection
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

@@ -42,7 +42,7 @@ PROFILE = Profile(
         47: (0, 0),  # OffsetDelete
         60: (0, 0),  # DescribeCluster
     },
-    settings=KAFKA_DEFAULTS,
+    settings={**KAFKA_DEFAULTS, "log.message.timestamp.after.max.ms": 2**63 - 1},
     quirks=frozenset(
         {
             "malformed_subscription_hangs",

@@ -45,7 +45,7 @@ PROFILE = Profile(
         69: (0, 0),  # ConsumerGroupDescribe
         75: (0, 0),  # DescribeTopicPartitions
     },
-    settings=KAFKA_DEFAULTS,
+    settings={**KAFKA_DEFAULTS, "log.message.timestamp.after.max.ms": 2**63 - 1},
     quirks=frozenset(
         {
             "malformed_subscription_hangs",

@@ -22,7 +22,7 @@ from groupmock_codec.records import Batch, RecordsError
 from ..effects import Abandoned, Close, Effects, Reply, Silent
 from ..log.partition import Partition
 from ..log.topics import Topic
-from ..log.validation import Refused, check, read_produced
+from ..log.validation import ONE_BATCH_SINCE, Refused, check, read_produced
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -49,6 +49,9 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
     """Append what can be appended; with acks=0 nothing is answered, and any error closes the connection, as Kafka does."""
     asked = request.message
     assert isinstance(asked, ProduceRequest)
+    if request.version < ONE_BATCH_SINCE and cluster.settings.quirks.old_produce_closes:
+        out.append(Close(request.ticket, f"Produce v{request.version} is not served"))
+        return
     produce = Produce(cluster, request, asked, now)
     try:
         rows = produce.rows()
@@ -103,11 +106,16 @@ class Produce:
         return ErrorCode.UNKNOWN_TOPIC_ID if by_id and topic is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     def _read(self, data: PartitionProduceData) -> list[Batch]:
+        quirks = self._cluster.settings.quirks
         if data.records is None:
+            if quirks.null_records_refused:
+                raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR, "null records")
             raise NoAnswer(f"Produce with null records for partition {data.index}")
         batches = read_produced(data.records, self._request.version)
         if self._asked.transactional_id is None and any(batch.transactional for batch in batches):
             raise Refused(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "a transactional batch without transactional id", logged=False)
+        if quirks.append_time_bit_refused and any(batch.log_append_time for batch in batches):
+            raise Refused(ErrorCode.INVALID_TIMESTAMP, "a producer may not set LogAppendTime")
         return batches
 
     def _reach(self, place: Place, topic: Topic, partition: Partition, batches: list[Batch]) -> PartitionProduceResponse:

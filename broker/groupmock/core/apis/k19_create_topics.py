@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from groupmock_codec.declare import ZERO_UUID
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k19_create_topics import (
     CreatableTopic,
@@ -54,8 +53,9 @@ def _result(cluster: Cluster, node: int, wanted: CreatableTopic, validate_only: 
         plan = _plan(cluster, wanted)
     except TopicRefused as refused:
         return _refused(wanted.name, refused)
-    topic_id = ZERO_UUID
-    if not validate_only:
+    if validate_only:
+        topic_id = cluster.dice.uuid_bytes()  # Kafka's controller makes one up here too
+    else:
         topic_id = cluster.topics.add(wanted.name, plan.replicas, plan.settings, out).topic_id
     return CreatableTopicResult(
         name=wanted.name,

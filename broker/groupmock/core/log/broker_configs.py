@@ -9,12 +9,12 @@ from typing import Final, NamedTuple, get_type_hints
 import msgspec
 
 from ..settings import INT_MAX, Knob, Settings
-from .config_keys import BOOLEAN, INT, LONG, STRING, TOPIC_CONFIGS, ConfigKey
+from .config_keys import BOOLEAN, INT, LIST, LONG, STRING, TOPIC_CONFIGS, ConfigKey
 
 CLUSTER_WIDE: Final = ""  # the resource name of configs that hold for every broker
 
-# What a broker knows of itself beyond its settings: read-only.
-IDENTITY_CONFIGS: Final = ("advertised.listeners", "broker.id", "node.id")
+# What a broker knows of itself beyond its settings, with the types: read-only.
+IDENTITY_CONFIGS: Final = {"advertised.listeners": LIST, "broker.id": INT, "node.id": INT}
 
 
 class BrokerKey(NamedTuple):

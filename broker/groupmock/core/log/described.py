@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from ..settings import Settings
-from .broker_configs import Overrides, broker_keys, started_with
-from .config_keys import STRING, TOPIC_CONFIGS, ConfigKey
+from .broker_configs import IDENTITY_CONFIGS, Overrides, broker_keys, started_with
+from .config_keys import TOPIC_CONFIGS, ConfigKey
 
 # ConfigSource
 DYNAMIC_TOPIC: Final = 1
@@ -63,7 +63,7 @@ def broker_chain(name: str, default: str, changed: Overrides, settings: Settings
 def node_configs(identity: Mapping[str, str], changed: Overrides, settings: Settings) -> list[Described]:
     """Every config of one broker in alphabetical order. `identity`: what it was told about itself (ids, listeners)."""
     found = [
-        Described(name, value, STATIC_BROKER, STRING, "", read_only=True, synonyms=[Synonym(name, value, STATIC_BROKER)])
+        Described(name, value, STATIC_BROKER, IDENTITY_CONFIGS[name], "", True, [Synonym(name, value, STATIC_BROKER)])
         for name, value in identity.items()
     ]
     for key in broker_keys().values():

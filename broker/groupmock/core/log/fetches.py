@@ -51,6 +51,7 @@ class Parked(msgspec.Struct):
     isolation_level: int
     deadline: int
     context: Context
+    waits_for: frozenset[tuple[str, int]] = frozenset()  # once parked: the partitions that were there
 
 
 class Fetches:
@@ -80,7 +81,9 @@ class Fetches:
             return
         self._parked[fetch.ticket] = fetch
         self._by_connection[fetch.connection] = fetch.ticket
-        for place in _places(fetch):
+        places = _places(fetch)
+        fetch.waits_for = frozenset(place for place in places if self._cluster.topics.find(*place) is not None)
+        for place in places:
             self._by_partition.setdefault(place, {})[fetch.ticket] = None
         self._cluster.timers.set(("fetch", str(fetch.ticket)), fetch.deadline)
 
@@ -157,7 +160,7 @@ class Reader:
             return _absent(slot, ErrorCode.UNKNOWN_TOPIC_ID)
         topic = self._topics.get(slot.topic)
         if topic is None or not 0 <= slot.partition < len(topic.partitions):
-            return _absent(slot, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            return self._missing(slot)
         self.logs += 1
         partition = topic.partitions[slot.partition]
         if version >= IDS_SINCE and topic.topic_id != slot.topic_id:
@@ -166,6 +169,13 @@ class Reader:
         if code is not ErrorCode.NONE:
             return self._refuse(slot, code, partition)
         return self._within(slot, partition)
+
+    def _missing(self, slot: Slot) -> PartitionData:
+        row = _absent(slot, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if (slot.topic, slot.partition) in self._fetch.waits_for:  # deleted meanwhile: that ends the wait
+            self.trouble = True
+            row.aborted_transactions = None
+        return row
 
     def _gate(self, slot: Slot, partition: Partition) -> ErrorCode:
         may_follow = self._fetch.version >= FOLLOWERS_SINCE and self._fetch.node in partition.replicas
