@@ -44,8 +44,16 @@ class Assignment(Message):
     user_data: Annotated[bytes | None, BYTES, nullable()] = None
 
 
+class AssignmentHead(Message):
+    """An Assignment without its user data."""
+
+    version: Annotated[int, INT16] = HIGHEST
+    assigned_partitions: Annotated[list[TopicPartitions], array(TopicPartitions)] = []
+
+
 SUBSCRIPTION: Final = Codec(Subscription, Versions(0, HIGHEST), None)
 ASSIGNMENT: Final = Codec(Assignment, Versions(0, HIGHEST), None)
+_PARTITIONS: Final = Codec(AssignmentHead, Versions(0, HIGHEST), None)
 
 
 def decode_subscription(data: bytes) -> Subscription:
@@ -81,10 +89,10 @@ def read_assignment(data: bytes) -> Assignment | None:
     if len(data) < 2:
         return None
     found = _longest(ASSIGNMENT, data)
-    if found is None:
-        # Broken in the user data: the partitions before it still stand.
-        found = _longest(ASSIGNMENT, data + b"\xff\xff\xff\xff")
-    return Assignment(_version(data)) if found is None else found
+    if found is not None:
+        return found
+    partitions = _longest(_PARTITIONS, data)  # broken in the user data: what stands before it
+    return Assignment(_version(data), [] if partitions is None else partitions.assigned_partitions)
 
 
 def _version(data: bytes) -> int:

@@ -1,7 +1,7 @@
 """Metadata (key 3): versions 0-13, flexible from 9.
 
 v1 racks, the controller, internal topics; null asks for all topics. v2 cluster id (KIP-78). v3 throttle time. v4
-auto-creation can be declined (KIP-204). v5 offline replicas (KIP-112). v6 answered before the throttled channel is muted
+auto-creation can be declined (KAFKA-5291). v5 offline replicas (KIP-112). v6 answered before the throttled channel is muted
 (KIP-219). v7 leader epochs (KIP-320). v8 authorized operations (KIP-430); v11 moves those of the cluster to DescribeCluster
 (KIP-700). v9 flexible. v10 topic ids in answers, v12 in requests (KIP-516). v13 an error for the whole answer (KIP-1102).
 """
