@@ -11,7 +11,7 @@ from .story import at, group_of, sentence
 
 ROW_BYTES: Final = 800
 """What a row with its decoded message costs beside the bytes of the frame (measured: rows of a join storm, resident memory)."""
-FRAMES: Final = frozenset((RequestRow, ReplyRow))
+FRAMES: Final = (RequestRow, ReplyRow)
 
 
 class Ring:
@@ -72,4 +72,4 @@ class Ring:
 
 
 def _cost(row: Row) -> int:
-    return ROW_BYTES + row.size if row.__class__ in FRAMES else ROW_BYTES  # type: ignore[attr-defined]  # FRAMES have a size
+    return ROW_BYTES + row.size if isinstance(row, FRAMES) else ROW_BYTES
