@@ -52,9 +52,8 @@ class FileSink:
         self._encode = msgspec.json.Encoder().encode
 
     def begin(self, header: Header) -> None:
-        """The header is on disk before anything is served."""
-        self._add(self._encode(header) + b"\n")
-        self.flush()
+        """The header is on disk before anything is served. Raises OSError."""
+        self._write(self._encode(header) + b"\n")
 
     def take(self, row: Row) -> None:
         """One row."""
@@ -78,21 +77,15 @@ class FileSink:
 
     def flush(self) -> None:
         """Hand what waits to the kernel."""
-        if not self._lines or self.failure is not None:
-            self._lines.clear()
-            self._waiting = 0
-            return
-        data = memoryview(b"".join(self._lines))
+        data = b"".join(self._lines)
         self._lines.clear()
         self._waiting = 0
-        try:
-            while data:
-                done = os.write(self._file, data)
-                self.written += done
-                data = data[done:]
-        except OSError as failure:
-            self.failure = failure
-            self._failed(f"{self.path}: {failure.strerror}")
+        if data and self.failure is None:
+            try:
+                self._write(data)
+            except OSError as failure:
+                self.failure = failure
+                self._failed(f"{self.path}: {failure.strerror}")
 
     def close(self) -> None:
         """Raises OSError if the file is not whole. Safe to call twice."""
@@ -103,6 +96,13 @@ class FileSink:
         self._file = -1
         if self.failure is not None:
             raise self.failure
+
+    def _write(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            done = os.write(self._file, rest)
+            self.written += done
+            rest = rest[done:]
 
     def _add(self, data: bytes) -> None:
         self._lines.append(data)

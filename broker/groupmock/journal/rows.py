@@ -111,7 +111,7 @@ class ReplyRow(FramePlace, tag="reply", kw_only=True):
 class AbandonedRow(FramePlace, tag="abandoned", kw_only=True):
     """A request will never be answered and its connection stays mute, as Kafka's does."""
 
-    reason: Annotated[str, about("why")]
+    reason: Annotated[str, about("why, in a sentence")]
 
 
 class MovedRow(Row, tag="moved", kw_only=True):
@@ -134,7 +134,7 @@ class MemberRow(Row, tag="member", kw_only=True):
     group: Annotated[str, about("group id")]
     member_id: Annotated[str, about("member id")]
     what: Annotated[str, about("reserved, added, replaced, updated, removed, refused or led")]
-    reason: Annotated[str, about("why")]
+    reason: Annotated[str, about("why, in a sentence")]
     group_instance_id: Annotated[str | None, about("static member's name")] = None
     client_id: Annotated[str | None, about("as the client calls itself")] = None
     client_host: Annotated[str | None, about("where it connected from")] = None

@@ -172,12 +172,12 @@ class Connection(asyncio.Protocol):
         if self.ticket or self.waiting or self.state & STOPPED:
             self._keep(data, received)
             return
-        self.out, self.out_bytes = [], 0
         if not self.framer and len(data) >= 4 and _length(data)[0] == len(data) - 4 <= self.driver.limits.socket_request_max_bytes:
             self.driver.request(self, data[4:], received)
-        else:
-            self._cut(data, received)
-            self._serve()
+            return
+        self.out, self.out_bytes = [], 0
+        self._cut(data, received)
+        self._serve()
         self._flush()
 
     def serve(self) -> None:

@@ -1,0 +1,68 @@
+"""The ring: bounded, and a group's story out of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupmock.journal.ring import ROW_BYTES, Ring
+from groupmock.journal.rows import AbandonedRow, MemberRow, MovedRow, NoteRow, ReplyRow, RequestRow, TimerRow
+
+PLACE = {"connection": 1, "correlation_id": 1, "api_key": 11, "api_name": "JoinGroup", "api_version": 5}
+
+
+def request(ticket: int, group: str, size: int = 50) -> RequestRow:
+    message = {"group_id": group, "member_id": "m"}
+    return RequestRow(t=ticket, ticket=ticket, received=0, handled=0, size=size, message=message, **PLACE)
+
+
+def reply(ticket: int, size: int = 50) -> ReplyRow:
+    return ReplyRow(t=ticket, ticket=ticket, size=size, error="UNKNOWN_MEMBER_ID", message={"generation_id": 4}, **PLACE)
+
+
+def test_bounded_by_rows():
+    ring = Ring(max_rows=3)
+    for number in range(10):
+        ring.take(NoteRow(t=number, what="x"))
+    assert [row.t for row in ring.rows] == [7, 8, 9]
+    assert ring.dropped == 7
+
+
+@pytest.mark.parametrize("size", [0, 1000, 100_000])
+def test_bounded_by_bytes(size):
+    ring = Ring(max_bytes=50_000)
+    for number in range(1000):
+        ring.take(request(number, "g", size))
+    assert len(ring.rows) == 50_000 // (ROW_BYTES + size)
+    assert ring.bytes <= 50_000
+
+
+def test_story_has_the_rows_of_one_group_only():
+    ring = Ring()
+    mine = [
+        request(1, "mine"),
+        MovedRow(t=1, group="mine", before="Empty", after="PreparingRebalance", generation=0, reason="a joined"),
+        MemberRow(t=1, group="mine", member_id="a", what="added", reason="it joined"),
+        TimerRow(t=1, timer="session", subject=("mine", "a")),
+        reply(1),
+        AbandonedRow(t=1, ticket=1, reason="replaced", **PLACE),
+    ]
+    others = [
+        request(2, "other"),
+        MovedRow(t=1, group="other", before="Empty", after="Dead", generation=0, reason="x"),
+        reply(2),
+        TimerRow(t=1, timer="session", subject=("other", "a")),
+        NoteRow(t=1, what="end"),
+    ]
+    for row in [*mine, *others]:
+        ring.take(row)
+    assert ring.of_group("mine") == mine
+    assert len(ring.story("mine")) == len(mine)
+    assert "group mine: Empty -> PreparingRebalance" in ring.story("mine")[1]
+    assert ring.story("nobody") == []
+
+
+def test_story_says_that_it_is_not_whole():
+    ring = Ring(max_rows=1)
+    ring.take(request(1, "g"))
+    ring.take(request(2, "g"))
+    assert ring.story("g")[0] == "(1 older rows are no longer kept)"

@@ -1,0 +1,69 @@
+"""Log lines: which rows get one, in which form, and that none can end the server."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from groupmock.journal.rows import CloseRow, MovedRow, NoteRow, ReplyRow, Row
+from groupmock.watch.log import LogSink, level_of
+
+MOVED = MovedRow(seq=4, t=1_500_000_000, group="g", before="Empty", after="Stable", generation=1, reason="because", members=1)
+PLACE = {"connection": 1, "ticket": 1, "correlation_id": 1, "api_key": 12, "api_name": "Heartbeat", "api_version": 4}
+
+
+def test_text(capfd):
+    LogSink("text").take(MOVED)
+    assert capfd.readouterr().err == "    1.500 s info    group g: Empty -> Stable, generation 1, 1 members: because\n"
+
+
+def test_json(capfd):
+    LogSink("json").take(MOVED)
+    line = json.loads(capfd.readouterr().err)
+    assert line["level"] == "info" and line["event"].startswith("group g: Empty -> Stable")
+    assert (line["kind"], line["seq"], line["t"], line["after"]) == ("moved", 4, 1_500_000_000, "Stable")
+
+
+@pytest.mark.parametrize(
+    ("row", "level"),
+    [
+        (MOVED, "info"),
+        (CloseRow(t=0, connection=1, by="client", reason="the client closed"), None),
+        (CloseRow(t=0, connection=1, by="server", reason="the server stops"), None),
+        (CloseRow(t=0, connection=1, by="server", reason="api key 93 is not served"), "warning"),
+        (NoteRow(t=0, what="internal error"), "error"),
+        (NoteRow(t=0, what="end"), None),
+        (NoteRow(t=0, what="topic_created"), "info"),
+        (ReplyRow(t=0, size=1, **PLACE), None),
+        (ReplyRow(t=0, size=1, error="REBALANCE_IN_PROGRESS", **PLACE), None),
+        (ReplyRow(t=0, size=1, error="UNKNOWN_MEMBER_ID", **PLACE), "info"),
+    ],
+)
+def test_levels(row: Row, level):
+    assert level_of(row) == level
+
+
+def test_no_such_form():
+    with pytest.raises(ValueError, match="text and json"):
+        LogSink("xml")
+
+
+def test_structlog_is_loaded_with_the_first_line_only():
+    code = (
+        "import sys; from groupmock.watch.log import LogSink; from groupmock.journal.rows import NoteRow\n"
+        "sink = LogSink('text'); sink.take(NoteRow(t=0, what='end')); assert 'structlog' not in sys.modules\n"
+        "sink.take(NoteRow(t=0, what='x')); assert 'structlog' in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"    0.000 s info    x\n")
+
+
+def test_a_closed_stderr_does_not_matter():
+    code = (
+        "import os; from groupmock.watch.log import LogSink; from groupmock.journal.rows import NoteRow\n"
+        "os.close(2); LogSink('text').take(NoteRow(t=0, what='x')); print('alive')"
+    )
+    assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, timeout=60).stdout == b"alive\n"
