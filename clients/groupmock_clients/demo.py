@@ -194,14 +194,16 @@ class Demo:
         from aiokafka import AIOKafkaProducer
 
         producer = AIOKafkaProducer(bootstrap_servers=self.bootstrap, client_id="producer")
-        await producer.start()
         try:
+            await producer.start()
             while True:
                 await producer.send_and_wait(TOPIC, str(self.sent).encode(), partition=self.sent % PARTITIONS)
                 self.sent += 1
                 await asyncio.sleep(1 / RECORDS_PER_SECOND)
         finally:
-            await producer.stop()
+            with suppress(TimeoutError):  # stop() waits for what was not acknowledged, for ever if the server is gone
+                async with asyncio.timeout(3):
+                    await producer.stop()
 
     def read(self) -> Counter[str]:
         """Record -> how often anybody read it."""

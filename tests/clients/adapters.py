@@ -227,7 +227,7 @@ class ThreadMember(Member):
 
     def __init__(self, wish: Wish) -> None:
         super().__init__(wish)
-        self._work: queue.SimpleQueue[tuple[Callable[[], None], Future[None]]] = queue.SimpleQueue()
+        self._work: queue.SimpleQueue[tuple[Callable[[], object], Future[object]]] = queue.SimpleQueue()
         self._leaving = False
         self._thread = threading.Thread(target=self._run, name=f"{self.library}-{wish.client_id}", daemon=True)
 
@@ -249,8 +249,8 @@ class ThreadMember(Member):
             except Exception as error:  # belongs to the caller
                 done.set_exception(error)
 
-    def _on_thread(self, what: Callable[[], None]) -> None:
-        done: Future[None] = Future()
+    def _on_thread(self, what: Callable[[], object]) -> None:
+        done: Future[object] = Future()
         self._work.put((what, done))
         until(f"{self.library} to do what it was asked", lambda: done.done() or not self._thread.is_alive(), lambda: "still polling")
         self.check()
@@ -395,7 +395,7 @@ class ConfluentMember(ThreadMember):
         if message is not None:
             error = message.error()
             if error is None:
-                self._values.append(message.value())
+                self._values.append(message.value() or b"")
             elif error.code() not in (KafkaError._PARTITION_EOF, KafkaError.UNKNOWN_TOPIC_OR_PART):
                 raise KafkaException(error)
         self._owned = {(each.topic, each.partition) for each in self._consumer.assignment()}
@@ -415,7 +415,7 @@ class ConfluentMember(ThreadMember):
         return self._generation
 
     def commit(self) -> None:
-        self._on_thread(lambda: self._consumer.commit(asynchronous=False) and None)
+        self._on_thread(lambda: self._consumer.commit(asynchronous=False))
 
     def _close(self) -> None:
         self._consumer.close()

@@ -52,9 +52,10 @@ class Elsewhere:
         if (topic, partition) not in self._known:  # a partition may be younger than the producer's metadata
             until(f"{topic}-{partition} to be known", known, lambda: "unknown partition")
             self._known.add((topic, partition))
-        offsets: list[int] = []
+        offsets: list[int | None] = []
         self._producer.produce(topic, value, key, partition, on_delivery=lambda _, message: offsets.append(message.offset()))
         self._producer.flush(10)
+        assert offsets and offsets[0] is not None, f"{topic}-{partition}: no acknowledgement"
         return offsets[0]
 
     def records(self, topic: str) -> Sequence[Any]:
@@ -64,8 +65,12 @@ class Elsewhere:
                     for index in self._admin.list_topics(topic, timeout=10).topics[topic].partitions}
             reader.assign([TopicPartition(topic, index, 0) for index in ends])
             found: list[Any] = []
-            until(f"{topic} to be read", lambda: found.extend(reader.consume(100, 0.1)) or len(found) >= sum(ends.values()),
-                  lambda: len(found))
+
+            def all_read() -> bool:
+                found.extend(reader.consume(100, 0.1))
+                return len(found) >= sum(ends.values())
+
+            until(f"{topic} to be read", all_read, lambda: len(found))
             return found
         finally:
             reader.close()
