@@ -34,7 +34,7 @@ help:
 	@echo "make contracts  who may import whom"
 	@echo "make package    the wheel, checked"
 	@echo "make readme     README's code blocks, executed"
-	@echo "make docs       README's generated table"
+	@echo "make docs       what README and docs/ take from the program"
 	@echo "make bench      one table of figures"
 	@echo "make ci         everything the gate does"
 	@echo "make clean      what was built, not the environments (make clean-venv: those too)"
@@ -82,6 +82,7 @@ readme: $(VENV)/.installed-dev
 
 docs: $(VENV)/.installed-test
 	@"$(PY)" tools/readme_apis.py
+	@"$(PY)" tools/docs_pages.py
 
 bench: $(VENV)/.installed-dev
 	@"$(PY)" -m benchmarks

@@ -29,7 +29,16 @@ class Setting(NamedTuple):
             return self._boolean(value)
         if self.kind is int:
             return self._number(value)
+        if self.knob.choices and value not in self.knob.choices:
+            raise BadValue(f"{self.knob.name} takes {self.takes}, not {value!r}")
         return str(value)
+
+    @property
+    def takes(self) -> str:
+        """What values there are, in words."""
+        if self.kind is bool:
+            return "true or false"
+        return f"{self.knob.lowest} to {self.knob.highest}" if self.kind is int else " or ".join(self.knob.choices) or "any text"
 
     def _boolean(self, value: object) -> bool:
         known = {"true": True, "false": False}

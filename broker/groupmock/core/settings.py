@@ -21,11 +21,12 @@ class Knob(NamedTuple):
     about: str
     lowest: int | None = None
     highest: int | None = None
+    choices: tuple[str, ...] = ()
 
 
-def knob(name: str, about: str, lowest: int | None = None, highest: int | None = INT_MAX) -> Knob:
-    """Declare a setting: its Kafka name, one sentence, inclusive bounds for numbers."""
-    return Knob(name, about, lowest, highest)
+def knob(name: str, about: str, lowest: int | None = None, highest: int | None = INT_MAX, choices: tuple[str, ...] = ()) -> Knob:
+    """Declare a setting: its Kafka name, one sentence, inclusive bounds for numbers, the values a text may have."""
+    return Knob(name, about, lowest, highest, choices)
 
 
 class Quirks(msgspec.Struct, frozen=True):
@@ -129,7 +130,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int, knob("max.incremental.fetch.session.cache.slots", "most incremental fetch sessions kept", 0)
     ] = 1000
     log_message_timestamp_type: Annotated[
-        str, knob("log.message.timestamp.type", "whose clock stamps records: CreateTime (the producer's) or LogAppendTime (the broker's)")
+        str,
+        knob(
+            "log.message.timestamp.type",
+            "whose clock stamps records: CreateTime (the producer's) or LogAppendTime (the broker's)",
+            choices=("CreateTime", "LogAppendTime"),
+        ),
     ] = "CreateTime"
     log_message_timestamp_before_max_ms: Annotated[
         int, knob("log.message.timestamp.before.max.ms", "how far a record's timestamp may lie in the past", 0, LONG_MAX)

@@ -60,6 +60,7 @@ BAD = {
     "no value": ({}, ["group.max.size"], "--set takes KEY=VALUE"),
     "not a number": ({}, ["group.max.size=many"], "group.max.size takes a whole number, not 'many'"),
     "a boolean for a number": ({}, [("group.max.size", True)], "takes a whole number"),
+    "not a choice": ({}, ["log.message.timestamp.type=x"], "takes CreateTime or LogAppendTime, not 'x'"),
     "not a boolean": ({}, ["auto.create.topics.enable=1"], "takes true or false"),
     "out of range": ({}, ["group.max.size=0"], "takes 1 to 2147483647, not 0"),
     "sessions crossed": (
