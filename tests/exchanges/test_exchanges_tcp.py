@@ -1,4 +1,4 @@
-"""Exchanges over TCP against our server, in real time: what the core alone cannot show (bytes, queues, mute connections, timers of the loop).
+"""Exchanges over TCP against our server, in real time: what the core alone cannot show (bytes, queues, mute connections, timers).
 
 `make test` plays every short exchange in one of its versions; `.ci/run` all of them on real Kafka and on us.
 """
