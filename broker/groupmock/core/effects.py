@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
+
 from groupmock_codec.declare import Message
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import msgspec
+
 from groupmock_codec.declare import Message
 
 NS_PER_MS: Final = 1_000_000
@@ -33,7 +34,7 @@ class Disconnected(msgspec.Struct, gc=False, frozen=True):
 
 
 class Command(msgspec.Struct, gc=False, frozen=True):
-    """Somebody steers: a topic is created from the CLI, a coordinator moves, a member is expired. `name` is a key of `commands.COMMANDS`."""
+    """Somebody steers: a topic is created from the CLI, a coordinator moves. `name` is a key of `commands.COMMANDS`."""
 
     name: str
     arguments: dict[str, Any]
