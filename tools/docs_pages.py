@@ -30,7 +30,7 @@ def settings_page() -> str:
     lines += ["## groupmock's own options", "", *_table(["option", "default", "what it does"], _options()), ""]
     lines += ["## Kafka's settings", ""]
     lines += [
-        "`--set KEY=VALUE`, the TOML table `[set]`, or `GROUPMOCK_SET_<KEY>` with dots as underscores. Times are milliseconds, sizes bytes.",
+        "`--set KEY=VALUE`, the TOML table `[set]`, or `GROUPMOCK_SET_<KEY>` with dots as underscores. Times are ms, sizes bytes.",
         "",
     ]
     lines += _table(["setting", "default", "takes", "what it does"], _knobs())
