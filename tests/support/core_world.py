@@ -131,7 +131,13 @@ class World:
 
     def fire(self) -> None:
         """Fire what is due now."""
-        self._take(self.cluster.expire(self.now * NS_PER_MS))
+        effects = self.cluster.expire(self.now * NS_PER_MS)
+        if effects:
+            self._take(effects)
+
+    def _check_groups(self) -> None:
+        for group in self.cluster.coordinators.groups():
+            group.invariants()
 
     def _take(self, effects: Effects) -> None:
         for effect in effects:
@@ -145,8 +151,7 @@ class World:
                 asked = self.asked[effect.ticket]
                 assert asked.parked, f"ticket {effect.ticket} was done already and is abandoned"
                 asked.abandoned = effect.reason
-        for group in self.cluster.coordinators.groups():
-            group.invariants()
+        self._check_groups()
 
     def _answered(self, reply: Reply) -> None:
         asked = self.asked[reply.ticket]

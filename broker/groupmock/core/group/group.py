@@ -275,9 +275,20 @@ class Group:
         return f"<Group {self.group_id!r} {self.state} generation {self.generation}, {len(self.members)} members>"
 
 
-def _supported(group: Group) -> Counter[str]:
-    listed = (member.protocols for member in group.members.values())
-    return Counter(name for one in listed for name in ([n for n, _ in one] if group.duplicates_count else {n for n, _ in one}))
+def _supported(group: Group) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for member in group.members.values():
+        names = [name for name, _ in member.protocols]
+        for name in names if group.duplicates_count else dict.fromkeys(names):
+            found[name] = found.get(name, 0) + 1
+    return found
+
+
+def _listings(group: Group) -> dict[Protocols, int]:
+    found: dict[Protocols, int] = {}
+    for member in group.members.values():
+        found[member.protocols] = found.get(member.protocols, 0) + 1
+    return found
 
 
 def _instances(group: Group) -> dict[str, str]:
@@ -301,7 +312,7 @@ _INVARIANTS: dict[str, Callable[[Group], bool]] = {
     ),
     "supported counts the members that list a protocol": lambda g: g.supported == _supported(g),
     "listings counts the members by their protocols": lambda g: (
-        {key: listing.members for key, listing in g.listings.items()} == Counter(m.protocols for m in g.members.values())
+        {key: listing.members for key, listing in g.listings.items()} == _listings(g)
     ),
     "static_members maps each instance id to its member": lambda g: g.static_members == _instances(g),
     "a reserved id is no member": lambda g: not g.pending_joins & g.members.keys(),

@@ -1,0 +1,185 @@
+"""A cluster's data plane without sockets: requests and answers go through the codec in their version; answers as plain dictionaries."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from groupmock.core.cluster import ApiRange, Cluster, Feature, Identity, Node
+from groupmock.core.effects import Abandoned, Close, Effect, Effects, Note, Reply, Silent
+from groupmock.core.events import NS_PER_MS, Command, Disconnected, Request
+from groupmock.core.settings import Quirks, Settings
+from groupmock_codec import APIS
+from groupmock_codec.declare import Message, fields_of
+from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
+from groupmock_codec.records import NewRecord, encode_batch
+
+WALL_MS = 1_700_000_000_000
+Shown = Any
+
+
+def shown(message: object) -> Shown:
+    """A message as a dictionary of the fields that differ from their defaults; short enough to be written down as data."""
+    if isinstance(message, Message):
+        values = {field.name: (getattr(message, field.name), field.default) for field in fields_of(type(message))}
+        return {name: shown(value) for name, (value, default) in values.items() if value != default}
+    if isinstance(message, list):
+        return [shown(each) for each in message]
+    return int(message) if isinstance(message, int) and not isinstance(message, bool) else message
+
+
+def batch(*values: bytes | None, keys: list[bytes | None] | None = None, timestamp: int = WALL_MS, **how: Any) -> bytes:
+    """One record batch of these values, one millisecond apart."""
+    records = [
+        NewRecord(key=keys[place] if keys else None, value=value, timestamp=timestamp + place)
+        for place, value in enumerate(values or (b"v",))
+    ]
+    return encode_batch(records, **how)
+
+
+class LogWorld:
+    """The cluster, its clock (ms) and the answers so far by ticket."""
+
+    def __init__(
+        self,
+        *,
+        nodes: int = 1,
+        quirks: Quirks | None = None,
+        features: tuple[Feature, ...] = (),
+        advertised: tuple[ApiRange, ...] = (),
+        seed: int = 1,
+        **settings: Any,
+    ) -> None:
+        identity = Identity(
+            cluster_id="world",
+            nodes=tuple(Node(1 + place, "127.0.0.1", 9092 + place) for place in range(nodes)),
+            advertised=advertised,
+            features=features,
+            finalized_features_epoch=7 if features else -1,
+        )
+        self.cluster = Cluster(Settings(quirks=quirks or Quirks(), **settings), identity, random.Random(seed), WALL_MS)
+        self.topics = self.cluster.topics
+        self.now = 0
+        self.tickets = 0
+        self.effects: list[Effect] = []
+        self.answers: dict[int, Any] = {}
+        self._asked: dict[int, tuple[int, int]] = {}
+
+    # -- driving
+
+    def send(self, key: int, version: int, message: Message, *, node: int = 1, connection: int = 1) -> int:
+        """Send a request; returns its ticket."""
+        self.tickets += 1
+        codec = APIS[key].request
+        decoded = codec.decode(version, codec.encode(version, message))
+        self._asked[self.tickets] = (key, version)
+        request = Request(self.tickets, connection, node, key, version, "c", "/10.0.0.7", decoded)
+        self._take(self.cluster.handle(request, self.now * NS_PER_MS))
+        return self.tickets
+
+    def ask(self, key: int, version: int, message: Message, *, node: int = 1) -> Any:
+        """Send a request that is answered at once; returns the answer as its version carries it."""
+        ticket = self.send(key, version, message, node=node)
+        assert ticket in self.answers, f"{APIS[key].name} v{version} was not answered: {self.effects[-3:]}"
+        return self.answers[ticket]
+
+    def show(self, key: int, version: int, message: Message, *, node: int = 1) -> Shown:
+        """`ask`, shown."""
+        return shown(self.ask(key, version, message, node=node))
+
+    def outcome(self, ticket: int) -> str:
+        """answered, silent, closed, abandoned or parked."""
+        if ticket in self.answers:
+            return "answered"
+        names: dict[type, str] = {Silent: "silent", Close: "closed", Abandoned: "abandoned"}
+        for effect in self.effects:
+            if isinstance(effect, Silent | Close | Abandoned) and effect.ticket == ticket:
+                return names[type(effect)]
+        return "parked"
+
+    def command(self, name: str, /, **arguments: Any) -> None:
+        """Steer."""
+        self._take(self.cluster.handle(Command(name, arguments), self.now * NS_PER_MS))
+
+    def hang_up(self, connection: int = 1) -> None:
+        """The connection is gone."""
+        self._take(self.cluster.handle(Disconnected(connection), self.now * NS_PER_MS))
+
+    def sleep(self, ms: int) -> None:
+        """Let time pass, firing what is due."""
+        self.now += ms
+        self._take(self.cluster.expire(self.now * NS_PER_MS))
+
+    def notes(self, what: str) -> list[dict[str, object]]:
+        """Notes of that kind so far."""
+        return [effect.fields for effect in self.effects if isinstance(effect, Note) and effect.what == what]
+
+    def _take(self, effects: Effects) -> None:
+        for effect in effects:
+            self.effects.append(effect)
+            if isinstance(effect, Reply):
+                assert effect.ticket not in self.answers, f"ticket {effect.ticket} is answered twice"
+                key, version = self._asked[effect.ticket]
+                codec = APIS[key].response
+                self.answers[effect.ticket] = codec.decode(version, codec.encode(version, effect.message))
+
+    # -- in short
+
+    def topic(self, name: str = "t", partitions: int = 1, node: int | None = None, **configs: str) -> None:
+        """A topic whose partitions are all led by `node` (default: as placed); configs with underscores for dots."""
+        replicas = [[node] if node else self.topics.replicas(name, index, 1) for index in range(partitions)]
+        self.topics.add(name, replicas, {key.replace("_", "."): value for key, value in configs.items()}, [])
+
+    def append(self, *batches: bytes, topic: str = "t", partition: int = 0) -> None:
+        """Append on the server's side."""
+        for each in batches:
+            self.command("append", topic=topic, partition=partition, batch=each)
+
+    def produce(self, records: bytes | None, *, topic: str = "t", partition: int = 0, version: int = 12, node: int = 1, **how: Any) -> Any:
+        """Produce to one partition, shown: the partition's row."""
+        answer = self.show(0, version, produce_request(records, topic=topic, partition=partition, **how), node=node)
+        return answer["responses"][0]["partition_responses"][0]
+
+    def fetch(self, offset: int = 0, *, version: int = 11, topic: str = "t", node: int = 1, **how: Any) -> Any:
+        """Fetch one partition without waiting: the partition's row."""
+        return (
+            self.ask(1, version, fetch_request((topic, 0, offset), version=version, world=self, **how), node=node)
+            .responses[0]
+            .partitions[0]
+        )
+
+    def topic_id(self, name: str) -> bytes:
+        """The id of that topic."""
+        found = self.topics.topic_id(name)
+        assert found is not None
+        return found
+
+
+def produce_request(
+    records: bytes | None,
+    *,
+    topic: str = "t",
+    topic_id: bytes = bytes(16),
+    partition: int = 0,
+    acks: int = -1,
+    transactional_id: str | None = None,
+) -> ProduceRequest:
+    """Produce to one partition."""
+    data = PartitionProduceData(index=partition, records=records)
+    topics = [TopicProduceData(name=topic, topic_id=topic_id, partition_data=[data])]
+    return ProduceRequest(acks=acks, timeout_ms=1000, transactional_id=transactional_id, topic_data=topics)
+
+
+def fetch_request(
+    *wanted: tuple[str, int, int], version: int = 11, world: LogWorld | None = None, partition: dict[str, Any] | None = None, **how: Any
+) -> FetchRequest:
+    """Fetch (topic, partition, offset) in order. `partition`: fields of every partition, the rest fields of the request."""
+    topics: list[FetchTopic] = []
+    for name, index, offset in wanted:
+        topic_id = world.topic_id(name) if version >= 13 and world is not None else bytes(16)
+        if not topics or (topics[-1].topic, topics[-1].topic_id) != (name if version < 13 else "", topic_id):
+            topics.append(FetchTopic(topic=name if version < 13 else "", topic_id=topic_id))
+        fields = {"partition_max_bytes": 1 << 20, **(partition or {})}
+        topics[-1].partitions.append(FetchPartition(partition=index, fetch_offset=offset, **fields))
+    return FetchRequest(**{"topics": topics, **how})
