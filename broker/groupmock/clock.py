@@ -91,6 +91,11 @@ class VirtualClock:
         heappush(self._appointments, appointment)
         return appointment
 
+    def move_to(self, now: int) -> None:
+        """Set the time and keep no appointment: a replay decides itself what happens."""
+        self._now = now
+        self._appointments.clear()
+
     def advance(self, milliseconds: float) -> None:
         """Move on, keeping every appointment on the way at its own time, those made meanwhile too."""
         target = self._now + int(milliseconds * NS_PER_MS)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Any, Final, Protocol
+
+from msgspec import structs
 
 from .rows import ROWS, Header, ReplyRow, RequestRow, Row
+
+LATE: Final = "the run had begun before this journal"
+BARE: Final = "frames are not kept"
 
 
 class Repeated(Protocol):
@@ -71,10 +76,10 @@ class Journal:
             self.add(sink)
 
     def add(self, sink: Sink) -> None:
-        """Attach a sink; from now on it gets what it wants."""
+        """Attach a sink; from now on it gets what it wants. One that comes late cannot have a complete journal."""
         self._sinks.append(sink)
         if self._begun:
-            sink.begin(self.header)
+            sink.begin(structs.replace(self.header, complete=False, incomplete_because=LATE))
         self._arrange()
 
     def remove(self, sink: Sink) -> None:
@@ -82,9 +87,13 @@ class Journal:
         self._sinks.remove(sink)
         self._arrange()
 
-    def begin(self) -> None:
-        """Write the header; once, when it is final."""
+    def begin(self, cluster: dict[str, Any] | None = None) -> None:
+        """Write the header, once. `cluster`: what the core is made of; with it and whole frames a replay is possible."""
         self._begun = True
+        if cluster is not None:
+            self.header = structs.replace(
+                self.header, cluster=cluster, complete=self.details, incomplete_because=None if self.details else BARE
+            )
         for sink in self._sinks:
             sink.begin(self.header)
 

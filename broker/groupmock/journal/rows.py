@@ -14,6 +14,12 @@ from msgspec import Meta
 VERSION: Final = 1
 END: Final = "end"
 """`what` of the note that is the last row of a journal that was closed properly."""
+NOT_READING: Final = "the peer does not read its answers: it is not served until it does"
+CANNOT_ACCEPT: Final = "cannot accept connections"
+DISCONNECTED: Final = "disconnected"
+"""`what` of the note, in complete journals, that a connection we closed is gone: now the core was told."""
+SURROUNDINGS: Final = (END, NOT_READING, CANNOT_ACCEPT)
+"""Notes about the world outside, which a replay takes as they are."""
 
 
 def about(text: str) -> Meta:

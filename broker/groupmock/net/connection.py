@@ -156,6 +156,11 @@ class Connection(asyncio.Protocol):
         return bool(self.state & LOST)
 
     @property
+    def deaf(self) -> bool:
+        """Gone, or closed from our side: nothing can be sent any more."""
+        return bool(self.state & (LOST | CLOSING))
+
+    @property
     def closing(self) -> bool:
         """Closed from our side."""
         return bool(self.state & CLOSING)

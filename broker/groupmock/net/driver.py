@@ -17,6 +17,7 @@ from groupmock_codec.errors import CodecError
 
 from ..core.effects import Abandoned, Close, Effects, Lease, Replies, Reply, Silent
 from ..core.events import Command, Disconnected, Event, Request
+from ..journal.rows import DISCONNECTED, NOT_READING
 from .connection import LOST, STOPPED, Connection
 from .counters import Counters
 from .exchange import HEARTBEAT, Exchange, Exchanges, Refused, unknown_api_versions
@@ -118,6 +119,8 @@ class Driver:
         self.counters.connections_closed += 1
         if not connection.closing:
             self.record.closed(connection, "client", _how_it_ended(connection, failure), now)
+        elif self.journal.details:
+            self.record.remark(DISCONNECTED, now, connection=connection.number)
         self._happen(Disconnected(connection.number), now)
         self.settle()
         self.vacated()
@@ -132,8 +135,7 @@ class Driver:
     def not_reading(self, connection: Connection) -> None:
         """Its answers pile up."""
         waiting = connection.transport.get_write_buffer_size() if connection.transport else 0
-        self.record.remark("the peer does not read its answers: it is not served until it does", self.now(),
-                           connection=connection.number, bytes=waiting)  # fmt: skip
+        self.record.remark(NOT_READING, self.now(), connection=connection.number, bytes=waiting)
 
     def resume(self, connection: Connection) -> None:
         """It can be served again."""
@@ -203,6 +205,16 @@ class Driver:
         for effect in effects:
             self._performers[effect.__class__](effect, now)
 
+    def expire(self, now: int) -> None:
+        """Let every deadline that passed do what it does."""
+        try:
+            effects = self.cluster.expire(now)
+        except Exception as defect:
+            self._defect(None, "a timer", defect)
+            effects = []
+        self.record.expired(effects, now)
+        self.perform(effects, now)
+
     def settle(self) -> None:
         """After every entry: serve connections whose answer came, then look at the timers."""
         while self._resumable:
@@ -225,7 +237,7 @@ class Driver:
         current = self._current
         mine = current is not None and current.connection is connection
         self.record.reply(connection, exchange, effect.ticket, effect.message, len(answer) - 4, now, mine and current.quiet)  # type: ignore[union-attr]  # `mine` says it is not None
-        if connection.gone:
+        if connection.deaf:
             self.counters.lost_replies += 1
             return
         self.counters.replies += 1
@@ -374,13 +386,7 @@ class Driver:
         now = self.now()
         deadline = self.cluster.deadline()
         if deadline is not None and deadline <= now:
-            try:
-                effects = self.cluster.expire(now)
-            except Exception as defect:
-                self._defect(None, "a timer", defect)
-                effects = []
-            self.record.expired(effects, now)
-            self.perform(effects, now)
+            self.expire(now)
         self.settle()
 
     def stop(self) -> None:

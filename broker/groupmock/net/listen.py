@@ -97,6 +97,6 @@ class Acceptor:
         """Out of file descriptors or memory: let those who wait wait, and look again soon."""
         if failure.errno not in OUT_OF_RESOURCES:
             raise failure
-        self._trouble(f"cannot accept: {failure.strerror}")
+        self._trouble(failure.strerror or str(failure))
         self._rest()
         self._retry = self._loop.call_later(RETRY_S, self.resume)

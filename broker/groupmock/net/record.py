@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -141,7 +142,7 @@ class Record:
             waited=now - connection.handled,
             error=error_of(message),
             size=size,
-            delivered=not connection.gone,
+            delivered=not connection.deaf,
             message=shown,
             embedded=embedded,
             payloads=payloads,
@@ -232,7 +233,7 @@ class Record:
     def command(self, command: Command, now: int) -> None:
         """Somebody steered."""
         if "command" in self._journal.wanted:
-            self._journal.append(CommandRow(t=now, name=command.name, arguments=command.arguments))
+            self._journal.append(CommandRow(t=now, name=command.name, arguments=arguments_as_json(command.arguments)))
 
     def note(self, effect: Note, now: int) -> None:
         """A note of the core."""
@@ -242,6 +243,11 @@ class Record:
         """A note of the driver."""
         if "note" in self._journal.wanted:
             self._journal.append(NoteRow(t=now, what=what, fields=fields))
+
+
+def arguments_as_json(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Bytes become {"base64": text}, so that they can be told from texts when a journal is read back."""
+    return {name: {"base64": b64encode(value).decode()} if isinstance(value, bytes) else value for name, value in arguments.items()}
 
 
 def error_of(message: Message | None) -> str | None:

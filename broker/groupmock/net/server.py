@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from ..clock import NS_PER_MS, NS_PER_S
 from ..core import apis
-from ..journal.rows import END
+from ..core.cluster import Cluster
+from ..journal.rows import CANNOT_ACCEPT, END
 from .connection import Connection
 from .counters import Counters
+from .describe import describe
 from .driver import Driver
 from .listen import Acceptor, Adopt, java_host, listen
 
@@ -75,7 +77,7 @@ class Server:
         self._driver.vacated = self._vacated
         self._failed = asyncio.Event()
         listeners = _listen_all(addresses)
-        self.journal.begin()
+        self.journal.begin(describe(self.cluster) if isinstance(self.cluster, Cluster) else None)
         for node, listener in listeners.items():
             self._acceptors.append(Acceptor(listener, self._adopter(node), self._room, self._cannot_accept))
         self._sweep_later()
@@ -145,7 +147,7 @@ class Server:
 
     def _cannot_accept(self, reason: str) -> None:
         self.driver.counters.accept_failures += 1
-        self.driver.record.remark(reason, self.clock.now())
+        self.driver.record.remark(CANNOT_ACCEPT, self.clock.now(), reason=reason)
 
     # Housekeeping
 

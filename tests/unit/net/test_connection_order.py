@@ -103,3 +103,14 @@ async def test_a_defect_of_the_core_costs_one_connection_only(house):
     assert [note.what for note in notes] == ["internal error"]
     assert "the stub knows no SyncGroup" in notes[0].fields["traceback"]
     assert house.server.counters.internal_errors == 1
+
+
+async def test_an_answer_for_a_connection_that_we_closed_is_recorded_as_lost(house):
+    peer = await house.peer()
+    peer.send(peer.frame(11, 5, 1))
+    await house.until(lambda: house.core.parked)
+    house.server.close_connections()
+    house.server.submit(Command("release", {}))
+    assert await peer.ended() == b""
+    assert [row.delivered for row in house.sink.of("reply")] == [False]
+    assert house.server.counters.internal_errors == 0

@@ -1,0 +1,224 @@
+"""Replay: a complete journal, played through the same core, must give the same journal.
+
+What came from outside is taken from the rows (connections, whole frames with their times, commands, the moments at which time was
+looked at, when answers were drained); everything else must come out again, row by row, field by field.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+import msgspec
+
+from .clock import VirtualClock
+from .core.effects import Replies, Reply
+from .core.events import Command, Disconnected
+from .journal.file import without_empty_tags
+from .journal.journal import Journal, Repeated
+from .journal.read import Journal as Source
+from .journal.read import UnknownRow
+from .journal.rows import DISCONNECTED, KINDS, SURROUNDINGS, Header, Row
+from .net.connection import Connection
+from .net.describe import rebuild
+from .net.driver import Driver
+from .net.limits import Limits
+
+Fields = dict[str, Any]
+
+NOT_REPLAYED: Final = frozenset(("cut_bytes", "unread_bytes"))
+"""Bytes that never became a request are not in a journal."""
+
+
+class CannotReplay(ValueError):
+    """The journal does not hold what a replay needs; the text says what is missing."""
+
+
+class Difference(msgspec.Struct):
+    """The first row that came out otherwise. `got` None: nothing came."""
+
+    seq: int
+    expected: Fields
+    got: Fields | None
+
+    def __str__(self) -> str:
+        if self.got is None:
+            return f"row {self.seq} ({self.expected['kind']}) did not come again"
+        names = [name for name in {**self.expected, **self.got} if self.expected.get(name) != self.got.get(name)]
+        parts = (f"{name}: was {self.expected.get(name)!r}, is {self.got.get(name)!r}" for name in names)
+        return f"row {self.seq} ({self.expected['kind']}) differs: " + "; ".join(parts)
+
+
+class Result(msgspec.Struct):
+    """`rows` were played; `difference` is None if all came out the same; `cut`: the journal's last line was not whole."""
+
+    rows: int
+    difference: Difference | None
+    cut: bool
+
+
+def replay(path: str | Path) -> Result:
+    """Play a journal file. Raises CannotReplay, journal.read.NotAJournal, OSError."""
+    with open(path, "rb") as file:
+        source = Source(file)
+        if not source.header.complete:
+            raise CannotReplay(f"this journal is not complete: {source.header.incomplete_because or 'it does not say why'}")
+        rows = [_fields(row) for row in source]
+        if source.broken:
+            raise CannotReplay(f"line {source.broken[0].line} is no row: {source.broken[0].reason}")
+        return _Player(source.header, rows).play(source.cut is not None)
+
+
+class _Produced:
+    """The sink of the second run: rows as they would be read back."""
+
+    kinds = frozenset(KINDS)
+    heartbeats = True
+    details = True
+
+    def __init__(self) -> None:
+        self.rows: list[Fields] = []
+        self._encode = msgspec.json.Encoder().encode
+
+    def begin(self, header: Header) -> None:
+        """The header is not compared: it is what this run was made of."""
+
+    def take(self, row: Row) -> None:
+        self.rows.append(msgspec.json.decode(without_empty_tags(self._encode(row))))
+
+    def take_repeated(self, repeated: Repeated) -> None:
+        raise AssertionError("a replay has no leases")
+
+    def flush(self) -> None:
+        """Nothing waits."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class _Driver(Driver):
+    """Answers are drained when the journal says they were."""
+
+    player: _Player
+
+    def _arm(self) -> None:
+        """Time is looked at when the journal says so."""
+
+    def _replies(self, effect: Replies, now: int) -> None:
+        self._backlog.append(effect.replies)
+        self.drain_as_recorded(now)
+
+    def leave(self, connection: Connection) -> None:
+        """The client closed; its row is there already."""
+        self.connections.pop(connection.number, None)
+        self._happen(Disconnected(connection.number), self.now())
+
+    def drain_as_recorded(self, now: int) -> None:
+        """As many as the journal has at this place."""
+        while self._backlog:
+            reply = self.player.peeked = self.player.peeked or self._next_reply()
+            if reply is not None:
+                if not self.player.expects_reply(reply, now):
+                    return
+                self.player.peeked = None
+                self._reply(reply, now)
+
+
+class _Player:
+    def __init__(self, header: Header, rows: list[Fields]) -> None:
+        if header.cluster is None:
+            raise CannotReplay("the header does not say what the cluster was made of")
+        try:
+            cluster = rebuild(header.cluster, Random(header.seed))
+        except msgspec.ValidationError as refusal:
+            raise CannotReplay(f"the cluster in the header cannot be made again: {refusal}") from None
+        self.clock = VirtualClock(header.epoch_ns)
+        self.produced = _Produced()
+        self.driver = _Driver(cluster, self.clock, Journal(header, [self.produced]), Limits())
+        self.driver.player = self
+        self.driver.leases = False
+        self.peeked: Reply | None = None
+        self.expected = rows
+        self.connections: dict[int, Connection] = {}
+
+    def play(self, cut: bool) -> Result:
+        for place, row in enumerate(self.expected):
+            if len(self.produced.rows) <= place:
+                self.clock.move_to(row["t"])
+                self._feed(row)
+            if len(self.produced.rows) <= place:
+                return Result(place, Difference(row["seq"], row, None), cut)
+            got = self.produced.rows[place]
+            if _compared(got) != _compared(row):
+                return Result(place, Difference(row["seq"], row, got), cut)
+        return Result(len(self.expected), None, cut)
+
+    def expects_reply(self, reply: Reply, now: int) -> bool:
+        place = len(self.produced.rows)
+        if place >= len(self.expected):
+            return False
+        row = self.expected[place]
+        return bool(row["kind"] == "reply" and row["ticket"] == reply.ticket and row["t"] == now)
+
+    def _feed(self, row: Fields) -> None:
+        """What came from outside here? Nothing, if a row that should have come of itself is due."""
+        feeding = getattr(self, f"_feed_{row['kind']}", None)
+        if feeding is not None:
+            feeding(row)
+
+    def _feed_open(self, row: Fields) -> None:
+        connection = Connection(self.driver, row["connection"], row["node"], row["client_host"], row["client_port"])
+        self.connections[connection.number] = connection
+        self.driver.opened(connection)
+
+    def _feed_request(self, row: Fields) -> None:
+        self.driver.request(self.connections[row["connection"]], b64decode(row["raw"]), row["received"])
+
+    def _feed_reply(self, row: Fields) -> None:
+        self.driver.drain_as_recorded(row["t"])
+
+    def _feed_close(self, row: Fields) -> None:
+        """The client's doing, or ours because of bytes that are no request, of time or of the end: the row is the event."""
+        connection = self.connections[row["connection"]]
+        self._as_it_was(row)
+        connection.shut()
+        if row["by"] == "client":
+            self.driver.leave(connection)
+
+    def _feed_timer(self, row: Fields) -> None:
+        self.driver.expire(row["t"])
+
+    def _feed_command(self, row: Fields) -> None:
+        arguments = {
+            name: b64decode(value["base64"]) if isinstance(value, dict) and value.keys() == {"base64"} else value
+            for name, value in row["arguments"].items()
+        }
+        self.driver.submit(Command(row["name"], arguments))
+
+    def _feed_note(self, row: Fields) -> None:
+        if row["what"] in SURROUNDINGS:
+            self._as_it_was(row)
+        elif row["what"] == DISCONNECTED:
+            self.driver.lost(self.connections[row["fields"]["connection"]], None)
+
+    def _as_it_was(self, row: Fields) -> None:
+        self.driver.journal.sequence += 1
+        self.produced.rows.append({**row, "seq": self.driver.journal.sequence})
+
+
+def _fields(row: Row | UnknownRow) -> Fields:
+    """As it stands in the file."""
+    if isinstance(row, UnknownRow):
+        raise CannotReplay(f"row {row.seq} is of a kind that this version does not know: {row.kind}")
+    fields: Fields = msgspec.json.decode(without_empty_tags(msgspec.json.encode(row)))
+    return fields
+
+
+def _compared(row: Fields) -> Fields:
+    """A row without what a replay cannot know, tracebacks among it."""
+    kept = {name: value for name, value in row.items() if name not in NOT_REPLAYED}
+    if isinstance(fields := kept.get("fields"), dict) and "traceback" in fields:
+        kept["fields"] = {name: value for name, value in fields.items() if name != "traceback"}
+    return kept

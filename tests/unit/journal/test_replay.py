@@ -1,0 +1,135 @@
+"""Replay: a journal of a real run, with stock clients on real sockets and real time, gives the same journal again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import aiokafka
+import pytest
+
+from groupmock import Broker
+from groupmock.journal.read import NotAJournal, read
+from groupmock.replay import CannotReplay, replay
+
+
+async def consume(broker: Broker) -> None:
+    """Two members and a producer; one member leaves, one is killed in the middle of a join, offsets are committed, topics change."""
+    async with asyncio.timeout(60):
+        async with aiokafka.AIOKafkaProducer(bootstrap_servers=broker.bootstrap) as producer:
+            for number in range(20):
+                await producer.send_and_wait("orders", b"%d" % number * 300, partition=number % 4)
+        common = {"bootstrap_servers": broker.bootstrap, "group_id": "g", "auto_offset_reset": "earliest", "heartbeat_interval_ms": 100}
+        first, second = (aiokafka.AIOKafkaConsumer("orders", **common) for _ in range(2))
+        await asyncio.gather(first.start(), second.start())
+        got = 0
+        while got < 20:
+            for consumer in (first, second):
+                got += sum(map(len, (await consumer.getmany(timeout_ms=50)).values()))
+        await second.stop()
+        third = aiokafka.AIOKafkaConsumer("orders", **common)
+        joining = asyncio.ensure_future(third.start())
+        await asyncio.sleep(0.15)  # in the middle of its join: where exactly does not matter
+        joining.cancel()
+        await asyncio.gather(joining, return_exceptions=True)
+        await first.getmany(timeout_ms=400)
+        await asyncio.gather(first.stop(), third.stop())
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("replay") / "run.jsonl"
+    with Broker(topics={"orders": 4}, seed=5, journal=str(path), group_min_session_timeout_ms=100) as broker:
+        asyncio.run(consume(broker))
+        broker.create_topic("late", 2)
+        broker.produce("late", b"by hand", key=b"k")
+        broker.delete_topic("orders")
+    return path
+
+
+def changed(recorded: Path, tmp_path: Path, change) -> Path:
+    """The same journal with one row changed."""
+    lines = recorded.read_text().splitlines()
+    rows = [json.loads(line) for line in lines]
+    change(rows)
+    (tmp_path / "changed").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return tmp_path / "changed"
+
+
+def test_the_same_rows_come_again(recorded):
+    journal, rows = read(recorded)
+    kinds = {row.__struct_config__.tag for row in rows}
+    assert journal.header.complete and journal.ended
+    assert kinds == {"open", "close", "request", "reply", "moved", "member", "timer", "command", "note"}
+    result = replay(recorded)
+    assert result.difference is None, str(result.difference)
+    assert (result.rows, result.cut) == (len(rows), False)
+
+
+def test_a_journal_that_was_cut_replays_as_far_as_it_goes(recorded, tmp_path):
+    (tmp_path / "cut").write_bytes(recorded.read_bytes()[:-30])
+    result = replay(tmp_path / "cut")
+    assert (result.difference, result.cut) == (None, True)
+
+
+def test_another_seed_gives_another_journal(recorded, tmp_path):
+    result = replay(changed(recorded, tmp_path, lambda rows: rows[0].update(seed=6)))
+    assert result.difference is not None and result.difference.seq < 5
+
+
+def test_another_setting_gives_another_journal(recorded, tmp_path):
+    def smaller(rows):
+        rows[0]["cluster"]["settings"]["group_initial_rebalance_delay_ms"] = 3000
+
+    assert replay(changed(recorded, tmp_path, smaller)).difference is not None
+
+
+def test_a_changed_row_is_named_with_its_field(recorded, tmp_path):
+    def lie(rows):
+        moved = next(row for row in rows if row.get("kind") == "moved" and row["after"] == "Stable")
+        moved["generation"] = 77
+        lie.seq = moved["seq"]
+
+    difference = replay(changed(recorded, tmp_path, lie)).difference
+    assert difference is not None and difference.seq == lie.seq
+    assert str(difference).startswith(f"row {lie.seq} (moved) differs: generation: was 77, is ")
+
+
+def test_a_missing_input_is_noticed(recorded, tmp_path):
+    def forget(rows):
+        rows.remove(next(row for row in rows if row.get("kind") == "request" and row["api_name"] == "SyncGroup"))
+
+    assert replay(changed(recorded, tmp_path, forget)).difference is not None
+
+
+def test_a_reply_that_never_came_is_noticed(recorded, tmp_path):
+    def invent(rows):
+        reply = next(row for row in rows if row.get("kind") == "reply" and row["api_name"] == "Heartbeat")
+        rows.append({**reply, "seq": rows[-1]["seq"] + 1, "t": rows[-1]["t"]})
+
+    result = replay(changed(recorded, tmp_path, invent))
+    assert result.difference is not None and result.difference.got is None
+    assert str(result.difference).endswith("did not come again")
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda rows: rows[0].update(complete=False, incomplete_because="frames are not kept"), "frames are not kept"),
+        (lambda rows: rows[0].pop("cluster"), "what the cluster was made of"),
+        (lambda rows: rows[0]["cluster"]["settings"].update(group_max_size="many"), "cannot be made again"),
+        (lambda rows: rows.insert(3, {"kind": "open"}), "line 4 is no row"),
+        (lambda rows: rows.insert(3, {"kind": "dream", "seq": 3, "t": 5}), "does not know: dream"),
+    ],
+    ids=["incomplete", "no cluster", "unreadable cluster", "broken row", "unknown kind"],
+)
+def test_what_cannot_be_replayed_is_refused_with_the_reason(recorded, tmp_path, change, why):
+    with pytest.raises(CannotReplay, match=why):
+        replay(changed(recorded, tmp_path, change))
+
+
+def test_what_is_no_journal_is_refused_too(tmp_path):
+    (tmp_path / "x").write_text("hello\n")
+    with pytest.raises(NotAJournal):
+        replay(tmp_path / "x")
