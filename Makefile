@@ -12,7 +12,9 @@ SHELL := /bin/sh
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 CANDIDATES := $(if $(PYTHON),$(PYTHON),python3.11 python3.12 python3.13 python3 python)
 FOUND := $(shell for each in $(CANDIDATES); do if "$$each" -c '$(NEW_ENOUGH)' >/dev/null 2>&1; then echo "$$each"; break; fi; done)
-VENV ?= .venv$(if $(PYTHON),-$(shell "$(FOUND)" -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
+ifndef VENV
+VENV := .venv$(if $(PYTHON),-$(if $(FOUND),$(shell "$(FOUND)" -c 'import sys; print("%d.%d" % sys.version_info[:2])'),none))
+endif
 BIN := $(VENV)/bin
 PY := $(BIN)/python
 # Another project's environment must not decide what `python -m build` or pytest see.
