@@ -31,6 +31,12 @@ def groupmock_command(*flags: str) -> list[str]:
     return [*front, "serve", "--port", "0", *flags]
 
 
+def environment() -> dict[str, str]:
+    """What measured processes run with: byte code is kept, as in an installation, though beside the cache and not in the tree."""
+    mine = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return mine | {"PYTHONPYCACHEPREFIX": str(cache() / "pycache")}
+
+
 def product_missing() -> str | None:
     """Why the product cannot be measured, or None."""
     found = importlib.util.find_spec("groupmock")
@@ -73,7 +79,9 @@ def started(command: Sequence[str], cores: Cores) -> Iterator[Server]:
     """A server of which the ready line has been read; ended afterwards. Its stderr is shown when it fails to come up."""
     with tempfile.TemporaryFile() as errors:
         with pinned(cores.server):
-            process = subprocess.Popen(list(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, cwd=ROOT)
+            process = subprocess.Popen(
+                list(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, cwd=ROOT, env=environment()
+            )
         try:
             ready = json.loads(_first_line(process, READY_SECONDS))
             host, port = ready["bootstrap"].split(",")[0].rsplit(":", 1)

@@ -21,7 +21,7 @@ def measured(bench: Bench) -> dict[str, dict[str, float]]:
     """Microseconds by codec and direction, from one fresh process."""
     command = [sys.executable, "-m", "benchmarks.workers.codec", str(MEMBERS), str(bench.scaled(1.5, 0.2))]
     with pinned(bench.cores.server):
-        done = subprocess.run(command, cwd=servers.ROOT, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, cwd=servers.ROOT, env=servers.environment(), capture_output=True, text=True, check=False)
     if done.returncode:
         raise Failed(f"the codec worker exited {done.returncode}: {done.stderr[-500:]}")
     told: dict[str, dict[str, float]] = json.loads(done.stdout)

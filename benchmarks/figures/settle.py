@@ -34,7 +34,7 @@ def seconds_beyond(bench: Bench, client: str, count: int, server: Server) -> flo
     """One fresh process of consumers; seconds until they hold everything, the wait taken off."""
     command = [sys.executable, "-m", "benchmarks.workers.consumers", client, str(count), server.bootstrap, TOPIC, str(PARTITIONS)]
     with pinned(bench.cores.load):
-        done = subprocess.run(command, cwd=servers.ROOT, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, cwd=servers.ROOT, env=servers.environment(), capture_output=True, text=True, check=False)
     if done.returncode:
         raise Failed(f"{count} {client} consumers: {done.stderr[-300:]}")
     seconds = float(json.loads(done.stdout)["seconds"]) - wait_of(count)

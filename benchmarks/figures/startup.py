@@ -24,7 +24,7 @@ def seconds_to_import(bench: Bench) -> float:
     """The bare interpreter with uvloop, exec to exit."""
     with pinned(bench.cores.server):
         begin = time.perf_counter()
-        subprocess.run([sys.executable, "-c", "import uvloop"], check=True)
+        subprocess.run([sys.executable, "-c", "import uvloop"], env=servers.environment(), check=True)
         return time.perf_counter() - begin
 
 

@@ -43,7 +43,7 @@ def probe(cores: Cores, server: Server) -> Iterator[dict[str, float]]:
     told: dict[str, float] = {}
     command = [sys.executable, "-m", "benchmarks.workers.probe", server.host, str(server.port)]
     with pinned(cores.load):
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=servers.ROOT)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=servers.ROOT, env=servers.environment())
     assert process.stdout is not None
     try:
         if not process.stdout.readline():

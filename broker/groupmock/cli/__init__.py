@@ -11,7 +11,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.resources import files
+from pkgutil import iter_modules
 from types import ModuleType
 from typing import Final, NoReturn
 
@@ -33,7 +33,7 @@ class Parser(argparse.ArgumentParser):
 
 def verbs() -> list[str]:
     """Every verb: the files of this folder that are not helpers."""
-    stems = (entry.name.removesuffix(".py") for entry in files(__package__).iterdir() if entry.name.endswith(".py"))
+    stems = (module.name for module in iter_modules(__path__))
     return sorted(stem for stem in stems if not stem.startswith("_"))
 
 

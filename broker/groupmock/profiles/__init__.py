@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from importlib.resources import files
+from pkgutil import iter_modules
 from typing import Any, NamedTuple
 
 DEFAULT = "groupmock"
@@ -42,7 +42,7 @@ class Profile(NamedTuple):
 
 def names() -> list[str]:
     """Every profile there is, the default first."""
-    stems = (entry.name.removesuffix(".py") for entry in files(__package__).iterdir() if entry.name.endswith(".py"))
+    stems = (module.name for module in iter_modules(__path__))
     found = sorted(_public(stem) for stem in stems if not stem.startswith("_"))
     return [DEFAULT, *(name for name in found if name != DEFAULT)]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from importlib.resources import files
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ Behaviour = Callable[["Cluster", "Request", int, "Effects"], None]
 @cache
 def stems() -> dict[int, str]:
     """API key -> module stem, for instance 11 -> "k11_join_group"."""
-    names = (entry.name.removesuffix(".py") for entry in files(__package__).iterdir())
+    names = (module.name for module in iter_modules(__path__))
     return {int(name[1:3]): name for name in sorted(names) if name[:1] == "k" and name[1:3].isdigit()}
 
 
