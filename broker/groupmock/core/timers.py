@@ -7,7 +7,6 @@ cost), so the heap holds each timer once, at the time it was last *looked at*, a
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import NamedTuple
 
 import msgspec
 
@@ -23,10 +22,7 @@ class Timer(msgspec.Struct, gc=False, eq=False):
     live: bool = True
 
 
-class _Entry(NamedTuple):
-    at: int
-    order: int
-    timer: Timer
+_Entry = tuple[int, int, Timer]  # when to look, order of arming, what at; a plain tuple is cheap, and the collector lets go of it
 
 
 class Timers:
@@ -68,15 +64,15 @@ class Timers:
     def next(self) -> int | None:
         """When to look again: never later than the earliest deadline, perhaps earlier (a moved deadline is found out then)."""
         heap = self._heap
-        while heap and not heap[0].timer.live:
+        while heap and not heap[0][2].live:
             heappop(heap)
-        return heap[0].at if heap else None
+        return heap[0][0] if heap else None
 
     def due(self, now: int) -> Key | None:
         """Take the earliest key whose deadline is at or before `now`; call until None. Equal deadlines come in arming order."""
         heap = self._heap
-        while heap and heap[0].at <= now:
-            timer = heappop(heap).timer
+        while heap and heap[0][0] <= now:
+            timer = heappop(heap)[2]
             if not timer.live:
                 continue
             if timer.deadline > timer.queued:  # was moved: queue it where it belongs, so that the order of deadlines holds
@@ -90,4 +86,4 @@ class Timers:
     def _push(self, timer: Timer) -> None:
         timer.queued = timer.deadline
         self._order += 1
-        heappush(self._heap, _Entry(timer.deadline, self._order, timer))
+        heappush(self._heap, (timer.deadline, self._order, timer))

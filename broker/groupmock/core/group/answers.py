@@ -9,7 +9,7 @@ from groupmock_codec.messages.k11_join_group import JoinGroupResponse, JoinGroup
 from groupmock_codec.messages.k14_sync_group import SyncGroupResponse
 
 from ..effects import Reply
-from .group import Group, Member, Parked, Protocols
+from .group import Group, Member, Parked, Protocols, metadata_of
 from .hashing import order_key
 from .turn import Turn
 
@@ -67,33 +67,22 @@ def joined(turn: Turn, group: Group, leader_id: str | None = None) -> Joined:
     return Joined(turn, group.generation, group.protocol_type, group.protocol_name, leader_id or group.leader_id or "")
 
 
-class _Row(NamedTuple):
-    spread: int
-    member_id: str
-    group_instance_id: str | None
-    protocols: Protocols
+_Row = tuple[int, str, str | None, Protocols]
 
 
 def member_list(group: Group) -> Listed:
     """The leader's list of the members as they are now, made when called: in hash map order, metadata of the chosen protocol only."""
-    rows = [_Row(m.spread, m.member_id, m.group_instance_id, m.protocols) for m in group.members.values()]
+    rows: list[_Row] = [(m.spread, m.member_id, m.group_instance_id, m.protocols) for m in group.members.values()]
     mask, scala, chosen = group.table - 1, group.scala, group.protocol_name or ""
 
     def listed() -> list[JoinGroupResponseMember]:
-        rows.sort(key=lambda row: order_key(row.spread, mask, scala))
+        rows.sort(key=lambda row: order_key(row[0], mask, scala))
         return [
-            JoinGroupResponseMember(
-                member_id=row.member_id, group_instance_id=row.group_instance_id, metadata=metadata_of(row.protocols, chosen)
-            )
-            for row in rows
+            JoinGroupResponseMember(member_id=member_id, group_instance_id=instance, metadata=metadata_of(protocols, chosen))
+            for _, member_id, instance, protocols in rows
         ]
 
     return listed
-
-
-def metadata_of(protocols: Protocols, name: str) -> bytes:
-    """The metadata of one protocol of a list."""
-    return next((metadata for listed, metadata in protocols if listed == name), b"")
 
 
 def synced(turn: Turn, group: Group, version: int, member: Member) -> SyncGroupResponse:

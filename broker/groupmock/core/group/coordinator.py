@@ -46,7 +46,8 @@ class Coordinators:
 
     def gate(self, group_id: str, node: int) -> int:
         """May that node answer for the group? 14 while it loads, 16 when another leads, else 0 (spec 1.5, gates 8 and 9)."""
-        partition = self.partition_of(group_id)
+        group = self._groups.get(group_id)
+        partition = group.partition if group is not None else self.partition_of(group_id)
         if self._leaders[partition] != node:
             return codes.NOT_COORDINATOR
         return codes.COORDINATOR_LOAD_IN_PROGRESS if partition in self._loading else codes.NONE

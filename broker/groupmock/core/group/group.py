@@ -23,6 +23,14 @@ Protocols = tuple[tuple[str, bytes], ...]
 """What a member can do, its first choice first: (name, metadata)."""
 
 
+def metadata_of(protocols: Protocols, name: str) -> bytes:
+    """The metadata beside one name of a list; empty when it is not there."""
+    for listed, metadata in protocols:
+        if listed == name:
+            return metadata
+    return b""
+
+
 class Parked(msgspec.Struct, gc=False):
     """A request that waits. `answered`: it was refused by a failing join phase but still counts as waiting (checked part 1 (b)5);
     `again`: it came after such a refusal."""
@@ -52,10 +60,7 @@ class Member(msgspec.Struct, gc=False, eq=False):
 
     def metadata(self, protocol_name: str) -> bytes:
         """What the member said beside that protocol; empty when it does not list it."""
-        for name, metadata in self.protocols:
-            if name == protocol_name:
-                return metadata
-        return b""
+        return metadata_of(self.protocols, protocol_name)
 
 
 class Listing(msgspec.Struct, gc=False, eq=False):
@@ -84,7 +89,7 @@ class StoredGroup(NamedTuple):
     leader_id: str | None
     state_since_ms: int
     members: tuple[Member, ...]
-    metadata: tuple[bytes, ...]
+    protocols: tuple[Protocols, ...]
     assignments: tuple[bytes, ...]
     session_timeouts_ms: tuple[int, ...]
     rebalance_timeouts_ms: tuple[int, ...]

@@ -8,7 +8,7 @@ from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 
 from ..events import Request
 from . import answers, codes, membership, sessions, storage
-from .group import Group, Member, Parked
+from .group import Group, Member, Parked, metadata_of
 from .states import COMPLETING, EMPTY, PREPARING, STABLE
 from .subscription import NO_TOPICS, UNKNOWN, Malformed, Subscribed, read_topics
 from .turn import Turn
@@ -59,12 +59,11 @@ def refuse_syncs(turn: Turn, group: Group, error: int) -> None:
 
 
 def _take_syncs(turn: Turn, group: Group) -> list[tuple[Parked, bytes]]:
-    waiting = []
-    for member in group.members.values():
-        if member.sync is not None:
-            waiting.append((member.sync, member.assignment))
-            member.sync = None
-            sessions.renew(turn, group, member)
+    synced = [member for member in group.members.values() if member.sync is not None]
+    waiting = [(member.sync, member.assignment) for member in synced if member.sync is not None]
+    for member in synced:
+        member.sync = None
+    sessions.renew_all(turn, group, synced)
     return waiting
 
 
@@ -156,8 +155,8 @@ def _take_joins(turn: Turn, group: Group) -> list[tuple[Parked, str]]:
             member.is_new = False
             if not join.answered:
                 waiting.append((join, member.member_id))
-        sessions.renew(turn, group, member)
     group.awaiting = 0
+    sessions.renew_all(turn, group, group.members.values())
     return waiting
 
 
@@ -172,7 +171,7 @@ def _subscribed(turn: Turn, group: Group) -> Subscribed:
     if group.protocol_type != "consumer":
         return UNKNOWN
     chosen = group.protocol_name or ""
-    metadata = [answers.metadata_of(protocols, chosen) for protocols in group.listings]
+    metadata = [metadata_of(protocols, chosen) for protocols in group.listings]
     if turn.quirks.malformed_subscription_hangs:
         _check_subscriptions(turn, group, metadata)
     return Subscribed(metadata)

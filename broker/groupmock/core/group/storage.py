@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import answers, codes, sessions
-from .group import Group, Member, StoredGroup
+from .group import Group, Member, StoredGroup, metadata_of
 from .states import STABLE
 from .subscription import UNKNOWN, Subscribed
 from .turn import Turn
@@ -15,7 +15,6 @@ RECORD_OVERHEAD = 80
 def store(turn: Turn, group: Group) -> None:
     """Write the group record: what a load brings back."""
     members = tuple(group.members.values())
-    chosen = group.protocol_name or ""
     group.stored = StoredGroup(
         generation=group.generation,
         protocol_type=group.protocol_type,
@@ -23,7 +22,7 @@ def store(turn: Turn, group: Group) -> None:
         leader_id=group.leader_id,
         state_since_ms=group.state_since_ms,
         members=members,
-        metadata=tuple([member.metadata(chosen) for member in members]),
+        protocols=tuple([member.protocols for member in members]),
         assignments=tuple([member.assignment for member in members]),
         session_timeouts_ms=tuple([member.session_timeout_ms for member in members]),
         rebalance_timeouts_ms=tuple([member.rebalance_timeout_ms for member in members]),
@@ -84,7 +83,7 @@ def restore(turn: Turn, group: Group, stored: StoredGroup | None) -> None:
 
 
 def _restored(turn: Turn, group: Group, stored: StoredGroup, row: int, member: Member) -> Member:
-    timeout = stored.session_timeouts_ms[row]
+    timeout, chosen = stored.session_timeouts_ms[row], stored.protocol_name or ""
     return Member(
         member_id=member.member_id,
         group_instance_id=member.group_instance_id,
@@ -92,7 +91,7 @@ def _restored(turn: Turn, group: Group, stored: StoredGroup, row: int, member: M
         client_host=member.client_host,
         session_timeout_ms=timeout,
         rebalance_timeout_ms=stored.rebalance_timeouts_ms[row],
-        protocols=((stored.protocol_name or "", stored.metadata[row]),),
+        protocols=((chosen, metadata_of(stored.protocols[row], chosen)),),
         session=turn.timers.set(sessions.key(group, member.member_id), turn.after(timeout)),
         spread=member.spread,
         is_new=False,
