@@ -8,9 +8,12 @@ SHELL := /bin/sh
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
-# The interpreter: $PYTHON, else the first of these that starts and is new enough (a pyenv shim may exist and not start).
+# The interpreter: $PYTHON, else the first of these that starts and is new enough. A pyenv shim may exist and not start; then pyenv's own
+# folders are asked.
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
-CANDIDATES := $(if $(PYTHON),$(PYTHON),python3.11 python3.12 python3.13 python3 python)
+PYENV := $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions
+NAMED := $(PYTHON) $(foreach each,$(patsubst python%,%,$(filter python3.%,$(PYTHON))),$(wildcard $(PYENV)/$(each).*/bin/python))
+CANDIDATES := $(strip $(if $(PYTHON),$(NAMED),python3.11 python3.12 python3.13 python3 python $(wildcard $(PYENV)/3.1[1-9].*/bin/python)))
 FOUND := $(shell for each in $(CANDIDATES); do if "$$each" -c '$(NEW_ENOUGH)' >/dev/null 2>&1; then echo "$$each"; break; fi; done)
 ifndef VENV
 VENV := .venv$(if $(PYTHON),-$(if $(FOUND),$(shell "$(FOUND)" -c 'import sys; print("%d.%d" % sys.version_info[:2])'),none))
