@@ -10,6 +10,7 @@ import asyncio
 import errno
 import socket
 from collections.abc import Callable
+from functools import lru_cache
 from ipaddress import IPv6Address
 from typing import Final
 
@@ -35,6 +36,7 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
+@lru_cache(maxsize=1024)
 def java_host(host: str) -> str:
     """What Java's InetAddress.toString() makes of a peer: "/10.0.0.7", "/0:0:0:0:0:0:0:1" (spec 2.2)."""
     if ":" not in host:

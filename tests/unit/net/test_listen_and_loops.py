@@ -1,0 +1,169 @@
+"""Listeners, the acceptor when the kernel has no more descriptors, addresses as Java prints them, the choice of loop, both clocks."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+import sys
+
+import pytest
+import uvloop
+
+from groupmock.clock import NS_PER_MS, LoopClock, VirtualClock
+from groupmock.net.listen import Acceptor, java_host, listen
+from groupmock.net.loops import UnknownLoop, loop_factory, new_loop, run
+
+
+@pytest.mark.parametrize(
+    ("host", "java"),
+    [
+        ("127.0.0.1", "/127.0.0.1"),
+        ("::1", "/0:0:0:0:0:0:0:1"),
+        ("fe80::a1%eth0", "/fe80:0:0:0:0:0:0:a1"),
+        ("2001:db8::ff00:42", "/2001:db8:0:0:0:0:ff00:42"),
+    ],
+)
+def test_java_host(host, java):
+    assert java_host(host) == java
+
+
+def test_a_taken_port_is_an_error():
+    with listen("127.0.0.1", 0) as first:
+        with pytest.raises(OSError) as taken:
+            listen("127.0.0.1", first.getsockname()[1])
+    assert taken.value.errno == errno.EADDRINUSE
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "0.0.0.0"])
+def test_listeners_do_not_block_nor_delay(host):
+    with listen(host, 0) as listener:
+        assert listener.getsockname()[0] == host
+        assert not listener.getblocking()
+        assert listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+class Exhausted:
+    """A listener whose accept fails for a while."""
+
+    def __init__(self, listener: socket.socket, failures: int, number: int) -> None:
+        self._listener, self.failures, self.number = listener, failures, number
+
+    def accept(self):
+        if self.failures:
+            self.failures -= 1
+            raise OSError(self.number, "no more")
+        return self._listener.accept()
+
+    def fileno(self) -> int:
+        return self._listener.fileno()
+
+    def close(self) -> None:
+        self._listener.close()
+
+
+async def accepting(number: int, failures: int) -> tuple[list[str], int]:
+    """Troubles told and connections taken, with a listener that fails so often."""
+    listener = Exhausted(listen("127.0.0.1", 0), failures, number)
+    taken: asyncio.Queue[socket.socket] = asyncio.Queue()
+    troubles: list[str] = []
+    acceptor = Acceptor(listener, lambda accepted, host, port: taken.put_nowait(accepted), lambda: True, troubles.append)
+    _, writer = await asyncio.open_connection("127.0.0.1", listener._listener.getsockname()[1])
+    async with asyncio.timeout(5):
+        (await taken.get()).close()
+    writer.close()
+    acceptor.close()
+    return troubles, taken.qsize()
+
+
+async def test_out_of_descriptors_is_told_and_tried_again():
+    assert await accepting(errno.EMFILE, 2) == (["no more", "no more"], 0)
+
+
+async def test_a_client_that_gave_up_before_it_was_accepted_is_no_trouble():
+    assert await accepting(errno.ECONNABORTED, 2) == ([], 0)
+
+
+def test_uvloop_is_the_default(monkeypatch):
+    monkeypatch.delenv("GROUPMOCK_LOOP", raising=False)
+    assert loop_factory() is uvloop.new_event_loop
+
+
+def test_asyncio_where_there_is_no_uvloop(monkeypatch):
+    monkeypatch.delenv("GROUPMOCK_LOOP", raising=False)
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+    assert loop_factory() is asyncio.new_event_loop
+
+
+def test_uvloop_asked_for_and_absent_is_an_error(monkeypatch):
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+    with pytest.raises(ImportError):
+        loop_factory("uvloop")
+
+
+def test_the_environment_chooses(monkeypatch):
+    monkeypatch.setenv("GROUPMOCK_LOOP", "asyncio")
+    loop = new_loop()
+    loop.close()
+    assert not isinstance(loop, uvloop.Loop)
+    monkeypatch.setenv("GROUPMOCK_LOOP", "twisted")
+    with pytest.raises(UnknownLoop, match="GROUPMOCK_LOOP=twisted: there are uvloop and asyncio"):
+        new_loop()
+
+
+def test_run_runs_on_the_chosen_loop(monkeypatch):
+    monkeypatch.setenv("GROUPMOCK_LOOP", "uvloop")
+
+    async def which() -> type:
+        return type(asyncio.get_running_loop())
+
+    assert run(which()) is uvloop.Loop
+
+
+async def test_the_loop_clock_is_never_early():
+    clock = LoopClock()
+    rung = asyncio.Event()
+    when = clock.now() + 20 * NS_PER_MS
+    seen: list[int] = []
+
+    def ring() -> None:
+        seen.append(clock.now())
+        if seen[-1] < when:  # uvloop counts from the start of its turn: looked at again, as the driver does
+            clock.call_at(when, ring)
+        else:
+            rung.set()
+
+    clock.call_at(when, ring)
+    async with asyncio.timeout(5):
+        await rung.wait()
+    assert seen[-1] >= when and len(seen) <= 3, "and it does not spin"
+
+
+async def test_an_appointment_with_the_loop_clock_can_be_called_off():
+    clock = LoopClock()
+    called: list[int] = []
+    clock.call_at(clock.now(), lambda: called.append(1)).cancel()
+    await asyncio.sleep(0.01)
+    assert called == []
+
+
+def test_virtual_time_stands_still_and_keeps_appointments_in_order():
+    clock = VirtualClock()
+    kept: list[tuple[str, int]] = []
+
+    def again() -> None:
+        kept.append(("first", clock.now()))
+        clock.call_at(clock.now() + 5, lambda: kept.append(("made meanwhile", clock.now())))
+
+    clock.call_at(20, lambda: kept.append(("second", clock.now())))
+    clock.call_at(10, again)
+    clock.call_at(20, lambda: kept.append(("third", clock.now())))
+    clock.call_at(12, lambda: kept.append(("never", clock.now()))).cancel()
+    assert clock.now() == 0 and kept == []
+    clock.advance(1)
+    assert kept == [("first", 10), ("made meanwhile", 15), ("second", 20), ("third", 20)]
+    assert clock.now() == NS_PER_MS
+
+
+def test_two_virtual_clocks_write_the_same_epoch():
+    assert VirtualClock().epoch_ns == VirtualClock().epoch_ns
