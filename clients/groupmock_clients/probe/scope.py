@@ -117,6 +117,11 @@ def _offset(index: int, offset: int, metadata: str | None = "") -> Value:
     return {"partition_index": index, "committed_offset": offset, "committed_metadata": metadata}
 
 
+def _many(name: str, count: int, metadata: str) -> Value:
+    """A commit of `count` partitions with the same metadata."""
+    return {"name": name, "partitions": [_offset(index, 1, metadata) for index in range(count)]}
+
+
 def _partition_error(index: int, code: int) -> Value:
     return {"partition_index": index, "error_code": code}
 
@@ -172,6 +177,7 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
     "for": _assign,
     "t": _commit_topic,
     "o": _offset,
+    "many": _many,
     "e": _partition_error,
     "want": _wanted,
     "got": _fetched,

@@ -172,8 +172,9 @@ def replace(turn: Turn, group: Group, old: Member, request: Request, wish: Wish)
     why = f"instance {old.group_instance_id} came back: {member_id} replaces {old.member_id}"
     turn.changed(group, member_id, "replaced", why, new)
     group.relist(new, wish.protocols)
-    new.session_timeout_ms = wish.session_timeout_ms
-    new.rebalance_timeout_ms = wish.rebalance_timeout_ms
+    if not turn.quirks.rejoin_keeps_timeouts:
+        new.session_timeout_ms = wish.session_timeout_ms
+        new.rebalance_timeout_ms = wish.rebalance_timeout_ms
     group.park_join(new, Parked(request.ticket, request.version))
     return new
 

@@ -1,0 +1,25 @@
+"""Says at the end of a run how much of the suite is played and what the rest would need."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from groupmock_clients.probe.exchange import NEEDS, RELEASES
+from groupmock_clients.probe.parser import load_folder
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    exchanges = load_folder(Path(__file__).parent)
+    run = {
+        release: sum(len(list(each.variants())) for each in exchanges if not each.needs and release in each.releases)
+        for release in RELEASES
+    }
+    needs = Counter(need for each in exchanges for need in each.needs)
+    played = ", ".join(f"{count} dialogues for {release}" for release, count in run.items())
+    terminalreporter.write_sep("-", "exchanges")
+    terminalreporter.write_line(f"{len(exchanges)} exchanges, {sum(not each.needs for each in exchanges)} of them played: {played}")
+    for need, count in needs.most_common():
+        terminalreporter.write_line(f"{count} not played: they need {NEEDS[need]}")
