@@ -49,7 +49,7 @@ class FrozenMessage(Message, frozen=True):  # type: ignore[misc]  # msgspec allo
     """A struct that is the default of a tagged field: unchangeable, so that all messages without the field share one."""
 
 
-class Wire(NamedTuple):
+class Wire(msgspec.Struct, frozen=True):
     """A wire type. `kind` is Kafka's name for it; `element` is what an array or a struct holds."""
 
     kind: str
@@ -92,32 +92,32 @@ def struct(element: type[Message]) -> Wire:
     return Wire("struct", element)
 
 
-class Since(NamedTuple):
+class Since(msgspec.Struct, frozen=True):
     """The first version that has the field."""
 
     version: int
 
 
-class Until(NamedTuple):
+class Until(msgspec.Struct, frozen=True):
     """The last version that has the field."""
 
     version: int
 
 
-class Nullable(NamedTuple):
+class Nullable(msgspec.Struct, frozen=True):
     """The first version in which the field may be null."""
 
     since: int
 
 
-class Tag(NamedTuple):
+class Tag(msgspec.Struct, frozen=True):
     """The field's number in the tagged section, and the first version that has it there."""
 
     number: int
     since: int
 
 
-class Ignorable(NamedTuple):
+class Ignorable(msgspec.Struct, frozen=True):
     """A field that a version without it drops silently; others make the encoder refuse a non-default value (spec 1.1)."""
 
 
@@ -157,7 +157,7 @@ class Versions(NamedTuple):
         return f"{self.lowest}-{self.highest}" if self.lowest != self.highest else str(self.lowest)
 
 
-class Field(NamedTuple):
+class Field(msgspec.Struct, frozen=True):
     """One field of a message class, resolved from its annotation."""
 
     name: str
