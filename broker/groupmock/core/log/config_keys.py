@@ -19,7 +19,7 @@ Check = Callable[[str], str | None]
 
 
 class ConfigKey(NamedTuple):
-    """One topic config. `synonym`: the broker config its default comes from; `refuse` names what is wrong with a parsed value."""
+    """One topic config. `synonym`: the broker config its default comes from; `refuse` names what is wrong with a value (of a LIST: with one entry)."""
 
     name: str
     kind: int
@@ -56,14 +56,6 @@ def _one_of(*words: str) -> Check:
     return check
 
 
-def _some_of(*words: str) -> Check:
-    def check(value: str) -> str | None:
-        wrong = [part for part in split_list(value) if part not in words]
-        return f"String must be one of: {', '.join(words)}" if wrong else None
-
-    return check
-
-
 TOPIC_CONFIGS: Final = {
     key.name: key
     for key in (
@@ -72,7 +64,7 @@ TOPIC_CONFIGS: Final = {
             LIST,
             "delete",
             "log.cleanup.policy",
-            _some_of("compact", "delete"),
+            _one_of("compact", "delete"),
             "Drop old records, or keep the newest of each key, or both. Kept and returned; groupmock does not compact.",
         ),
         ConfigKey(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ..settings import Settings
 from .broker_configs import Overrides, started_with
-from .config_keys import BOOLEAN, DOUBLE, INT, KIND_NAMES, LONG, TOPIC_CONFIGS, ConfigKey, split_list
+from .config_keys import BOOLEAN, DOUBLE, INT, KIND_NAMES, LIST, LONG, TOPIC_CONFIGS, ConfigKey, split_list
 from .limits import Limits
 
 
@@ -16,13 +16,13 @@ class BadConfig(ValueError):
 
 def check(key: ConfigKey, value: str) -> None:
     """Raises BadConfig with Kafka's words. (A value is kept as it was written, blanks and all, as Kafka 4.3 does.)"""
-    text = value.strip()
-    trouble = _not_of_kind(key.kind, text)
-    if trouble is None:
-        trouble = key.refuse(text)
-        text = str(float(text)) if key.kind == DOUBLE else text
-    if trouble is not None:
-        raise BadConfig(f"Invalid value {text} for configuration {key.name}: {trouble}")
+    for text in split_list(value) if key.kind == LIST else [value.strip()]:
+        trouble = _not_of_kind(key.kind, text)
+        if trouble is None:
+            trouble = key.refuse(text)
+            text = str(float(text)) if key.kind == DOUBLE else text
+        if trouble is not None:
+            raise BadConfig(f"Invalid value {text} for configuration {key.name}: {trouble}")
 
 
 def _not_of_kind(kind: int, text: str) -> str | None:

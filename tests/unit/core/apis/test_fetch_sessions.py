@@ -36,7 +36,9 @@ class Session:
         self.epoch += 1
         return self.with_epoch(self.epoch, *wanted, forget=forget)
 
-    def with_epoch(self, epoch: int, *wanted: tuple[str, int, int], forget: dict[str, list[int]] | None = None, version: int = 0) -> FetchResponse:
+    def with_epoch(
+        self, epoch: int, *wanted: tuple[str, int, int], forget: dict[str, list[int]] | None = None, version: int = 0
+    ) -> FetchResponse:
         """A fetch of this session with that epoch."""
         request = fetch_request(*wanted, version=version or self.version, world=self.world, session_id=self.session_id, session_epoch=epoch)
         request.forgotten_topics_data = [ForgottenTopic(topic=name, partitions=gone) for name, gone in (forget or {}).items()]

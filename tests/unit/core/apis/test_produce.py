@@ -124,7 +124,8 @@ def test_topic_ids_of_v13() -> None:
     world.topic()
     known = world.topic_id("t")
     answers = [
-        world.show(0, 13, produce_request(batch(), topic="", topic_id=topic_id))["responses"][0] for topic_id in (known, b"\5" * 16, bytes(16))
+        world.show(0, 13, produce_request(batch(), topic="", topic_id=topic_id))["responses"][0]
+        for topic_id in (known, b"\5" * 16, bytes(16))
     ]
     assert answers == [
         {"topic_id": known, "partition_responses": [OK]},
@@ -190,7 +191,9 @@ def test_a_compacted_topic_wants_keys() -> None:
     world.topic(cleanup_policy="compact")
     text = "Compacted topic cannot accept message without key in topic partition t-0"
     row = world.produce(batch(b"a", b"b", b"c", keys=[None, b"k", None]))
-    assert row.pop("error_message").startswith("One or more records have been rejected due to 2 record errors in total, and only showing the first")
+    assert row.pop("error_message").startswith(
+        "One or more records have been rejected due to 2 record errors in total, and only showing the first"
+    )
     faults = [{"batch_index_error_message": text}, {"batch_index": 2, "batch_index_error_message": text}]
     assert row == refused(87, record_errors=faults)
     assert world.produce(batch(b"a"), version=7) == refused(87)
@@ -205,7 +208,9 @@ def test_timestamps_may_lie_an_hour_ahead(timestamp: int, fits: bool) -> None:
     if fits:
         assert row == OK
     else:
-        assert row["record_errors"][0]["batch_index_error_message"].startswith(f"Timestamp {timestamp} of message with offset 0 is out of range.")
+        assert row["record_errors"][0]["batch_index_error_message"].startswith(
+            f"Timestamp {timestamp} of message with offset 0 is out of range."
+        )
         assert (row["error_code"], row["error_message"]) == (32, "One or more records have been rejected due to invalid timestamp")
 
 

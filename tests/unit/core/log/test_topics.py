@@ -1,0 +1,108 @@
+"""What the rest of the core asks of the topics: names, ids, leaders, appends, commands."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from log_world import LogWorld, batch
+
+from groupmock.core.log import names, placement
+from groupmock.core.log.refusal import TopicRefused
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.records import RecordsError
+
+
+def test_names_ids_and_partitions() -> None:
+    world = LogWorld()
+    world.command("create_topic", name="a", partitions=3)
+    world.command("create_topic", name="b", partitions=1)
+    world.command("grow_topic", name="b", partitions=2)
+    topics = world.topics
+    assert (topics.names(), topics.partitions("a"), topics.partitions("b"), topics.partitions("c")) == (["a", "b"], 3, 2, None)
+    topic_id = topics.topic_id("a")
+    assert topic_id is not None and (len(topic_id), topics.name_of(topic_id), topics.topic_id("c"), topics.name_of(bytes(16))) == (
+        16,
+        "a",
+        None,
+        None,
+    )
+    world.command("delete_topic", name="a")
+    assert (topics.names(), topics.name_of(topic_id)) == (["b"], None)
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "code"),
+    [
+        ("create_topic", {"name": "t", "partitions": 1}, ErrorCode.TOPIC_ALREADY_EXISTS),
+        ("create_topic", {"name": "a b", "partitions": 1}, ErrorCode.INVALID_TOPIC_EXCEPTION),
+        ("create_topic", {"name": "u", "partitions": 0}, ErrorCode.INVALID_PARTITIONS),
+        ("grow_topic", {"name": "t", "partitions": 2}, ErrorCode.INVALID_PARTITIONS),
+        ("grow_topic", {"name": "u", "partitions": 3}, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ("delete_topic", {"name": "u"}, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ("append", {"topic": "t", "partition": 2, "batch": batch()}, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ],
+)
+def test_commands_that_cannot_be(command: str, arguments: dict[str, object], code: ErrorCode) -> None:
+    world = LogWorld()
+    world.topic("t", partitions=2)
+    with pytest.raises(TopicRefused) as refused:
+        world.command(command, **arguments)
+    assert isinstance(refused.value, ValueError) and refused.value.code is code
+
+
+def test_appends_return_the_first_offset() -> None:
+    world = LogWorld()
+    world.topic()
+    assert [world.topics.append("t", 0, batch(b"a", b"b"), 0, []) for _ in range(3)] == [0, 2, 4]
+    assert world.topics.append("t", 0, batch() + batch(), 0, []) == 6
+    assert [stored.base_offset for stored in world.topics.batches("t", 0)] == [0, 2, 4, 6, 7]
+    with pytest.raises(RecordsError):
+        world.topics.append("t", 0, b"", 0, [])
+
+
+def test_leaders_are_spread_and_named_by_their_topic() -> None:
+    for nodes in (1, 2, 3, 5):
+        ids = list(range(1, nodes + 1))
+        for name in ("orders", "payments", "a"):
+            leaders = [placement.replicas(name, partition, 1, ids)[0] for partition in range(10)]
+            assert leaders == [placement.replicas(name, partition, 1, ids)[0] for partition in range(10)]
+            assert all((after - before) % nodes == 1 % nodes for before, after in pairwise(leaders))
+            assert set(leaders) == set(ids)
+    assert len({placement.replicas(name, 0, 1, [1, 2, 3])[0] for name in "abcdefgh"}) == 3
+
+
+def test_replicas_are_distinct() -> None:
+    assert all(sorted(placement.replicas("t", partition, 3, [1, 2, 3])) == [1, 2, 3] for partition in range(9))
+
+
+def test_leading_a_partition_elsewhere() -> None:
+    world = LogWorld(nodes=3)
+    world.topic("t", node=1)
+    world.topics.lead("t", 0, 3, 0, [])
+    found = world.topics.find("t", 0)
+    assert found is not None and (found.leader, found.leader_epoch, found.replicas) == (3, 1, [3])
+    assert world.topics.leader_of("t", 0) == 3
+    with pytest.raises(TopicRefused):
+        world.topics.lead("t", 0, 4, 0, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "fine"), [("a", True), ("a.b_c-D9", True), ("x" * 249, True), ("...", True), ("a/b", False), ("a\n", False)]
+)
+def test_which_names_are_fine(name: str, fine: bool) -> None:
+    assert (names.why_invalid(name) is None) is fine
+
+
+def test_a_small_retention_keeps_memory_small() -> None:
+    world = LogWorld(log_retention_bytes=1000)
+    world.topic("small")
+    world.topic("large", retention_bytes="5000")
+    for _ in range(100):
+        world.append(batch(b"x" * 100), topic="small")
+        world.append(batch(b"x" * 100), topic="large")
+    small, large = world.topics.find("small", 0), world.topics.find("large", 0)
+    assert small is not None and large is not None
+    assert 1000 <= small.size < 1200 and 5000 <= large.size < 5200
+    assert world.fetch(0, topic="small").error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+    assert world.fetch(small.start, topic="small").log_start_offset == small.start > 0
