@@ -51,14 +51,14 @@ def pinned(core: int) -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
+def cpu_clock(pid: int) -> int:
+    """The clock of a process's CPU time, for `time.clock_gettime`: what clock_getcpuclockid(3) makes of a pid on Linux."""
+    return (~pid << 3) | 2
+
+
 def cpu_seconds(pid: int) -> float:
-    """CPU seconds a process has used, all threads, in nanosecond steps where the kernel keeps schedstat."""
-    try:
-        threads = list(Path(f"/proc/{pid}/task").iterdir())
-        return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1e9
-    except (FileNotFoundError, IndexError):
-        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / TICK
+    """CPU seconds a process has used, all threads, exact to the nanosecond. Raises OSError when there is no such process."""
+    return time.clock_gettime(cpu_clock(pid))
 
 
 def resident_bytes(pid: int) -> int:

@@ -89,6 +89,36 @@ def test_cpu_seconds_are_finer_than_a_tick() -> None:
     assert 0 < used < 1
 
 
+BURSTS = """
+import os, sys, time
+def burn(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+sys.stdin.readline()
+for seconds in (0.005, 0.080, 0.005):
+    burn(seconds)
+    os.write(1, b".")
+sys.stdin.readline()
+"""
+
+
+def test_a_loop_that_stands_still_is_seen_from_outside() -> None:
+    """5, 80 and 5 ms of CPU between writes: the 80 are the longest stretch, and the three are not added up."""
+    server = subprocess.Popen([sys.executable, "-c", BURSTS], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    command = [sys.executable, "-m", "benchmarks.workers.stretch", str(server.pid)]
+    watcher = subprocess.Popen(command, cwd=TREE, stdout=subprocess.PIPE)
+    assert server.stdin and server.stdout and watcher.stdout
+    watcher.stdout.readline()
+    server.stdin.write(b"go\n")
+    server.stdin.flush()
+    assert server.stdout.read(3) == b"..."
+    watcher.terminate()
+    longest = json.loads(watcher.communicate(timeout=30)[0])["longest_ms"]
+    server.communicate(b"end\n", timeout=30)
+    assert 70 < longest < 88
+
+
 def test_without_a_compiler_the_message_names_it(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(own_cache))
     with pytest.raises(generators.Missing, match="no gcc"):

@@ -1,0 +1,70 @@
+"""Watches a single-threaded server from outside: the longest stretch of CPU in which it neither read nor wrote.
+
+    python -m benchmarks.workers.stretch PID    # a line when it watches; JSON on SIGTERM
+
+An event loop that stands still because one callback holds it burns CPU without a read or write; one that is merely busy, serving
+requests one after the other, does not. Twice per millisecond the kernel is asked for the process's counts of read and write
+calls and for its CPU clock, so a stretch is known to about half a millisecond, however the watcher itself is scheduled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from ..machine import cpu_clock
+from .probe import first_in_line
+
+PERIOD = 0.0004
+PROMPT_NS = 1_500_000
+"""A sample that comes within this time of the one before is exact enough to count the CPU between the two to the stretch."""
+
+
+class Watch:
+    """Samples one process."""
+
+    def __init__(self, pid: int) -> None:
+        self.clock = cpu_clock(pid)
+        self.file = os.open(Path(f"/proc/{pid}/io"), os.O_RDONLY)
+        self.longest = 0
+        self.samples = 0
+        self.calls, self.anchor = self.read(), time.clock_gettime_ns(self.clock)
+        self.wall = time.monotonic_ns()
+
+    def read(self) -> int:
+        """Read and write calls so far."""
+        lines = os.pread(self.file, 512, 0).split()
+        return int(lines[5]) + int(lines[7])
+
+    def sample(self) -> None:
+        """One look. The stretch ends when a call was made; the CPU of the last half millisecond is counted to it."""
+        calls, cpu, wall = self.read(), time.clock_gettime_ns(self.clock), time.monotonic_ns()
+        if calls == self.calls:
+            self.longest = max(self.longest, cpu - self.anchor)
+        else:
+            if wall - self.wall < PROMPT_NS:
+                self.longest = max(self.longest, cpu - self.anchor)
+            self.calls, self.anchor = calls, cpu
+        self.wall = wall
+        self.samples += 1
+
+
+def main() -> None:
+    """Watches until SIGTERM."""
+    stopping: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _frame: stopping.append(number))
+    first_in_line()
+    watch = Watch(int(sys.argv[1]))
+    print("ready", flush=True)
+    while not stopping:
+        watch.sample()
+        time.sleep(PERIOD)
+    print(json.dumps({"longest_ms": watch.longest / 1e6, "samples": watch.samples}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
