@@ -43,7 +43,7 @@ func main() {
 	}
 	f := newFacts("franz-go "+version(), os.Args[1])
 	suffix := fmt.Sprintf("%s-%x", os.Args[1], time.Now().UnixNano())
-	producer, err := kgo.NewClient(kgo.SeedBrokers(bootstrap), kgo.RecordDeliveryTimeout(patience))
+	producer, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(bootstrap, ",")...), kgo.RecordDeliveryTimeout(patience))
 	f.must(err)
 	r := &run{
 		facts: f, desk: newDesk(f, bootstrap), bootstrap: bootstrap, assignor: os.Args[1],
@@ -89,7 +89,7 @@ func (r *run) createTopic() {
 
 func (r *run) member(group, instance string) *member {
 	options := []kgo.Opt{
-		kgo.SeedBrokers(r.bootstrap), kgo.ConsumerGroup(group), kgo.ConsumeTopics(r.topic), kgo.DisableAutoCommit(),
+		kgo.SeedBrokers(strings.Split(r.bootstrap, ",")...), kgo.ConsumerGroup(group), kgo.ConsumeTopics(r.topic), kgo.DisableAutoCommit(),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.Balancers(assignors[r.assignor]),
 		kgo.HeartbeatInterval(200 * time.Millisecond), kgo.SessionTimeout(10 * time.Second), kgo.FetchMaxWait(200 * time.Millisecond),
 		kgo.MetadataMinAge(50 * time.Millisecond),
