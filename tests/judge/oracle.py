@@ -34,13 +34,19 @@ def classpath(release: str) -> str:
     return done.stdout.strip()
 
 
-def ask(release: str, questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The answers to the questions (the head comment of KafkaCodec.java tells their forms), in order."""
-    command = ["java", "-Xmx768m", "-XX:+UseSerialGC", "-cp", classpath(release), str(SHARED / "oracle" / "KafkaCodec.java")]
-    text = "\n".join(json.dumps(question) for question in questions) + "\n"
+def run(release: str, program: Path, text: str = "") -> str:
+    """What a Java source file prints, with the release's classes around it."""
+    command = ["java", "-Xmx768m", "-XX:+UseSerialGC", "-cp", classpath(release), str(program)]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(answers) == len(questions), done.stderr[-2000:]
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+def ask(release: str, questions: list[dict[str, Any]], program: Path = SHARED / "oracle" / "KafkaCodec.java") -> list[dict[str, Any]]:
+    """The answers to the questions (the head comment of the program tells their forms), in order."""
+    text = "\n".join(json.dumps(question) for question in questions) + "\n"
+    answers = [json.loads(line) for line in run(release, program, text).splitlines()]
+    assert len(answers) == len(questions)
     return answers
 
 

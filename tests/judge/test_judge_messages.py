@@ -19,7 +19,7 @@ from .names import older
 from .oracle import ask, offered
 
 SEED: Final = int(os.environ.get("GROUPMOCK_JUDGE_SEED", "1"))
-COUNT: Final = int(os.environ.get("GROUPMOCK_JUDGE_COUNT", "12"))
+COUNT: Final = int(os.environ.get("GROUPMOCK_JUDGE_COUNT", "6"))
 HOSTILE: Final = [
     bytes.fromhex(text)
     for text in (
