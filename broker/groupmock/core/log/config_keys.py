@@ -19,7 +19,7 @@ Check = Callable[[str], str | None]
 
 
 class ConfigKey(NamedTuple):
-    """One topic config. `synonym`: the broker config its default comes from; `refuse` names what is wrong with a value (of a LIST: with one entry)."""
+    """One topic config. `synonym`: the broker config its default comes from; `refuse`: what is wrong with a value (of a LIST: an entry)."""
 
     name: str
     kind: int

@@ -16,14 +16,14 @@ from groupmock_codec.records import HEADER, Record, RecordsError, crc32c, read_b
 OK: dict[str, Any] = {"log_start_offset": 0}  # base offset 0 is the default and not shown
 
 
-def forged(data: bytes = b"", seal: bool = True, **fields: int) -> bytes:
-    """A batch with header fields set by hand; `seal`: with a CRC that fits them."""
+def forged(data: bytes = b"", payload: bytes | None = None, **fields: int) -> bytes:
+    """A batch with header fields, or its records, set by hand; the CRC fits unless it is given."""
     whole = read_batches(data or batch())[0]
-    whole = whole._replace(**fields)
-    head = HEADER.pack(*whole[:-1])
-    if seal and "crc" not in fields:
-        head = HEADER.pack(*whole._replace(crc=crc32c()(head[21:] + whole.data[61:]))[:-1])
-    return head + whole.data[61:]
+    payload = whole.data[61:] if payload is None else payload
+    values = {**dict(zip(whole._fields[:-1], whole[:-1], strict=True)), "batch_length": 49 + len(payload), **fields}
+    if "crc" not in fields:
+        values["crc"] = crc32c()(HEADER.pack(*values.values())[21:] + payload)
+    return HEADER.pack(*values.values()) + payload
 
 
 def refused(code: int, logged: bool = True, **more: Any) -> dict[str, Any]:
@@ -51,6 +51,12 @@ OBSERVED: list[tuple[str, bytes, dict[str, Any]]] = [
     ("last offset delta -1", forged(last_offset_delta=-1), refused(87)),
     ("count 2 with one record", forged(records_count=2, last_offset_delta=1), refused(87)),
     ("count 1 with two records", forged(batch(b"a", b"b"), records_count=1, last_offset_delta=0), refused(87)),
+    ("records that are garbage", forged(payload=b"\xff\xff\xff"), refused(87)),
+    ("a record of negative length", forged(payload=b"\x01" + bytes(9)), refused(87)),
+    ("a record without room for its fields", forged(payload=b"\x0a" + bytes(5)), refused(87)),
+    ("a record that ends too late", forged(payload=b"\x40" + bytes(9)), refused(87)),
+    ("bytes after the records", forged(payload=read_batches(batch())[0].data[61:] + b"zz"), refused(87)),
+    ("no records", forged(payload=b""), refused(87)),
     ("control batch", forged(attributes=0x20), refused(87)),
     ("transactional without id", forged(attributes=0x10), refused(53, logged=False)),
     ("unused attribute", forged(attributes=0x80), OK),
