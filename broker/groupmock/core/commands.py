@@ -69,3 +69,9 @@ def load_coordinator(cluster: Cluster, arguments: dict[str, Any], now: int, out:
 def append(cluster: Cluster, arguments: dict[str, Any], now: int, out: Effects) -> None:
     """{topic, partition, batch}: append one record batch (bytes, magic 2), as a producer on the server's side would."""
     cluster.topics.append(arguments["topic"], arguments["partition"], arguments["batch"], now, out)
+
+
+@command("move_leader")
+def move_leader(cluster: Cluster, arguments: dict[str, Any], now: int, out: Effects) -> None:
+    """{topic, partition, node}: let another node lead a partition; its leader epoch grows by one (KIP-320)."""
+    cluster.topics.lead(arguments["topic"], arguments["partition"], arguments["node"], now, out)
