@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from struct import Struct
 from struct import error as StructError
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from .declare import NO_TAGS
 from .errors import DecodeError, EncodeError, Place
 from .registry import APIS
-from .runtime import Refused, read_tags, write_tags
+from .runtime import JAVA_TEXT, Refused, read_tags, write_tags
 
 API_VERSIONS: Final = 18
 CONTROLLED_SHUTDOWN: Final = 7
@@ -21,7 +23,7 @@ _start = Struct(">hhi")
 _start_and_length = Struct(">hhih")
 
 
-class RequestHeader(NamedTuple):
+class RequestHeader(msgspec.Struct, frozen=True, gc=False):
     """`client_id` None means null on the wire (any negative length is read so)."""
 
     api_key: int
@@ -54,25 +56,34 @@ def peek(data: bytes) -> tuple[int, int, int]:
 
 def decode_request_header(data: bytes, version: int | None = None) -> tuple[RequestHeader, int]:
     """The header of a request frame and the offset of its body. `version` is that of the header, by default the api's own."""
-    key, api_version, correlation = peek(data)
+    try:
+        key, api_version, correlation, length = _start_and_length.unpack_from(data)
+    except StructError:
+        return _short_header(data, version)
     if version is None:
         version = request_header_version(key, api_version)
     if version == 0:
         return RequestHeader(key, api_version, correlation), 8
-    try:
-        length = _start_and_length.unpack_from(data)[3]
-    except StructError:
-        raise DecodeError("request header cannot be read", Place("cut in the length of the client id", "client_id", 8)) from None
     end, client = 10, None
     if length >= 0:
         end += length
         if end > len(data):
             raise DecodeError("request header cannot be read", Place(f"client id of {length} bytes ends beyond the frame", "client_id", 10))
-        client = data[10:end].decode("utf-8", "groupmock-java")
+        client = data[10:end].decode("utf-8", JAVA_TEXT)
     if version == 1:
         return RequestHeader(key, api_version, correlation, client), end
+    if end < len(data) and not data[end]:
+        return RequestHeader(key, api_version, correlation, client), end + 1
     tags, end = _tags(data, end, "request header")
     return RequestHeader(key, api_version, correlation, client, tags), end
+
+
+def _short_header(data: bytes, version: int | None) -> tuple[RequestHeader, int]:
+    """A frame of less than ten bytes: header v0 has room in it, others have not."""
+    key, api_version, correlation = peek(data)
+    if (request_header_version(key, api_version) if version is None else version) > 0:
+        raise DecodeError("request header cannot be read", Place("cut in the length of the client id", "client_id", 8))
+    return RequestHeader(key, api_version, correlation), 8
 
 
 def encode_request_header(header: RequestHeader, version: int | None = None) -> bytes:
