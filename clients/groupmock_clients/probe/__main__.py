@@ -8,11 +8,12 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 from .exchange import RELEASES, Exchange, Variant
 from .parser import load_folder
-from .runner import Outcome, play
+from .runner import Outcome, play_until_kept
 from .syntax import ExchangeError
 from .tcp_stage import NoBroker, TcpBroker, TcpStage
 from .timing import least_ms
@@ -23,22 +24,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     try:
         exchanges = load_folder(options.exchanges)
-        broker = TcpBroker(*_address(options.broker), options.release, patience=options.patience)
     except ExchangeError as problem:
-        print(problem, file=sys.stderr)  # noqa: T201  # a command's own output
-        return 2
+        return _complain(2, problem)
+    if not exchanges:
+        return _complain(2, f"{options.exchanges}: no .exchange files")
+    try:
+        with closing(_broker(options)) as broker:
+            broker.settings |= dict(item.split("=", 1) for item in options.set)
+            outcomes = list(_all(exchanges, broker, options))
     except (NoBroker, OSError) as problem:
-        print(f"{options.broker}: {problem}", file=sys.stderr)  # noqa: T201
-        return 3
-    broker.settings |= dict(item.split("=", 1) for item in options.set)
-    outcomes = list(_all(exchanges, broker, options))
-    broker.close()
+        return _complain(3, f"{options.broker[0]}:{options.broker[1]}: {problem}")
     return _report(outcomes, options.verbose)
+
+
+def _broker(options: argparse.Namespace) -> TcpBroker:
+    host, port = options.broker
+    return TcpBroker(host, port, options.release, patience=options.patience)
+
+
+def _complain(code: int, problem: object) -> int:
+    print(problem, file=sys.stderr)  # noqa: T201  # a command's own output
+    return code
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m groupmock_clients.probe", description=__doc__)
-    parser.add_argument("broker", metavar="HOST:PORT")
+    parser.add_argument("broker", metavar="HOST:PORT", type=_address)
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="exchanges or rows of that name (* allowed)")
     parser.add_argument("--release", choices=RELEASES, default=RELEASES[0], help="whose behaviour is expected")
     parser.add_argument("--with", dest="allowed", action="append", default=[], metavar="NEED", help="play also what needs this")
@@ -55,7 +66,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     if not port.isdigit():
-        raise NoBroker("HOST:PORT expected")
+        raise argparse.ArgumentTypeError(f"HOST:PORT expected, not {text!r}")
     return host or "127.0.0.1", int(port)
 
 
@@ -73,12 +84,7 @@ def _one(variant: Variant, broker: TcpBroker, options: argparse.Namespace) -> Ou
     why = _left_out(variant, broker, options)
     if why is not None:
         return Outcome(variant.name, variant.exchange.rows, *why)
-    outcome = play(variant, TcpStage(broker))
-    for again in range(options.retries):
-        if outcome.verdict == "broken":  # real time is not exact: what is wrong is wrong every time
-            first, outcome = outcome, play(variant, TcpStage(broker))
-            outcome.detail = outcome.detail or f"only at attempt {again + 2}; before: {first.detail}"
-    return outcome
+    return play_until_kept(variant, lambda: TcpStage(broker), 1 + options.retries)
 
 
 def _left_out(variant: Variant, broker: TcpBroker, options: argparse.Namespace) -> tuple[str, str] | None:

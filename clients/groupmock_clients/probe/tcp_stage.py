@@ -78,9 +78,13 @@ class TcpBroker:
         self._topics: dict[str, bytes] = {}
         self._link = socket.create_connection((host, port), 5)
         self._link.settimeout(10)
-        self._ranges = self._read_ranges()
-        self.settings = self._read_settings()
-        self._wait_for_coordinators()
+        try:
+            self._ranges = self._read_ranges()
+            self.settings = self._read_settings()
+            self._wait_for_coordinators()
+        except BaseException:
+            self._link.close()
+            raise
 
     def ask(self, key: int, version: int, message: Message) -> Message:
         """One request, one answer, on a connection of its own."""

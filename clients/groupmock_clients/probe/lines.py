@@ -1,0 +1,125 @@
+"""From a file to lines of text: comments and line ends, blocks, macros and `repeat` written out."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .syntax import ExchangeError
+
+
+@dataclass
+class Line:
+    """One logical line and where it begins (`file:line`)."""
+
+    place: str
+    text: str
+
+
+@dataclass
+class Block:
+    """An exchange or a macro: its first line and those below."""
+
+    place: str
+    heading: str
+    lines: list[Line] = field(default_factory=list)
+
+
+@dataclass
+class Macro:
+    """Steps to reuse; `parameters` are member names."""
+
+    parameters: tuple[str, ...]
+    lines: list[Line]
+
+
+def blocks_of(path: Path) -> list[Block]:
+    """The exchanges and macros of one file."""
+    blocks: list[Block] = []
+    for line in _joined(path):
+        if line.text.startswith(("exchange ", "macro ")):
+            blocks.append(Block(line.place, line.text))
+        elif not blocks:
+            raise ExchangeError(line.place, f"'exchange' or 'macro' expected, not {line.text!r}")
+        else:
+            blocks[-1].lines.append(line)
+    return blocks
+
+
+def _joined(path: Path) -> list[Line]:
+    """Lines without comments and blank ones; a line that ends in `\\` goes on in the next one."""
+    lines: list[Line] = []
+    pending: Line | None = None
+    for number, raw in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        text = _without_comment(raw).strip()
+        line = Line(f"{path.name}:{number}", text) if pending is None else Line(pending.place, f"{pending.text} {text}")
+        pending = None
+        if line.text.endswith("\\"):
+            pending = Line(line.place, line.text[:-1].rstrip())
+        elif line.text:
+            lines.append(line)
+    if pending is not None:
+        raise ExchangeError(pending.place, "the file ends in the middle of a line")
+    return lines
+
+
+def _without_comment(raw: str) -> str:
+    return re.match(r'(?:[^#"]|"(?:[^"\\]|\\.)*")*', raw).group()  # type: ignore[union-attr]  # matches "" at least
+
+
+def macro_of(block: Block) -> tuple[str, Macro]:
+    """A macro and its name."""
+    match = re.fullmatch(r"macro (\w+)\(([\w, ]*)\)", block.heading)
+    if match is None:
+        raise ExchangeError(block.place, f"'macro name(A, B)' expected, not {block.heading!r}")
+    return match[1], Macro(_names(match[2]), block.lines)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def unrolled(lines: list[Line], macros: dict[str, Macro], depth: int = 0) -> list[Line]:
+    """Macros and `repeat` blocks written out."""
+    out: list[Line] = []
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        at += 1
+        if (repeat := re.fullmatch(r"repeat (\d+)", line.text)) is not None:
+            end = _end_of(lines, at, line.place)
+            out.extend(unrolled(lines[at:end], macros, depth) * int(repeat[1]))
+            at = end + 1
+        elif (do := re.fullmatch(r"(\[[^\]]*\] *)?do (\w+)\(([\w, ]*)\)", line.text)) is not None:
+            body = _filled(macros, do[2], _names(do[3]), line.place)
+            out.extend(Line(each.place, (do[1] or "") + each.text) for each in unrolled(body, macros, _deeper(depth, line.place)))
+        else:
+            out.append(line)
+    return out
+
+
+def _deeper(depth: int, place: str) -> int:
+    if depth > 8:
+        raise ExchangeError(place, "macros call each other in a circle")
+    return depth + 1
+
+
+def _end_of(lines: list[Line], at: int, place: str) -> int:
+    depth = 1
+    for index in range(at, len(lines)):
+        depth += lines[index].text.startswith("repeat ") - (lines[index].text == "end")
+        if depth == 0:
+            return index
+    raise ExchangeError(place, "'repeat' without its 'end'")
+
+
+def _filled(macros: dict[str, Macro], name: str, arguments: tuple[str, ...], place: str) -> list[Line]:
+    if name not in macros:
+        raise ExchangeError(place, f"no macro {name!r}")
+    macro = macros[name]
+    if len(arguments) != len(macro.parameters):
+        raise ExchangeError(place, f"macro {name} takes {len(macro.parameters)} members, not {len(arguments)}")
+    given = dict(zip(macro.parameters, arguments, strict=True))
+    pattern = re.compile(r"\b(" + "|".join(macro.parameters or ("(?!)",)) + r")\b")
+    return [Line(f"{place} ({line.place})", pattern.sub(lambda match: given[match[0]], line.text)) for line in macro.lines]
