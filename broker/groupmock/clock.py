@@ -6,9 +6,9 @@ Two clocks: the loop's (real time) and a virtual one that only moves when it is 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from heapq import heappop, heappush
+from time import monotonic_ns, time_ns
 from typing import Final, Protocol
 
 NS_PER_MS: Final = 1_000_000
@@ -43,12 +43,12 @@ class LoopClock:
     __slots__ = ("_origin", "epoch_ns")
 
     def __init__(self) -> None:
-        self._origin = time.monotonic_ns()
-        self.epoch_ns = time.time_ns()
+        self._origin = monotonic_ns()
+        self.epoch_ns = time_ns()
 
     def now(self) -> int:
         """Run time in ns."""
-        return time.monotonic_ns() - self._origin
+        return monotonic_ns() - self._origin
 
     def call_at(self, when: int, callback: Callback) -> Handle:
         """Rounded up to the millisecond: uvloop's timers have no more, and one that fires early would only be armed again."""

@@ -99,8 +99,11 @@ class Connection(asyncio.Protocol):
         Written flat: in ping-pong every microsecond here costs a tenth of the rate.
         """
         repeat = self.repeat
-        if repeat is not None and repeat.group.epoch == repeat.epoch and data.startswith(repeat.head) and data.endswith(repeat.tail):
-            identifiers = data[ID_AT:ID_END] if len(data) == repeat.length else repeat.several(data)
+        if repeat is not None and repeat.group.epoch == repeat.epoch:
+            if len(data) != repeat.length:
+                identifiers = repeat.several(data)
+            else:  # slices compare faster than startswith and endswith
+                identifiers = data[ID_AT:ID_END] if data[:ID_AT] == repeat.head and data[ID_END:] == repeat.tail else b""
             if identifiers:
                 driver = self.driver
                 now = self.active = driver.now()

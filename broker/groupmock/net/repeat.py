@@ -50,10 +50,12 @@ class Repeat:
         self.epoch = lease.epoch
 
     def several(self, data: bytes) -> bytes:
-        """`data` starts with the head and ends with the tail: the correlation ids, if it is nothing but such heartbeats, else b"".
+        """The correlation ids, if `data` is nothing but such heartbeats, else b"".
 
-        Bytes that split at tail + head into pieces of four *are* that many whole frames.
+        Bytes that start with the head, end with the tail and split at tail + head into pieces of four *are* that many whole frames.
         """
+        if not (data.startswith(self.head) and data.endswith(self.tail)):
+            return b""
         identifiers = data[ID_AT : -len(self.tail)].split(self.tail + self.head)
         return b"".join(identifiers) if set(map(len, identifiers)) == ONE_ID else b""
 
