@@ -126,7 +126,7 @@ class Rows:
             self._cluster.topics.create(name, partitions, self._now, self._out)
         except TopicRefused as refused:
             self._out.append(Note("topic_not_created", {"topic": name, "reason": refused.message}))
-            return refused.code
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if settings.quirks.auto_creation_answers_leader_not_available:
             return ErrorCode.LEADER_NOT_AVAILABLE
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -81,23 +81,10 @@ def _plan(cluster: Cluster, wanted: CreatableTopic) -> Plan:
 
 
 def _placed(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
-    nodes = len(cluster.identity.nodes)
-    partitions = cluster.settings.num_partitions if wanted.num_partitions == DEFAULT else wanted.num_partitions
-    factor = wanted.replication_factor
-    if factor == DEFAULT:
-        factor = min(cluster.settings.default_replication_factor, nodes)
-    if partitions < 1:
-        raise TopicRefused(ErrorCode.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.")
-    if factor < 1:
-        message = "Replication factor must be larger than 0, or -1 to use the default value."
-        raise TopicRefused(ErrorCode.INVALID_REPLICATION_FACTOR, message)
-    if factor > nodes:
-        raise TopicRefused(
-            ErrorCode.INVALID_REPLICATION_FACTOR,
-            f"Unable to replicate the partition {factor} time(s): The target replication factor of {factor} cannot be reached "
-            f"because only {nodes} broker(s) are registered.",
-        )
-    return [cluster.topics.replicas(wanted.name, index, factor) for index in range(partitions)]
+    settings = cluster.settings
+    partitions = settings.num_partitions if wanted.num_partitions == DEFAULT else wanted.num_partitions
+    factor = settings.default_replication_factor if wanted.replication_factor == DEFAULT else wanted.replication_factor
+    return cluster.topics.place(wanted.name, partitions, factor)
 
 
 def _assigned(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:

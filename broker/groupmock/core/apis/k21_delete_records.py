@@ -1,4 +1,4 @@
-"""DeleteRecords (21): move the log start offset; -1 means up to the high watermark."""
+"""DeleteRecords (21): move the log start offset; -1 means up to the high watermark. Parked fetches are not woken, as in Kafka."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
     for (name, _), row in rows:
         topics.setdefault(name, DeleteRecordsTopicResult(name=name)).partitions.append(row)
     out.append(Reply(request.ticket, DeleteRecordsResponse(topics=list(topics.values()))))
-    cluster.topics.fetches.changed([place for place, row in rows if not row.error_code], now, out)
 
 
 def _delete(cluster: Cluster, node: int, place: tuple[str, int], offset: int) -> DeleteRecordsPartitionResult:

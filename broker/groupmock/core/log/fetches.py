@@ -184,7 +184,7 @@ class Reader:
         return fence(slot.current_leader_epoch, partition)
 
     def _within(self, slot: Slot, partition: Partition) -> PartitionData:
-        if slot.max_bytes < 0:
+        if slot.max_bytes < 0 or self._fetch.max_bytes < 0:
             return self._refuse(slot, ErrorCode.UNKNOWN_SERVER_ERROR, partition)
         if self._fetch.version >= DIVERGENCE_SINCE and slot.last_fetched_epoch >= 0:
             known = partition.epoch_end(slot.last_fetched_epoch)

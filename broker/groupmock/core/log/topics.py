@@ -60,10 +60,7 @@ class Topics:
     def create(self, name: str, partitions: int, now: int, out: Effects) -> None:
         """Create a topic with default replication and configs. Raises TopicRefused (a ValueError)."""
         self.check_name(name)
-        if partitions < 1:
-            raise TopicRefused(ErrorCode.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.")
-        factor = min(self._cluster.settings.default_replication_factor, len(self._cluster.identity.nodes))
-        self.add(name, [self.replicas(name, index, factor) for index in range(partitions)], {}, out)
+        self.add(name, self.place(name, partitions, self._cluster.settings.default_replication_factor), {}, out)
 
     def check_name(self, name: str) -> None:
         """Raises TopicRefused for a name that Kafka does not take, that exists, or that collides with one by '.' and '_'."""
@@ -201,6 +198,22 @@ class Topics:
     def batches(self, topic: str, partition: int) -> Iterator[Batch]:
         """Stored batches in order, the one that holds the log start offset first. Raises TopicRefused."""
         return self.require_partition(topic, partition).batches()
+
+    def place(self, name: str, partitions: int, factor: int) -> list[list[int]]:
+        """Where the partitions of a new topic are put. Raises TopicRefused for numbers that cannot be, in the words of the controller."""
+        nodes = len(self._cluster.identity.nodes)
+        if partitions < 1:
+            raise TopicRefused(ErrorCode.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.")
+        if factor < 1:
+            message = "Replication factor must be larger than 0, or -1 to use the default value."
+            raise TopicRefused(ErrorCode.INVALID_REPLICATION_FACTOR, message)
+        if factor > nodes:
+            raise TopicRefused(
+                ErrorCode.INVALID_REPLICATION_FACTOR,
+                f"Unable to replicate the partition {factor} time(s): The target replication factor of {factor} cannot be reached "
+                f"because only {nodes} broker(s) are registered.",
+            )
+        return [self.replicas(name, index, factor) for index in range(partitions)]
 
     def replicas(self, name: str, partition: int, factor: int) -> list[int]:
         """Where that partition of a new topic is put, leader first."""

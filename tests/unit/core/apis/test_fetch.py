@@ -10,6 +10,7 @@ from log_world import LogWorld, batch, fetch_request, shown
 from groupmock_codec.message_sets import read_message_set
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.messages.k20_delete_topics import DeleteTopicsRequest
+from groupmock_codec.messages.k21_delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from groupmock_codec.records import read_batches
 
 SMALL = 170  # bytes of the first five batches, one record of 100 bytes each
@@ -63,6 +64,7 @@ LIMITS: list[tuple[str, int, dict[str, int], dict[str, int], tuple[int, int]]] =
     ("partition max 400: the last batch is cut", 0, {"partition_max_bytes": 400}, {}, (0, 400)),
     ("request max 300", 0, {}, {"max_bytes": 300}, (0, 300)),
     ("request max 0", 0, {}, {"max_bytes": 0}, (0, SMALL)),
+    ("request max -1", 0, {}, {"max_bytes": -1}, (-1, 0)),
     ("leader epoch known", 0, {"current_leader_epoch": 0}, {}, (0, ALL)),
     ("leader epoch not yet known", 0, {"current_leader_epoch": 1}, {}, (75, 0)),
     ("no leader epoch", 0, {"current_leader_epoch": -2}, {}, (0, ALL)),
@@ -74,6 +76,12 @@ LIMITS: list[tuple[str, int, dict[str, int], dict[str, int], tuple[int, int]]] =
 @pytest.mark.parametrize(("offset", "partition", "request_", "expected"), [case[1:] for case in LIMITS], ids=[case[0] for case in LIMITS])
 def test_limits_and_fences(offset: int, partition: dict[str, int], request_: dict[str, int], expected: tuple[int, int]) -> None:
     assert row(filled(), offset, partition=partition, **request_) == expected
+
+
+@pytest.mark.parametrize("version", [4, 11])
+def test_of_a_partition_listed_twice_the_last_counts(version: int) -> None:
+    (topic,) = filled().ask(1, version, fetch_request(("t", 0, 0), ("t", 0, 5))).responses
+    assert [len(each.records) for each in topic.partitions] == [LAST]
 
 
 def test_the_broker_has_a_limit_too() -> None:
@@ -280,12 +288,15 @@ def test_moving_the_leader_ends_the_wait() -> None:
     assert ticket not in world.answers and len(world.topics.fetches) == 0
 
 
-def test_deleted_records_make_a_waiting_fetch_out_of_range() -> None:
+@pytest.mark.parametrize("woken_by", ["append", "time"])
+def test_deleted_records_make_a_waiting_fetch_out_of_range_when_it_looks_again(woken_by: str) -> None:
     world = filled()
     ticket = waiting(world, offset=7, min_bytes=10_000, max_bytes=20_000)
+    deletion = DeleteRecordsTopic(name="t", partitions=[DeleteRecordsPartition(partition_index=0, offset=8)])
+    world.ask(21, 1, DeleteRecordsRequest(topics=[deletion]))
     assert world.outcome(ticket) == "parked"
-    found = world.topics.find("t", 0)
-    assert found is not None
-    found.delete_before(8)
-    world.append(batch())
+    if woken_by == "append":
+        world.append(batch())
+    else:
+        world.sleep(300)
     assert world.answers[ticket].responses[0].partitions[0].error_code == 1

@@ -88,10 +88,15 @@ def test_found_ones_first_and_each_once() -> None:
     assert [(each["name"], each.get("error_code", 0)) for each in rows] == [("b", 0), ("a", 0), ("nope", 3)]
 
 
+def test_a_replication_factor_that_cannot_be_reached_makes_nothing() -> None:
+    world = LogWorld(default_replication_factor=3)
+    assert ask(world, 4, "new") == ask(world, 4, "new") == [{"error_code": 3, "name": "new"}]
+
+
 def test_a_name_that_collides_is_not_made() -> None:
     world = LogWorld()
     world.topic("a.b")
-    assert ask(world, 4, "a_b") == [{"error_code": 17, "name": "a_b"}]
+    assert ask(world, 4, "a_b") == ask(world, 4, "a_b") == [{"error_code": 3, "name": "a_b"}]
     assert world.notes("topic_not_created")[0]["reason"] == "Topic 'a_b' collides with existing topic: a.b"
 
 
