@@ -7,9 +7,10 @@ server with exit code 3; nothing is written after it, and the missing last row (
 from __future__ import annotations
 
 import os
+import re
 from binascii import b2a_base64
 from collections.abc import Callable
-from struct import unpack
+from struct import Struct
 from typing import Final, NamedTuple
 
 import msgspec
@@ -17,21 +18,30 @@ import msgspec
 from .journal import Repeated
 from .rows import KINDS, Header, ReplyRow, RequestRow, Row
 
+_one_id: Final = Struct(">i").unpack_from
 FLUSH_BYTES: Final = 128 * 1024
 NO_TAGS: Final = b',"unknown_tags":{}'
 ONLY_NO_TAGS: Final = b'"unknown_tags":{}'
 
 # Numbers that stand for what differs between repeated heartbeats while their template is made; none can be a real one's text.
 SEQUENCE, REPLY_SEQUENCE, TICKET, NOW, CORRELATION = (-9_111_111_111_111_111_110 - place for place in range(5))
-VARYING: Final = {str(number).encode() for number in (SEQUENCE, REPLY_SEQUENCE, TICKET, NOW, CORRELATION)}
+FRAME: Final = "\0frame\0"
+ORDER: Final = [str(mark) for mark in (SEQUENCE, NOW, TICKET, CORRELATION, NOW, NOW, FRAME, REPLY_SEQUENCE, NOW, TICKET, CORRELATION)]
+"""What varies, in the order in which the fields of both rows are written."""
+VARYING: Final = re.compile("|".join(sorted(set(ORDER))))
 
 
 class Template(NamedTuple):
-    """Two rows as one bytes format, with what encodes the six bytes around the correlation id in the frame's base64."""
+    """What stands between the varying texts of two rows, and the frame's bytes before and after the correlation id."""
 
-    text: bytes
+    pieces: list[str]
     before: bytes
     after: bytes
+    length: int
+
+
+Unfilled = tuple[Template, bytes, int, int, int]
+"""Template, correlation ids, time, number of the first row, first ticket."""
 
 
 class FileSink:
@@ -47,7 +57,7 @@ class FileSink:
         self.written = 0
         self._failed = failed
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
-        self._lines: list[bytes] = []
+        self._lines: list[bytes | Unfilled] = []
         self._waiting = 0
         self._encode = msgspec.json.Encoder().encode
 
@@ -60,24 +70,19 @@ class FileSink:
         self._add(without_empty_tags(self._encode(row)) + b"\n")
 
     def take_repeated(self, repeated: Repeated) -> None:
-        """Heartbeats that repeat the last one: their two rows are a template with a few numbers in it."""
+        """Heartbeats that repeat the last one: their two rows are a template with a few numbers in it, filled in when written."""
         template = repeated.template
         if not isinstance(template, Template):
             template = repeated.template = self._template(repeated)
-        text, before, after = template
-        identifiers, now, sequence, ticket = repeated.identifiers, repeated.now, repeated.first, repeated.first_ticket
-        numbers = unpack(f">{len(identifiers) >> 2}i", identifiers)
-        lines = []
-        for place, number in enumerate(numbers):
-            raw = b2a_base64(before + identifiers[4 * place : 4 * place + 4] + after, newline=False)
-            lines.append(text % (sequence, now, ticket, number, now, now, raw, sequence + 1, now, ticket, number))
-            sequence += 2
-            ticket += 1
-        self._add(b"".join(lines))
+        identifiers = repeated.identifiers
+        self._lines.append((template, identifiers, repeated.now, repeated.first, repeated.first_ticket))
+        self._waiting += template.length * len(identifiers) >> 2
+        if self._waiting >= FLUSH_BYTES:
+            self.flush()
 
     def flush(self) -> None:
         """Hand what waits to the kernel."""
-        data = b"".join(self._lines)
+        data = b"".join([line if isinstance(line, bytes) else filled_in(*line) for line in self._lines])
         self._lines.clear()
         self._waiting = 0
         if data and self.failure is None:
@@ -114,14 +119,42 @@ class FileSink:
         """Made from real rows with unmistakable numbers, so that there is no second description of a row."""
         request, reply = repeated.sample()
         raw = request.raw or b""
-        encoded = b2a_base64(raw, newline=False)
+        encoded = base64(raw)
         mark_all(request, SEQUENCE)
         mark_all(reply, REPLY_SEQUENCE)
-        text = b"".join(without_empty_tags(self._encode(row)) + b"\n" for row in (request, reply))
-        text = text.replace(b"%", b"%%")
-        for number in VARYING:
-            text = text.replace(number, b"%d")
-        return Template(text.replace(encoded, encoded[:4] + b"%b" + encoded[12:]), raw[3:4], raw[8:9])
+        text = b"".join(without_empty_tags(self._encode(row)) + b"\n" for row in (request, reply)).decode()
+        text = text.replace(encoded, encoded[:4] + FRAME + encoded[12:])
+        assert VARYING.findall(text) == ORDER, "the fields of rows changed: ORDER and filled_in must follow"
+        return Template(VARYING.split(text), raw[3:4], raw[8:9], len(text))
+
+
+def filled_in(template: Template, identifiers: bytes, now: int, sequence: int, ticket: int) -> bytes:
+    """Request and reply rows of heartbeats that repeat the last one. Joining texts takes half the time of formatting numbers."""
+    pieces, before, after, _ = template
+    t = str(now)
+    if len(identifiers) == 4:
+        return "".join(_pair(pieces, t, sequence, str(ticket), str(_one_id(identifiers)[0]), base64(before + identifiers + after))).encode()
+    places = range(0, len(identifiers), 4)
+    frames = base64(b"".join([before + identifiers[at : at + 4] + after for at in places]))
+    out: list[str] = []
+    for at in places:
+        out += _pair(pieces, t, sequence, str(ticket), str(_one_id(identifiers, at)[0]), frames[2 * at : 2 * at + 8])
+        sequence += 2
+        ticket += 1
+    return "".join(out).encode()
+
+
+def _pair(pieces: list[str], t: str, sequence: int, ticket: str, correlation: str, frame: str) -> tuple[str, ...]:
+    p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11 = pieces
+    return (
+        p0, str(sequence), p1, t, p2, ticket, p3, correlation, p4, t, p5, t, p6, frame,
+        p7, str(sequence + 1), p8, t, p9, ticket, p10, correlation, p11,
+    )  # fmt: skip
+
+
+def base64(data: bytes) -> str:
+    """Without a line's end. Six bytes give eight characters, whatever stands around them."""
+    return b2a_base64(data, newline=False).decode()
 
 
 def mark_all(row: RequestRow | ReplyRow, sequence: int) -> None:
