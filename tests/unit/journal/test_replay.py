@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from pathlib import Path
 
 import aiokafka
@@ -12,10 +13,14 @@ import pytest
 from groupmock import Broker
 from groupmock.journal.read import NotAJournal, read
 from groupmock.replay import CannotReplay, replay
+from groupmock_codec import APIS
+from groupmock_codec.embedded.consumer import Subscription, encode_subscription
+from groupmock_codec.headers import RequestHeader, encode_request_header
+from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 
 
 async def consume(broker: Broker) -> None:
-    """Two members and a producer; one member leaves, one is killed in the middle of a join, offsets are committed, topics change."""
+    """Two members and a producer; one member leaves, one dies in the middle of a join, offsets are committed, topics change."""
     async with asyncio.timeout(60):
         async with aiokafka.AIOKafkaProducer(bootstrap_servers=broker.bootstrap) as producer:
             for number in range(20):
@@ -28,13 +33,24 @@ async def consume(broker: Broker) -> None:
             for consumer in (first, second):
                 got += sum(map(len, (await consumer.getmany(timeout_ms=50)).values()))
         await second.stop()
-        third = aiokafka.AIOKafkaConsumer("orders", **common)
-        joining = asyncio.ensure_future(third.start())
-        await asyncio.sleep(0.15)  # in the middle of its join: where exactly does not matter
-        joining.cancel()
-        await asyncio.gather(joining, return_exceptions=True)
+        hang_up_in_a_join(broker)
         await first.getmany(timeout_ms=400)
-        await asyncio.gather(first.stop(), third.stop())
+        await first.stop()
+
+
+def hang_up_in_a_join(broker: Broker) -> None:
+    """A third member whose process dies while its JoinGroup waits."""
+    metadata = encode_subscription(Subscription(version=0, topics=["orders"]))
+    message = JoinGroupRequest(
+        group_id="g",
+        session_timeout_ms=200,
+        protocol_type="consumer",
+        protocols=[JoinGroupRequestProtocol(name="roundrobin", metadata=metadata)],
+    )
+    payload = encode_request_header(RequestHeader(11, 0, 1, "third")) + APIS[11].request.encode(0, message)
+    host, port = broker.bootstrap.split(":")
+    with socket.create_connection((host, int(port))) as peer:
+        peer.sendall(len(payload).to_bytes(4, "big") + payload)
 
 
 @pytest.fixture(scope="module")
