@@ -1,25 +1,30 @@
-"""The topics of the cluster: their partitions, ids, configs and placement; what the rest of the core asks about them."""
+"""The topics of the cluster: their partitions, ids, configs and placement; what the rest of the core asks about them.
+
+A server imports this before it listens, so logs, configs and fetches are imported when the first topic, setting or fetch needs them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from groupmock_codec.errors import ErrorCode
-from groupmock_codec.records import Batch, RecordsError, read_batches
 
 from ..effects import Effects, Note
-from . import configs, names, placement
-from .broker_configs import CLUSTER_WIDE, Overrides
-from .fetches import Fetches
-from .limits import Limits
-from .partition import Appended, Partition
+from . import names, placement
 from .refusal import TopicRefused
 
 if TYPE_CHECKING:
+    from groupmock_codec.records import Batch
+
     from ..cluster import Cluster, TimerHandler
+    from .broker_configs import Overrides
+    from .fetches import Fetches
+    from .limits import Limits
+    from .partition import Appended, Partition
 
 
 class Topic(msgspec.Struct, eq=False):
@@ -47,15 +52,22 @@ class Topics:
         self._producer_ids = 0
         self._broker_configs: dict[str, dict[str, str]] = {}  # changed at run time: node id as text, or "" for all -> configs
         self._limits: dict[tuple[str, int], Limits] = {}
-        self.fetches = Fetches(cluster)
+
+    @cached_property
+    def fetches(self) -> Fetches:
+        """The fetches that wait, and the fetch sessions."""
+        from .fetches import Fetches
+
+        return Fetches(self._cluster)
 
     def timer_handlers(self) -> dict[str, TimerHandler]:
         """The timers of the data plane."""
-        return {"fetch": self.fetches.expire}
+        return {"fetch": lambda subject, now, out: self.fetches.expire(subject, now, out)}
 
     def disconnected(self, connection: int) -> None:
         """Drop the fetch that waits on that connection."""
-        self.fetches.disconnected(connection)
+        if "fetches" in self.__dict__:  # else none was ever asked for
+            self.fetches.disconnected(connection)
 
     def create(self, name: str, partitions: int, now: int, out: Effects) -> None:
         """Create a topic with default replication and configs. Raises TopicRefused (a ValueError)."""
@@ -77,6 +89,8 @@ class Topics:
 
     def add(self, name: str, replicas: Sequence[list[int]], settings: Mapping[str, str], out: Effects) -> Topic:
         """Make a topic of checked parts: a replica list per partition, valid configs."""
+        from .partition import Partition
+
         topic = Topic(
             name=name,
             topic_id=self._cluster.dice.uuid_bytes(),
@@ -103,6 +117,8 @@ class Topics:
 
     def extend(self, topic: Topic, replicas: Sequence[list[int]], now: int, out: Effects) -> None:
         """Add partitions with these checked replica lists."""
+        from .partition import Partition
+
         first = len(topic.partitions)
         topic.partitions += [Partition(first + step, nodes) for step, nodes in enumerate(replicas)]
         out.append(Note("topic_grown", {"topic": topic.name, "partitions": len(topic.partitions)}))
@@ -129,6 +145,8 @@ class Topics:
 
     def append(self, topic: str, partition: int, batch: bytes, now: int, out: Effects) -> int:
         """Append record batches on the server's side and wake who waits; returns the first offset. Raises TopicRefused, RecordsError."""
+        from groupmock_codec.records import RecordsError, read_batches
+
         found = self.require_partition(topic, partition)
         batches = read_batches(batch)
         if not batches:
@@ -231,17 +249,23 @@ class Topics:
 
     def broker_overrides(self, node: int) -> Overrides:
         """Broker configs that were changed at run time, as that node sees them."""
+        from .broker_configs import CLUSTER_WIDE, Overrides
+
         changed = self._broker_configs
         return Overrides(changed.get(str(node), {}), changed.get(CLUSTER_WIDE, {}))
 
     def config(self, topic: Topic, name: str, node: int) -> str:
         """The value a topic works with on that node."""
+        from . import configs
+
         return configs.effective(name, topic.configs, self.broker_overrides(node), self._cluster.settings)
 
     def limits(self, topic: Topic, node: int) -> Limits:
         """What an append on that node needs of a topic's configs."""
         known = self._limits.get((topic.name, node))
         if known is None:
+            from . import configs
+
             known = configs.limits(topic.configs, self.broker_overrides(node), self._cluster.settings)
             self._limits[topic.name, node] = known
         return known
