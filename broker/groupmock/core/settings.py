@@ -69,8 +69,10 @@ class Quirks(msgspec.Struct, frozen=True):
 
     # Offsets
     commit_to_unknown_group_is_illegal_generation: bool = False  # 3.9: OffsetCommit v9 of an unknown group with a generation: 22, not 69
-    duplicates_answered_once: bool = False  # 3.9 2.8: a partition listed twice in OffsetCommit / OffsetFetch is answered once
-    refused_commits_in_place: bool = False  # 2.8: refused partitions of an OffsetCommit are not answered first
+    duplicates_answered_once: bool = False  # 3.9 2.8: OffsetCommit / OffsetFetch answer a partition once, in the order of Scala's maps
+    refused_commits_in_place: bool = (
+        False  # 2.8: ... refused partitions of a commit are not answered first, topics are in Java's hash order
+    )
     large_commit_invalid_size: bool = False  # 3.9 2.8: a commit above message.max.bytes: 28, not -1
     fetch_v1_hides_group_errors: bool = False  # 3.9: OffsetFetch v1 with a group error: no topics and no code
     fetch_without_groups_hangs: bool = False  # 3.9: OffsetFetch v8+ without groups is never answered

@@ -16,6 +16,7 @@ from groupmock_codec.messages.k08_offset_commit import (
 
 from ..group import codes, offsets
 from ..group.group import Offset
+from ..group.hashing import java_order, scala_map_order, scala_table_order
 from ..group.offsets import Commit, Committer
 from ..group.turn import Turn
 
@@ -46,8 +47,8 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
         errors = _commit_v0(turn, message.group_id, taken)
     else:
         errors = _commit(turn, request, message, taken) if taken else []
-    results = [(line, line.error) for line in lines if line.error], list(zip(taken, errors, strict=True))
-    turn.reply(request.ticket, _answer(turn, lines, *results))
+    refused = [(line, line.error) for line in lines if line.error]
+    turn.reply(request.ticket, _answer(turn, refused, list(zip(taken, errors, strict=True))))
 
 
 def _lines(cluster: Cluster, version: int, entry: int, topic: OffsetCommitRequestTopic) -> Iterator[Line]:
@@ -114,17 +115,29 @@ def _commit_v0(turn: Turn, group_id: str, lines: list[Line]) -> list[int]:
 Result = tuple[Line, int]
 
 
-def _answer(turn: Turn, lines: list[Line], refused: list[Result], done: list[Result]) -> OffsetCommitResponse:
-    quirks = turn.quirks
-    if quirks.refused_commits_in_place:
-        codes_by_line = {id(line): error for line, error in refused + done}
-        results = [(line, codes_by_line[id(line)]) for line in lines]
-    else:
-        results = refused + done
-    if quirks.duplicates_answered_once:
-        results = list({(line.name, line.partition.partition_index): (line, error) for line, error in results}.values())
-    merge = bool(refused) or quirks.duplicates_answered_once
-    return OffsetCommitResponse(topics=_grouped(results, merge))
+def _answer(turn: Turn, refused: list[Result], done: list[Result]) -> OffsetCommitResponse:
+    """Refused partitions first; the old coordinator answers the others once each, in the order of its hash maps."""
+    if turn.quirks.refused_commits_in_place:
+        return OffsetCommitResponse(topics=_as_in_2_8(refused, done))
+    if turn.quirks.duplicates_answered_once:
+        accepted = {_key(line): (line, error) for line, error in done}
+        done = [accepted[key] for key in scala_map_order(scala_table_order(accepted, with_topic_id=True), with_topic_id=True)]
+        return OffsetCommitResponse(topics=_grouped(refused + done, merge=True))
+    return OffsetCommitResponse(topics=_grouped(refused + done, merge=bool(refused)))
+
+
+def _as_in_2_8(refused: list[Result], done: list[Result]) -> list[OffsetCommitResponseTopic]:
+    """One map of everything, refused partitions added last; topics as a Java map of their names has them."""
+    spoilt = {_key(line): (line, error) for line, error in refused}
+    everything = {_key(line): (line, error) for line, error in done}
+    everything.update({key: spoilt[key] for key in scala_table_order(spoilt)})
+    topics = _grouped([everything[key] for key in scala_map_order(everything)], merge=True)
+    by_name = {topic.name: topic for topic in topics}
+    return [by_name[name] for name in java_order(by_name)]
+
+
+def _key(line: Line) -> tuple[str, int]:
+    return line.name, line.partition.partition_index
 
 
 def _grouped(results: list[Result], merge: bool) -> list[OffsetCommitResponseTopic]:

@@ -18,6 +18,7 @@ from groupmock_codec.messages.k09_offset_fetch import (
 
 from ..group import codes
 from ..group.group import Offset
+from ..group.hashing import java_order, scala_map_order
 from ..group.offsets import NO_OFFSET
 from ..group.turn import Turn
 
@@ -110,7 +111,7 @@ def _fetch(turn: Turn, group_id: str, wanted: Wanted | None) -> Iterable[Topic]:
     if wanted is None:
         return _all(offsets)
     if turn.quirks.duplicates_answered_once:
-        wanted = _once(wanted)
+        wanted = _once(turn, wanted)
     return [(name, [Found(index, offsets.get((name, index), NO_OFFSET)) for index in indexes]) for name, indexes in wanted]
 
 
@@ -121,11 +122,13 @@ def _all(offsets: dict[tuple[str, int], Offset]) -> list[Topic]:
     return list(topics.items())
 
 
-def _once(wanted: Wanted) -> Wanted:
-    topics: dict[str, dict[int, None]] = {}
-    for name, indexes in wanted:
-        topics.setdefault(name, {}).update(dict.fromkeys(indexes))
-    return [(name, list(indexes)) for name, indexes in topics.items()]
+def _once(turn: Turn, wanted: Wanted) -> Wanted:
+    """The old coordinator puts what is asked into a map and answers each partition once, in that map's order."""
+    topics: dict[str, list[int]] = {}
+    for name, index in scala_map_order((name, index) for name, indexes in wanted for index in indexes):
+        topics.setdefault(name, []).append(index)
+    names = java_order(topics) if turn.quirks.refused_commits_in_place else list(topics)
+    return [(name, topics[name]) for name in names]
 
 
 # -- v8 and later ------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ next, and who wins a tie of the protocol vote (spec 2.7; checked-on-brokers part
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 from operator import mul
 from typing import Final, TypeVar
@@ -16,6 +16,7 @@ T = TypeVar("T")
 _MASK: Final = 0xFFFFFFFF
 _POWERS: Final = [pow(31, exponent, 1 << 32) for exponent in range(256)]
 SMALLEST_TABLE: Final = 16
+_SMALL_MAP: Final = 4  # Scala keeps maps of up to four entries as they came
 
 
 def java_hash(text: str) -> int:
@@ -38,8 +39,7 @@ def _utf16_units(text: str) -> list[int]:
 
 def spread(text: str) -> int:
     """What HashMap makes of a hash before it takes the low bits: h ^ (h >>> 16)."""
-    value = java_hash(text)
-    return value ^ value >> 16
+    return _spread(java_hash(text))
 
 
 @lru_cache(maxsize=4096)
@@ -74,26 +74,54 @@ def java_order(names: Iterable[str]) -> list[str]:
 
 
 def scala_order(names: Iterable[str]) -> list[str]:
-    """The iteration order of scala.collection.immutable.HashMap (2.13): a trie of 5 bits a level, single entries before sub-tries."""
-    return _trie_order(list(dict.fromkeys(names)), _scala_improve, 0)
+    """The iteration order of a fresh scala.collection.immutable.HashMap (2.13) of strings."""
+    return _trie_order([(_scala_improve(java_hash(name)), name) for name in dict.fromkeys(names)], 0)
 
 
-def _trie_order(names: list[T], key: Callable[[T], int], shift: int) -> list[T]:
+def scala_map_order(partitions: Iterable[tuple[str, int]], with_topic_id: bool = False) -> list[tuple[str, int]]:
+    """The iteration order of a fresh immutable Scala Map of TopicPartitions, or of TopicIdPartitions whose id is zero.
+
+    As inserted up to four, then by hash.
+    """
+    held = list(dict.fromkeys(partitions))
+    if len(held) <= _SMALL_MAP:
+        return held
+    return _trie_order([(_scala_improve(_partition_hash(one, with_topic_id)), one) for one in held], 0)
+
+
+def scala_table_order(partitions: Iterable[tuple[str, int]], with_topic_id: bool = False) -> list[tuple[str, int]]:
+    """The same for a fresh scala.collection.mutable.HashMap."""
+    held = list(dict.fromkeys(partitions))
+    mask = table_for(len(held), scala=True) - 1
+    return sorted(held, key=lambda one: order_key(_spread(_partition_hash(one, with_topic_id)), mask, scala=True))
+
+
+def _partition_hash(partition: tuple[str, int], with_topic_id: bool) -> int:
+    """`hashCode()` of a TopicPartition or of a TopicIdPartition whose id is zero, as an unsigned 32-bit number."""
+    topic, index = partition
+    return (31 * 31 if with_topic_id else 0) + 31 * (31 + index) + java_hash(topic) & _MASK
+
+
+def _trie_order(held: list[tuple[int, T]], shift: int) -> list[T]:
+    """A trie of 5 bits a level: single entries first, then the sub-tries."""
     if shift > 30:
-        return names
-    slots: dict[int, list[T]] = {}
-    for name in names:
-        slots.setdefault(key(name) >> shift & 31, []).append(name)
-    found = [slots[slot][0] for slot in sorted(slots) if len(slots[slot]) == 1]
+        return [one for _, one in held]
+    slots: dict[int, list[tuple[int, T]]] = {}
+    for improved, one in held:
+        slots.setdefault(improved >> shift & 31, []).append((improved, one))
+    found = [slots[slot][0][1] for slot in sorted(slots) if len(slots[slot]) == 1]
     for slot in sorted(slots):
         if len(slots[slot]) > 1:
-            found += _trie_order(slots[slot], key, shift + 5)
+            found += _trie_order(slots[slot], shift + 5)
     return found
 
 
-def _scala_improve(name: str) -> int:
-    value = java_hash(name)
+def _scala_improve(value: int) -> int:
     value = value + ~(value << 9) & _MASK
     value ^= value >> 14
     value = value + (value << 4) & _MASK
     return value ^ value >> 10
+
+
+def _spread(value: int) -> int:
+    return value ^ value >> 16
