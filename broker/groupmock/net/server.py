@@ -77,7 +77,12 @@ class Server:
         self._driver.vacated = self._vacated
         self._failed = asyncio.Event()
         listeners = _listen_all(addresses)
-        self.journal.begin(describe(self.cluster) if isinstance(self.cluster, Cluster) else None)
+        try:
+            self.journal.begin(describe(self.cluster) if isinstance(self.cluster, Cluster) else None)
+        except OSError:
+            for listener in listeners.values():
+                listener.close()
+            raise
         for node, listener in listeners.items():
             self._acceptors.append(Acceptor(listener, self._adopter(node), self._room, self._cannot_accept))
         self._sweep_later()

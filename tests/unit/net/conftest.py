@@ -207,3 +207,9 @@ async def build(header: Header) -> AsyncIterator[Build]:
 @pytest.fixture
 async def house(build: Build) -> House:
     return await build()
+
+
+@pytest.fixture(scope="session")
+def stub_parts() -> Callable[[], tuple[StubCore, Callable[..., bytes]]]:
+    """A new stub core, and what makes frames: for drivers without sockets."""
+    return lambda: (StubCore(), Peer.frame)
