@@ -244,10 +244,20 @@ class Connection(asyncio.Protocol):
         self._account()
         if not self.waiting:
             self.frames = self.chunks = None
-        if self.state & PAUSED and not self.state & (CLOSING | LOST) and self.waiting < self.driver.limits.connection_read_ahead_bytes:
+        self._flow()
+
+    def _flow(self) -> None:
+        """Read on while not too much waits."""
+        transport = self.transport
+        if transport is None or self.state & (CLOSING | LOST):
+            return
+        full = self.waiting >= self.driver.limits.connection_read_ahead_bytes
+        if full and not self.state & PAUSED:
+            self.state |= PAUSED
+            transport.pause_reading()
+        elif not full and self.state & PAUSED:
             self.state &= ~PAUSED
-            if self.transport is not None:
-                self.transport.resume_reading()
+            transport.resume_reading()
 
     def _owes(self) -> bool:
         return bool(self.ticket or self.frames or self.chunks or self.state & BLOCKED)
@@ -276,9 +286,7 @@ class Connection(asyncio.Protocol):
         self.chunks.append((received, data))
         self.waiting += len(data) + CHUNK_OVERHEAD
         self._account()
-        if self.waiting >= self.driver.limits.connection_read_ahead_bytes and not self.state & PAUSED and self.transport is not None:
-            self.state |= PAUSED
-            self.transport.pause_reading()
+        self._flow()
 
     def _account(self) -> None:
         held = self.waiting + (self.framer.buffered if self.framer else 0)

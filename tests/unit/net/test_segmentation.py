@@ -65,6 +65,7 @@ def test_answers_come_in_order_whatever_the_segments(stub_parts, plans, order, r
             else:
                 one = ready[chance // 8 % len(ready)]
                 one.connection.data_received(one.pieces.pop(0))
+            assert all(one.tape.reading == (one.connection.waiting < read_ahead) for one in sides), "read on, but not too far"
         for one in sides:
             assert one.tape.correlations() == list(range(len(one.kinds)))
         assert driver.counters.held_bytes == 0 and driver.counters.internal_errors == 0
