@@ -10,7 +10,7 @@ import linecache
 import struct
 from collections.abc import Callable
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from .declare import Message
 from .emit import Source
@@ -19,6 +19,8 @@ from .emit_encode import EncodeSource
 from .errors import DecodeError, EncodeError, Place
 
 M = TypeVar("M", bound=Message)
+EXPLAINED_BYTES: Final = 16_384
+"""The judge takes some microseconds per field: a server that asks it why must not stand still for a hostile frame of megabytes."""
 Decoder = Callable[[bytes, int], tuple[M, int]]
 Encoder = Callable[[M], bytes]
 
@@ -29,6 +31,8 @@ def decoder(message: type[M], version: int, flexible: bool) -> Decoder[M]:
 
     def explain(data: bytes, start: int) -> DecodeError:
         def place() -> Place:
+            if len(data) - start > EXPLAINED_BYTES:
+                return Place(f"malformed (where is not looked for in more than {EXPLAINED_BYTES} bytes)")
             from .reference import why_not_decoded
 
             return why_not_decoded(message, version, flexible, data[start:])

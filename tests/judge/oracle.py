@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,9 +36,23 @@ def classpath(release: str) -> str:
     return done.stdout.strip()
 
 
+@functools.cache
+def compiled(release: str, program: Path) -> tuple[str, str]:
+    """(classpath, what to start): compiled once per run, since many questions are asked; without a javac the source itself."""
+    if shutil.which("javac") is None:
+        return classpath(release), str(program)
+    where = tempfile.mkdtemp(prefix="groupmock-judge-")
+    atexit.register(shutil.rmtree, where, ignore_errors=True)
+    subprocess.run(
+        ["javac", "-proc:none", "-nowarn", "-cp", classpath(release), "-d", where, str(program)], check=True, capture_output=True
+    )
+    return f"{where}{os.pathsep}{classpath(release)}", program.stem
+
+
 def run(release: str, program: Path, text: str = "") -> str:
-    """What a Java source file prints, with the release's classes around it."""
-    command = ["java", "-Xmx768m", "-XX:+UseSerialGC", "-cp", classpath(release), str(program)]
+    """What a Java program prints, with the release's classes around it."""
+    path, start = compiled(release, program)
+    command = ["java", "-Xmx768m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", path, start]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout

@@ -190,3 +190,12 @@ def test_any_bytes_are_read(kind: type) -> None:
 def test_structs_keep_their_own_unknown_tags() -> None:
     message = JoinGroupRequest("g", protocols=[JoinGroupRequestProtocol("range", b"x", unknown_tags={7: b"seven"})])
     assert APIS[11].request.decode(6, APIS[11].request.encode(6, message)) == message
+
+
+def test_a_big_broken_frame_is_refused_without_asking_the_slow_judge() -> None:
+    groups = 400_000
+    data = struct.pack(">i", groups) + bytes(2 * groups - 1)  # so many empty group ids, the last one cut
+    with pytest.raises(DecodeError) as caught:
+        APIS[15].request.decode(0, data)
+    assert (caught.value.path, caught.value.offset) == ("", 0)
+    assert "16384" in str(caught.value)
