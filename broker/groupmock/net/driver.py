@@ -11,7 +11,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from groupmock_codec.errors import CodecError
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
     from ..clock import Clock, Handle
-    from ..core.cluster import Identity
     from ..journal.journal import Journal
+    from .core import Core
     from .limits import Limits
 
 LOOK_AT_CLOCK_EVERY: Final = 8
@@ -44,24 +44,6 @@ class Current(NamedTuple):
     body_at: int
     client_id: str | None
     quiet: bool
-
-
-class Core(Protocol):
-    """What the driver needs of a core: `core.cluster.Cluster` has it, and tests have smaller ones."""
-
-    identity: Identity
-
-    def handle(self, event: Event, now: int) -> Effects:
-        """Let one event happen."""
-
-    def expire(self, now: int) -> Effects:
-        """Fire what is due."""
-
-    def deadline(self) -> int | None:
-        """When to look again."""
-
-    def renew(self, lease: Lease, now: int) -> None:
-        """A repeated heartbeat under a valid lease."""
 
 
 class Driver:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..core.effects import Effects
     from ..core.events import Command
     from ..journal.journal import Journal
-    from .driver import Core
+    from .core import Core
     from .limits import Limits
 
 Listen = tuple[str, int] | socket.socket

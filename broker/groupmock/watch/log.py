@@ -7,13 +7,13 @@ and replies are in the journal.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any, Final
 
 import msgspec
 
 from ..journal.journal import Repeated
-from ..journal.rows import CloseRow, Header, NoteRow, ReplyRow, RequestRow, Row
+from ..journal.rows import END, CloseRow, Header, NoteRow, ReplyRow, RequestRow, Row
 from ..journal.story import at, sentence
 
 KINDS: Final = frozenset(("abandoned", "close", "command", "fault", "member", "moved", "note", "request", "reply"))
@@ -56,22 +56,34 @@ class LogSink:
         """stderr stays open."""
 
 
-def level_of(row: Row) -> str | None:
-    """debug, info, warning or error; None: not worth a line."""
-    if isinstance(row, RequestRow):
-        return "warning" if row.note else None
-    if isinstance(row, ReplyRow):
-        return "info" if row.error and row.error not in EXPECTED else None
-    if isinstance(row, CloseRow):
-        return "warning" if row.by == "server" and not row.reason.startswith(ORDERLY) else None
-    if isinstance(row, NoteRow):
-        return None if row.what == "end" else "error" if row.what == "internal error" else "info"
-    return "info"
-
-
 EXPECTED: Final = frozenset(("MEMBER_ID_REQUIRED", "REBALANCE_IN_PROGRESS"))
 """Errors that every healthy group sees."""
 ORDERLY: Final = ("the server",)
+
+
+def level_of(row: Row) -> str | None:
+    """debug, info, warning or error; None: not worth a line."""
+    judge = JUDGES.get(row.__class__)
+    return "info" if judge is None else judge(row)
+
+
+def _request(row: RequestRow) -> str | None:
+    return "warning" if row.note else None
+
+
+def _reply(row: ReplyRow) -> str | None:
+    return "info" if row.error and row.error not in EXPECTED else None
+
+
+def _close(row: CloseRow) -> str | None:
+    return "warning" if row.by == "server" and not row.reason.startswith(ORDERLY) else None
+
+
+def _note(row: NoteRow) -> str | None:
+    return None if row.what == END else "error" if row.what == "internal error" else "info"
+
+
+JUDGES: Final[dict[type[Row], Callable[[Any], str | None]]] = {RequestRow: _request, ReplyRow: _reply, CloseRow: _close, NoteRow: _note}
 
 
 def _logger(form: str) -> Any:
