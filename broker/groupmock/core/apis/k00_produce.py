@@ -78,8 +78,6 @@ class Produce:
     def rows(self) -> dict[Place, PartitionProduceResponse]:
         """A row per partition: those that reached a log first. A partition listed twice counts once, with its last records."""
         wanted = {Place(topic.name, topic.topic_id, data.index): data for topic in self._asked.topic_data for data in topic.partition_data}
-        if self._asked.acks not in (-1, 0, 1):
-            return {place: _row(place, ErrorCode.INVALID_REQUIRED_ACKS) for place in wanted}
         reached: dict[Place, PartitionProduceResponse] = {}
         absent: dict[Place, PartitionProduceResponse] = {}
         refused: dict[Place, PartitionProduceResponse] = {}
@@ -119,6 +117,8 @@ class Produce:
         return batches
 
     def _reach(self, place: Place, topic: Topic, partition: Partition, batches: list[Batch]) -> PartitionProduceResponse:
+        if self._asked.acks not in (-1, 0, 1):
+            return _row(place, ErrorCode.INVALID_REQUIRED_ACKS)
         if partition.leader != self._request.node:
             return self._elsewhere(place, partition)
         if topic.internal:

@@ -98,7 +98,14 @@ class Rows:
             if topic is not None:
                 found.append(self._row(topic))
             else:
-                missing.append(MetadataResponseTopic(error_code=self._missing(name), name=name, is_internal=name in names.INTERNAL))
+                missing.append(
+                    MetadataResponseTopic(
+                        error_code=self._missing(name),
+                        name=name,
+                        is_internal=name in names.INTERNAL,
+                        topic_authorized_operations=self._operations(),
+                    )
+                )
         return found + missing
 
     def _by_id(self, ids: list[bytes]) -> list[MetadataResponseTopic]:
@@ -146,5 +153,8 @@ class Rows:
                 )
                 for partition in topic.partitions
             ],
-            topic_authorized_operations=TOPIC_OPERATIONS if self._asked.include_topic_authorized_operations else NOT_ASKED,
+            topic_authorized_operations=self._operations(),
         )
+
+    def _operations(self) -> int:
+        return TOPIC_OPERATIONS if self._asked.include_topic_authorized_operations else NOT_ASKED

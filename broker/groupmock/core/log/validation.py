@@ -158,7 +158,7 @@ def _keys(records: list[Record], where: str) -> None:
     text = f"Compacted topic cannot accept message without key in topic partition {where}"
     faults = tuple(RecordFault(index, text) for index, record in enumerate(records) if record.key is None)
     if faults:
-        shown = ", ".join(f"RecordError(batchIndex={fault.index}, message='{fault.message}')" for fault in faults[:SHOWN_ERRORS])
+        shown = ", ".join(f"RecordError(batchIndex={fault.place}, message='{fault.message}')" for fault in faults[:SHOWN_ERRORS])
         message = (
             f"One or more records have been rejected due to {len(faults)} record errors in total, "
             f"and only showing the first three errors at most: [{shown}]"

@@ -91,6 +91,7 @@ PLACES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("acks 1", {"acks": 1}, OK),
     ("acks 2", {"acks": 2}, refused(21, logged=False)),
     ("acks -2", {"acks": -2}, refused(21, logged=False)),
+    ("acks 2 to an unknown topic", {"acks": 2, "topic": "nope"}, refused(3, logged=False)),
     ("unknown topic", {"topic": "nope"}, refused(3, logged=False)),
     ("impossible name", {"topic": "a b"}, refused(3, logged=False)),
     ("unknown partition", {"partition": 7}, refused(3, logged=False, index=7)),
@@ -197,8 +198,10 @@ def test_a_compacted_topic_wants_keys() -> None:
     world.topic(cleanup_policy="compact")
     text = "Compacted topic cannot accept message without key in topic partition t-0"
     row = world.produce(batch(b"a", b"b", b"c", keys=[None, b"k", None]))
-    assert row.pop("error_message").startswith(
-        "One or more records have been rejected due to 2 record errors in total, and only showing the first"
+    shown_faults = ", ".join(f"RecordError(batchIndex={place}, message='{text}')" for place in (0, 2))
+    assert row.pop("error_message") == (
+        "One or more records have been rejected due to 2 record errors in total, "
+        f"and only showing the first three errors at most: [{shown_faults}]"
     )
     faults = [{"batch_index_error_message": text}, {"batch_index": 2, "batch_index_error_message": text}]
     assert row == refused(87, record_errors=faults)
