@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 
 import pytest
 
 from groupmock_codec import APIS
 from groupmock_codec.headers import RequestHeader, encode_request_header
+from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.messages.k03_metadata import MetadataRequest
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 
@@ -169,3 +171,16 @@ async def test_connections_above_the_limit_wait_until_one_goes(stand):
     first.writer.close()
     assert (await third.receive())[:4] == (77).to_bytes(4, "big")
     assert len(stand.rows.of("open")) == 3
+
+
+async def test_a_fetch_whose_client_hung_up_leaves_nothing_behind(stand):
+    stand.running.cluster.topics.create("orders", 1, 0, [])
+    wire = await stand.wire()
+    partitions = [FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1000)]
+    wire.send(request(1, 4, FetchRequest(max_wait_ms=60_000, min_bytes=1, topics=[FetchTopic(topic="orders", partitions=partitions)])))
+    await stand.until(lambda: stand.rows.of("request"))
+    assert len(stand.running.server.driver._tickets) == 1, "it waits for records"
+    wire.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    wire.writer.transport.abort()  # RST: a FIN alone would leave it the right to an answer
+    await stand.until(lambda: stand.rows.of("close"))
+    assert stand.running.server.driver._tickets == {}

@@ -41,7 +41,7 @@ def test_ends_with_one_line_and_exit_code_3(serving, tmp_path):
                 answers += 1
         except OSError:
             pass
-    out, error = serving.communicate(timeout=30)
+    _, error = serving.communicate(timeout=30)
     assert serving.returncode == 3
     assert error.decode().count("\n") == 1 and "could not be written" in error.decode() and "File too large" in error.decode()
     journal, rows = read(tmp_path / "j")

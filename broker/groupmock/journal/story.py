@@ -81,7 +81,7 @@ def _abandoned(row: AbandonedRow) -> str:
 
 
 def _moved(row: MovedRow) -> str:
-    text = f"group {row.group}: {row.before} -> {row.after}, generation {row.generation}, {row.members} members"
+    text = f"group {row.group}: {row.before or '(new)'} -> {row.after}, generation {row.generation}, {row.members} members"
     if row.leader:
         text += f", leader {row.leader}"
     if row.protocol_name:

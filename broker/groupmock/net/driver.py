@@ -20,7 +20,7 @@ from ..core.events import Command, Disconnected, Event, Request
 from ..journal.rows import DISCONNECTED, NOT_READING
 from .connection import LOST, STOPPED, Connection
 from .counters import Counters
-from .exchange import HEARTBEAT, Exchange, Exchanges, Refused, unknown_api_versions
+from .exchange import FETCH, HEARTBEAT, Exchange, Exchanges, Refused, unknown_api_versions
 from .record import Record
 from .repeat import Repeat
 
@@ -104,6 +104,8 @@ class Driver:
         elif self.journal.details:
             self.record.remark(DISCONNECTED, now, connection=connection.number)
         self._happen(Disconnected(connection.number), now)
+        if connection.ticket and connection.exchange is not None and connection.exchange.key == FETCH:
+            self._done(connection.ticket)  # the core forgot this fetch (events.Disconnected); joins and syncs are still answered
         self.settle()
         self.vacated()
 
