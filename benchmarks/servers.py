@@ -16,12 +16,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .generators import Failed, Missing, Server, cache
-from .machine import Cores, pinned
+from .machine import Cores, cpu_seconds, pinned
 
 ROOT = Path(__file__).parent.parent
 KFAKE = Path(__file__).parent / "kfake"
 READY_SECONDS = 20.0
-OPEN_FILES = "benchmarks need about 20,000 open files (ulimit -n)"
+CALM_SECONDS = 0.002
 
 
 def groupmock_command(*flags: str) -> list[str]:
@@ -94,6 +94,16 @@ def started(command: Sequence[str], cores: Cores) -> Iterator[Server]:
             end(process)
 
 
+def calm(server: Server, patience: float = 15.0) -> None:
+    """Waits until a server that was just started has done what it does after its ready line (compiling codecs ahead of need)."""
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        before = cpu_seconds(server.pid)
+        time.sleep(0.1)
+        if cpu_seconds(server.pid) - before < CALM_SECONDS:
+            return
+
+
 @contextmanager
 def groupmock(cores: Cores, *flags: str) -> Iterator[Server]:
     """The product, quiet (`--log off`), with further flags of `serve`."""
@@ -112,11 +122,11 @@ def echo(cores: Cores) -> Iterator[Server]:
 
 
 @contextmanager
-def cmock(cores: Cores) -> Iterator[Server]:
-    """librdkafka's mock cluster."""
+def cmock(cores: Cores, delay_ms: int = 200) -> Iterator[Server]:
+    """librdkafka's mock cluster with that initial rebalance delay."""
     if importlib.util.find_spec("confluent_kafka") is None:
         raise Missing("confluent-kafka is not installed (pip install 'groupmock[test]')")
-    with started([sys.executable, "-m", "benchmarks.peers.cmock"], cores) as server:
+    with started([sys.executable, "-m", "benchmarks.peers.cmock", str(delay_ms)], cores) as server:
         yield server
 
 

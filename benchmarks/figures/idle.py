@@ -26,7 +26,7 @@ def idle_share(bench: Bench, seconds: float) -> float:
     """CPU of the server while nobody says anything, as a share of one core."""
     with servers.groupmock(bench.cores, "--set", "group.initial.rebalance.delay.ms=20") as server:
         groups = [join(server.endpoint, f"idle-{index}", MEMBERS) for index in range(GROUPS)]
-        time.sleep(1.0)  # what the joining left behind (timers, freed memory) is not idling
+        servers.calm(server)
         begin, before = time.perf_counter(), cpu_seconds(server.pid)
         time.sleep(seconds)
         share = (cpu_seconds(server.pid) - before) / (time.perf_counter() - begin)

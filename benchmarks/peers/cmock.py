@@ -1,5 +1,7 @@
 """librdkafka's mock cluster in C, as confluent-kafka carries it: one broker, one topic, announced in one JSON line.
 
+    python -m benchmarks.peers.cmock DELAY_MS
+
 Its initial rebalance delay is 3 s and no property changes it; the C call that does is reached through ctypes where the
 wheel lets us, to spare 3 s per run. Nothing measured depends on it: only the joining before the clock starts.
 """
@@ -16,12 +18,11 @@ from pathlib import Path
 import confluent_kafka
 from confluent_kafka import Producer
 
-DELAY_MS = 200
 HANDLE_OFFSET = 16
 """Where a confluent_kafka.Producer keeps its rd_kafka_t*: behind the object's reference count and type."""
 
 
-def shorten_delay(producer: Producer) -> bool:
+def set_delay(producer: Producer, milliseconds: int) -> bool:
     """Sets the mock's initial rebalance delay; False where the wheel hides what is needed."""
     library = next(iter(Path(confluent_kafka.__file__).parent.parent.glob("confluent_kafka.libs/librdkafka*.so*")), None)
     if library is None:
@@ -34,7 +35,7 @@ def shorten_delay(producer: Producer) -> bool:
     cluster = rdkafka.rd_kafka_handle_mock_cluster(handle)
     if not cluster:
         return False
-    rdkafka.rd_kafka_mock_group_initial_rebalance_delay_ms(cluster, DELAY_MS)
+    rdkafka.rd_kafka_mock_group_initial_rebalance_delay_ms(cluster, milliseconds)
     return True
 
 
@@ -43,8 +44,8 @@ def main() -> None:
     producer = Producer({"test.mock.num.brokers": 1, "bootstrap.servers": "", "log_level": 3})
     brokers = producer.list_topics(timeout=10).brokers
     broker = next(iter(brokers.values()))
-    ready = {"ready": True, "bootstrap": f"{broker.host}:{broker.port}", "pid": os.getpid(), "short_delay": shorten_delay(producer)}
-    print(json.dumps(ready), flush=True)
+    ready = {"ready": True, "bootstrap": f"{broker.host}:{broker.port}", "pid": os.getpid()}
+    print(json.dumps(ready | {"delay_set": set_delay(producer, int(sys.argv[1]))}), flush=True)
     signal.sigwait({signal.SIGTERM, signal.SIGINT})
     sys.stdout.flush()
     os._exit(0)
