@@ -37,9 +37,7 @@ class Quirks(msgspec.Struct, frozen=True):
     """
 
     # Join and sync phase
-    malformed_subscription_hangs: bool = (
-        False  # 4.3 3.9 2.8: a Subscription whose lengths point beyond it, or a protocol listed twice, keeps the phase from ending
-    )
+    malformed_subscription_hangs: bool = False  # 4.3 3.9 2.8: a broken Subscription or a protocol listed twice keeps the phase from ending
     group_record_limit: bool = False  # 4.3 3.9 2.8: a group record (or commit) above message.max.bytes is refused
     failing_join_unanswered: bool = False  # 3.9 2.8: ... and the JoinGroup that would end such a phase gets no answer instead of -1
     new_member_at_generation_zero: bool = False  # 3.9 2.8: only a group that never had a generation extends the initial delay
@@ -70,9 +68,7 @@ class Quirks(msgspec.Struct, frozen=True):
     # Offsets
     commit_to_unknown_group_is_illegal_generation: bool = False  # 3.9: OffsetCommit v9 of an unknown group with a generation: 22, not 69
     duplicates_answered_once: bool = False  # 3.9 2.8: OffsetCommit / OffsetFetch answer a partition once, in the order of Scala's maps
-    refused_commits_in_place: bool = (
-        False  # 2.8: ... refused partitions of a commit are not answered first, topics are in Java's hash order
-    )
+    refused_commits_in_place: bool = False  # 2.8: ... refused partitions of a commit do not come first, topics are in Java's hash order
     large_commit_invalid_size: bool = False  # 3.9 2.8: a commit above message.max.bytes: 28, not -1
     fetch_v1_hides_group_errors: bool = False  # 3.9: OffsetFetch v1 with a group error: no topics and no code
     fetch_without_groups_hangs: bool = False  # 3.9: OffsetFetch v8+ without groups is never answered
