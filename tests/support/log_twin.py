@@ -258,7 +258,7 @@ class LogTwin:
         choices = ("5", "x", None, "compact", "delete", "1000")
         changes = [
             AlterableConfig(name=key, config_operation=rng.randint(0, 3), value=rng.choice(choices))
-            for key in rng.sample([*KEYS, "nope"], 2)
+            for key in rng.sample([*KEYS, "nope"], 1)  # of several errors Kafka names the first in hash order
         ]
         for change in changes:
             if change.name == "max.message.bytes" and change.value == "5":

@@ -195,10 +195,13 @@ class Reader:
                 return self._row(slot, partition, b"", EpochEndOffset(epoch=known.epoch, end_offset=known.start))
         if not partition.start <= slot.fetch_offset <= partition.end:
             return self._refuse(slot, ErrorCode.OFFSET_OUT_OF_RANGE, partition)
-        return self._row(slot, partition, self._records(slot, partition), EpochEndOffset())
-
-    def _records(self, slot: Slot, partition: Partition) -> bytes:
         size = min(self._room, slot.max_bytes)
+        row = self._row(slot, partition, self._records(slot, partition, size), EpochEndOffset())
+        if not row.records and 0 < size < partition.first_size(slot.fetch_offset):
+            row.aborted_transactions = None  # Kafka throws its list away together with a first batch that does not fit
+        return row
+
+    def _records(self, slot: Slot, partition: Partition, size: int) -> bytes:
         whole_first = self._fetch.version >= WHOLE_FIRST_BATCH_SINCE
         if whole_first and self.bytes and partition.first_size(slot.fetch_offset) > size:
             return b""  # only the first batch of an answer may be larger than allowed

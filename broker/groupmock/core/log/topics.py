@@ -220,11 +220,11 @@ class Topics:
     def place(self, name: str, partitions: int, factor: int) -> list[list[int]]:
         """Where the partitions of a new topic are put. Raises TopicRefused for numbers that cannot be, in the words of the controller."""
         nodes = len(self._cluster.identity.nodes)
-        if partitions < 1:
-            raise TopicRefused(ErrorCode.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.")
         if factor < 1:
             message = "Replication factor must be larger than 0, or -1 to use the default value."
             raise TopicRefused(ErrorCode.INVALID_REPLICATION_FACTOR, message)
+        if partitions < 1:
+            raise TopicRefused(ErrorCode.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.")
         if factor > nodes:
             raise TopicRefused(
                 ErrorCode.INVALID_REPLICATION_FACTOR,

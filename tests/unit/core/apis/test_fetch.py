@@ -93,8 +93,9 @@ def test_only_the_first_batch_of_an_answer_may_be_too_large(first: int, limit: i
     world = filled()
     world.topic("u")
     world.append(batch(), topic="u")
-    answer = world.ask(1, 11, fetch_request(("t", 0, first), ("u", 0, 0), max_bytes=limit))
+    answer = world.ask(1, 11, fetch_request(("t", 0, first), ("u", 0, 0), max_bytes=limit, isolation_level=1))
     assert [len(topic.partitions[0].records) for topic in answer.responses] == sizes
+    assert [topic.partitions[0].aborted_transactions for topic in answer.responses] == [[], None if limit - LAST in range(1, 69) else []]
 
 
 ABSENT: list[tuple[str, int, str, int, int]] = [

@@ -55,6 +55,7 @@ INVALID: list[tuple[str, CreatableTopic, int, str]] = [
     ("no partitions", topic("a", 0), 37, "Number of partitions was set to an invalid non-positive value."),
     ("partitions -2", topic("a", -2), 37, "Number of partitions was set to an invalid non-positive value."),
     ("factor 0", topic("a", 1, 0), 38, "Replication factor must be larger than 0, or -1 to use the default value."),
+    ("factor before partitions", topic("a", 0, 0), 38, "Replication factor must be larger than 0, or -1 to use the default value."),
     (
         "factor 3 of 2",
         topic("a", 1, 3),
