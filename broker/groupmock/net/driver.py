@@ -131,7 +131,7 @@ class Driver:
         connection.repeat = None
         try:
             exchange = self.exchanges[frame[:4]]
-            header, at = exchange.header(frame)
+            client_id, at = exchange.header(frame)
             message, end = exchange.decode(frame, at)
         except (Refused, CodecError) as refusal:
             self._not_taken(connection, frame, received, refusal)
@@ -139,16 +139,16 @@ class Driver:
         now = self.now()
         ticket = self._open(connection, exchange, frame, now)
         numbers = (ticket, connection.number, connection.node)
-        event = Request(*numbers, header.api_key, header.api_version, header.client_id, connection.client_host, message)
+        event = Request(*numbers, exchange.key, exchange.version, client_id, connection.client_host, message)
         try:
             effects = self.cluster.handle(event, now)
         except Exception as defect:
-            self.record.request(connection, exchange, header, message, frame, received)
+            self.record.request(connection, exchange, client_id, message, frame, received)
             self._defect(connection, f"{exchange.name} v{exchange.version}", defect)
             return
         quiet = exchange.key == HEARTBEAT and _changed_nothing(effects)
-        self.record.request(connection, exchange, header, message, frame, received, len(frame) - end, quiet)
-        self._current = Current(connection, frame, at, header.client_id, quiet)
+        self.record.request(connection, exchange, client_id, message, frame, received, len(frame) - end, quiet)
+        self._current = Current(connection, frame, at, client_id, quiet)
         self.perform(effects, now)
         self._current = None
 
@@ -331,7 +331,8 @@ class Driver:
         exchange = Exchange(header.api_key, 0)
         now = self.now()
         ticket = self._open(connection, exchange, frame, now)
-        self.record.request(connection, exchange, header, None, frame, received, note=f"{refusal}; answered in version 0")
+        note = f"{refusal}; answered in version 0"
+        self.record.request(connection, exchange, header.client_id, None, frame, received, note=note)
         self._done(ticket)
         self.record.reply(connection, exchange, ticket, message, len(answer) - 4, now)
         connection.answer(answer)

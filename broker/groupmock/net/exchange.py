@@ -20,6 +20,10 @@ API_VERSIONS: Final = 18
 HEARTBEAT: Final = 12
 FETCH: Final = 1
 UNSUPPORTED_VERSION: Final = 35
+CLIENT_IDS: Final = 1000
+"""So many client ids are remembered."""
+
+_client_ids: dict[bytes, str] = {}  # as on the wire, with its length -> text
 
 
 class Refused(Exception):
@@ -34,11 +38,34 @@ class Exchange:
         self.version = version
         self.name = APIS[key].name
         self._header = request_header_version(key, version)
+        self._flexible = self._header == 2
         self._after_correlation = b"\0" if response_header_version(key, version) else b""
 
-    def header(self, frame: bytes) -> tuple[RequestHeader, int]:
-        """The header and where the body starts. Raises DecodeError."""
-        return decode_request_header(frame, self._header)
+    def header(self, frame: bytes) -> tuple[str | None, int]:
+        """The client id and where the body starts. Raises DecodeError.
+
+        The usual header is read here, a client id that was seen before is the same object; whatever is unusual, the codec judges.
+        """
+        try:
+            end = 10 + (frame[8] << 8 | frame[9])
+            client = _client_ids.get(frame[8:end])
+            if client is not None:
+                if not self._flexible:
+                    return client, end
+                if frame[end] == 0:
+                    return client, end + 1
+        except IndexError:
+            pass
+        return self._unusual(frame)
+
+    def _unusual(self, frame: bytes) -> tuple[str | None, int]:
+        header, at = decode_request_header(frame, self._header)
+        if header.client_id is not None:
+            if len(_client_ids) >= CLIENT_IDS:
+                _client_ids.clear()
+            end = 10 + int.from_bytes(frame[8:10], "big")
+            _client_ids[frame[8:end]] = header.client_id
+        return header.client_id, at
 
     @cached_property
     def decode(self) -> Callable[[bytes, int], tuple[Message, int]]:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from groupmock_codec.errors import ErrorCode
-from groupmock_codec.headers import RequestHeader
 
 from ..core.effects import Effects, MemberChanged, Moved, Note, TimerFired
 from ..journal.journal import Journal
@@ -81,7 +80,7 @@ class Record:
         self,
         connection: Connection,
         exchange: Exchange,
-        header: RequestHeader,
+        client_id: str | None,
         message: Message | None,
         frame: bytes,
         received: int,
@@ -102,11 +101,11 @@ class Record:
             node=connection.node,
             connection=connection.number,
             ticket=connection.ticket,
-            correlation_id=header.correlation_id,
+            correlation_id=int.from_bytes(connection.correlation, "big", signed=True),
             api_key=exchange.key,
             api_name=exchange.name,
-            api_version=header.api_version,
-            client_id=header.client_id,
+            api_version=int.from_bytes(frame[2:4], "big", signed=True),
+            client_id=client_id,
             received=received,
             handled=connection.handled,
             size=len(frame),
