@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ def test_every_exchange_names_rows_of_the_index() -> None:
     assert {row for exchange in EXCHANGES for row in exchange.rows} - set(ROWS) == set()
 
 
-def test_what_is_not_run_is_counted(record_property: pytest.RecordProperty) -> None:
+def test_what_is_not_run_is_counted(record_property: Callable[[str, object], None]) -> None:
     """The report: exchanges and dialogues that run per release, and those that need something, by what they need."""
     needs = Counter(need for exchange in EXCHANGES for need in exchange.needs)
     run = {release: sum(_dialogues(each) for each in EXCHANGES if _runs(each, release)) for release in RELEASES}

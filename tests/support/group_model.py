@@ -376,7 +376,8 @@ class GroupModel:
         assert waiting == parked, f"lost: {sorted(waiting - parked)}, answered but parked: {sorted(parked - waiting)}"
 
     def _check_timers(self) -> None:
-        timers, wanted, groups = self.world.cluster.timers, set(), list(self.world.cluster.coordinators.groups())
+        timers, groups = self.world.cluster.timers, list(self.world.cluster.coordinators.groups())
+        wanted: set[tuple[str, ...]] = set()
         for group in groups:
             wanted |= {("session", group.group_id, one) for one in group.pending_joins}
             for member in group.members.values():

@@ -198,7 +198,7 @@ class Twin:
         real = self.real_group()
         codec = APIS[15].response
         mock = self.world.send(DescribeGroupsRequest(groups=[self.group]), 15, version).answer
-        mock = codec.decode(version, codec.encode(version, mock)).groups[0]
+        mock = codec.decode(version, codec.encode(version, mock)).groups[0]  # type: ignore[attr-defined]  # found by its key
         assert real == mock, self.story(f"Kafka: {real}\nmock:  {mock}")
 
     def _digest(self, client: Client, asked: Asked) -> None:

@@ -80,7 +80,7 @@ def test_records_above_one_kib_become_length_and_digest(size, left_out):
         assert details.payloads is None and partitions[1].records == records
 
 
-def produce_classes() -> tuple[type, type]:
+def produce_classes():
     """The nested classes, found by the declaration."""
     from groupmock_codec.declare import fields_of
 

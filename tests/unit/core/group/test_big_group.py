@@ -39,6 +39,7 @@ def test_a_storm() -> None:
     assert len(cluster.timers._heap) <= COUNT + 10
     assignments = [SyncGroupRequestAssignment(member_id=one, assignment=b"a") for one in ids]
     ordered = sorted(ids, key=lambda one: one == group.leader_id)
+    out = []
     for at, member_id in enumerate(ordered):
         leads = member_id == group.leader_id
         message = SyncGroupRequest(group_id="g", generation_id=1, member_id=member_id, assignments=assignments if leads else [])
