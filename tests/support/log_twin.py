@@ -97,6 +97,7 @@ class LogTwin:
         self.both(19, 4, CreateTopicsRequest(topics=[topic], timeout_ms=5000))
         self.names.append(name)
         self.real_ids[name] = topic_id = self.until_known(name)
+        time.sleep(PROPAGATION_SECONDS)  # known, but perhaps not led yet
         self.ids[topic_id] = self.ids[self.world.topic_id(name)] = name
 
     def until_known(self, name: str) -> bytes:

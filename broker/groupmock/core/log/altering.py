@@ -63,9 +63,10 @@ def _alter_topic(cluster: Cluster, node: int, wanted: Alteration, validate_only:
     reason = names.why_invalid(wanted.name)
     if reason is not None:
         raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {reason}")
-    topics = cluster.topics
-    topic = topics.require(wanted.name)
-    changed = _changed(topic.configs, wanted, TOPIC_CONFIGS, lambda name: topics.config(topic, name, node))
+    topics, overrides = cluster.topics, cluster.topics.broker_overrides(node)
+    current = known.configs if (known := topics.get(wanted.name)) is not None else {}
+    changed = _changed(current, wanted, TOPIC_CONFIGS, lambda name: configs.effective(name, current, overrides, cluster.settings))
+    topic = topics.require(wanted.name)  # only now, as Kafka's controller
     try:
         checked = configs.check_all(changed)
     except configs.BadConfig as bad:

@@ -284,7 +284,8 @@ def test_deleting_a_topic_ends_the_wait() -> None:
 def test_moving_the_leader_ends_the_wait() -> None:
     world = filled(nodes=2)
     ticket = waiting(world)
-    world.topics.lead("t", 0, 2, 0, out := [])
+    out: list[Any] = []
+    world.topics.lead("t", 0, 2, 0, out)
     assert [effect.message.responses[0].partitions[0].error_code for effect in out if hasattr(effect, "message")] == [6]
     assert ticket not in world.answers and len(world.topics.fetches) == 0
 
