@@ -161,6 +161,14 @@ def test_divergence(epoch: int, offset: int, code: int, diverging: dict[str, int
     assert (found.get("error_code", 0), found.get("diverging_epoch")) == (code, diverging)
 
 
+def test_an_epoch_that_wrote_nothing_diverges_at_any_offset() -> None:
+    world = filled(nodes=2)
+    world.topics.lead("t", 0, 2, 0, [])
+    world.topics.lead("t", 0, 1, 0, [])
+    found = shown(world.fetch(3, version=12, isolation_level=1, partition={"last_fetched_epoch": 1}))
+    assert (found["diverging_epoch"], found["records"], found["aborted_transactions"]) == ({"epoch": 0, "end_offset": 8}, b"", None)
+
+
 def test_divergence_after_a_new_leader_wrote() -> None:
     world = filled(nodes=2)
     world.topics.lead("t", 0, 2, 0, [])
