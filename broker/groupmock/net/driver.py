@@ -37,13 +37,12 @@ LOOK_AT_CLOCK_EVERY: Final = 8
 
 
 class Current(NamedTuple):
-    """The request that the core is answering right now."""
+    """The heartbeat that changed nothing and that the core is answering right now."""
 
     connection: Connection
     frame: bytes
     body_at: int
     client_id: str | None
-    quiet: bool
 
 
 class Driver:
@@ -148,7 +147,7 @@ class Driver:
             return
         quiet = exchange.key == HEARTBEAT and _changed_nothing(effects)
         self.record.request(connection, exchange, client_id, message, frame, received, len(frame) - end, quiet)
-        self._current = Current(connection, frame, at, client_id, quiet)
+        self._current = Current(connection, frame, at, client_id) if quiet else None
         self.perform(effects, now)
         self._current = None
 
@@ -219,20 +218,20 @@ class Driver:
             self._defect(connection, f"answer to {exchange.name} v{exchange.version}", defect)
             return
         current = self._current
-        mine = current is not None and current.connection is connection
-        self.record.reply(connection, exchange, effect.ticket, effect.message, len(answer) - 4, now, mine and current.quiet)  # type: ignore[union-attr]  # `mine` says it is not None
+        quiet = current is not None and current.connection is connection
+        self.record.reply(connection, exchange, effect.ticket, effect.message, len(answer) - 4, now, quiet)
         if connection.deaf:
             self.counters.lost_replies += 1
             return
         self.counters.replies += 1
-        if effect.lease is not None and current is not None and mine:
+        if effect.lease is not None and current is not None and quiet:
             self._remember(current, exchange, effect.lease, answer, effect.message)
         connection.answer(answer)
         self._continue(connection)
 
     def _remember(self, current: Current, exchange: Exchange, lease: Lease, answer: bytes, message: Message) -> None:
         connection = current.connection
-        if self.leases and current.quiet and connection.idle:
+        if self.leases and connection.idle:
             connection.repeat = Repeat(self, exchange, current, answer, message, lease)
 
     def _replies(self, effect: Replies, now: int) -> None:
