@@ -20,7 +20,7 @@ from typing import Any, ClassVar, TypeVar
 T = TypeVar("T")
 Partition = tuple[str, int]
 POLL_MS = 100
-PATIENCE = 20.0
+PATIENCE = 40.0
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Wish:
     pattern: str | None = None
     assignors: tuple[str, ...] = ("range",)
     instance: str | None = None
-    session_ms: int = 10_000
+    session_ms: int = 30_000
     heartbeat_ms: int = 100
     metadata_ms: int = 300_000
     poll_ms: int = 500

@@ -41,13 +41,13 @@ def test_three_libraries_share_and_go_one_after_another(cluster: Cluster, team: 
 def test_fifty_members_of_three_libraries_hold_sixty_partitions(cluster: Cluster, team: Team, topic: str) -> None:
     wide = f"{topic}-wide"
     cluster.create_topic(wide, 60)
-    people = [team.join(LIBRARIES[index % 3], topics=(wide,), session_ms=30_000, heartbeat_ms=500) for index in range(50)]
-    settled(people, partitions(wide, 60), sizes=[1] * 40 + [2] * 10, patience=60)
+    people = [team.join(LIBRARIES[index % 3], topics=(wide,), heartbeat_ms=500) for index in range(50)]
+    settled(people, partitions(wide, 60), sizes=[1] * 40 + [2] * 10, patience=90)
     cluster.wait_for(team.wish.group, state="Stable", members=50)
-    delivered(people, produce(cluster, wide, "wide", count=120, across=range(60)), patience=30)
+    delivered(people, produce(cluster, wide, "wide", count=120, across=range(60)), patience=60)
     for each in people:
         each.commit()
     for each in people[40:]:
         each.stop()
-    settled(people[:40], partitions(wide, 60), sizes=[1] * 20 + [2] * 20, patience=60)
+    settled(people[:40], partitions(wide, 60), sizes=[1] * 20 + [2] * 20, patience=90)
     cluster.wait_for(team.wish.group, state="Stable", members=40)

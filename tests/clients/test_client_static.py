@@ -26,10 +26,10 @@ def test_a_restart_within_the_session_is_no_rebalance(
     library: str, index: int, cluster: Cluster, team: Team, topic: str,
 ) -> None:
     """Both are restarted in turn (by parameter), so that the leader is one of them whoever it is."""
-    people = two_static_members(team, library, topic, session_ms=20_000)
+    people = two_static_members(team, library, topic, session_ms=60_000)
     generation, rounds, held = people[0].generation(), people[1 - index].rounds(), people[index].owned()
     people[index].stop()
-    fresh = team.join(library, instance=f"instance-{index}", session_ms=20_000)
+    fresh = team.join(library, instance=f"instance-{index}", session_ms=60_000)
     until("the restarted member to hold what it held", lambda: fresh.owned() == held, lambda: sorted(fresh.owned()))
     delivered([fresh, people[1 - index]], produce(cluster, topic, "after"))
     assert (fresh.generation(), people[1 - index].generation()) == (generation, generation)
