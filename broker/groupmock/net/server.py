@@ -31,6 +31,7 @@ WARM_UP_FIRST: Final = (18, 3, 10, 11, 14, 12, 13, 8, 9, 2, 1, 0)
 """APIs a consumer group needs, in the order its clients do."""
 FLUSH_EVERY_S: Final = 0.25
 WARM_UP_PAUSE_S: Final = 0.001
+WARM_UP_WHEN_BUSY_S: Final = 0.05
 CLOSE_WITHIN_S: Final = 1.0
 SWEEPS_PER_IDLE_TIME: Final = 4
 
@@ -186,15 +187,18 @@ class Server:
         older = [(row.key, version) for row in rows for version in range(row.highest - 1, row.lowest - 1, -1)]
         return (newest + older)[::-1]
 
-    def _warm_up(self, todo: list[tuple[int, int]]) -> None:
-        """One codec between two turns of the loop: 0.6 ms each that no client has to wait for."""
+    def _warm_up(self, todo: list[tuple[int, int]], handled: int = 0) -> None:
+        """One codec between two turns of an idle loop: 0.6 ms each that no client has to wait for."""
         if not todo:
             self._warm = None
             return
-        key, version = todo.pop()
-        apis.behaviour(key)
-        self.driver.exchanges.of(key, version).warm_up()
-        self._warm = asyncio.get_running_loop().call_later(WARM_UP_PAUSE_S, self._warm_up, todo)
+        busy = self.counters.handled != handled
+        if not busy:
+            key, version = todo.pop()
+            apis.behaviour(key)
+            self.driver.exchanges.of(key, version).warm_up()
+        pause = WARM_UP_WHEN_BUSY_S if busy else WARM_UP_PAUSE_S
+        self._warm = asyncio.get_running_loop().call_later(pause, self._warm_up, todo, self.counters.handled)
 
     async def _close_all(self, driver: Driver) -> None:
         for connection in list(driver.connections.values()):

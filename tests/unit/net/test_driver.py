@@ -9,6 +9,7 @@ import pytest
 from groupmock.clock import VirtualClock
 from groupmock.core.effects import TimerFired
 from groupmock.core.events import NS_PER_MS, Command
+from groupmock_codec import APIS
 
 
 async def test_one_appointment_for_all_timers_made_again_only_for_an_earlier_deadline(build):
@@ -219,3 +220,14 @@ async def test_hundreds_of_connections_at_once(build):
     answers = await asyncio.gather(*(peer.ask(peer.frame(18, 0, number)) for number, peer in enumerate(peers)))
     assert [int.from_bytes(answer[:4], "big") for answer in answers] == list(range(300))
     assert house.server.counters.connections_opened == 300
+
+
+async def test_codecs_are_ready_before_anybody_asks(build):
+    house = await build()
+    exchanges = house.server.driver.exchanges
+    wanted = [(key, version) for key in (3, 10, 11, 12, 14, 18) for version in range(APIS[key].versions.highest + 1)]
+    await house.until(lambda: house.server._warm is None)
+    warm = {(one.key, one.version) for one in exchanges.values() if "decode" in vars(one) and "encode" in vars(one)}
+    assert warm == set(wanted)
+    peer = await house.peer()
+    await peer.ask(peer.frame(18, 0))
