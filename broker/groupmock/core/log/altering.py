@@ -58,19 +58,20 @@ def alter(cluster: Cluster, node: int, wanted: Alteration, validate_only: bool) 
 
 
 def _alter_topic(cluster: Cluster, node: int, wanted: Alteration, validate_only: bool) -> None:
+    """In the order of Kafka's controller: list operations, name, values, and only then whether there is such a topic."""
+    topics, overrides = cluster.topics, cluster.topics.broker_overrides(node)
+    current = known.configs if (known := topics.get(wanted.name)) is not None else {}
+    changed = _changed(current, wanted, TOPIC_CONFIGS, lambda name: configs.effective(name, current, overrides, cluster.settings))
     if not wanted.name:
         raise TopicRefused(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
     reason = names.why_invalid(wanted.name)
     if reason is not None:
         raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {reason}")
-    topics, overrides = cluster.topics, cluster.topics.broker_overrides(node)
-    current = known.configs if (known := topics.get(wanted.name)) is not None else {}
-    changed = _changed(current, wanted, TOPIC_CONFIGS, lambda name: configs.effective(name, current, overrides, cluster.settings))
-    topic = topics.require(wanted.name)  # only now, as Kafka's controller
     try:
         checked = configs.check_all(changed)
     except configs.BadConfig as bad:
         raise TopicRefused(ErrorCode.INVALID_CONFIG, str(bad)) from None
+    topic = topics.require(wanted.name)
     if not validate_only:
         topics.configure(topic, checked)
 

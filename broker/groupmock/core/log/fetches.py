@@ -192,7 +192,9 @@ class Reader:
                 return self._refuse(slot, ErrorCode.OFFSET_OUT_OF_RANGE, partition)
             if known.epoch < slot.last_fetched_epoch or known.start < slot.fetch_offset:
                 self.trouble = True
-                return self._row(slot, partition, b"", EpochEndOffset(epoch=known.epoch, end_offset=known.start))
+                row = self._row(slot, partition, b"", EpochEndOffset(epoch=known.epoch, end_offset=known.start))
+                row.aborted_transactions = None
+                return row
         if not partition.start <= slot.fetch_offset <= partition.end:
             return self._refuse(slot, ErrorCode.OFFSET_OUT_OF_RANGE, partition)
         size = min(self._room, slot.max_bytes)

@@ -80,6 +80,13 @@ def test_a_log_start_that_moved_is_news() -> None:
     assert rows(session.next()) == [(0, 0, 0)]
 
 
+def test_the_end_of_an_error_is_news() -> None:
+    session = Session(filled(), ("t", 0, 1))
+    assert rows(session.next(("t", 0, 9))) == [(0, 1, 0)]
+    assert rows(session.next(("t", 0, 1))) == [(0, 0, 0)]
+    assert rows(session.next()) == []
+
+
 def test_a_partition_with_records_goes_to_the_end() -> None:
     world = filled()
     world.append(batch(b"y" * 100), partition=1)

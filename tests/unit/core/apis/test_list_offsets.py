@@ -99,6 +99,13 @@ def test_a_log_whose_beginning_was_deleted(timestamp: int, expected: Answer) -> 
     assert ask(world, timestamp) == expected
 
 
+def test_of_equal_timestamps_the_first_counts() -> None:
+    world = filled()
+    same = encode_batch([NewRecord(value=b"v", timestamp=9000)] * 2)
+    world.append(same, same, topic="empty")
+    assert [ask(world, timestamp, topic="empty") for timestamp in (-3, 9000)] == [at(0, 9000)] * 2
+
+
 def test_records_without_timestamp() -> None:
     world = filled()
     world.append(encode_batch([NewRecord(value=b"v", timestamp=-1)]), topic="empty")
