@@ -42,10 +42,14 @@ def run(arguments: argparse.Namespace) -> int:
         complain("run", bad)
         return BAD_USE
     from ..assembly import CannotStart
+    from ..net.loops import UnknownLoop
     from ..net.loops import run as run_loop
 
     try:
         return run_loop(_run(config, arguments.command))
+    except UnknownLoop as unknown:
+        complain("run", unknown)
+        return BAD_USE
     except CannotStart as cannot:
         complain("run", cannot)
         return OWN_FAILURE

@@ -35,10 +35,14 @@ def run(arguments: argparse.Namespace) -> int:
 def serve(config: Config) -> int:
     """Serve until a signal comes; returns the exit code."""
     from ..assembly import CannotStart
+    from ..net.loops import UnknownLoop
     from ..net.loops import run as run_loop
 
     try:
         trouble = run_loop(_serve(config))
+    except UnknownLoop as unknown:
+        complain("serve", unknown)
+        return BAD_USE
     except CannotStart as cannot:
         complain("serve", cannot)
         return CANNOT_START

@@ -38,6 +38,11 @@ def new_loop() -> asyncio.AbstractEventLoop:
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """`asyncio.run` on a loop of the chosen kind."""
-    with asyncio.Runner(loop_factory=new_loop) as runner:
+    """`asyncio.run` on a loop of the chosen kind. Raises UnknownLoop before anything runs."""
+    try:
+        factory = loop_factory()
+    except UnknownLoop:
+        main.close()
+        raise
+    with asyncio.Runner(loop_factory=factory) as runner:
         return runner.run(main)

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from ..journal.journal import Repeated
-from ..journal.rows import END, CloseRow, Header, NoteRow, ReplyRow, RequestRow, Row
+from ..journal.rows import DISCONNECTED, END, CloseRow, Header, NoteRow, ReplyRow, RequestRow, Row
 from ..journal.story import at, sentence
 
 KINDS: Final = frozenset(("abandoned", "close", "command", "fault", "member", "moved", "note", "request", "reply"))
@@ -58,6 +58,7 @@ class LogSink:
 
 EXPECTED: Final = frozenset(("MEMBER_ID_REQUIRED", "REBALANCE_IN_PROGRESS"))
 """Errors that every healthy group sees."""
+UNSAID: Final = frozenset((END, DISCONNECTED))
 ORDERLY: Final = ("the server",)
 
 
@@ -80,7 +81,7 @@ def _close(row: CloseRow) -> str | None:
 
 
 def _note(row: NoteRow) -> str | None:
-    return None if row.what == END else "error" if row.what == "internal error" else "info"
+    return None if row.what in UNSAID else "error" if row.what == "internal error" else "info"
 
 
 JUDGES: Final[dict[type[Row], Callable[[Any], str | None]]] = {RequestRow: _request, ReplyRow: _reply, CloseRow: _close, NoteRow: _note}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import socket
+import subprocess
 import sys
 
 import pytest
@@ -167,3 +169,11 @@ def test_virtual_time_stands_still_and_keeps_appointments_in_order():
 
 def test_two_virtual_clocks_write_the_same_epoch():
     assert VirtualClock().epoch_ns == VirtualClock().epoch_ns
+
+
+@pytest.mark.parametrize("verb", [["serve", "--port", "0"], ["run", "--", "true"]], ids=["serve", "run"])
+def test_an_unknown_loop_is_bad_use_in_one_line(verb):
+    environment = {**os.environ, "GROUPMOCK_LOOP": "twisted"}
+    done = subprocess.run([sys.executable, "-m", "groupmock", *verb], env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "GROUPMOCK_LOOP=twisted: there are uvloop and asyncio" in done.stderr

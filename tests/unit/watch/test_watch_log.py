@@ -36,6 +36,7 @@ def test_json(capfd):
         (CloseRow(t=0, connection=1, by="server", reason="api key 93 is not served"), "warning"),
         (NoteRow(t=0, what="internal error"), "error"),
         (NoteRow(t=0, what="end"), None),
+        (NoteRow(t=0, what="disconnected"), None),
         (NoteRow(t=0, what="topic_created"), "info"),
         (ReplyRow(t=0, size=1, **PLACE), None),
         (ReplyRow(t=0, size=1, error="REBALANCE_IN_PROGRESS", **PLACE), None),
