@@ -186,13 +186,15 @@ class Reader:
     def _within(self, slot: Slot, partition: Partition) -> PartitionData:
         if slot.max_bytes < 0 or self._fetch.max_bytes < 0:
             return self._refuse(slot, ErrorCode.UNKNOWN_SERVER_ERROR, partition)
-        if self._fetch.version >= DIVERGENCE_SINCE and slot.last_fetched_epoch >= 0:
+        if slot.last_fetched_epoch >= 0:  # in a session it may come from an earlier request of a higher version
             known = partition.epoch_end(slot.last_fetched_epoch)
             if known.start == NO_OFFSET:
                 return self._refuse(slot, ErrorCode.OFFSET_OUT_OF_RANGE, partition)
             if known.epoch < slot.last_fetched_epoch or known.start < slot.fetch_offset:
                 self.trouble = True
-                row = self._row(slot, partition, b"", EpochEndOffset(epoch=known.epoch, end_offset=known.start))
+                told = self._fetch.version >= DIVERGENCE_SINCE
+                end = EpochEndOffset(epoch=known.epoch, end_offset=known.start) if told else EpochEndOffset()
+                row = self._row(slot, partition, b"", end)
                 row.aborted_transactions = None
                 return row
         if not partition.start <= slot.fetch_offset <= partition.end:

@@ -131,6 +131,7 @@ class Partition:
         self.start = max(self.start, offset)
         while self._dropped < len(self._batches) and self._lasts[self._dropped] < self.start:
             self._drop()
+        self._trim_epochs()
 
     def lead(self, node: int) -> None:
         """Another node leads from here on: the leader epoch grows."""
@@ -194,6 +195,14 @@ class Partition:
         while self._dropped + 1 < len(self._batches) and self.size - len(self._batches[self._dropped].data) >= retention_bytes:
             self.start = max(self.start, self._lasts[self._dropped] + 1)
             self._drop()
+        self._trim_epochs()
+
+    def _trim_epochs(self) -> None:
+        """Epochs that ended before the log start are forgotten; the one it lies in begins there."""
+        while len(self.epochs) > 1 and self.epochs[1].start <= self.start:
+            del self.epochs[0]
+        if self.epochs[0].start < self.start:
+            self.epochs[0] = EpochStart(self.epochs[0].epoch, self.start)
 
     def _drop(self) -> None:
         self._batches[self._dropped] = self._batches[self._dropped]._replace(data=b"")  # the bytes go at once, the entry later

@@ -75,8 +75,8 @@ def _first_batch(data: bytes) -> Batch:
     size = _whole_batch(data, 0)
     if size is None:
         raise Refused(ErrorCode.INVALID_RECORD, "no record batch", logged=False)
-    magic = data[MAGIC_AT]
-    if magic > 2:
+    magic = int.from_bytes(data[MAGIC_AT : MAGIC_AT + 1], signed=True)
+    if not 0 <= magic <= 2:
         raise Refused(ErrorCode.CORRUPT_MESSAGE, f"magic {magic}", f"Invalid magic found in record: {magic}", logged=False)
     if magic != 2:
         raise Refused(ErrorCode.INVALID_RECORD, f"magic {magic}", logged=False)

@@ -136,6 +136,14 @@ def test_names_and_ids_do_not_mix() -> None:
     assert session.with_epoch(1, version=12).error_code == 0
 
 
+@pytest.mark.parametrize(("epoch", "offset", "expected"), [(1, 0, [(0, 1, 0)]), (0, 9, [(0, 0, 0)])])
+def test_a_session_keeps_what_a_higher_version_told_it(epoch: int, offset: int, expected: list[Row]) -> None:
+    world = filled()
+    first = world.ask(1, 12, fetch_request(("t", 0, offset), session_epoch=0, partition={"last_fetched_epoch": epoch}))
+    again = world.ask(1, 10, FetchRequest(session_id=first.session_id, session_epoch=1))
+    assert (rows(first), rows(again)) == (expected, [row for row in expected if row[1]])
+
+
 def test_an_empty_full_fetch_gets_a_session() -> None:
     assert Session(filled()).session_id > 0
 

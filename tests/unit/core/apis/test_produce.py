@@ -43,6 +43,7 @@ OBSERVED: list[tuple[str, bytes, dict[str, Any]]] = [
     ("magic 0", forged(magic=0), refused(87, logged=False)),
     ("magic 1", forged(magic=1), refused(87, logged=False)),
     ("magic 3", forged(magic=3), refused(2, logged=False, error_message="Invalid magic found in record: 3")),
+    ("magic -126", forged(magic=-126), refused(2, logged=False, error_message="Invalid magic found in record: -126")),
     ("base offset 5", forged(base_offset=5), refused(87)),
     ("count above last offset", forged(records_count=2), refused(87)),
     ("count 0", forged(records_count=0), refused(87)),

@@ -107,6 +107,17 @@ def test_epochs() -> None:
     assert [tuple(log.epoch_end(epoch)) for epoch in (-2, -1, 0, 1, 2, 3)] == [(-2, 0), (-1, -1), (0, 2), (0, 2), (2, 3), (-1, -1)]
 
 
+def test_epochs_shrink_with_the_log() -> None:
+    log = filled(2, 2)
+    log.lead(2)
+    log.append(read_batches(batch(b"a", b"b")), LIMITS, WALL_MS)
+    log.delete_before(1)
+    assert [tuple(each) for each in log.epochs] == [(0, 1), (1, 4)]
+    log.delete_before(5)
+    assert [tuple(each) for each in log.epochs] == [(1, 5)]
+    assert [tuple(log.epoch_end(epoch)) for epoch in (-2, 0, 1)] == [(-2, 5), (0, 5), (1, 6)]
+
+
 def test_a_repeated_batch_does_not_grow_the_log() -> None:
     log = Partition(0, [1])
     data = read_batches(batch(b"a", b"b", producer_id=1, producer_epoch=0, base_sequence=0))
