@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from .assembly import CannotStart, Running, settings_by_name, start
 from .config import ConfigError, all_settings, resolve
 from .core.events import Command
-from .net.loops import new_loop
+from .net.loops import UnknownLoop, new_loop
 from .views import GroupView, Record, view_group
 
 T = TypeVar("T")
@@ -239,9 +239,12 @@ class Broker:
         return self._loop
 
     def _serve(self, ready: Future[Running], ports: Sequence[int]) -> None:
-        with asyncio.Runner(loop_factory=new_loop) as runner:
-            self._loop = runner.get_loop()
-            runner.run(self._until_stopped(ready, ports))
+        try:
+            with asyncio.Runner(loop_factory=new_loop) as runner:
+                self._loop = runner.get_loop()
+                runner.run(self._until_stopped(ready, ports))
+        except UnknownLoop as unknown:
+            ready.set_exception(unknown)
 
     async def _until_stopped(self, ready: Future[Running], ports: Sequence[int]) -> None:
         self._stop = asyncio.Event()

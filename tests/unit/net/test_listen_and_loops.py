@@ -12,6 +12,7 @@ import sys
 import pytest
 import uvloop
 
+from groupmock import Broker
 from groupmock.clock import NS_PER_MS, LoopClock, VirtualClock
 from groupmock.net.listen import Acceptor, java_host, listen
 from groupmock.net.loops import UnknownLoop, loop_factory, new_loop, run
@@ -177,3 +178,9 @@ def test_an_unknown_loop_is_bad_use_in_one_line(verb):
     done = subprocess.run([sys.executable, "-m", "groupmock", *verb], env=environment, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "GROUPMOCK_LOOP=twisted: there are uvloop and asyncio" in done.stderr
+
+
+def test_an_unknown_loop_is_told_to_who_starts_a_broker(monkeypatch):
+    monkeypatch.setenv("GROUPMOCK_LOOP", "twisted")
+    with pytest.raises(UnknownLoop):
+        Broker().start()
