@@ -63,7 +63,7 @@ class Servers:
 
 
 def again(variant: Variant, broker: TcpBroker) -> Outcome:
-    return play_until_kept(variant, lambda: TcpStage(broker), ATTEMPTS)
+    return play_until_kept(variant, lambda attempt: TcpStage(broker, attempt), ATTEMPTS)
 
 
 @pytest.fixture(scope="module")

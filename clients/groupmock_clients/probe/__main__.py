@@ -31,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with closing(_broker(options)) as broker:
             broker.settings |= dict(item.split("=", 1) for item in options.set)
+            if "transactions" in options.allowed:
+                broker.wait_for_transactions()
             outcomes = list(_all(exchanges, broker, options))
     except (NoBroker, OSError) as problem:
         return _complain(3, f"{options.broker[0]}:{options.broker[1]}: {problem}")
@@ -84,7 +86,7 @@ def _one(variant: Variant, broker: TcpBroker, options: argparse.Namespace) -> Ou
     why = _left_out(variant, broker, options)
     if why is not None:
         return Outcome(variant.name, variant.exchange.rows, *why)
-    return play_until_kept(variant, lambda: TcpStage(broker), 1 + options.retries)
+    return play_until_kept(variant, lambda attempt: TcpStage(broker, attempt), 1 + options.retries)
 
 
 def _left_out(variant: Variant, broker: TcpBroker, options: argparse.Namespace) -> tuple[str, str] | None:

@@ -57,13 +57,13 @@ def play(variant: Variant, stage: Stage) -> Outcome:
     return Outcome(variant.name, rows, "kept", transcript=dialogue.transcript)
 
 
-def play_until_kept(variant: Variant, stage: Callable[[], Stage], attempts: int) -> Outcome:
-    """In real time nothing is exact: broken is what is broken at every attempt, each on a new stage."""
-    outcome = play(variant, stage())
+def play_until_kept(variant: Variant, stage: Callable[[int], Stage], attempts: int) -> Outcome:
+    """In real time nothing is exact: broken is what is broken at every attempt. `stage` makes a new one for attempt 1, 2, ..."""
+    outcome = play(variant, stage(1))
     for attempt in range(2, attempts + 1):
         if outcome.verdict != "broken":
             break
-        before, outcome = outcome, play(variant, stage())
+        before, outcome = outcome, play(variant, stage(attempt))
         outcome.detail = outcome.detail or f"only at attempt {attempt}; before: {before.detail}"
     return outcome
 

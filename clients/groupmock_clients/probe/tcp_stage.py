@@ -19,6 +19,7 @@ from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, Offset
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
 from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse
 from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
+from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from groupmock_codec.messages.k32_describe_configs import DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResponse
 
 from .scope import Value, group_partition
@@ -73,7 +74,7 @@ class TcpBroker:
 
     def __init__(self, host: str, port: int, release: str, *, patience: float = 1.0) -> None:
         self.host, self.port, self.release = host, port, release
-        self.tolerance = Tolerance(quiet=100, at_once=330 * patience, early=25, late=450 * patience, patience=4000 * patience)
+        self.patience = patience
         self._lock = threading.Lock()
         self._topics: dict[str, bytes] = {}
         self._link = socket.create_connection((host, port), 5)
@@ -133,6 +134,25 @@ class TcpBroker:
         if waiting:
             raise NoBroker(f"no coordinator for partitions {sorted(waiting)} of the offsets topic after 30 s")
 
+    def wait_for_transactions(self) -> None:
+        """The same for transaction coordinators, which only brokers with transactions have."""
+        if self.versions(22) is None:
+            return
+        partitions = int(self.settings.get("transaction.state.log.num.partitions", "50"))
+        waiting = {group_partition(name, partitions): name for name in (f"warm-{number}" for number in range(40 * partitions))}
+        end = time.monotonic() + 30
+        while waiting and time.monotonic() < end:
+            self.ask(10, 1, FindCoordinatorRequest(key=next(iter(waiting.values())), key_type=1))
+            waiting = {partition: name for partition, name in waiting.items() if not self._has_producer(name)}
+            time.sleep(0.05 if waiting else 0)
+        if waiting:
+            raise NoBroker(f"no transaction coordinator for partitions {sorted(waiting)} after 30 s")
+
+    def _has_producer(self, transactional_id: str) -> bool:
+        answer = self.ask(22, 1, InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=10_000))
+        assert isinstance(answer, InitProducerIdResponse)
+        return answer.error_code == 0
+
     def _coordinates(self, group: str) -> bool:
         answer = self.ask(9, 2, OffsetFetchRequest(group_id=group, topics=[]))
         assert isinstance(answer, OffsetFetchResponse)
@@ -180,13 +200,19 @@ class TcpBroker:
         self._link.close()
 
 
+def tolerance(patience: float) -> Tolerance:
+    """Bounds in real time; `patience` stretches all but the silence that is listened to."""
+    return Tolerance(quiet=100, at_once=330 * patience, early=25, late=450 * patience, patience=4000 * patience)
+
+
 class TcpStage:
-    """One dialogue with a broker."""
+    """One dialogue with a broker. `slack` stretches the time bounds: a later attempt on a busy machine gets more."""
 
     kind = "tcp"
 
-    def __init__(self, broker: TcpBroker) -> None:
-        self.broker, self.release, self.tolerance = broker, broker.release, broker.tolerance
+    def __init__(self, broker: TcpBroker, slack: float = 1) -> None:
+        self.broker, self.release = broker, broker.release
+        self.tolerance = tolerance(broker.patience * slack)
         self.topic_ids: dict[str, bytes] = {}
         self._connections: dict[str, _Connection] = {}
         self._selector = selectors.DefaultSelector()
