@@ -149,3 +149,43 @@ def test_what_is_no_journal_is_refused_too(tmp_path):
     (tmp_path / "x").write_text("hello\n")
     with pytest.raises(NotAJournal):
         replay(tmp_path / "x")
+
+
+def test_answers_that_were_sent_in_slices_come_again_in_theirs(tmp_path):
+    path = tmp_path / "sliced.jsonl"
+    with Broker(seed=5, journal=str(path), settings={"groupmock.replies.slice.us": 1}) as broker:
+        asyncio.run(many_members(broker, 60))
+    _, rows = read(path)
+    joins = [row for row in rows if row.__struct_config__.tag == "reply" and row.api_name == "JoinGroup"]
+    assert len(joins) == 60 and len({row.t for row in joins}) > 3, "they went out at different times"
+    result = replay(path)
+    assert result.difference is None, str(result.difference)
+
+
+async def many_members(broker: Broker, count: int) -> None:
+    """All join at once and sync; some heartbeats, one leaves, the others are told."""
+    host, port = broker.bootstrap.split(":")
+    peers = [await asyncio.open_connection(host, int(port)) for _ in range(count)]
+    join = JoinGroupRequest(group_id="g", session_timeout_ms=10_000, protocol_type="x", protocols=[JoinGroupRequestProtocol(name="p")])
+    joined = await asyncio.gather(*(ask(peer, 11, 0, join) for peer in peers))
+    sync = APIS[14].request.message
+    await asyncio.gather(
+        *(ask(peer, 14, 0, sync(group_id="g", generation_id=1, member_id=one.member_id)) for peer, one in zip(peers, joined, strict=True))
+    )
+    beat = APIS[12].request.message(group_id="g", generation_id=1, member_id=joined[0].member_id)
+    for _ in range(5):
+        assert (await ask(peers[0], 12, 0, beat)).error_code == 0
+    await ask(peers[1], 13, 0, APIS[13].request.message(group_id="g", member_id=joined[1].member_id))
+    assert (await ask(peers[0], 12, 0, beat)).error_code == 27
+    for _, writer in peers:
+        writer.close()
+        await writer.wait_closed()
+
+
+async def ask(peer, key: int, version: int, message):
+    reader, writer = peer
+    payload = encode_request_header(RequestHeader(key, version, 1, "many")) + APIS[key].request.encode(version, message)
+    writer.write(len(payload).to_bytes(4, "big") + payload)
+    async with asyncio.timeout(20):
+        size = int.from_bytes(await reader.readexactly(4), "big")
+        return APIS[key].response.decode(version, (await reader.readexactly(size))[4:])
