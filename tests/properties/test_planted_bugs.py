@@ -108,7 +108,7 @@ FAULTS: dict[str, Fault] = {
     "a reserved id does not hold up the phase": Fault(Group, "everybody_joined", _no_reservations),
     "the generation stays when the group becomes Empty": Fault(rebalance, "_become_empty", _empty_keeps_generation),
     "parked syncs are forgotten when a rebalance begins": Fault(rebalance, "refuse_syncs", _drop_syncs),
-    "an answer at the end of the join phase does not start the session": Fault(sessions, "renew", _nothing),
+    "an answer at the end of the join phase does not start the session": Fault(sessions, "renew_all", _nothing),
     "the sync timer does nothing": Fault(rebalance, "on_sync_timer", lambda original: lambda turn, group: False),
     "a leader that left still leads": Fault(membership, "lead", _oldest_leads_on),
     "followers get the member list": Fault(answers.Joined, "all", _everyone_gets_the_list),
