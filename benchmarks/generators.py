@@ -7,7 +7,8 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -52,17 +53,30 @@ def compiled(name: str) -> Path:
     return target
 
 
-def generate(name: str, arguments: Sequence[str], cores: Cores, seconds: float) -> dict[str, Any]:
-    """Runs a generator on the load core; its JSON line. Raises Failed when anything was answered wrong or lost."""
+def generate(
+    name: str, arguments: Sequence[str], cores: Cores, seconds: float, reported: Callable[[], None] | None = None
+) -> dict[str, Any]:
+    """Runs a generator on the load core; its JSON line. Raises Failed when anything was answered wrong or lost.
+
+    `reported` is called between the report and the end of the process: with `kstorm -k` all connections are still open then.
+    """
     command = [str(compiled(name)), *arguments]
+    with pinned(cores.load):
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    watchdog = threading.Timer(seconds, process.kill)
+    watchdog.start()
     try:
-        with pinned(cores.load):
-            done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
-    except subprocess.TimeoutExpired as late:
-        raise Failed(f"{name} did not end within {seconds:.0f} s") from late
-    if done.returncode:
-        raise Failed(f"{name} exited {done.returncode}: {(done.stdout + done.stderr)[-400:]}")
-    result: dict[str, Any] = json.loads(done.stdout)
+        line = process.stdout.readline()
+        if reported is not None and line:
+            reported()
+        rest, complaint = process.communicate()
+    finally:
+        watchdog.cancel()
+    if process.returncode:
+        why = f"did not end within {seconds:.0f} s" if process.returncode < 0 else f"exited {process.returncode}"
+        raise Failed(f"{name} {why}: {(line + rest + complaint)[-400:]}")
+    result: dict[str, Any] = json.loads(line)
     return result
 
 

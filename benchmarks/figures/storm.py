@@ -8,18 +8,17 @@ Its longest round trip holds the pause and all requests that were before it in t
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 from .. import servers
 from ..bench import Bench
 from ..generators import Failed, Missing, Server, generate
-from ..machine import Cores, cpu_seconds, pinned
+from ..machine import Cores, pinned
 from ..targets import TARGETS
 from .heartbeats import Start
 
@@ -35,27 +34,34 @@ class Storm:
     """What one storm showed."""
 
     generator: dict[str, Any]
-    cpu_seconds: float
-    stretch: dict[str, float]
-    probe: dict[str, float]
+    watched: dict[str, dict[str, float]]
+    """What each watcher told, by its module."""
 
 
-@contextmanager
-def watcher(cores: Cores, module: str, *arguments: str) -> Iterator[dict[str, float]]:
-    """A worker on the load core that reports when the block ends: the dict is filled then."""
-    told: dict[str, float] = {}
-    command = [sys.executable, "-m", f"benchmarks.workers.{module}", *arguments]
-    with pinned(cores.load):
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=servers.ROOT, env=servers.environment())
-    assert process.stdout is not None
-    try:
-        if not process.stdout.readline():
-            raise Failed(f"the {module} worker ended before it began")
-        yield told
-        process.send_signal(signal.SIGTERM)
-        told.update(json.loads(process.stdout.read()))
-    finally:
-        servers.end(process)
+class Watcher:
+    """A worker on the load core that measures from its ready line until it is asked for its report."""
+
+    def __init__(self, cores: Cores, module: str, *arguments: str) -> None:
+        self.module = module
+        self.told: dict[str, float] = {}
+        command = [sys.executable, "-m", f"benchmarks.workers.{module}", *arguments]
+        with pinned(cores.load):
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=servers.ROOT, env=servers.environment())
+
+    def __enter__(self) -> Watcher:
+        assert self.process.stdout is not None
+        if not self.process.stdout.readline():
+            raise Failed(f"the {self.module} worker ended before it began")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        servers.end(self.process)
+
+    def report(self) -> None:
+        """Stop measuring; `told` is filled."""
+        assert self.process.stdout is not None
+        self.process.terminate()
+        self.told = json.loads(self.process.stdout.read())
 
 
 def product(cores: Cores) -> AbstractContextManager[Server]:
@@ -78,34 +84,39 @@ MOCK: tuple[Start, tuple[str, ...]] = (mock, ("-l", "50"))
 """It does not read JoinGroup v6, and the leader must sync last; see kstorm.c."""
 
 
-def storm(bench: Bench, members: int, start: Start = product, flags: Sequence[str] = ("-F",)) -> Storm:
-    """One fresh server, one storm."""
+def storm(bench: Bench, members: int, start: Start = product, flags: Sequence[str] = ("-F",), bystander: bool = False) -> Storm:
+    """One fresh server, one storm. The bystander's pings cost the server CPU, so that it comes only when it is asked for."""
     with start(bench.cores) as server:
         servers.calm(server)
-        fixed = ["-j", "-c", str(members), "-H", "60000", "-t", "90", "-P", str(server.pid)]
-        with (
-            watcher(bench.cores, "stretch", str(server.pid)) as stretch,
-            watcher(bench.cores, "probe", server.host, str(server.port)) as pings,
-        ):
-            before = cpu_seconds(server.pid)
-            generator = generate("kstorm", [*fixed, *flags, server.host, str(server.port)], bench.cores, 120)
-            after = cpu_seconds(server.pid)
-    return Storm(generator, after - before, stretch, pings)
+        fixed = ["-j", "-k", "-c", str(members), "-H", "60000", "-t", "90", "-P", str(server.pid)]
+        with ExitStack() as watching:
+            watchers = {"stretch": watching.enter_context(Watcher(bench.cores, "stretch", str(server.pid)))}
+            if bystander:
+                watchers["probe"] = watching.enter_context(Watcher(bench.cores, "probe", server.host, str(server.port)))
+
+            def reported() -> None:
+                """All have settled, nobody has hung up yet."""
+                for watcher in watchers.values():
+                    watcher.report()
+
+            generator = generate("kstorm", [*fixed, *flags, server.host, str(server.port)], bench.cores, 120, reported)
+    return Storm(generator, {name: watcher.told for name, watcher in watchers.items()})
 
 
 def run(bench: Bench) -> None:
     """Fills CPU per member and the longest pause; the CPU starts with the first JoinGroup, when all are connected."""
     members = int(bench.scaled(MEMBERS, 1000))
+    label = f"storm of {members:,}"
     for _ in range(bench.repeat):
         told = bench.quiet.take(lambda: storm(bench, members))
-        joining = told.generator["srv_cpu_s"]
-        bench.results.add("storm.cpu", joining * 1e6 / members)
-        bench.results.add("storm.pause", told.stretch["longest_ms"])
-        bench.results.detail(f"storm of {members:,}: seconds from the first JoinGroup to the last SyncGroup", told.generator["seconds"])
-        bench.results.detail(f"storm of {members:,}: generations", told.generator["gen"])
-        bench.results.detail(f"storm of {members:,}: CPU per member with accepting, us", told.cpu_seconds * 1e6 / members)
-        bench.results.detail(f"storm of {members:,}: longest wait of a bystander, ms", told.probe["longest_ms"])
-        bench.results.detail(f"storm of {members:,}: median wait of a bystander, ms", told.probe["median_ms"])
+        bench.results.add("storm.cpu", told.generator["srv_cpu_s"] * 1e6 / members)
+        bench.results.add("storm.pause", told.watched["stretch"]["longest_ms"])
+        bench.results.detail(f"{label}: seconds from the first JoinGroup to the last SyncGroup", told.generator["seconds"])
+        bench.results.detail(f"{label}: generations", told.generator["gen"])
+        bench.results.detail(f"{label}: server CPU per connection before it, us", told.generator["srv_conn_cpu_s"] * 1e6 / members)
+    told = bench.quiet.take(lambda: storm(bench, members, bystander=True))
+    bench.results.detail(f"{label}: longest wait of a bystander, ms", told.watched["probe"]["longest_ms"])
+    bench.results.detail(f"{label}: median wait of a bystander, ms", told.watched["probe"]["median_ms"])
     for name in sorted(bench.peers & PEERS.keys()):
         _tell_peer(bench, name, *PEERS[name])
     _tell_peer(bench, "librdkafka's mock", *MOCK)

@@ -11,6 +11,7 @@
  *  -w MS    send the first JoinGroup alone, the others MS later (0)
  *  -o FILE  write one hex Heartbeat per member (for kload -f)
  *  -P PID   report that process's CPU and memory    -j JSON
+ *  -k       keep all connections after the report, until standard input ends
  * Clock: first JoinGroup sent -> last SyncGroup answered; connecting (with an ApiVersions v0
  * round trip each) is timed apart. Handles MEMBER_ID_REQUIRED, REBALANCE_IN_PROGRESS, ILLEGAL_GENERATION. */
 #define _GNU_SOURCE
@@ -43,7 +44,7 @@ typedef struct {
     size_t off;
     int wout;
 } mem_t;
-static int N = 100, flex, sess = 60000, reb = 60000, metab = 60, asgb = 60, tick = 500, json, firstwait;
+static int keep, N = 100, flex, sess = 60000, reb = 60000, metab = 60, asgb = 60, tick = 500, json, firstwait;
 static double tmo = 120;
 static long pid;
 static const char *group = "storm", *ofile;
@@ -401,7 +402,7 @@ static void pstat(double *cpu, long *rss, long *hwm) {
 }
 int main(int ac, char **av) {
     int o;
-    while ((o = getopt(ac, av, "c:g:F4l:s:R:m:a:H:t:w:o:P:j")) != -1) {
+    while ((o = getopt(ac, av, "c:g:F4l:s:R:m:a:H:t:w:o:P:jk")) != -1) {
         switch (o) {
         case 'c':
             N = atoi(optarg);
@@ -447,6 +448,9 @@ int main(int ac, char **av) {
             break;
         case 'j':
             json = 1;
+            break;
+        case 'k':
+            keep = 1;
             break;
         default:
             return 1;
@@ -639,6 +643,9 @@ int main(int ac, char **av) {
             free(b.b);
         }
         fclose(f);
+    }
+    fflush(stdout);
+    while (keep && getchar() != EOF) {
     }
     return timedout ? 3 : 0;
 }
