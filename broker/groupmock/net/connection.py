@@ -221,6 +221,15 @@ class Connection(asyncio.Protocol):
         elif self.out is None:
             self._finish()
 
+    def how_it_ended(self, failure: Exception | None) -> str:
+        """Why there is no connection any more, for its row, when it was not us who closed it."""
+        how = f"the connection broke: {failure}" if failure is not None else "the client closed"
+        if self.cut_bytes:
+            how += f" in the middle of a frame, of which {self.cut_bytes} bytes had come"
+        if self.state & LOST and self.ticket:
+            how += ", with a request unanswered"
+        return how
+
     # Inside
 
     def _serve(self) -> None:

@@ -18,7 +18,7 @@ from groupmock_codec.errors import CodecError
 from ..core.effects import Abandoned, Close, Effects, Lease, Replies, Reply, Silent
 from ..core.events import Command, Disconnected, Event, Request
 from ..journal.rows import DISCONNECTED, NOT_READING
-from .connection import LOST, STOPPED, Connection
+from .connection import STOPPED, Connection
 from .counters import Counters
 from .exchange import FETCH, HEARTBEAT, Exchange, Exchanges, Refused, unknown_api_versions
 from .record import Record
@@ -99,7 +99,7 @@ class Driver:
             return
         self.counters.connections_closed += 1
         if not connection.closing:
-            self.record.closed(connection, "client", _how_it_ended(connection, failure), now)
+            self.record.closed(connection, "client", connection.how_it_ended(failure), now)
         elif self.journal.details:
             self.record.remark(DISCONNECTED, now, connection=connection.number)
         self._happen(Disconnected(connection.number), now)
@@ -394,15 +394,3 @@ def _changed_nothing(effects: Effects) -> bool:
 
 def _nothing() -> None:
     """Nobody waits for room."""
-
-
-def _how_it_ended(connection: Connection, failure: Exception | None) -> str:
-    if failure is not None:
-        how = f"the connection broke: {failure}"
-    else:
-        how = "the client closed"
-    if connection.cut_bytes:
-        how += f" in the middle of a frame, of which {connection.cut_bytes} bytes had come"
-    if connection.state & LOST and connection.ticket:
-        how += ", with a request unanswered"
-    return how

@@ -20,6 +20,8 @@ API_VERSIONS: Final = 18
 HEARTBEAT: Final = 12
 FETCH: Final = 1
 UNSUPPORTED_VERSION: Final = 35
+NEXT_GENERATION: Final = (68, 69)
+"""ConsumerGroupHeartbeat and ConsumerGroupDescribe (KIP-848)."""
 CLIENT_IDS: Final = 1000
 """So many client ids are remembered."""
 
@@ -102,7 +104,8 @@ class Exchanges(dict[bytes, Exchange]):
         row = self.advertised.get(key)
         if row is None:
             name = f" ({APIS[key].name})" if key in APIS else ""
-            raise Refused(f"api key {key}{name} is not served")
+            hint = ": this is a broker without KIP-848, set group.protocol=classic" if key in NEXT_GENERATION else ""
+            raise Refused(f"api key {key}{name} is not served{hint}")
         if not row.lowest <= version <= row.highest:
             raise Refused(f"{APIS[key].name} version {version} is not served: {row.lowest} to {row.highest} are")
         found = self[start] = Exchange(key, version)
