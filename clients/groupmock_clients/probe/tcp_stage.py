@@ -78,7 +78,7 @@ class TcpBroker:
         self._lock = threading.Lock()
         self._topics: dict[str, bytes] = {}
         self._link = socket.create_connection((host, port), 5)
-        self._link.settimeout(10)
+        self._link.settimeout(60)
         try:
             self._ranges = self._read_ranges()
             self.settings = self._read_settings()
@@ -185,7 +185,7 @@ class TcpBroker:
     def _wait_for(self, real: str, partitions: int) -> bytes:
         offered = self.versions(3)
         version = 12 if offered is not None and 12 in offered else 4
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60
         while time.monotonic() < end:
             answer = self.ask(3, version, MetadataRequest(topics=[MetadataRequestTopic(name=real)], allow_auto_topic_creation=False))
             assert isinstance(answer, MetadataResponse)
@@ -193,7 +193,7 @@ class TcpBroker:
             if found.error_code == 0 and len(found.partitions) == partitions and all(each.leader_id >= 0 for each in found.partitions):
                 return found.topic_id
             time.sleep(0.05)  # a broker's own pace: it offers no event to wait for
-        raise NoBroker(f"topic {real} has no leaders after 10 s")
+        raise NoBroker(f"topic {real} has no leaders after 60 s")
 
     def close(self) -> None:
         """Hang up."""
