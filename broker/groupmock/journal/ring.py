@@ -25,6 +25,7 @@ class Ring:
         self.max_bytes = max_bytes
         self.max_rows = max_rows
         self.rows: deque[Row] = deque()
+        self._costs: deque[int] = deque()  # beside the rows: a row that goes is old, and reading it once more would fetch it from far away
         self.bytes = 0
         self.dropped = 0
 
@@ -33,10 +34,13 @@ class Ring:
 
     def take(self, row: Row) -> None:
         """Keep one; the oldest go when there are too many."""
+        cost = ROW_BYTES + row.size if isinstance(row, FRAMES) else ROW_BYTES
         self.rows.append(row)
-        self.bytes += _cost(row)
+        self._costs.append(cost)
+        self.bytes += cost
         while self.bytes > self.max_bytes or len(self.rows) > self.max_rows:
-            self.bytes -= _cost(self.rows.popleft())
+            self.rows.popleft()
+            self.bytes -= self._costs.popleft()
             self.dropped += 1
 
     def take_repeated(self, repeated: Repeated) -> None:
@@ -69,7 +73,3 @@ class Ring:
             if mine:
                 found.append(row)
         return found
-
-
-def _cost(row: Row) -> int:
-    return ROW_BYTES + row.size if isinstance(row, FRAMES) else ROW_BYTES
