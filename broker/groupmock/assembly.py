@@ -270,7 +270,8 @@ def _add_log(journal: Journal, log: str) -> None:
 
 
 def _journal_failed(config: Config, reason: str | None) -> JournalFailed:
-    return JournalFailed(f"the journal {config.journal} could not be written: {reason}: it is incomplete, so the run ends here")
+    told = (reason or "").removeprefix(f"{config.journal}: ")
+    return JournalFailed(f"the journal {config.journal} could not be written: {told}: it is incomplete, so the run ends here")
 
 
 def _bracketed(host: str) -> str:

@@ -10,7 +10,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,19 @@ def outcome(*words: str, **environment: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
+def free_run(count: int) -> int:
+    """The first of `count` ports in a row that are free, below those that the kernel hands out by itself."""
+    for first in range(12_000 + os.getpid() % 8_000, 30_000, count):
+        with ExitStack() as held:
+            try:
+                for port in range(first, first + count):
+                    held.enter_context(socket.socket()).bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return first
+    raise AssertionError("no free ports in a row")
+
+
 def ask_api_versions(address: str) -> bytes:
     """The answer to ApiVersions v0, without its length."""
     host, port = address.rsplit(":", 1)
@@ -101,9 +114,7 @@ def test_signals_end_it_while_a_client_is_connected(tmp_path: Path) -> None:
 
 
 def test_nodes_listen_on_following_ports() -> None:
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        first = held.getsockname()[1] + 100
+    first = free_run(3)
     with serve("--nodes", "3", "--port", str(first)) as served:
         assert [node["id"] for node in served.ready["nodes"]] == [1, 2, 3]
         assert [node["port"] for node in served.ready["nodes"]] == [first, first + 1, first + 2]
@@ -161,18 +172,33 @@ def test_unwritable_journal_is_refused_before_serving(tmp_path: Path) -> None:
     assert err.count("\n") == 1
 
 
-def test_full_disk_is_never_silent() -> None:
-    """Every write to /dev/full fails as on a full disk: the server says so, ends, and its exit code tells."""
-    with serve("--journal", "/dev/full", "--log", "off") as served:
+def test_full_disk_at_the_start_is_refused_before_serving() -> None:
+    """Every write to /dev/full fails as on a full disk; the header is written before anything is served."""
+    code, out, err = outcome("serve", "--port", "0", "--journal", "/dev/full")
+    assert (code, out) == (3, "")
+    assert err == "groupmock serve: cannot write the journal /dev/full: No space left on device\n"
+
+
+def test_disk_that_fills_up_ends_the_run_with_one_line(tmp_path: Path) -> None:
+    """The kernel refuses more than 32 KiB in one file: the server says so, ends, and its exit code tells."""
+    journal = tmp_path / "run.jsonl"
+    limited = ["sh", "-c", 'ulimit -f 32; exec "$@"', "sh", *GROUPMOCK, "serve", "--port", "0", "--log", "off", "--journal", str(journal)]
+    with subprocess.Popen(limited, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        served = Served(process)
         host, port = served.ready["bootstrap"].rsplit(":", 1)
         with socket.create_connection((host, int(port)), PATIENCE) as link:
-            link.sendall(API_VERSIONS_V0)
-            out, err = served.process.communicate(timeout=PATIENCE)
-    assert served.process.returncode == 3
-    assert "/dev/full" in err
-    assert "No space left" in err
+            try:
+                while process.poll() is None:
+                    link.sendall(API_VERSIONS_V0)
+                    link.recv(65536)
+            except OSError:
+                pass  # it went away, as it must
+        out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out) == (3, "")
+    assert err.startswith(f"groupmock serve: the journal {journal} could not be written: File too large")
     assert err.count("\n") == 1
-    assert out == ""
+    last = journal.read_text().splitlines()[-1]
+    assert '"what":"end"' not in last, "a cut journal must not look whole"
 
 
 def test_run_hands_the_bootstrap_to_the_command() -> None:
