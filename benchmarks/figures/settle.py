@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 
 from .. import servers
 from ..bench import Bench
@@ -21,6 +22,8 @@ from ..targets import TARGETS
 KEYS = tuple(key for key in TARGETS if key.startswith("settle."))
 DELAY = 0.5
 TOPIC, PARTITIONS = "settle", 60
+TRIES = {"aiokafka": 1, "confluent": 3}
+"""The quickest of so many counts, on both sides: librdkafka finds its coordinator on a tick of 50 ms, and chance says on which."""
 LIMITS_MS = {1: 7, 10: 26, 50: 110}
 """Milliseconds that clients needed on the machine of the first measurements: told beside ours, for comparison."""
 
@@ -59,6 +62,12 @@ def ours(bench: Bench, client: str, count: int) -> float:
         return seconds_beyond(bench, client, count, server)
 
 
+def quickest(bench: Bench, against: Callable[[Bench, str, int], float], client: str, count: int) -> float:
+    """The least time of a few tries, each with fresh processes."""
+    tries = 1 if bench.quick else TRIES[client]
+    return min(bench.quiet.take(lambda: against(bench, client, count)) for _ in range(tries))
+
+
 def run(bench: Bench) -> None:
     """Fills the six ratios."""
     if servers.product_missing():
@@ -66,8 +75,8 @@ def run(bench: Bench) -> None:
     for key in KEYS:
         _, client, count = key.split(".")
         for _ in range(bench.repeat):
-            least = bench.quiet.take(lambda: floor(bench, client, int(count)))  # noqa: B023  # called at once
-            taken = bench.quiet.take(lambda: ours(bench, client, int(count)))  # noqa: B023  # called at once
+            least = quickest(bench, floor, client, int(count))
+            taken = quickest(bench, ours, client, int(count))
             bench.results.add(key, taken / least)
             name = f"{count} {client} consumers beyond the delay"
             bench.results.detail(f"{name}, ms (clients' floor here; {LIMITS_MS[int(count)]} on the first machine)", least * 1e3)

@@ -75,16 +75,17 @@ class Coordinator:
         keys = [k18_api_versions.ApiVersion(api_key=key, min_version=0, max_version=newest) for key, newest in NEWEST.items()]
         reply(k18_api_versions.ApiVersionsResponse(api_keys=keys))
 
-    def metadata(self, _request: Any, reply: Reply) -> None:
-        """One node, one topic."""
+    def metadata(self, request: k03_metadata.MetadataRequest, reply: Reply) -> None:
+        """One node; the topic where it is asked for (librdkafka joins a tick earlier when it is told unasked)."""
         partition = k03_metadata.MetadataResponsePartition
         partitions = [
             partition(partition_index=index, leader_id=1, leader_epoch=0, replica_nodes=[1], isr_nodes=[1])
             for index in range(self.partitions)
         ]
         broker = k03_metadata.MetadataResponseBroker(node_id=1, host=self.host, port=self.port)
-        topic = k03_metadata.MetadataResponseTopic(name=self.topic, partitions=partitions)
-        reply(k03_metadata.MetadataResponse(brokers=[broker], cluster_id="floor", controller_id=1, topics=[topic]))
+        asked = request.topics is None or any(topic.name == self.topic for topic in request.topics)
+        topics = [k03_metadata.MetadataResponseTopic(name=self.topic, partitions=partitions)] if asked else []
+        reply(k03_metadata.MetadataResponse(brokers=[broker], cluster_id="floor", controller_id=1, topics=topics))
 
     def find_coordinator(self, _request: Any, reply: Reply) -> None:
         """Here."""
