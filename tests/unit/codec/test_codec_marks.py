@@ -1,4 +1,4 @@
-"""Marks of different kinds with the same number must differ: typing caches `Annotated[...]` by equality, and mixed up since(4) with until(4)."""
+"""Marks of different kinds with the same number differ: typing caches `Annotated` by equality and mixed up since(4) and until(4)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
 def test_marks_of_different_kinds_are_never_equal() -> None:
     for one, other in combinations((since(4), until(4), nullable(4), tag(4)), 2):
         assert one != other
-        assert hash(one) == hash(one)
 
 
 def test_fields_that_end_where_others_begin_keep_their_own_versions() -> None:
