@@ -15,11 +15,12 @@ pytestmark = pytest.mark.groupmock(nodes=3)
 
 
 def offsets_partition(group: str) -> int:
-    """Where Kafka keeps a group: Java's String.hashCode, without its sign, over the 50 partitions of __consumer_offsets."""
+    """Where Kafka keeps a group: the absolute value of Java's String.hashCode (of -2^31: 0) over 50 partitions (SERVER-64)."""
     code = 0
     for letter in group.encode("utf-16-be")[1::2]:  # ASCII names only
         code = (31 * code + letter) & 0xFFFFFFFF
-    return (code & 0x7FFFFFFF) % 50
+    signed = code - (1 << 32) if code >> 31 else code
+    return 0 if signed == -(1 << 31) else abs(signed) % 50
 
 
 def groups_of_every_node(prefix: str, nodes: int) -> list[str]:
