@@ -12,6 +12,7 @@ import pytest
 
 from groupmock import Broker
 from groupmock.journal.read import NotAJournal, read
+from groupmock.journal.rows import ReplyRow
 from groupmock.replay import CannotReplay, replay
 from groupmock_codec import APIS
 from groupmock_codec.embedded.consumer import Subscription, encode_subscription
@@ -156,7 +157,7 @@ def test_answers_that_were_sent_in_slices_come_again_in_theirs(tmp_path):
     with Broker(seed=5, journal=str(path), settings={"groupmock.replies.slice.us": 1}) as broker:
         asyncio.run(many_members(broker, 60))
     _, rows = read(path)
-    joins = [row for row in rows if row.__struct_config__.tag == "reply" and row.api_name == "JoinGroup"]
+    joins = [row for row in rows if isinstance(row, ReplyRow) and row.api_name == "JoinGroup"]
     assert len(joins) == 60 and len({row.t for row in joins}) > 3, "they went out at different times"
     result = replay(path)
     assert result.difference is None, str(result.difference)
