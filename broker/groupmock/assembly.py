@@ -38,7 +38,9 @@ class JournalFailed(Exception):
 class Running:
     """A cluster that serves. Everything here is called on its loop's thread."""
 
-    def __init__(self, config: Config, cluster: Cluster, server: Server, clock: Clock, seed: int, ring: Ring, ports: list[int]) -> None:
+    def __init__(
+        self, config: Config, cluster: Cluster, server: Server, clock: Clock, seed: int, ring: Ring | None, ports: list[int]
+    ) -> None:
         self.config = config
         self.cluster = cluster
         self.server = server
@@ -111,8 +113,8 @@ class Running:
         ]
 
     def story(self, group: str) -> str:
-        """What happened to a group, a line an event."""
-        return "\n".join(self._ring.story(group))
+        """What happened to a group, a line an event; only where `start(stories=True)` kept the rows."""
+        return "\n".join(self._ring.story(group)) if self._ring is not None else ""
 
     @contextmanager
     def watching(self, changed: Callable[[], None]) -> Iterator[None]:
@@ -161,15 +163,16 @@ class _Watcher:
         """Nothing is open."""
 
 
-async def start(config: Config, on_failure: Callable[[], None] | None = None, ports: Sequence[int] = ()) -> Running:
+async def start(config: Config, on_failure: Callable[[], None] | None = None, ports: Sequence[int] = (), stories: bool = False) -> Running:
     """Listen and serve on the running loop. `on_failure` is called when the journal cannot be written on; `ports`, one per node,
-    goes before `config.port`. Raises CannotStart."""
+    goes before `config.port`; `stories`: keep recent rows in memory for `Running.story` (a server whose memory nobody can look into
+    would build a row for every join in vain). Raises CannotStart."""
     seed = config.seed if config.seed is not None else int.from_bytes(os.urandom(6), "big")
     listeners = _listen(config, ports)
     clock = LoopClock()
     identity = _identity(config, listeners, Random(seed))
     cluster = Cluster(config.settings, identity, Random(seed), clock.epoch_ns // NS_PER_MS)
-    ring = Ring(RING_BYTES)
+    ring = Ring(RING_BYTES) if stories else None
     journal = Journal(_header(config, identity, seed, clock))
     server = Server(cluster, clock, journal, config.limits)
 
@@ -179,7 +182,8 @@ async def start(config: Config, on_failure: Callable[[], None] | None = None, po
             on_failure()
 
     try:
-        journal.add(ring)
+        if ring is not None:
+            journal.add(ring)
         if config.journal is not None:
             _add_file(journal, config.journal, failed)
         _add_log(journal, config.log)

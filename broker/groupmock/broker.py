@@ -249,7 +249,7 @@ class Broker:
     async def _until_stopped(self, ready: Future[Running], ports: Sequence[int]) -> None:
         self._stop = asyncio.Event()
         try:
-            running = await start(self._config, ports=ports)
+            running = await start(self._config, ports=ports, stories=True)
         except BaseException as error:  # belongs to the thread that called start()
             ready.set_exception(error)
             return
