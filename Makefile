@@ -26,10 +26,11 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # pytest workers: the stock-client tests are bound by CPU, so more workers than cores only make them late.
 WORKERS ?= 2
-PRODUCT := codec broker clients
-CODE := $(PRODUCT) $(wildcard tests tools docker benchmarks pipeline)
+PRODUCT := codec broker clients pipeline
+INTEROP := tests/interop/run tests/interop/matrix tests/interop/judges tests/interop/members/python
+CODE := $(PRODUCT) $(wildcard tests tools docker benchmarks)
 
-.PHONY: help demo test setup lint types contracts package bench readme docs ci clean
+.PHONY: help demo test setup lint types contracts package matrix bench readme docs mutations fidelity scenarios ci clean
 
 help:
 	@echo "make demo       a server, five stock consumers, and the story of their rebalances (about a minute)"
@@ -38,8 +39,12 @@ help:
 	@echo "make types      mypy, strict"
 	@echo "make contracts  who may import whom"
 	@echo "make package    the wheel, checked"
-	@echo "make readme     README's code blocks, executed"
+	@echo "make readme     the code blocks of README and docs/probe.md, executed"
 	@echo "make docs       what README and docs/ take from the program"
+	@echo "make mutations  can the checks fail? small mistakes planted in a copy of the core (docs/mutations.md)"
+	@echo "make fidelity   generated exchanges, Kafka against the core (docs/differential.md); PEER=HOST:PORT judges that broker"
+	@echo "make matrix     stock clients judge Kafka and groupmock; half an hour, writes docs/clients.md"
+	@echo "make scenarios  what a process death, a bounce and scaling cost, live and virtual; half an hour, writes docs/scenarios.md"
 	@echo "make bench      one table of figures"
 	@echo "make ci         everything the gate does"
 	@echo "make clean      what was built, not the environments (make clean-venv: those too)"
@@ -52,6 +57,10 @@ $(PY):
 	"$(FOUND)" -m venv "$(VENV)" || { rm -rf "$(VENV)"; exit 1; }
 
 # A stamp per extra: an install happens once, and again when pyproject.toml changes.
+$(VENV)/.installed-demo: pyproject.toml | $(PY)
+	"$(PY)" -m pip install --quiet --editable ".[aiokafka,kafka-python]"
+	@touch "$@"
+
 $(VENV)/.installed-test: pyproject.toml | $(PY)
 	"$(PY)" -m pip install --quiet --editable ".[test]"
 	@touch "$@"
@@ -62,19 +71,20 @@ $(VENV)/.installed-dev: pyproject.toml $(VENV)/.installed-test
 
 setup: $(VENV)/.installed-test
 
-demo: $(VENV)/.installed-test
+demo: $(VENV)/.installed-demo
 	@"$(PY)" -m groupmock_clients.demo
 
 test: $(VENV)/.installed-test
 	@"$(PY)" -m pytest -n $(WORKERS) --dist loadgroup -m "not judge and not fidelity" --durations=10 $(PYTEST)
 
 lint: $(VENV)/.installed-dev
-	@"$(BIN)/ruff" check $(CODE) tests/interop/run
+	@"$(BIN)/ruff" check $(CODE) $(INTEROP)
 
 types: $(VENV)/.installed-dev
 	@"$(BIN)/mypy"
 	@"$(BIN)/mypy" --explicit-package-bases $(filter-out $(PRODUCT),$(CODE))
-	@"$(BIN)/mypy" tests/interop/run
+	@MYPYPATH=tests/interop "$(BIN)/mypy" tests/interop/run
+	@MYPYPATH=tests/interop "$(BIN)/mypy" tests/interop/matrix
 
 contracts: $(VENV)/.installed-dev
 	@"$(BIN)/lint-imports" --no-logo --no-cache
@@ -83,11 +93,32 @@ package: $(VENV)/.installed-dev
 	@"$(PY)" tools/package_check.py
 
 readme: $(VENV)/.installed-dev
-	@"$(PY)" tools/readme_blocks.py README.md
+	@"$(PY)" tools/readme_blocks.py README.md docs/probe.md
 
 docs: $(VENV)/.installed-test
-	@"$(PY)" tools/readme_apis.py
+	@"$(PY)" tools/readme_tables.py
 	@"$(PY)" tools/docs_pages.py
+	@"$(PY)" tools/bad_bytes_page.py
+	@"$(PY)" tools/faults_page.py
+	@"$(PY)" tools/campaign_page.py
+	@"$(PY)" tools/pipeline_page.py
+
+mutations: $(VENV)/.installed-test
+	@"$(PY)" tools/mutations.py
+
+matrix: $(VENV)/.installed-test
+	@"$(PY)" tests/interop/matrix; code=$$?; "$(PY)" tools/clients_page.py && exit $$code
+
+fidelity: $(VENV)/.installed-test
+	@"$(PY)" tools/fidelity.py $(if $(PEER),--peer "$(PEER)",--log docs/data/fidelity.jsonl) $(FIDELITY)
+
+LARGE := range cooperative-sticky design-1/scripted design-2/scripted design-3/scripted
+scenarios: $(VENV)/.installed-test
+	@"$(PY)" -m groupmock scenario table --live --agree --jobs $(WORKERS) --json docs/data/scenarios-live.json; code=$$?; \
+	"$(PY)" -m groupmock scenario table --virtual --jobs $(WORKERS) --json docs/data/scenarios-virtual.json && \
+	"$(PY)" -m groupmock scenario table death-at-once death-in-time death-too-late scale-up scale-down --virtual --jobs $(WORKERS) \
+	  --members 1000 --partitions 4000 --change 50 --max-moves 50 $(foreach each,$(LARGE),--protocol $(each)) --json docs/data/scenarios-large.json && \
+	"$(PY)" tools/readme_tables.py && "$(PY)" tools/docs_pages.py && exit $$code
 
 bench: $(VENV)/.installed-dev
 	@"$(PY)" -m benchmarks

@@ -22,6 +22,7 @@ def options(figures: dict[str, Figure]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--only", action="append", choices=sorted(figures), help="measure this figure only; may be repeated")
     parser.add_argument("--quick", action="store_true", help="little work and one round: shows that it runs, not how fast")
+    parser.add_argument("--large", action="store_true", help="also 10^7 rows through the pipeline: half an hour, 10 GB of disk")
     parser.add_argument("--repeat", type=int, metavar="N", help="rounds, each of fresh processes (5; 1 with --quick)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything there too")
     parser.add_argument("--peer", action="append", default=[], choices=["kfake", "kafka"], help="measure this optional peer too")
@@ -62,7 +63,7 @@ def main() -> int:
     chosen = options(figures)
     patience = 0.0 if chosen.quick or chosen.impatient else 20.0
     repeat = chosen.repeat or (1 if chosen.quick else 5)
-    bench = Bench(repeat=repeat, quick=chosen.quick, peers=frozenset(chosen.peer), quiet=Quiet(patience))
+    bench = Bench(repeat=repeat, quick=chosen.quick, large=chosen.large, peers=frozenset(chosen.peer), quiet=Quiet(patience))
     machine = description() | {"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
     for name, figure in figures.items():
         if not chosen.only or name in chosen.only:

@@ -20,6 +20,8 @@ class Bench:
 
     repeat: int = 5
     quick: bool = False
+    large: bool = False
+    """Also what takes a quarter of an hour and gigabytes of disk."""
     peers: frozenset[str] = frozenset()
     """Optional peers to measure too: kfake, kafka."""
     cores: Cores = field(default_factory=Cores.available)

@@ -147,3 +147,17 @@ def description() -> dict[str, str]:
     cpu = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")
     python = f"{platform.python_version()} ({platform.python_compiler()})"
     return {"cpu": cpu, "cores": str(len(os.sched_getaffinity(0))), "kernel": platform.release(), "python": python}
+
+
+def held_mb(pid: int) -> float:
+    """What a process and all below it hold now, MB; pages that they share count once (PSS)."""
+    total, left = 0, [pid]
+    while left:
+        one = Path(f"/proc/{left.pop()}")
+        try:
+            left += [int(word) for task in (one / "task").iterdir() for word in (task / "children").read_text().split()]
+            pages = next(line for line in (one / "smaps_rollup").read_text().splitlines() if line.startswith("Pss:"))
+        except (OSError, StopIteration):
+            continue  # it has just ended
+        total += int(pages.split()[1])
+    return total * 1024 / 1e6

@@ -72,10 +72,16 @@ TARGETS: dict[str, Target] = {
             for client in ("aiokafka", "confluent")
             for count in (1, 10, 50)
         ),
-        _less("storm.cpu", "join storm of 10,000 members: server CPU per member", 150, 45, "us"),
+        _more("faults.lease", "no fault rule: CPU of repeated heartbeats, the build before there were any against this one", 0.98, 1.0),
+        _more("faults.full", "... of heartbeats that are not repeated", 0.98, 1.0),
+        _more("faults.rounds", "... of JoinGroup and SyncGroup", 0.98, 1.0),
+        _less("storm.cpu", "join storm of 10,000 members: server CPU per member, against three round trips of the echo", 7.1, 2.1, "x"),
         _less("storm.pause", "join storm of 10,000 members: longest loop pause", 50, 5, "ms"),
         _less("memory.member", "resident memory per joined member with its connection", 6, 3.5, "kB"),
         _less("startup.ready", "exec of `groupmock serve` to its first answer, against `import uvloop`", 3, 1.6, "x"),
+        _less("pipeline.ingest.growth", "pipeline: exponent of ingest's cost between the two largest sizes (1: linear)", 1.1, 1.0, ""),
+        _less("pipeline.rebalances.growth", "... of rebalances'", 1.1, 1.0, ""),
+        _less("pipeline.duckdb.query", "... the same query at 10^6 rows: Spark's time as a multiple of one DuckDB process's", 20, 2, "x"),
         _less("idle.cpu", "CPU with 1,000 idle connections and 200 groups", 0.5, 0.1, "%"),
     )
 }

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
+
 from groupmock import profiles
 from groupmock.config import OPTIONS, all_settings
+from groupmock.control.route import Route
 from groupmock.core.group.states import ANSWERS, MAY_FOLLOW, Ask, State
 from groupmock.core.settings import Quirks
 from groupmock.journal.rows import KINDS, ROWS, Header, documentation
@@ -117,7 +121,91 @@ def _table(head: list[str], rows: Iterator[list[str]]) -> list[str]:
     return [f"| {' | '.join(head)} |", "|---" * len(head) + "|", *(f"| {' | '.join(row)} |" for row in rows)]
 
 
-PAGES: dict[str, Callable[[], str]] = {"settings.md": settings_page, "journal.md": journal_page, "states.md": states_page}
+FIDELITY = """
+Generated exchanges, the same on Apache Kafka and on groupmock's core, compared answer by answer and field by field: every list order,
+the choice of leaders, echoed ids, and when an answer came. A difference counts when it repeats in three plays of three. How it is done
+and how to run it again, against Kafka or another broker: [differential.md](differential.md); what stock clients make of both:
+[clients.md](clients.md); whether the check would notice a mistake: [mutations.md](mutations.md); hostile bytes:
+[bad-bytes.md](bad-bytes.md).
+""".strip()
+
+
+def fidelity_page() -> str:
+    """The log of the differential runs and of the codec's judge."""
+    from groupmock_clients.differential.page import codec_runs, page, results
+
+    runs, codec = results(DOCS / "data" / "fidelity.jsonl"), codec_runs(DOCS / "data" / "codec.jsonl")
+    return page(runs, codec, "Fidelity", FIDELITY)
+
+
+def scenarios_page() -> str:
+    """What `groupmock scenario table --json` measured."""
+    from groupmock_clients.scenarios.page import page
+
+    return page(DOCS / "data")
+
+
+CONTROL = """
+`groupmock serve --control PORT` (or `run --control PORT`) serves it beside the cluster, on loopback; the ready line's `control` has the
+URL, 0 picks a free port. It needs the extra `control`: `pip install 'groupmock[control]'`. With `--token TOKEN` every request must
+carry `Authorization: Bearer TOKEN`; on another address than loopback a token is a must. Pages of web sites are refused (`Origin`,
+`Host`).
+
+Bodies and answers are JSON; times are milliseconds, `t` of rows nanoseconds since the start. What cannot be done is answered with one
+sentence, `{"error": ...}`, and nothing is changed: 400 something in the request is wrong, 401 no token, 404 what it names is not there
+(the sentence says what is), 405 the path takes another method, 408 what was waited for did not happen in time, 409 it is there, but not
+in a state for that.
+
+A command answers `{"seq": N}`, the number of its row in the journal: what it caused has the rows behind it, so that
+`/v1/journal/wait?since=N&...` waits for an effect. Journal queries see the rows that are kept in memory (8 MiB of them), which is all
+but heartbeats that changed nothing. `/openapi.json` describes all of it to machines; the verbs `groupmock group`, `faults`, `cluster`
+and `journal` are the same routes as commands, with `--control URL` or the variable
+`GROUPMOCK_CONTROL_URL`. In a container: `--control 0.0.0.0:9093 --token TOKEN`, and publish the port.
+
+In process, `Broker(control=0).control` is the URL, and `Broker` and the fixture `groupmock` have the same as methods: `hold`,
+`release`, `expire`, `fence`, `rebalance`, `choose_leader`, `order_joins`, `complete_delay`, `freeze`, `thaw`, `move_coordinator`,
+`unload_coordinator`, `move_leader`, `stop_node`, `start_node`, `stall_node`, `step`, `jump_timer`, `wait_for`; `hold`, `freeze` and
+`stall_node` may be used with `with`, then they end with the block.
+""".strip()
+
+
+def control_page() -> str:
+    """The table of routes of the control API."""
+    from groupmock.control.routes import ROUTES
+
+    lines = [NOTICE, "# The control API", "", CONTROL, "", "## Routes", ""]
+    rows = ([f"`{route.method} {route.full_path}`", _verb(route), _cell(route.about)] for route in ROUTES)
+    lines += _table(["route", "command", "what it does"], rows)
+    lines += ["", "## Bodies and queries", ""]
+    for route in ROUTES:
+        body = [["the rule" if route.path == "/faults" else "the plan", "body", "see [faults.md](faults.md)"]] if route.text else []
+        if fields := [*(body or _route_fields(route.body, "body")), *_route_fields(route.query, "query")]:
+            lines += [f"### `{route.method} {route.full_path}`", "", *_table(["field", "in", "meaning"], iter(fields)), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _verb(route: Route) -> str:
+    return f"`groupmock {' '.join(route.verb)}`" if route.verb else ""
+
+
+def _route_fields(struct: type[msgspec.Struct], place: str) -> Iterator[list[str]]:
+    properties = msgspec.json.schema(struct)["$defs"][struct.__name__]["properties"]
+    for field in msgspec.structs.fields(struct):
+        known = properties[field.encode_name]
+        about = known.get("description", "")
+        default = known.get("default")
+        shown = f"{about} (default {json.dumps(default)})" if default not in (None, "", {}, []) else about
+        yield [f"`{field.encode_name}`" + ("" if field.required else " (may lack)"), place, _cell(shown)]
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "settings.md": settings_page,
+    "journal.md": journal_page,
+    "states.md": states_page,
+    "fidelity.md": fidelity_page,
+    "scenarios.md": scenarios_page,
+    "control.md": control_page,
+}
 
 
 def main() -> int:

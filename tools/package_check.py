@@ -1,8 +1,8 @@
 """Is what a user would install what the tree holds?
 
 Builds the wheel twice (from the tree, and from the sdist), compares them file by file, looks for what a wheel must hold, installs it
-without extras in an empty virtual environment and asks it for its version and for one answer over TCP. Several known project layouts
-ship an empty wheel and nothing else notices.
+without extras in an empty virtual environment, asks it for its version and for one answer over TCP, and lets its probe judge its
+server. Several known project layouts ship an empty wheel and nothing else notices.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 TREE = Path(__file__).resolve().parent.parent
-PACKAGES = {"groupmock_codec": "codec", "groupmock": "broker", "groupmock_clients": "clients"}
+PACKAGES = {"groupmock_codec": "codec", "groupmock": "broker", "groupmock_clients": "clients", "groupmock_pipeline": "pipeline"}
 READY_SECONDS = 30
 
 
@@ -146,6 +146,7 @@ def install_and_ask(wheel: Path, environment: Path) -> None:
     said = subprocess.run([str(command), "--version"], capture_output=True, text=True, env=bare, cwd=environment)
     if said.returncode or wheel.name.split("-")[1] not in said.stdout:
         raise Broken(f"`groupmock --version` says {said.stdout!r} {said.stderr[-500:]!r}")
+    lacks_spark(command, bare, environment)
     with subprocess.Popen([str(command), "serve", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=bare,
                           cwd=environment) as server:
         try:
@@ -153,13 +154,34 @@ def install_and_ask(wheel: Path, environment: Path) -> None:
             line = server.stdout.readline()
             if not line:
                 raise Broken(f"`groupmock serve` ended at once: {server.stderr.read()[-1500:]}")
-            ask_versions(json.loads(line)["bootstrap"])
+            bootstrap = json.loads(line)["bootstrap"]
+            ask_versions(bootstrap)
+            judge(command, bootstrap, bare, environment)
             server.send_signal(signal.SIGTERM)
             if (code := server.wait(READY_SECONDS)) != 0:
                 raise Broken(f"SIGTERM ended `groupmock serve` with exit code {code}: {server.stderr.read()[-1500:]}")
         finally:
             server.kill()
-    print(f"installed without extras: {said.stdout.strip()}; served, answered ApiVersions, ended with 0")
+    print(f"installed without extras: {said.stdout.strip()}; served, answered ApiVersions, was judged by its own probe, ended with 0")
+
+
+def lacks_spark(command: Path, bare: dict[str, str], folder: Path) -> None:
+    """Without the extra, a job says which extra to install and the verb's help works."""
+    helped = subprocess.run([str(command), "pipeline", "--help"], capture_output=True, text=True, env=bare, cwd=folder)
+    refused = subprocess.run([str(command), "pipeline", "ingest", ".", "lake"], capture_output=True, text=True, env=bare, cwd=folder)
+    if helped.returncode or refused.returncode != 3 or "pip install 'groupmock[pipeline]'" not in refused.stderr:
+        raise Broken(f"`groupmock pipeline` without Spark: {helped.stderr[-500:]} {refused.returncode} {refused.stderr[-500:]!r}")
+
+
+def judge(command: Path, bootstrap: str, bare: dict[str, str], folder: Path) -> None:
+    """The installed probe, with the exchanges that came in the wheel, finds that the installed server keeps a rule."""
+    words = [str(command), "probe", bootstrap, "--only", "SERVER-04", "--only", "SERVER-47", "--report", "json"]
+    done = subprocess.run(words, capture_output=True, text=True, env=bare, cwd=folder, timeout=READY_SECONDS * 4)
+    if done.returncode:
+        raise Broken(f"`groupmock probe` ended with {done.returncode}: {done.stdout[-1500:]}{done.stderr[-500:]}")
+    kept = [row["row"] for row in json.loads(done.stdout)["rows"] if row["verdict"] == "kept"]
+    if not {"SERVER-04", "SERVER-47"} <= set(kept):
+        raise Broken(f"`groupmock probe` keeps only {kept}")
 
 
 def ask_versions(bootstrap: str) -> None:

@@ -6,7 +6,7 @@
     python    a first line `# name.py` names the file; `test_*.py` is run by pytest, everything else by python
     toml      must parse; a first line `# name.toml` keeps it as that file for later blocks
 
-Port 9092 is replaced by a free one throughout. `<!-- not run: reason -->` on the line above a block leaves it out, and says so.
+Ports 9092 to 9094 are replaced by free ones throughout. `<!-- not run: reason -->` on the line above a block leaves it out, and says so.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 import tomllib
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,7 +30,7 @@ EXEMPT = re.compile(r"<!-- not run: (?P<reason>[^>]+?) -->\s*$")
 LANGUAGES = ("console", "bash", "python", "toml")
 NAMED = re.compile(r"^# (?P<name>[\w./-]+\.(?:py|toml))$")
 SECONDS = 120
-README_PORT = "9092"
+README_PORTS = ("9092", "9093", "9094")
 
 
 class Wrong(Exception):
@@ -70,12 +71,14 @@ class Sandbox:
         self.folder = folder
         tools = str(Path(sys.executable).parent)
         self.environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "PYTHONUNBUFFERED": "1"}
-        self.port = free_port()
+        self.ports = free_ports(len(README_PORTS))
         self.servers: list[subprocess.Popen[str]] = []
 
     def run(self, block: Block) -> None:
         """Do what the block says; Wrong when it fails."""
-        text = block.text.replace(README_PORT, str(self.port))
+        text = block.text
+        for named, port in zip(README_PORTS, self.ports, strict=True):
+            text = text.replace(named, str(port))
         if block.name:
             (self.folder / block.name).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / block.name).write_text(text)
@@ -160,11 +163,13 @@ def matches(said: str, expected: str) -> bool:
     return re.fullmatch(pattern, "\n".join(line.rstrip() for line in said.strip().splitlines()), re.DOTALL) is not None
 
 
-def free_port() -> int:
-    """A port nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def free_ports(count: int) -> list[int]:
+    """Ports nobody listens on at this moment."""
+    with ExitStack() as held:
+        probes = [held.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [int(probe.getsockname()[1]) for probe in probes]
 
 
 def run_document(name: str, sandbox: Sandbox) -> int:

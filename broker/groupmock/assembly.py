@@ -8,7 +8,7 @@ import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from random import Random
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from . import __version__
 from .advertise import advertised, features
@@ -24,7 +24,12 @@ from .net.listen import listen
 from .net.server import Server
 from .views import Record
 
+if TYPE_CHECKING:
+    from .control.server import Control
+    from .faults.plan import Plan
+
 RING_BYTES: Final = 8 * 1024 * 1024
+CHANGES: Final = frozenset(("moved", "member"))
 
 
 class CannotStart(Exception):
@@ -46,7 +51,8 @@ class Running:
         self.server = server
         self.clock = clock
         self.seed = seed
-        self._ring = ring
+        self.ring = ring
+        """The rows that are kept in memory, if any are."""
         self._ports = ports
 
     @property
@@ -59,14 +65,14 @@ class Running:
         """`host:port` of every node as clients are told, comma separated."""
         return ",".join(f"{_bracketed(node.host)}:{node.port}" for node in self.cluster.identity.nodes)
 
-    def ready_line(self) -> bytes:
-        """The one line that `serve` prints."""
+    def ready_line(self, control: str | None = None) -> bytes:
+        """The one line that `serve` prints. `control`: where the control API is."""
         nodes = [{"id": node.node_id, "host": node.host, "port": node.port} for node in self.cluster.identity.nodes]
         line = {
             "ready": True,
             "bootstrap": self.bootstrap,
             "nodes": nodes,
-            "control": None,
+            "control": control,
             "journal": self.config.journal,
             "seed": self.seed,
             "pid": os.getpid(),
@@ -114,12 +120,23 @@ class Running:
 
     def story(self, group: str) -> str:
         """What happened to a group, a line an event; only where `start(stories=True)` kept the rows."""
-        return "\n".join(self._ring.story(group)) if self._ring is not None else ""
+        return "\n".join(self.ring.story(group)) if self.ring is not None else ""
+
+    def load_plan(self, plan: Plan, origin: str = "the plan") -> list[str]:
+        """Register every rule of a plan, or none; returns their names. Raises BadPlan."""
+        from .faults.plan import plain
+
+        rules = self.server.driver.rules
+        known = len(rules.reports())
+        self.submit(Command("add_faults", {"rules": [plain(rule) for rule in plan.rule], "origin": origin}))
+        if plan.seed is not None:
+            self.submit(Command("seed_faults", {"seed": plan.seed}))
+        return [report.name for report in rules.reports()[known:]]
 
     @contextmanager
-    def watching(self, changed: Callable[[], None]) -> Iterator[None]:
-        """`changed` is called after every change of a group's state or members, while the block lasts."""
-        sink = _Watcher(changed)
+    def watching(self, changed: Callable[[], None], kinds: frozenset[str] = CHANGES) -> Iterator[None]:
+        """`changed` is called after every row of these kinds (by default: of a group's state or members), while the block lasts."""
+        sink = _Watcher(changed, kinds)
         self.server.journal.add(sink)
         try:
             yield
@@ -139,18 +156,19 @@ class Running:
 class _Watcher:
     """A sink that only says that something happened."""
 
-    kinds = frozenset(("moved", "member"))
+    routine = False
     heartbeats = False
     details = False
 
-    def __init__(self, changed: Callable[[], None]) -> None:
+    def __init__(self, changed: Callable[[], None], kinds: frozenset[str]) -> None:
         self._changed = changed
+        self.kinds = kinds
 
     def begin(self, header: Header) -> None:
         """Nothing to do."""
 
     def take(self, row: Row) -> None:
-        """A group changed."""
+        """It happened."""
         self._changed()
 
     def take_repeated(self, repeated: object) -> None:
@@ -163,11 +181,18 @@ class _Watcher:
         """Nothing is open."""
 
 
-async def start(config: Config, on_failure: Callable[[], None] | None = None, ports: Sequence[int] = (), stories: bool = False) -> Running:
+async def start(
+    config: Config,
+    on_failure: Callable[[], None] | None = None,
+    ports: Sequence[int] = (),
+    stories: bool = False,
+    plan: Plan | None = None,
+) -> Running:
     """Listen and serve on the running loop. `on_failure` is called when the journal cannot be written on; `ports`, one per node,
     goes before `config.port`; `stories`: keep recent rows in memory for `Running.story` (a server whose memory nobody can look into
-    would build a row for every join in vain). Raises CannotStart."""
-    seed = config.seed if config.seed is not None else int.from_bytes(os.urandom(6), "big")
+    would build a row for every join in vain); `plan` goes before `config.plan`. Raises CannotStart, BadPlan."""
+    plan = _read_plan(config) if plan is None else plan
+    seed = _seed(config, plan)
     listeners = _listen(config, ports)
     clock = LoopClock()
     identity = _identity(config, listeners, Random(seed))
@@ -195,7 +220,64 @@ async def start(config: Config, on_failure: Callable[[], None] | None = None, po
     running = Running(config, cluster, server, clock, seed, ring, [listener.getsockname()[1] for listener in listeners.values()])
     for topic in config.topics:
         running.submit(Command("create_topic", {"name": topic.name, "partitions": topic.partitions or config.settings.num_partitions}))
+    if plan is not None:
+        try:
+            running.load_plan(plan, config.plan or "the plan")
+        except ValueError:  # BadPlan: a rule that this cluster cannot have
+            await running.close()
+            raise
     return running
+
+
+async def start_control(
+    config: Config, running: Running, on_failure: Callable[[], None] | None = None, plan: Plan | None = None
+) -> Control | None:
+    """Serve the control API, if it was asked for; a reset starts the cluster with `on_failure` and `plan` as `start` does.
+    Raises CannotStart."""
+    if config.control is None:
+        return None
+    try:
+        from .control.server import serve
+    except ImportError as lacking:
+        raise CannotStart(f"--control needs {lacking.name}: pip install 'groupmock[control]'") from None
+
+    async def restart(old: Running) -> Running:
+        trouble = await old.close()
+        if trouble is not None:
+            raise trouble
+        if config.journal is not None:
+            keep_journal(config.journal)
+        return await start(config, on_failure, old.ports, stories=True, plan=plan)
+
+    host, port = config.control.host, config.control.port or 0
+    try:
+        return await serve(running, host, port, config.token, restart)
+    except OSError as failure:
+        remedy = "choose another --control PORT, or 0 for a free one"
+        raise CannotStart(f"cannot serve the control API on {_bracketed(host)}:{port}: {failure.strerror}: {remedy}") from None
+
+
+def keep_journal(path: str) -> None:
+    """Give a journal that was closed another name, PATH.1 or the next that is free, so that the one to come takes its place."""
+    number = 1
+    while os.path.exists(f"{path}.{number}"):
+        number += 1
+    os.replace(path, f"{path}.{number}")
+
+
+def _read_plan(config: Config) -> Plan | None:
+    if config.plan is None:
+        return None
+    from .faults.plan import read_plan
+
+    return read_plan(config.plan)
+
+
+def _seed(config: Config, plan: Plan | None) -> int:
+    """What was asked for, else the plan's, else any."""
+    if config.seed is not None:
+        return config.seed
+    return plan.seed if plan is not None and plan.seed is not None else int.from_bytes(os.urandom(6), "big")
 
 
 def _listen(config: Config, ports: Sequence[int]) -> dict[int, socket.socket]:
@@ -238,7 +320,7 @@ def _cluster_id(random: Random) -> str:
 def _header(config: Config, identity: Identity, seed: int, clock: Clock) -> Header:
     return Header(
         v=VERSION,
-        run=f"{seed:x}",
+        run=config.run if config.run is not None else f"{seed:x}",
         product=f"groupmock {__version__}",
         seed=seed,
         epoch_ns=clock.epoch_ns,

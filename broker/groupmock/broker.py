@@ -11,13 +11,20 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from .assembly import CannotStart, Running, settings_by_name, start
+import msgspec
+
+from .assembly import CannotStart, Running, settings_by_name, start, start_control
 from .config import ConfigError, all_settings, resolve
 from .core.events import Command
+from .faulted import AsyncFaulted, Faulted, PlanLike, as_plan
 from .net.loops import UnknownLoop, new_loop
+from .steered import AsyncSteered, Steered
 from .views import GroupView, Record, view_group
+
+if TYPE_CHECKING:
+    from .control.server import Control
 
 T = TypeVar("T")
 Topics = Mapping[str, int] | Iterable[str]
@@ -27,11 +34,13 @@ class GroupTimeout(AssertionError):
     """A group did not get where a test wanted it in time. The text has what was wanted, what is, and the group's story."""
 
 
-class Broker:
+class Broker(Faulted, Steered):
     """A mock Kafka cluster in this process.
 
     `topics`: {"orders": 12} or ["orders:12"]; `settings`: Kafka's names, {"group.max.size": 3}; the same as keywords with
-    underscores: `group_max_size=3`. `journal`: a file. Raises ConfigError for a bad value, CannotStart for a taken port.
+    underscores: `group_max_size=3`. `journal`: a file; `run`: what it calls this run; `plan`: fault rules from the start;
+    `control`: serve the control API (docs/control.md) on that port, 0 for a free one. Raises ConfigError for a bad value,
+    CannotStart for a taken port.
     """
 
     def __init__(
@@ -39,6 +48,7 @@ class Broker:
         topics: Topics = (),
         *,
         seed: int | None = None,
+        run: str | None = None,
         nodes: int = 1,
         profile: str = "groupmock",
         journal: str | None = None,
@@ -46,12 +56,16 @@ class Broker:
         port: int = 0,
         advertise: str | None = None,
         log: str = "off",
+        plan: PlanLike | None = None,
+        control: int | str | None = None,
+        token: str | None = None,
         settings: Mapping[str, Any] | None = None,
         **knobs: Any,
     ) -> None:
         flags = {
             "topic": tuple(_topic_texts(topics)),
             "seed": seed,
+            "run": run,
             "nodes": nodes,
             "profile": profile,
             "journal": journal,
@@ -59,11 +73,15 @@ class Broker:
             "port": port,
             "advertise": advertise,
             "log": log,
+            "control": None if control is None else str(control),
+            "token": token,
         }
+        self._plan = as_plan(plan) if plan is not None else None
         self._config = resolve(flags, [*(settings or {}).items(), *_by_kafka_name(knobs)])
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._running: Running | None = None
+        self._control: Control | None = None
         self._stop: asyncio.Event | None = None
         self._trouble_at_end: Exception | None = None
 
@@ -84,6 +102,12 @@ class Broker:
     def bootstrap(self) -> str:
         """`host:port` of every node, comma separated: what clients take as bootstrap servers."""
         return self._up().bootstrap
+
+    @property
+    def control(self) -> str | None:
+        """Where the control API is, if it was asked for."""
+        self._up()
+        return self._control.url if self._control is not None else None
 
     @property
     def seed(self) -> int:
@@ -123,7 +147,7 @@ class Broker:
             return
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
-        self._thread = self._loop = self._running = None
+        self._thread = self._loop = self._running = self._control = None
         if self._trouble_at_end is not None:
             trouble, self._trouble_at_end = self._trouble_at_end, None
             raise trouble
@@ -131,6 +155,9 @@ class Broker:
     def clear(self) -> None:
         """Forget every topic, group and connection and rotate the journal; the bootstrap address stays."""
         ports = self._up().ports
+        if self._control is not None:  # it stays where it is
+            asyncio.run_coroutine_threadsafe(self._control.context.reset(), self._on()).result()
+            return
         self.stop()
         self.start(ports)
 
@@ -157,6 +184,12 @@ class Broker:
     ) -> int:
         """Append one record on the server's side; returns its offset. `timestamp`: ms since 1970, default now."""
         return self._call(lambda: self._up().produce(topic, partition, key, value, list(headers), timestamp))
+
+    def client_says(self, client: str, what: str, /, **fields: Any) -> None:
+        """Journal a `client` row: what a client says about itself. Does not wait; rows of one caller keep their order. TypeError if
+        JSON has no word for something in `fields`."""
+        msgspec.json.encode(fields)  # here and not when the row is written, where nobody would hear of it
+        self._on().call_soon_threadsafe(self._up().server.client_says, client, what, fields)
 
     def records(self, topic: str, partition: int | None = None) -> list[Record]:
         """The records of a topic (or of one partition), by partition and offset."""
@@ -210,8 +243,11 @@ class Broker:
                 except TimeoutError:
                     raise GroupTimeout(_missed(group, wanted, timeout, view, running)) from None
 
-    def _command(self, command: str, **arguments: Any) -> None:
-        self._call(lambda: self._up().submit(Command(command, arguments)))
+    def _send(self, command: str, **arguments: Any) -> Future[None]:
+        def submit() -> None:
+            self._up().submit(Command(command, arguments))
+
+        return self._post(submit)
 
     def _call(self, function: Callable[[], T]) -> T:
         return self._post(function).result()
@@ -231,7 +267,7 @@ class Broker:
     def _up(self) -> Running:
         if self._running is None:
             raise RuntimeError("the broker is not running: use `with Broker(...) as broker` or broker.start()")
-        return self._running
+        return self._control.running if self._control is not None else self._running  # a reset makes another
 
     def _on(self) -> asyncio.AbstractEventLoop:
         self._up()
@@ -249,16 +285,27 @@ class Broker:
     async def _until_stopped(self, ready: Future[Running], ports: Sequence[int]) -> None:
         self._stop = asyncio.Event()
         try:
-            running = await start(self._config, ports=ports, stories=True)
+            running = await start(self._config, ports=ports, stories=True, plan=self._plan)
+            self._control = await self._serve_control(running)
         except BaseException as error:  # belongs to the thread that called start()
             ready.set_exception(error)
             return
         ready.set_result(running)
         await self._stop.wait()
+        if self._control is not None:
+            await self._control.close()
+            running = self._control.running
         self._trouble_at_end = await running.close()
 
+    async def _serve_control(self, running: Running) -> Control | None:
+        try:
+            return await start_control(self._config, running, plan=self._plan)
+        except CannotStart:
+            await running.close()
+            raise
 
-class AsyncBroker:
+
+class AsyncBroker(AsyncFaulted, AsyncSteered):
     """The same names as `Broker`, as coroutines where `Broker` blocks."""
 
     def __init__(self, broker: Broker) -> None:
@@ -268,6 +315,11 @@ class AsyncBroker:
     def bootstrap(self) -> str:
         """`host:port` of every node, comma separated."""
         return self._broker.bootstrap
+
+    @property
+    def control(self) -> str | None:
+        """Where the control API is, if it was asked for."""
+        return self._broker.control
 
     @property
     def seed(self) -> int:
@@ -295,6 +347,10 @@ class AsyncBroker:
         """See Broker.produce."""
         return await asyncio.to_thread(self._broker.produce, topic, value, key, partition, **more)
 
+    async def client_says(self, client: str, what: str, /, **fields: Any) -> None:
+        """See Broker.client_says."""
+        self._broker.client_says(client, what, **fields)
+
     async def records(self, topic: str, partition: int | None = None) -> list[Record]:
         """See Broker.records."""
         return await asyncio.to_thread(self._broker.records, topic, partition)
@@ -313,6 +369,12 @@ class AsyncBroker:
         """See Broker.wait_for."""
         return await asyncio.wrap_future(self._broker._wait(group, state, members, generation, timeout))
 
+    def _send(self, command: str, **arguments: Any) -> Future[None]:
+        return self._broker._send(command, **arguments)
+
+    def _blocking(self) -> Broker:
+        return self._broker
+
 
 def _topic_texts(topics: Topics) -> Iterable[str]:
     return (f"{name}:{partitions}" for name, partitions in topics.items()) if isinstance(topics, Mapping) else topics
@@ -329,12 +391,10 @@ def _by_kafka_name(knobs: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _missed(group: str, wanted: str, timeout: float, view: GroupView | None, running: Running) -> str:
-    now = (
-        "there is no such group" if view is None else f"it is {view.state} with {len(view.members)} members in generation {view.generation}"
-    )
-    return (
-        f"group {group!r} did not reach {wanted or 'existence'} within {timeout:g} s: {now} (seed {running.seed})\n{running.story(group)}"
-    )
+    seen = None if view is None else f"it is {view.state} with {len(view.members)} members in generation {view.generation}"
+    now = seen or "there is no such group"
+    what = wanted or "existence"
+    return f"group {group!r} did not reach {what} within {timeout:g} s: {now} (seed {running.seed})\n{running.story(group)}"
 
 
 __all__ = ["AsyncBroker", "Broker", "CannotStart", "GroupTimeout"]

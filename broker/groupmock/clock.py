@@ -36,24 +36,70 @@ class Clock(Protocol):
     def call_at(self, when: int, callback: Callback) -> Handle:
         """Call back at run time `when` (ns) or a little later, on the loop this is called from."""
 
+    def step(self, nanoseconds: int) -> None:
+        """Be that much later now, every appointment on the way kept at its own time."""
+
+
+class _Alarm:
+    """An appointment with the loop, to be made again when the clock steps."""
+
+    __slots__ = ("callback", "clock", "handle", "when")
+
+    def __init__(self, clock: LoopClock, when: int, callback: Callback) -> None:
+        self.clock = clock
+        self.when = when
+        self.callback = callback
+        self.arm()
+
+    def arm(self) -> None:
+        """Rounded up to the millisecond: uvloop's timers have no more, and one that fires early would only be armed again."""
+        milliseconds = max(0, -(-(self.when - self.clock.now()) // NS_PER_MS))
+        self.handle = asyncio.get_running_loop().call_later(milliseconds / 1000, self.ring)
+
+    def ring(self) -> None:
+        self.clock.alarms.discard(self)
+        self.callback()
+
+    def cancel(self) -> None:
+        self.clock.alarms.discard(self)
+        self.handle.cancel()
+
 
 class LoopClock:
-    """Real time. Run time 0 is when this object was made."""
+    """Real time, which can be stepped on. Run time 0 is when this object was made."""
 
-    __slots__ = ("_origin", "epoch_ns")
+    __slots__ = ("_origin", "alarms", "epoch_ns")
 
     def __init__(self) -> None:
         self._origin = monotonic_ns()
         self.epoch_ns = time_ns()
+        self.alarms: set[_Alarm] = set()
 
     def now(self) -> int:
         """Run time in ns."""
         return monotonic_ns() - self._origin
 
     def call_at(self, when: int, callback: Callback) -> Handle:
-        """Rounded up to the millisecond: uvloop's timers have no more, and one that fires early would only be armed again."""
-        milliseconds = max(0, -(-(when - self.now()) // NS_PER_MS))
-        return asyncio.get_running_loop().call_later(milliseconds / 1000, callback)
+        """A little later than `when`, up to a millisecond."""
+        alarm = _Alarm(self, when, callback)
+        self.alarms.add(alarm)
+        return alarm
+
+    def step(self, nanoseconds: int) -> None:
+        """Be that much later now. Appointments on the way are kept at their own times, in order, those made meanwhile too."""
+        target = self.now() + nanoseconds
+        while self.alarms and (first := min(self.alarms, key=_when)).when <= target:
+            self._origin -= max(0, first.when - self.now())
+            first.handle.cancel()
+            first.ring()
+        self._origin -= max(0, target - self.now())
+        for alarm in self.alarms:
+            alarm.handle.cancel()
+            alarm.arm()
+
+
+def _when(alarm: _Alarm) -> int:
+    return alarm.when
 
 
 class _Appointment:
@@ -97,8 +143,12 @@ class VirtualClock:
         self._appointments.clear()
 
     def advance(self, milliseconds: float) -> None:
+        """As `step`, in ms."""
+        self.step(int(milliseconds * NS_PER_MS))
+
+    def step(self, nanoseconds: int) -> None:
         """Move on, keeping every appointment on the way at its own time, those made meanwhile too."""
-        target = self._now + int(milliseconds * NS_PER_MS)
+        target = self._now + nanoseconds
         while self._appointments and self._appointments[0].when <= target:
             appointment = heappop(self._appointments)
             self._now = max(self._now, appointment.when)

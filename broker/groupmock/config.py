@@ -20,9 +20,11 @@ from .profiles import Profile
 ENVIRONMENT: Final = "GROUPMOCK_"
 ENVIRONMENT_SET: Final = "GROUPMOCK_SET_"
 LOGS: Final = ("text", "json", "off")
+LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 UNROUTABLE: Final = ("0.0.0.0", "::", "")
 TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 MAX_NODES: Final = 64
+MAX_RUN_NAME: Final = 200
 MAX_PARTITIONS: Final = 10_000
 
 
@@ -61,8 +63,12 @@ OPTIONS: Final = (
     Option("topic", "NAME[:PARTITIONS]", "topic to have from the start (repeatable)", ()),
     Option("profile", "NAME", "whose versions, defaults and quirks", profiles.DEFAULT),
     Option("journal", "FILE", "write every frame, state change, timer and member change to this file (JSON Lines)", None),
+    Option("control", "[HOST:]PORT", "serve the control API (docs/control.md) on this port, on loopback unless told; 0: a free one", None),
+    Option("token", "TOKEN", "what the control API wants to be shown; needed where it does not listen on loopback", None),
     Option("log", "text|json|off", "what is said on stderr", "text"),
+    Option("plan", "FILE", "fault rules from the start (docs/faults.md): a TOML or JSON file, or the name of a ready plan", None),
     Option("seed", "N", "seed of every id that is drawn; a run with the same seed draws the same ids", None),
+    Option("run", "NAME", "what its journal calls this run: a scenario, a client's version, ... (default: the seed)", None),
 )
 
 
@@ -78,8 +84,12 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int
     topics: tuple[TopicSpec, ...]
     journal: str | None
+    plan: str | None
+    control: Address | None
+    token: str | None
     log: str
     seed: int | None
+    run: str | None
     origins: Mapping[str, str]
 
 
@@ -127,8 +137,12 @@ def resolve(
         nodes=nodes,
         topics=_topics(values["topic"], options.origins["topic"]),
         journal=values["journal"],
+        plan=values["plan"],
+        control=_control(values["control"], options.origins["control"], values["token"]),
+        token=_token(values["token"], options.origins["token"]),
         log=_one_of(values["log"], LOGS, options.origins["log"]),
         seed=_seed(values["seed"], options.origins["seed"]),
+        run=_run_name(values["run"], options.origins["run"]),
         origins={**options.origins, **knobs.origins},
     )
     if config.host in UNROUTABLE and config.advertise is None:
@@ -272,6 +286,15 @@ def _seed(value: object, origin: str) -> int | None:
     return None if value is None else _number(value, origin, 0, 2**63 - 1)
 
 
+def _run_name(value: object, origin: str) -> str | None:
+    if value is None:
+        return None
+    name = str(value)
+    if not (name.isprintable() and 0 < len(name) <= MAX_RUN_NAME):
+        raise ConfigError(f"{origin}: {value!r} is no name of 1 to {MAX_RUN_NAME} printable characters")
+    return name
+
+
 def _one_of(value: object, known: tuple[str, ...], origin: str) -> str:
     if value not in known:
         raise ConfigError(f"{origin}: {value!r} is not one of {', '.join(known)}")
@@ -288,6 +311,25 @@ def _address(value: object, origin: str, nodes: int) -> Address | None:
     if not host or host in UNROUTABLE:
         raise ConfigError(f"{origin}: {value!r} is no address that a client can connect to")
     return Address(host, _number(port, origin, 1, 65536 - nodes) if port else None)
+
+
+def _control(value: object, origin: str, token: object) -> Address | None:
+    """PORT on loopback, or HOST:PORT; elsewhere than on loopback with a token only."""
+    if value is None:
+        return None
+    host, mark, port = str(value).rpartition(":")
+    if mark and (not host or (":" in host and not host.startswith("["))):
+        raise ConfigError(f"{origin}: {value!r} is neither PORT nor HOST:PORT ([HOST]:PORT for an IPv6 address)")
+    address = Address(host.strip("[]") or LOOPBACK[0], _number(port, origin, 0, 65535))
+    if address.host not in LOOPBACK and token is None:
+        raise ConfigError(f"{origin}: whoever reaches {address.host} could steer the cluster: add --token TOKEN, or listen on loopback")
+    return address
+
+
+def _token(value: object, origin: str) -> str | None:
+    if value is not None and not (isinstance(value, str) and value and value.isascii() and value.isprintable() and " " not in value):
+        raise ConfigError(f"{origin}: a token is a word of ASCII characters without blanks")
+    return value
 
 
 def parse_topic(text: str, origin: str) -> TopicSpec:

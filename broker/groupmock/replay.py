@@ -24,6 +24,7 @@ from .journal.rows import DISCONNECTED, KINDS, SURROUNDINGS, Header, Row
 from .net.connection import Connection
 from .net.describe import rebuild
 from .net.driver import Driver
+from .net.faults import OVER
 from .net.limits import Limits
 
 Fields = dict[str, Any]
@@ -75,6 +76,7 @@ class _Produced:
     """The sink of the second run: rows as they would be read back."""
 
     kinds = frozenset(KINDS)
+    routine = True
     heartbeats = True
     details = True
 
@@ -160,7 +162,7 @@ class _Player:
         if place >= len(self.expected):
             return False
         row = self.expected[place]
-        return bool(row["kind"] == "reply" and row["ticket"] == reply.ticket and row["t"] == now)
+        return bool(row["kind"] in ("reply", "fault") and row.get("ticket") == reply.ticket and row["t"] == now)
 
     def _feed(self, row: Fields) -> None:
         """What came from outside here? Nothing, if a row that should have come of itself is due."""
@@ -178,6 +180,13 @@ class _Player:
 
     def _feed_reply(self, row: Fields) -> None:
         self.driver.drain_as_recorded(row["t"])
+
+    def _feed_fault(self, row: Fields) -> None:
+        """A wait is over; or the answer that a rule strikes is due."""
+        if row["action"] == OVER:
+            self.driver.rules.over(row["ticket"], row["t"])
+        elif row["stage"] == "reply":
+            self.driver.drain_as_recorded(row["t"])
 
     def _feed_close(self, row: Fields) -> None:
         """The client's doing, or ours because of bytes that are no request, of time or of the end: the row is the event."""
@@ -202,6 +211,10 @@ class _Player:
             self._as_it_was(row)
         elif row["what"] == DISCONNECTED:
             self.driver.lost(self.connections[row["fields"]["connection"]], None)
+
+    def _feed_client(self, row: Fields) -> None:
+        """A client's own words, which the core never heard."""
+        self._as_it_was(row)
 
     def _as_it_was(self, row: Fields) -> None:
         self.driver.journal.sequence += 1

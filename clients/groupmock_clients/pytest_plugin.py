@@ -1,4 +1,4 @@
-"""pytest fixtures: `groupmock`, `groupmock_async`, `groupmock_server`, `groupmock_config`; marker `groupmock(seed=..., ...)`.
+"""pytest fixtures: `groupmock`, `groupmock_async`, `groupmock_server`, `groupmock_config`; marker `groupmock(plan=..., seed=..., ...)`.
 
 Product code is imported when a fixture is used, so that suites which do not use one pay nothing. Works without pytest-asyncio
 (`groupmock_async` is handed out by an ordinary fixture) and under xdist (a server per worker: each is in its own process).
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from groupmock.broker import AsyncBroker
 
 BROKERS: pytest.StashKey[list[Broker]] = pytest.StashKey()
+MUST_FIRE: pytest.StashKey[bool] = pytest.StashKey()
 FAILED: pytest.StashKey[bool] = pytest.StashKey()
-KNOWN_MARKS = "seed, topics, nodes, profile, settings"
+KNOWN_MARKS = "plan, must_fire, seed, topics, nodes, profile, settings"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -43,7 +44,10 @@ def groupmock_config() -> dict[str, Any]:
 @pytest.fixture
 def groupmock(request: pytest.FixtureRequest, groupmock_config: dict[str, Any]) -> Iterator[Broker]:
     """A mock cluster for this test alone, with blocking calls."""
-    with _broker(request, groupmock_config | _marked(request.node)) as broker:
+    settings = groupmock_config | _marked(request.node)
+    if settings.pop("must_fire", True) and "plan" in settings:
+        request.node.stash[MUST_FIRE] = True
+    with _broker(request, settings) as broker:
         request.node.stash.setdefault(BROKERS, []).append(broker)
         yield broker
         _tell(request.node)
@@ -65,6 +69,17 @@ def groupmock_server(groupmock_config: dict[str, Any]) -> Iterator[Broker]:
 
     with Broker(**groupmock_config) as broker:
         yield broker
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Any:
+    """A test whose marker names a plan, and in which a rule of it never fired, has not tested what it says."""
+    result = yield
+    if item.stash.get(MUST_FIRE, False):
+        idle = [report.sentence for broker in item.stash.get(BROKERS, []) for report in broker.never_fired()]
+        if idle:
+            pytest.fail("; ".join(idle) + " (must_fire=False in the marker allows it)", pytrace=False)
+    return result
 
 
 @pytest.hookimpl(wrapper=True)

@@ -214,6 +214,13 @@ def fields_of(message: type[Message]) -> tuple[Field, ...]:
     return _FIELDS[message]
 
 
+def misplaced_tags(message: type[Message], version: int) -> frozenset[int]:
+    """Tags that the message declares for other versions only; Kafka's readers refuse them: "Tag 1 is not valid for version 12"."""
+    fields = [field for field in fields_of(message) if field.tag is not None]
+    here = {field.number for field in fields if field.present(version) and field.tagged(version)}
+    return frozenset(field.number for field in fields) - here
+
+
 def _default(info: msgspec.structs.FieldInfo) -> Any:
     return info.default if info.default_factory is msgspec.NODEFAULT else info.default_factory()
 

@@ -12,13 +12,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from . import runtime
-from .declare import NO_TAGS, Field, Message, Wire, fields_of
+from .declare import NO_TAGS, Field, Message, Wire, fields_of, misplaced_tags
 from .emit import CODES, Source
 
 READERS: Final[Mapping[str, object]] = {
     "Refused": runtime.Refused,
     "NO_TAGS": NO_TAGS,
     "read_uvarint": runtime.read_uvarint,
+    "read_length": runtime.read_length,
     "read_tags": runtime.read_tags,
     "read_text": runtime.read_compact_text,
     "read_text_or_null": runtime.read_compact_text_or_null,
@@ -131,8 +132,8 @@ class DecodeSource(Source):
         self.settle()
         name = self.fresh()
         if self.flexible:
-            self.line(f"if {count} > 127: {count}, o = read_uvarint(data, o - 1)")
-            self.line(f"{count} -= 1")
+            self.line(f"if {count} > 127: {count}, o = read_length(data, o - 1)")
+            self.line(f"else: {count} -= 1")
         if nullable:
             self.line(f"if {count} < 0: {name} = None")
             self.line("else:")
@@ -174,6 +175,7 @@ class DecodeSource(Source):
         fields = fields_of(message)
         values: dict[str, str] = {}
         tagged: list[Field] = []
+        misplaced = misplaced_tags(message, self.version)
         for field in fields:
             if not field.present(self.version):
                 values[field.name] = self.default(field)
@@ -187,8 +189,8 @@ class DecodeSource(Source):
         count = self.fixed("B", self.fresh("n"))
         self.settle()
         name, tags = self.fresh("m"), self.fresh("t")
-        if tagged:
-            self.known_tags(tagged, values, count, tags)
+        if tagged or misplaced:
+            self.known_tags(tagged, values, count, tags, misplaced)
         else:
             self.line(f"if {count}: {tags}, o = read_tags(data, o - 1); {name} = {self.built(message, fields, values, tags)}")
             self.line(f"else: {name} = {self.built(message, fields, values)}")
@@ -200,7 +202,7 @@ class DecodeSource(Source):
         arguments = [values[field.name] for field in fields] + ([f"unknown_tags={tags}"] if tags else [])
         return f"{self.bind(message.__name__, message, message)}({', '.join(arguments)})"
 
-    def known_tags(self, tagged: list[Field], values: dict[str, str], count: str, tags: str) -> None:
+    def known_tags(self, tagged: list[Field], values: dict[str, str], count: str, tags: str, misplaced: frozenset[int]) -> None:
         """The tagged section of a struct that knows some tags. As in Kafka a known tag's size is not looked at."""
         for field in tagged:
             values[field.name] = self.fresh()
@@ -219,6 +221,7 @@ class DecodeSource(Source):
                         read = self.value(field.wire, field.nullable(self.version))
                         self.settle()
                         self.line(f"{values[field.name]} = {read}; continue")
-                self.line(f"if {size} > z - o: raise Refused")
+                wrong = f" or {tag} in {self.bind('misplaced', misplaced, misplaced)}" if misplaced else ""
+                self.line(f"if not 0 <= {size} <= z - o{wrong}: raise Refused")
                 self.line(f"{tags}[{tag}] = data[o:o + {size}]; o += {size}")
             self.line(f"if not {tags}: {tags} = NO_TAGS")

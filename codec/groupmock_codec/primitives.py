@@ -1,7 +1,7 @@
 """Kafka's wire types as construct pieces: the judge's vocabulary. Slow and plain on purpose; nothing here serves requests.
 
 Every piece refuses what a broker refuses (checked-on-brokers.md, part 2): lengths below null, null where there is none, counts
-beyond the bytes left, varints of more than five bytes or above 2^31-1.
+beyond the bytes left, varints of more than five bytes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn
 import construct
 from construct import Construct, ConstructError, Renamed, stream_read, stream_write
 
-from .runtime import JAVA_TEXT, MAX_INT32, MAX_STRING
+from .runtime import JAVA_TEXT, MAX_INT32, MAX_STRING, as_int32
 
 NUMBERS: Final[Mapping[str, Construct]] = {
     "bool": construct.Flag,
@@ -55,7 +55,7 @@ class Named(Renamed):  # type: ignore[misc]  # construct has no types
 
 
 class Uvarint(Construct):  # type: ignore[misc]
-    """Unsigned varint, at most five bytes and 2^31-1; overlong forms are accepted."""
+    """A varint of at most five bytes as Java reads it into an int (2^31 and more is negative); overlong forms are accepted."""
 
     def _parse(self, stream: BytesIO, context: Any, path: str) -> int:
         value = 0
@@ -63,7 +63,7 @@ class Uvarint(Construct):  # type: ignore[misc]
             byte: int = stream_read(stream, 1, path)[0]
             value |= (byte & 0x7F) << shift
             if not byte & 0x80:
-                return value if value <= MAX_INT32 else refuse(f"varint {value} is above 2^31-1", path)
+                return as_int32(value)
         refuse("a varint of more than five bytes", path)
 
     def _build(self, obj: int, stream: BytesIO, context: Any, path: str) -> int:
@@ -86,7 +86,9 @@ class Length(Construct):  # type: ignore[misc]
         self.fixed = fixed
 
     def _parse(self, stream: BytesIO, context: Any, path: str) -> int | None:
-        length: int = (self.fixed or UVARINT)._parsereport(stream, context, path) - (self.fixed is None)
+        length: int = (self.fixed or UVARINT)._parsereport(stream, context, path)
+        if self.fixed is None:
+            length = as_int32(length - 1)
         return None if length < 0 else length
 
     def _build(self, obj: int | None, stream: BytesIO, context: Any, path: str) -> int | None:
@@ -188,9 +190,10 @@ class TaggedFields(Construct):  # type: ignore[misc]
     As in Kafka, the size before a known field is not looked at, the last of two equal tags wins and their order is free.
     """
 
-    def __init__(self, known: Mapping[int, tuple[str, Construct]]) -> None:
+    def __init__(self, known: Mapping[int, tuple[str, Construct]], misplaced: frozenset[int] = frozenset()) -> None:
         super().__init__()
         self.known = known
+        self.misplaced = misplaced
 
     def _parse(self, stream: BytesIO, context: Any, path: str) -> dict[str | int, Any]:
         found: dict[str | int, Any] = {}
@@ -199,7 +202,9 @@ class TaggedFields(Construct):  # type: ignore[misc]
             if tag in self.known:
                 name, piece = self.known[tag]
                 found[name] = Named(piece, newname=name)._parsereport(stream, context, path)
-            elif size > left(stream):
+            elif tag in self.misplaced:
+                refuse(f"tag {tag} is declared for other versions only", path)
+            elif not 0 <= size <= left(stream):
                 refuse(f"{size} bytes announced for tag {tag}, {left(stream)} left", path)
             else:
                 found[tag] = stream_read(stream, size, path)

@@ -37,6 +37,7 @@ NO_PRODUCER_ID: Final = -1
 MAX_DECOMPRESSED: Final = 104_857_600
 
 COMPRESSION_MASK: Final = 0x07
+KNOWN_ATTRIBUTES: Final = 0x7F
 LOG_APPEND_TIME_BIT: Final = 0x08
 TRANSACTIONAL_BIT: Final = 0x10
 CONTROL_BIT: Final = 0x20
@@ -140,6 +141,10 @@ class Batch(NamedTuple):
         """The same batch at its place in the log; payload and CRC stay as they are."""
         head = base_offset.to_bytes(8, signed=True) + self.data[8:LENGTH_ENDS] + leader_epoch.to_bytes(4, signed=True)
         return self._replace(base_offset=base_offset, leader_epoch=leader_epoch, data=head + self.data[MAGIC_AT:])
+
+    def by_create_time(self) -> Batch:
+        """The batch that a log with CreateTime keeps of one that claims LogAppendTime: sealed anew, attributes that mean nothing gone."""
+        return _sealed(self._replace(attributes=self.attributes & KNOWN_ATTRIBUTES & ~LOG_APPEND_TIME_BIT), self.data[HEADER_BYTES:])
 
     def appended_at(self, timestamp: int) -> Batch:
         """The same batch under message.timestamp.type=LogAppendTime: attribute bit and max timestamp set, CRC made anew."""

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 import construct
 from construct import Construct, ConstructError
 
-from .declare import Field, Message, Wire, fields_of
+from .declare import Field, Message, Wire, fields_of, misplaced_tags
 from .errors import DecodeError, EncodeError, Place
 from .primitives import NUMBERS, ArrayOf, Marked, Named, Sized, TaggedFields, refuse
 
@@ -32,7 +32,7 @@ def layout(message: type[Message], version: int, flexible: bool) -> Construct:
             for field in fields_of(message)
             if field.present(version) and field.tagged(version)
         }
-        pieces.append(Named(TaggedFields(known), newname=TAGS))
+        pieces.append(Named(TaggedFields(known, misplaced_tags(message, version)), newname=TAGS))
     return construct.Struct(*pieces)
 
 

@@ -32,7 +32,10 @@ codecs.register_error(JAVA_TEXT, _replace_as_java)
 
 
 def read_uvarint(data: bytes, offset: int) -> tuple[int, int]:
-    """Unsigned varint of at most five bytes and at most 2^31-1; overlong forms are accepted, as Kafka does."""
+    """A varint of at most five bytes as Java reads it into an int: bits above the 32nd fall off, and 2^31 or more is negative.
+
+    Overlong forms are accepted, as Kafka does.
+    """
     value = shift = 0
     while True:
         byte = data[offset]
@@ -43,49 +46,61 @@ def read_uvarint(data: bytes, offset: int) -> tuple[int, int]:
         shift += 7
         if shift > 28:
             raise Refused
-    if value > MAX_INT32:
-        raise Refused
-    return value, offset
+    return as_int32(value), offset
+
+
+def as_int32(value: int) -> int:
+    """What Java keeps of a number in an int."""
+    return (value + 0x80000000 & 0xFFFFFFFF) - 0x80000000
+
+
+def read_length(data: bytes, offset: int) -> tuple[int, int]:
+    """A compact length or count: the varint less one. Negative is null: 0, and with Kafka also what is above 2^31.
+
+    2^31 itself, less one, is the largest int: a length that no frame has.
+    """
+    value, offset = read_uvarint(data, offset)
+    return as_int32(value - 1), offset
 
 
 def read_compact_text(data: bytes, offset: int) -> tuple[str, int]:
     """A compact string that may not be null and is at most 32767 bytes long."""
-    length, offset = read_uvarint(data, offset)
-    end = offset + length - 1
-    if not 0 < length <= MAX_STRING + 1 or end > len(data):
+    length, offset = read_length(data, offset)
+    end = offset + length
+    if not 0 <= length <= MAX_STRING or end > len(data):
         raise Refused
     return data[offset:end].decode("utf-8", JAVA_TEXT), end
 
 
 def read_compact_text_or_null(data: bytes, offset: int) -> tuple[str | None, int]:
-    """A compact string that may be null (length 0, however it is written)."""
-    length, after = read_uvarint(data, offset)
-    return (None, after) if length == 0 else read_compact_text(data, offset)
+    """A compact string that may be null (a negative length, however it is written)."""
+    length, after = read_length(data, offset)
+    return (None, after) if length < 0 else read_compact_text(data, offset)
 
 
 def read_compact_bytes(data: bytes, offset: int) -> tuple[bytes, int]:
     """Compact bytes that may not be null."""
-    length, offset = read_uvarint(data, offset)
-    end = offset + length - 1
-    if length == 0 or end > len(data):
+    length, offset = read_length(data, offset)
+    end = offset + length
+    if length < 0 or end > len(data):
         raise Refused
     return data[offset:end], end
 
 
 def read_compact_bytes_or_null(data: bytes, offset: int) -> tuple[bytes | None, int]:
     """Compact bytes that may be null."""
-    length, after = read_uvarint(data, offset)
-    return (None, after) if length == 0 else read_compact_bytes(data, offset)
+    length, after = read_length(data, offset)
+    return (None, after) if length < 0 else read_compact_bytes(data, offset)
 
 
 def read_tags(data: bytes, offset: int) -> tuple[dict[int, bytes], int]:
-    """A tagged section of which no tag is known; any order, and of two with the same number the last one stays."""
+    """A tagged section of which no tag is known; any order, and of two with the same number the last stays. A negative count is none."""
     count, offset = read_uvarint(data, offset)
     tags: dict[int, bytes] = {}
     for _ in range(count):
         tag, offset = read_uvarint(data, offset)
         size, offset = read_uvarint(data, offset)
-        if offset + size > len(data):
+        if size < 0 or offset + size > len(data):
             raise Refused
         tags[tag] = data[offset : offset + size]
         offset += size

@@ -17,6 +17,8 @@ from concurrent.futures import Future
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, TypeVar
 
+from groupmock_clients.cooperative.aio_stop import stop_wholly
+
 T = TypeVar("T")
 Partition = tuple[str, int]
 POLL_MS = 100
@@ -27,6 +29,7 @@ PATIENCE = 40.0
 class Wish:
     """What a member should be. Topics or a regular expression; assignors by Kafka's names; times in ms.
 
+    `goes_on`: an error that librdkafka does not call fatal is kept and polling goes on, as its documentation asks of applications.
     `poll_ms` matters to kafka-python alone: 3.0.12 forgets for ever a join that a change of metadata started if a poll() ends while
     the JoinGroup is under way (need_rejoin() is false by then, and heartbeats are off), so tests that change metadata poll long.
     """
@@ -41,6 +44,9 @@ class Wish:
     heartbeat_ms: int = 100
     metadata_ms: int = 300_000
     poll_ms: int = 500
+    request_ms: int | None = None
+    auto_commit_ms: int | None = None
+    goes_on: bool = False
     client_id: str = "member"
 
     def plain(self) -> dict[str, Any]:
@@ -71,6 +77,7 @@ class Member(ABC):
         self._values: list[bytes] = []
         self._rounds = 0
         self._failure: BaseException | None = None
+        self.told: list[str] = []  # errors after which it went on
 
     def check(self) -> None:
         """Raise what the library raised to its user, if anything."""
@@ -150,9 +157,11 @@ class AioMember(Member):
             heartbeat_interval_ms=wish.heartbeat_ms,
             metadata_max_age_ms=wish.metadata_ms,
             partition_assignment_strategy=[_aiokafka_assignor(name) for name in wish.assignors],
-            enable_auto_commit=False,
+            enable_auto_commit=wish.auto_commit_ms is not None,
+            auto_commit_interval_ms=wish.auto_commit_ms or 5000,
             auto_offset_reset="earliest",
             retry_backoff_ms=50,
+            **({} if wish.request_ms is None else {"request_timeout_ms": wish.request_ms}),
         )
         await self._consumer.start()
         self._consumer.subscribe(topics=wish.topics, pattern=wish.pattern, listener=_aiokafka_listener(self))
@@ -196,7 +205,7 @@ class AioMember(Member):
     async def _stop(self) -> None:
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
-        await self._consumer.stop()
+        await stop_wholly(self._consumer)
 
 
 def _aiokafka_assignor(name: str) -> Any:
@@ -290,11 +299,13 @@ class KpMember(ThreadMember):
             heartbeat_interval_ms=wish.heartbeat_ms,
             metadata_max_age_ms=wish.metadata_ms,
             partition_assignment_strategy=[_kafka_python_assignor(name) for name in wish.assignors],
-            enable_auto_commit=False,
+            enable_auto_commit=wish.auto_commit_ms is not None,
+            auto_commit_interval_ms=wish.auto_commit_ms or 5000,
             auto_offset_reset="earliest",
             retry_backoff_ms=50,
             fetch_max_wait_ms=200,
             metrics_enabled=False,
+            **({} if wish.request_ms is None else {"request_timeout_ms": wish.request_ms}),
         )
         self._owned: set[Partition] = set()
         self._consumer.subscribe(topics=wish.topics, pattern=wish.pattern, listener=_kafka_python_listener(self))
@@ -374,13 +385,16 @@ class ConfluentMember(ThreadMember):
             "heartbeat.interval.ms": wish.heartbeat_ms,
             "topic.metadata.refresh.interval.ms": wish.metadata_ms,
             "partition.assignment.strategy": ",".join(wish.assignors),
-            "enable.auto.commit": False,
+            "enable.auto.commit": wish.auto_commit_ms is not None,
+            "auto.commit.interval.ms": wish.auto_commit_ms or 5000,
             "auto.offset.reset": "earliest",
             "fetch.wait.max.ms": 200,
             "log_level": 3,
         }
         if wish.instance is not None:
             options["group.instance.id"] = wish.instance
+        if wish.request_ms is not None:
+            options["socket.timeout.ms"] = wish.request_ms
         self._consumer = Consumer(options)
         self._owned: set[Partition] = set()
         self._generation = -1
@@ -397,7 +411,9 @@ class ConfluentMember(ThreadMember):
             if error is None:
                 self._values.append(message.value() or b"")
             elif error.code() not in (KafkaError._PARTITION_EOF, KafkaError.UNKNOWN_TOPIC_OR_PART):
-                raise KafkaException(error)
+                if not self.wish.goes_on or error.fatal() or error.code() == KafkaError._FATAL:
+                    raise KafkaException(error)
+                self.told.append(f"{error.name()}: {error.str()}")
         self._owned = {(each.topic, each.partition) for each in self._consumer.assignment()}
         # "CGMDv2:", then the generation, big-endian. Asked on this thread only: confluent-kafka 2.16 blocks in this call while
         # another thread polls.

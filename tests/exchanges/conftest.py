@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from groupmock_clients.probe.exchange import NEEDS, RELEASES
-from groupmock_clients.probe.parser import load_folder
+from groupmock_clients.probe.suite import load_suite
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    exchanges = load_folder(Path(__file__).parent)
+    exchanges = load_suite().exchanges
     run = {
         release: sum(len(list(each.variants())) for each in exchanges if not each.needs and release in each.releases)
         for release in RELEASES

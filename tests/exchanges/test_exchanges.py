@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from groupmock_clients.probe.core_stage import CoreStage
 from groupmock_clients.probe.exchange import RELEASES, Exchange, Variant
-from groupmock_clients.probe.parser import load_folder
 from groupmock_clients.probe.runner import play
+from groupmock_clients.probe.suite import load_suite
 
-FOLDER = Path(__file__).parent
-EXCHANGES = load_folder(FOLDER)
+EXCHANGES = load_suite().exchanges
 
 
 def runnable(exchange: Exchange, release: str) -> bool:

@@ -10,23 +10,23 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from pathlib import Path
 
 import pytest
 
+from groupmock_clients.probe.broker import TcpBroker
 from groupmock_clients.probe.exchange import RELEASES, Exchange, Variant
-from groupmock_clients.probe.parser import load_folder
-from groupmock_clients.probe.runner import Outcome, play, play_until_kept
-from groupmock_clients.probe.tcp_stage import TcpBroker, TcpStage
+from groupmock_clients.probe.outcome import BROKEN, Outcome, again
+from groupmock_clients.probe.runner import play
+from groupmock_clients.probe.suite import load_suite
+from groupmock_clients.probe.tcp_stage import TcpStage
 from groupmock_clients.probe.timing import least_ms
 
 pytestmark = pytest.mark.xdist_group("exchanges over TCP")  # one worker has the servers and all dialogues at once
 
-FOLDER = Path(__file__).parent
 LONGEST_MS = 2_000
 PARALLEL = 16
 ATTEMPTS = 3  # a busy machine delays us more than any server: what is wrong is wrong every time
-EXCHANGES = load_folder(FOLDER)
+EXCHANGES = load_suite().exchanges
 
 
 def chosen(release: str) -> list[Variant]:
@@ -87,12 +87,16 @@ class Played:
         self._futures = {key: pool.submit(play, variant, TcpStage(broker)) for key, (variant, broker) in self._brokers.items()}
 
     def outcome(self, name: str, release: str) -> Outcome:
-        first = self._futures[name, release].result(timeout=120)
-        if first.verdict != "broken":
-            return first
+        found = self._futures[name, release].result(timeout=120)
+        if found.verdict != BROKEN:
+            return found
         wait(self._futures.values())
         variant, broker = self._brokers[name, release]
-        return play_until_kept(variant, lambda attempt: TcpStage(broker, attempt), ATTEMPTS)
+        for attempt in range(1, ATTEMPTS + 1):
+            found = again(found, play(variant, TcpStage(broker, attempt)))
+            if found.verdict != BROKEN:
+                break
+        return found
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ Brokers come in classes of settings, one start for each; what takes longer than 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +21,8 @@ CLASSES = {
     "plain": (),
     "small groups": ("group.max.size=2",),
 }
+FEWEST = 450
+"""What 2.8 with groups of two at most has for the dialogues: about 510 are kept, the others cannot be provoked or are of other releases."""
 VERSIONS = {"4.3": "4.3.0", "3.9": "3.9.1", "2.8": "2.8.2"}
 
 
@@ -41,7 +44,7 @@ def test_kafka_keeps_every_exchange(release: str, settings: tuple[str, ...]) -> 
         "--patience",
         "1.5",
     ]
-    wanted = ["--longest", str(LONGEST_S), "--with", "transactions", "--with", "kip848", "--exchanges", str(ROOT / "tests" / "exchanges")]
+    wanted = ["--longest", str(LONGEST_S)]
     command = ["sh", "-c", " ".join([*probe, *wanted])]
     done = subprocess.run(
         [sys.executable, str(ORACLE), "run", "--version", VERSIONS[release], *sets, "--", *command],
@@ -49,6 +52,6 @@ def test_kafka_keeps_every_exchange(release: str, settings: tuple[str, ...]) -> 
         text=True,
         check=False,
     )
-    broken = [line for line in done.stdout.splitlines() if line.startswith("broken")]
-    assert done.returncode == 0, "\n".join(broken) or done.stdout[-2000:] + done.stderr[:2000]
-    assert " kept" in done.stdout.splitlines()[-1]
+    assert done.returncode == 0, done.stdout.partition("\nBroken:\n")[2] or done.stdout[-2000:] + done.stderr[:2000]
+    kept = re.search(r"^exchanges: (\d+) kept, 0 broken", done.stdout, re.MULTILINE)
+    assert kept is not None and int(kept[1]) > FEWEST, done.stdout[-500:]

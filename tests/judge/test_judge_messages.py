@@ -16,7 +16,8 @@ from groupmock_codec.kafka_json import to_kafka_json
 from groupmock_codec.samples import edge_cases, sample
 
 from .names import older
-from .oracle import ask, offered
+from .oracle import RELEASES, ask, offered
+from .told import tell
 
 SEED: Final = int(os.environ.get("GROUPMOCK_JUDGE_SEED", "1"))
 COUNT: Final = int(os.environ.get("GROUPMOCK_JUDGE_COUNT", "6"))
@@ -74,6 +75,12 @@ def shown(release: str, case: Case, message: Message, known: Any) -> Any:
     return trimmed(masked(older(release, case.kind, to_kafka_json(message, case.version, case.codec.flexible(case.version)))), known)
 
 
+def only_we_know_a_tag(release: str, case: Case, message: Message, known: Any) -> bool:
+    """Does the message carry a tag that the release reads as unknown? It then skips as many bytes as announced, where we read the field."""
+    ours = str(to_kafka_json(message, case.version, case.codec.flexible(case.version)))
+    return release != RELEASES[-1] and any(name in ours and name not in str(known) for name in LATER_TAGS)
+
+
 def masked(value: Any) -> Any:
     """Kafka's JSON does not show record bytes (re-encoding to the same bytes does), only whether they are null."""
     if isinstance(value, dict):
@@ -108,6 +115,7 @@ def test_kafka_writes_and_we_read(release: str) -> None:
         assert case.codec.encode(case.version, message) == case.data, case
         flexible = case.codec.flexible(case.version)
         assert reference.decode(case.codec.message, case.version, flexible, case.data) == (message, len(case.data)), case
+    tell("Kafka wrote, we read and wrote again", release, SEED, cases)
 
 
 def test_we_write_and_kafka_reads(release: str) -> None:
@@ -122,6 +130,7 @@ def test_we_write_and_kafka_reads(release: str) -> None:
         assert "error" not in answer, (str(case), answer)
         assert shown(release, case, message, answer["json"]) == masked(answer["json"]), case
         assert (answer["hex"], answer["rest"]) == (case.data.hex(), 0), case
+    tell("we wrote, Kafka read and wrote again", release, SEED, [case for case, _ in written])
 
 
 def test_broken_bytes_are_judged_alike(release: str) -> None:
@@ -137,13 +146,15 @@ def test_broken_bytes_are_judged_alike(release: str) -> None:
         try:
             message, end = case.codec.decoder(case.version)(case.data, 0)
         except DecodeError as error:
-            # The one known difference: Kafka lets a varint of 33 to 35 bits lose its upper bits.
-            assert not theirs or "above 2^31-1" in error.reason, (str(case), error.place)
+            # A release that does not know a tag yet lets it pass in versions for which a later one does not declare it.
+            later_tag = release != RELEASES[-1] and "declared for other versions" in error.reason
+            assert not theirs or later_tag, (str(case), error.place)
             continue
         assert theirs, (str(case), answer)
-        if "json" in answer:
+        if "json" in answer and not only_we_know_a_tag(release, case, message, answer["json"]):
             assert len(case.data) - end == answer["rest"], case
             assert shown(release, case, message, answer["json"]) == masked(answer["json"]), case
+    tell("we wrote and broke, both judged", release, SEED, cases)
 
 
 def damaged(data: bytes, dice: random.Random) -> bytes:

@@ -69,7 +69,8 @@ def test_unknown_marker_argument_is_named(pytester: pytest.Pytester) -> None:
     )
     result = pytester.runpytest_subprocess()
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*@pytest.mark.groupmock takes seed, topics, nodes, profile, settings by name, not seeed*"])
+    takes = "plan, must_fire, seed, topics, nodes, profile, settings"
+    result.stdout.fnmatch_lines([f"*@pytest.mark.groupmock takes {takes} by name, not seeed*"])
 
 
 def test_session_fixture_is_shared_and_clears(pytester: pytest.Pytester) -> None:
@@ -173,3 +174,124 @@ def test_suites_that_do_not_use_it_never_load_the_product(pytester: pytest.Pytes
         """
     )
     pytester.runpytest_subprocess().assert_outcomes(passed=1)
+
+
+def test_a_fault_for_a_block_must_fire(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        from kafka import KafkaConsumer
+        from groupmock.faulted import FaultNeverFired
+        import pytest
+
+        WHEN = {"api": "SyncGroup", "group": "kitchen"}
+
+        def test_it_fires(groupmock):
+            groupmock.create_topic("orders")
+            groupmock.produce("orders", b"x")
+            with groupmock.fault(WHEN, {"kind": "error", "code": "REBALANCE_IN_PROGRESS"}, times=1) as fault:
+                cook = KafkaConsumer("orders", bootstrap_servers=groupmock.bootstrap, group_id="kitchen", auto_offset_reset="earliest")
+                assert next(cook).value == b"x"
+                assert fault.fired == 1
+            cook.close()
+            assert groupmock.faults == []
+
+        def test_it_does_not(groupmock):
+            with groupmock.fault(WHEN, "drop", name="lost"):
+                pass
+
+        def test_it_need_not(groupmock):
+            with groupmock.fault(WHEN, "drop", must_fire=False):
+                pass
+
+        def test_another_failure_is_not_hidden(groupmock):
+            with pytest.raises(ZeroDivisionError):
+                with groupmock.fault(WHEN, "drop"):
+                    1 / 0
+
+        @pytest.mark.asyncio
+        async def test_asyncio_too(groupmock_async):
+            with pytest.raises(FaultNeverFired):
+                async with groupmock_async.fault(WHEN, "drop"):
+                    pass
+        """
+    )
+    result = pytester.runpytest_subprocess("-W", "ignore::ResourceWarning")
+    result.assert_outcomes(passed=4, failed=1)
+    result.stdout.fnmatch_lines(['*FaultNeverFired: rule "lost" never fired: no call came at its stage'])
+
+
+def test_the_tests_of_the_page_pass(pytester: pytest.Pytester) -> None:
+    """docs/faults.md shows a test file; it is run as it stands."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "faults.md").read_text()
+    (block,) = [each.partition("```")[0] for each in page.split("```python\n")[1:]]
+    pytester.makepyfile(block)
+    pytester.runpytest_subprocess("-W", "ignore::ResourceWarning", "--strict-markers").assert_outcomes(passed=2)
+
+
+def test_a_plan_of_the_marker_must_fire(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.groupmock(plan="lost-sync", seed=3)
+        def test_nobody_comes(groupmock):
+            assert groupmock.seed == 3
+            assert [report.name for report in groupmock.faults] == ["lost-sync"]
+
+        @pytest.mark.groupmock(plan="lost-sync", must_fire=False)
+        def test_nobody_needs_to(groupmock):
+            pass
+
+        @pytest.mark.groupmock(plan={"seed": 9, "rule": [{"do": {"kind": "refuse"}}]}, must_fire=False)
+        def test_a_plan_as_data_with_a_seed(groupmock):
+            assert groupmock.seed == 9
+
+        @pytest.mark.groupmock(plan="no-such-plan")
+        def test_never_starts(groupmock):
+            pass
+        """
+    )
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(passed=2, failed=1, errors=1)
+    result.stdout.fnmatch_lines(['rule "lost-sync" never fired: no call came at its stage (must_fire=False in the marker allows it)'])
+    result.stdout.fnmatch_lines(["*BadPlan: cannot read the plan no-such-plan: No such file or directory (ready plans: *lost-sync*"])
+
+
+STEERS = """
+from __future__ import annotations
+
+import asyncio
+import pytest
+from kafka import KafkaConsumer
+
+
+def test_blocking(groupmock):
+    groupmock.create_topic("orders", 2)
+    with groupmock.hold("kitchen", "Empty"):
+        assert groupmock.groups == {}
+    cook = KafkaConsumer("orders", bootstrap_servers=groupmock.bootstrap, group_id="kitchen", client_id="anna")
+    cook.poll(timeout_ms=5000)
+    before = groupmock.wait_for("kitchen", state="Stable", members=1)
+    groupmock.expire("kitchen", "anna")
+    assert groupmock.groups["kitchen"].members == []
+    groupmock.step(1)
+    while groupmock.groups["kitchen"].state != "Stable":
+        cook.poll(timeout_ms=100)
+    assert groupmock.groups["kitchen"].generation > before.generation
+    cook.close()
+
+
+def test_coroutines(groupmock_async):
+    async def main():
+        async with groupmock_async.hold("kitchen", "Stable"), groupmock_async.stall_node(1):
+            await groupmock_async.step(45)
+        with pytest.raises(ValueError, match="no group 'kitchen'"):
+            await groupmock_async.expire("kitchen", "anna")
+
+    asyncio.run(main())
+"""
+
+
+def test_fixtures_steer(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(STEERS)
+    pytester.runpytest_subprocess().assert_outcomes(passed=2)

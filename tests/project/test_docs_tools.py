@@ -85,7 +85,7 @@ def test_wheels_that_differ_are_named(tool: Load, through: dict[str, str], said:
 
 
 def test_the_table_goes_between_the_markers_and_needs_them(tool: Load) -> None:
-    apis = tool("readme_apis")
-    assert apis.with_table(f"x\n{apis.BEGIN}old\n{apis.END}y\n", "new") == f"x\n{apis.BEGIN}new\n{apis.END}y\n"
+    tables, begin, end = tool("readme_tables"), "<!-- z:begin -->\n", "<!-- z:end -->\n"
+    assert tables.with_table(f"x\n{begin}old\n{end}y\n", "new", "z") == f"x\n{begin}new\n{end}y\n"
     with pytest.raises(ValueError, match="once, in this order"):
-        apis.with_table("no markers", "new")
+        tables.with_table("no markers", "new", "z")

@@ -12,6 +12,7 @@ import pytest
 
 FUNCTIONS = (
     "suite", "setup", "target", "package", "readme", "hadolint", "docker_run", "against_kafka", "interop", "demo_under", "demo_asyncio",
+    "mutations", "policies", "scenarios",
 )
 STEPS = re.compile(r"^ *step \S+ \d+ ", re.MULTILINE)
 CLOSING = "=================== 3 passed, 1 skipped in 12.34s (0:00:12) ==================="

@@ -11,7 +11,6 @@ from types import ModuleType
 import pytest
 
 from groupmock.cli import serve, verbs
-from groupmock.cli.apis import coverage, markdown
 
 Load = Callable[[str], ModuleType]
 
@@ -21,8 +20,8 @@ def readme(tree: Path) -> str:
     return (tree / "README.md").read_text()
 
 
-def test_the_table_of_apis_is_the_programs(readme: str, tool: Load) -> None:
-    assert tool("readme_apis").with_table(readme, markdown(coverage())) == readme, "run `make docs`"
+def test_the_tables_are_the_programs_and_the_probes(readme: str, tool: Load) -> None:
+    assert tool("readme_tables").current(readme) == readme, "run `make docs`"
 
 
 def test_the_flags_of_serve_are_the_programs(readme: str) -> None:

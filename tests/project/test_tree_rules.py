@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 TREE = Path(__file__).resolve().parents[2]
-ROOTS = {"codec": "groupmock_codec", "broker": "groupmock", "clients": "groupmock_clients"}
+ROOTS = {"codec": "groupmock_codec", "broker": "groupmock", "clients": "groupmock_clients", "pipeline": "groupmock_pipeline"}
 FOLDERS = (*ROOTS, "tests", "tools", "docker", "docs", "benchmarks", ".ci")
 GENERATED = ("__pycache__", "node_modules", "target", ".mypy_cache", "out")
 LONGEST_MODULE, LONGEST_FUNCTION = 400, 60

@@ -56,7 +56,8 @@ def _run_verb(verb: str, words: list[str]) -> int:
     parser = Parser(prog=f"groupmock {verb}", description=about, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     module.add_arguments(parser)
     own, command = _cut(words) if getattr(module, "TAKES_COMMAND", False) else (words, [])
-    arguments = parser.parse_args(own)
+    intermixed = getattr(module, "INTERMIXED", False)  # flags between several positional words, which parse_args does not take
+    arguments = parser.parse_intermixed_args(own) if intermixed else parser.parse_args(own)
     arguments.command = command
     try:
         code: int = module.run(arguments)

@@ -37,9 +37,20 @@ def resolve_arguments(arguments: argparse.Namespace, **defaults: object) -> Conf
     return resolve(flags, arguments.sets, arguments.config, os.environ)
 
 
+def bad_use(config: Config) -> tuple[type[Exception], ...]:
+    """What a start may raise that is bad use: a plan that cannot be, where there is one, and an event loop that does not exist."""
+    from ..net.loops import UnknownLoop
+
+    if config.plan is None:
+        return (UnknownLoop,)
+    from ..faults.plan import BadPlan
+
+    return BadPlan, UnknownLoop
+
+
 def complain(verb: str, trouble: Exception) -> None:
     """One clear line on stderr."""
     print(f"groupmock {verb}: {trouble}", file=sys.stderr)
 
 
-__all__ = ["ConfigError", "add_options", "complain", "resolve_arguments"]
+__all__ = ["ConfigError", "add_options", "bad_use", "complain", "resolve_arguments"]

@@ -13,7 +13,7 @@ import signal
 from typing import TYPE_CHECKING, Final
 
 from . import BAD_USE
-from ._options import ConfigError, add_options, complain, resolve_arguments
+from ._options import ConfigError, add_options, bad_use, complain, resolve_arguments
 
 if TYPE_CHECKING:
     from ..config import Config
@@ -42,13 +42,12 @@ def run(arguments: argparse.Namespace) -> int:
         complain("run", bad)
         return BAD_USE
     from ..assembly import CannotStart
-    from ..net.loops import UnknownLoop
     from ..net.loops import run as run_loop
 
     try:
         return run_loop(_run(config, arguments.command))
-    except UnknownLoop as unknown:
-        complain("run", unknown)
+    except bad_use(config) as bad:
+        complain("run", bad)
         return BAD_USE
     except CannotStart as cannot:
         complain("run", cannot)
@@ -56,13 +55,22 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _run(config: Config, command: list[str]) -> int:
-    from ..assembly import start
+    from ..assembly import CannotStart, start, start_control
 
-    running = await start(config)
+    running = await start(config, stories=config.control is not None)
+    try:
+        control = await start_control(config, running)
+    except CannotStart:
+        await running.close()
+        raise
     environment = os.environ | dict.fromkeys(VARIABLES, running.bootstrap)
+    if control is not None:
+        environment |= {"GROUPMOCK_CONTROL_URL": control.url} | ({"GROUPMOCK_TOKEN": config.token} if config.token else {})
     try:
         child = await asyncio.create_subprocess_exec(*command, env=environment)
     except OSError as trouble:
+        if control is not None:
+            await control.close()
         await running.close()
         complain("run", RuntimeError(f"cannot run {command[0]}: {trouble.strerror}"))
         return NOT_FOUND if isinstance(trouble, FileNotFoundError) else NOT_EXECUTABLE
@@ -70,6 +78,9 @@ async def _run(config: Config, command: list[str]) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, _pass_on, child, number)
     status = await child.wait()
+    if control is not None:
+        await control.close()
+        running = control.running  # a reset made another
     trouble_at_end = await running.close()
     if trouble_at_end is not None:
         complain("run", trouble_at_end)

@@ -11,7 +11,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from . import BAD_USE, CANNOT_START, OK
-from ._options import ConfigError, add_options, complain, resolve_arguments
+from ._options import ConfigError, add_options, bad_use, complain, resolve_arguments
 
 if TYPE_CHECKING:
     from ..config import Config
@@ -35,13 +35,12 @@ def run(arguments: argparse.Namespace) -> int:
 def serve(config: Config) -> int:
     """Serve until a signal comes; returns the exit code."""
     from ..assembly import CannotStart
-    from ..net.loops import UnknownLoop
     from ..net.loops import run as run_loop
 
     try:
         trouble = run_loop(_serve(config))
-    except UnknownLoop as unknown:
-        complain("serve", unknown)
+    except bad_use(config) as bad:
+        complain("serve", bad)
         return BAD_USE
     except CannotStart as cannot:
         complain("serve", cannot)
@@ -57,13 +56,21 @@ async def _serve(config: Config) -> Exception | None:
     import os
     import signal
 
-    from ..assembly import start
+    from ..assembly import CannotStart, start, start_control
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    running = await start(config, on_failure=stop.set)
-    os.write(1, running.ready_line())
+    running = await start(config, on_failure=stop.set, stories=config.control is not None)
+    try:
+        control = await start_control(config, running, stop.set)
+    except CannotStart:
+        await running.close()
+        raise
+    os.write(1, running.ready_line(control.url if control is not None else None))
     await stop.wait()
+    if control is not None:
+        await control.close()
+        running = control.running  # a reset made another
     return await running.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from . import apis, commands
 from .dice import Bits, Dice
@@ -12,7 +12,10 @@ from .events import NS_PER_MS, Command, Disconnected, Event, Request
 from .group.coordinator import Coordinators
 from .log.topics import Topics
 from .settings import Settings
-from .timers import Timers
+from .timers import Key, Timers
+
+if TYPE_CHECKING:
+    from .steering.doors import Doors
 
 TimerHandler = Callable[[tuple[str, ...], int, Effects], bool]
 
@@ -64,10 +67,20 @@ class Cluster:
         self.identity = identity
         self.dice = Dice(bits)
         self.timers = Timers()
+        self.up = identity.nodes
+        """The nodes that run; a stalled one does."""
+        self.stalled: set[int] = set()
+        self.doors: Doors | None = None
+        """Where somebody told requests and timers to wait; None: nobody ever did."""
         self._epoch_ms = epoch_ms
         self.topics = Topics(self)
         self.coordinators = Coordinators(self)
-        self._timer_handlers: dict[str, TimerHandler] = {**self.topics.timer_handlers(), **self.coordinators.timer_handlers()}
+        self._timer_handlers: dict[str, TimerHandler] = {
+            **self.topics.timer_handlers(),
+            **self.coordinators.timer_handlers(),
+            "stall": self._steered("stall"),
+            "thaw": self._steered("thaw"),
+        }
 
     def wall_ms(self, now: int) -> int:
         """Milliseconds since 1970 at run time `now`."""
@@ -77,21 +90,41 @@ class Cluster:
         """Let one event happen. Parked requests are answered by a later call's effects."""
         out: Effects = []
         if isinstance(event, Request):
-            apis.behaviour(event.key)(self, event, now, out)
+            if self.doors is None:
+                apis.behaviour(event.key)(self, event, now, out)
+            else:
+                self.doors.admit(event, now, out)
         elif isinstance(event, Disconnected):
             self.topics.disconnected(event.connection)
         elif isinstance(event, Command):
             commands.run(self, event, now, out)
+        if self.doors is not None:
+            self.doors.admit_ready(now, out)
         return out
 
     def expire(self, now: int) -> Effects:
         """Fire every timer whose deadline is at or before `now`, in deadline order."""
         out: Effects = []
         while (key := self.timers.due(now)) is not None:
-            place = len(out)
-            if self._timer_handlers[key[0]](key[1:], now, out):
-                out.insert(place, TimerFired(key[0], key[1:]))
+            self.fire(key, now, out)
+            if self.doors is not None:
+                self.doors.admit_ready(now, out)
         return out
+
+    def fire(self, key: Key, now: int, out: Effects) -> None:
+        """Do what a timer is for, and tell it if that changed anything."""
+        place = len(out)
+        if self._timer_handlers[key[0]](key[1:], now, out):
+            out.insert(place, TimerFired(key[0], key[1:]))
+
+    def _steered(self, name: str) -> TimerHandler:
+        def handle(subject: tuple[str, ...], now: int, out: Effects) -> bool:
+            from .group.turn import Turn
+            from .steering.clock import TIMERS
+
+            return TIMERS[name](Turn(self, now, out), subject)
+
+        return handle
 
     def deadline(self) -> int | None:
         """When to call `expire` next; None: nothing is armed. May be early, never late."""

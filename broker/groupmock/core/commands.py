@@ -29,10 +29,15 @@ def command(name: str) -> Callable[[Run], Run]:
 
 
 def run(cluster: Cluster, event: Command, now: int, out: Effects) -> None:
-    """Perform one command."""
-    if event.name not in COMMANDS:
-        raise UnknownCommand(f"no command {event.name!r}: there are {', '.join(sorted(COMMANDS))}")
-    COMMANDS[event.name](cluster, event.arguments, now, out)
+    """Perform one command: those of this file, and those of `steering`, which is loaded when the first of them comes."""
+    if event.name in COMMANDS:
+        COMMANDS[event.name](cluster, event.arguments, now, out)
+        return
+    from . import steering
+
+    if event.name not in steering.STEERS:
+        raise UnknownCommand(f"no command {event.name!r}: there are {', '.join(sorted({*COMMANDS, *steering.STEERS}))}")
+    steering.steer(cluster, event.name, event.arguments, now, out)
 
 
 @command("create_topic")
@@ -53,25 +58,7 @@ def delete_topic(cluster: Cluster, arguments: dict[str, Any], now: int, out: Eff
     cluster.topics.delete(arguments["name"], now, out)
 
 
-@command("unload_coordinator")
-def unload_coordinator(cluster: Cluster, arguments: dict[str, Any], now: int, out: Effects) -> None:
-    """{partition}: the node that leads this partition of __consumer_offsets loses it (spec 2.13, Unload)."""
-    cluster.coordinators.unload(arguments["partition"], now, out)
-
-
-@command("load_coordinator")
-def load_coordinator(cluster: Cluster, arguments: dict[str, Any], now: int, out: Effects) -> None:
-    """{partition, node, loading_ms}: the node takes this partition over and loads for that long (spec 2.13, Loading, After load)."""
-    cluster.coordinators.load(arguments["partition"], arguments["node"], arguments["loading_ms"], now, out)
-
-
 @command("append")
 def append(cluster: Cluster, arguments: dict[str, Any], now: int, out: Effects) -> None:
     """{topic, partition, batch}: append one record batch (bytes, magic 2), as a producer on the server's side would."""
     cluster.topics.append(arguments["topic"], arguments["partition"], arguments["batch"], now, out)
-
-
-@command("move_leader")
-def move_leader(cluster: Cluster, arguments: dict[str, Any], now: int, out: Effects) -> None:
-    """{topic, partition, node}: let another node lead a partition; its leader epoch grows by one (KIP-320)."""
-    cluster.topics.lead(arguments["topic"], arguments["partition"], arguments["node"], now, out)

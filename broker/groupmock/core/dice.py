@@ -11,12 +11,19 @@ class Bits(Protocol):
     def getrandbits(self, k: int, /) -> int:
         """A non-negative int of k random bits."""
 
+    def seed(self, seed: int, /) -> None:
+        """Begin anew."""
+
 
 class Dice:
     """Draws ids from a seeded generator, in order."""
 
     def __init__(self, bits: Bits) -> None:
         self._bits = bits
+
+    def reseed(self, seed: int) -> None:
+        """Draw as a run of that seed does from its beginning."""
+        self._bits.seed(seed)
 
     def uuid_text(self) -> str:
         """A random (version 4) UUID as Java prints it: 8-4-4-4-12 lower-case hex. Member ids end in one (spec 2.2)."""

@@ -82,10 +82,25 @@ class MemberChanged(msgspec.Struct, gc=False):
 
 
 class TimerFired(msgspec.Struct, gc=False):
-    """A deadline passed and did something. `timer`: session, join, sync, fetch, retention, load. `subject`: what it was set for."""
+    """A deadline passed and did something. `timer`: session, join, sync, fetch, retention, load, stall, thaw.
+
+    `subject`: what it was set for."""
 
     timer: str
     subject: tuple[str, ...]
+
+
+class NodeChanged(msgspec.Struct, gc=False):
+    """A node was steered. `what`: stopped (its port refuses), started, stalled (nothing in or out), resumed."""
+
+    node: int
+    what: str
+
+
+class ClockStepped(msgspec.Struct, gc=False):
+    """The clock is to move on by so many ns, keeping every appointment on the way."""
+
+    ns: int
 
 
 class Note(msgspec.Struct, gc=False):
@@ -95,5 +110,5 @@ class Note(msgspec.Struct, gc=False):
     fields: dict[str, object]
 
 
-Effect = Reply | Replies | Silent | Abandoned | Close | Moved | MemberChanged | TimerFired | Note
+Effect = Reply | Replies | Silent | Abandoned | Close | Moved | MemberChanged | TimerFired | NodeChanged | ClockStepped | Note
 Effects = list[Effect]

@@ -39,6 +39,10 @@ class Timers:
     def __len__(self) -> int:
         return len(self._armed)
 
+    def armed(self, name: str) -> list[Key]:
+        """The keys of one name that are armed."""
+        return [key for key in self._armed if key[0] == name]
+
     def get(self, key: Key) -> Timer | None:
         """The armed timer of that key."""
         return self._armed.get(key)

@@ -48,6 +48,7 @@ class FileSink:
     """Writes every row to `path`, which is made anew. Raises OSError if it cannot be opened."""
 
     kinds = frozenset(KINDS)
+    routine = True
     heartbeats = True
     details = True
 

@@ -38,8 +38,10 @@ class Sink(Protocol):
 
     kinds: frozenset[str]
     """What it takes; fixed while it is attached."""
+    routine: bool
+    """Also requests without a note and answers without an error (with request and reply in `kinds`)?"""
     heartbeats: bool
-    """Also heartbeats that changed nothing (with request and reply in `kinds`)?"""
+    """Also heartbeats that changed nothing (with `routine`)?"""
     details: bool
     """Does it want what costs something: embedded copies, payload digests, raw frames?"""
 
@@ -69,6 +71,7 @@ class Journal:
         self._begun = False
         self._takers: dict[type[Row], list[Sink]] = {}
         self.wanted: frozenset[str] = frozenset()  # kinds that some sink takes
+        self.routine = False  # does any sink want requests and answers that are nothing special?
         self.heartbeats = False  # does any sink want heartbeats that changed nothing?
         self.details = False
         self._arrange()
@@ -139,5 +142,6 @@ class Journal:
     def _arrange(self) -> None:
         self._takers = {row: [sink for sink in self._sinks if kind in sink.kinds] for kind, row in ROWS.items()}
         self.wanted = frozenset(kind for kind, row in ROWS.items() if self._takers[row])
+        self.routine = any(sink.routine for sink in self._sinks)
         self.heartbeats = any(sink.heartbeats for sink in self._sinks)
         self.details = any(sink.details for sink in self._sinks)

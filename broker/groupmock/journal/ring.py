@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Final
 
 from .journal import Repeated
-from .rows import KINDS, AbandonedRow, Header, ReplyRow, RequestRow, Row
+from .rows import KINDS, AbandonedRow, FaultRow, Header, ReplyRow, RequestRow, Row
 from .story import at, group_of, sentence
 
 ROW_BYTES: Final = 800
@@ -18,6 +19,7 @@ class Ring:
     """Keeps at most `max_bytes` (messages are kept as they came, so a frame's size counts) and `max_rows`."""
 
     kinds = frozenset(KINDS)
+    routine = True
     heartbeats = False
     details = False
 
@@ -28,6 +30,8 @@ class Ring:
         self._costs: deque[int] = deque()  # beside the rows: a row that goes is old, and reading it once more would fetch it from far away
         self.bytes = 0
         self.dropped = 0
+        self.watchers: list[Callable[[], object]] = []
+        """Called after every row."""
 
     def begin(self, header: Header) -> None:
         """Nothing to write."""
@@ -42,6 +46,8 @@ class Ring:
             self.rows.popleft()
             self.bytes -= self._costs.popleft()
             self.dropped += 1
+        for watcher in self.watchers:
+            watcher()
 
     def take_repeated(self, repeated: Repeated) -> None:
         """Never asked for."""
@@ -64,7 +70,7 @@ class Ring:
         tickets: set[int] = set()
         found = []
         for row in self.rows:
-            if isinstance(row, ReplyRow | AbandonedRow):
+            if isinstance(row, ReplyRow | AbandonedRow | FaultRow):
                 mine = row.ticket in tickets
             else:
                 mine = group_of(row) == group

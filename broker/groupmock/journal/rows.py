@@ -107,7 +107,7 @@ class ReplyRow(FramePlace, tag="reply", kw_only=True):
 
     waited: Annotated[int, about("ns between handling the request and this")] = 0
     size: Annotated[int, about("bytes of the frame without its length")]
-    delivered: Annotated[bool, about("false: the connection was gone")] = True
+    delivered: Annotated[bool, about("false: the connection was gone, or a fault rule took the answer")] = True
     error: Annotated[str | None, about("Kafka's name of the top-level error")] = None
     message: Annotated[Any, about("the response; null: none is due (acks 0)")] = None
     embedded: Annotated[dict[str, Any] | None, about("decoded copy of subscriptions or assignments inside, by path")] = None
@@ -154,11 +154,11 @@ class TimerRow(Row, tag="timer", kw_only=True):
 
 
 class FaultRow(Row, tag="fault", kw_only=True):
-    """A fault rule did something."""
+    """A fault rule did something, or what it made wait went on."""
 
     rule: Annotated[str, about("name of the rule")]
-    stage: Annotated[str, about("request or reply")]
-    action: Annotated[str, about("what was done")]
+    stage: Annotated[str, about("connect, request or reply")]
+    action: Annotated[str, about("the kind of fault; over or released: the wait of the call is over")]
     connection: Annotated[int | None, about("to which connection")] = None
     ticket: Annotated[int | None, about("to which request")] = None
     fields: Annotated[dict[str, Any], about("details of this kind of fault")] = {}

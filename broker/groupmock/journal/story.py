@@ -73,7 +73,7 @@ def _answered(row: ReplyRow) -> str:
     text += "".join(f", {label} {value}" for label, name in REPLY_FACTS if (value := field(row.message, name)) not in (None, "", -1))
     if row.waited >= NS_PER_S // 1000:
         text += f", after {row.waited / NS_PER_S:.3f} s"
-    return text if row.delivered else text + ", but the client was gone"
+    return text if row.delivered else text + ", but it did not arrive"
 
 
 def _abandoned(row: AbandonedRow) -> str:
@@ -100,7 +100,8 @@ def _fired(row: TimerRow) -> str:
 
 
 def _faulted(row: FaultRow) -> str:
-    return f"fault {row.rule} at {row.stage}: {row.action} {_facts(row.fields)}".rstrip()
+    where = f"connection {row.connection}: " if row.connection is not None else ""
+    return f"{where}fault rule {row.rule!r} at stage {row.stage}: {row.action} {_facts(row.fields)}".rstrip()
 
 
 def _told(row: CommandRow) -> str:

@@ -7,6 +7,7 @@ are read on up to a limit, because a loop that does not read does not notice tha
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections import deque
 from struct import Struct
 from typing import TYPE_CHECKING, Final, cast
@@ -27,10 +28,13 @@ CLOSING: Final = 4  # closed by us: nothing is read or answered any more
 LOST: Final = 8  # the transport is gone
 FINISHED: Final = 16  # the peer sends no more (it may still read)
 PAUSED: Final = 32  # we read no more for now
-STOPPED: Final = BLOCKED | WEDGED | CLOSING | LOST
+STALLED: Final = 64  # its node is stalled: nothing is heard, what is answered waits
+STOPPED: Final = BLOCKED | WEDGED | CLOSING | LOST | STALLED
+DEAF: Final = CLOSING | LOST
 
 LINGER_S: Final = 1.0
 """How long a connection that we close may take to read the rest and to close its half."""
+NO_LINGER: Final = Struct("ii").pack(1, 0)
 CHUNK_OVERHEAD: Final = 128
 """What a waiting piece costs beyond its bytes; counted, so that a megabyte sent byte by byte is no hundred megabytes here."""
 
@@ -47,10 +51,12 @@ class Connection(asyncio.Protocol):
         "correlation",
         "driver",
         "exchange",
+        "frame",
         "framer",
         "frames",
         "handled",
         "held",
+        "late",
         "node",
         "number",
         "out",
@@ -74,6 +80,7 @@ class Connection(asyncio.Protocol):
         self.ticket = 0
         self.exchange: Exchange | None = None
         self.correlation = b""
+        self.frame = b""  # of the request that is open
         self.handled = 0
         self.active = 0
         self.repeat: Repeat | None = None  # only while idle: nothing open, cut, waiting or stopped
@@ -84,6 +91,7 @@ class Connection(asyncio.Protocol):
         self.held = 0
         self.out: list[bytes] | None = None
         self.out_bytes = 0
+        self.late: list[bytes] | None = None  # answers of a stalled node
 
     # What the loop calls
 
@@ -161,7 +169,7 @@ class Connection(asyncio.Protocol):
     @property
     def deaf(self) -> bool:
         """Gone, or closed from our side: nothing can be sent any more."""
-        return bool(self.state & (LOST | CLOSING))
+        return bool(self.state & DEAF)
 
     @property
     def closing(self) -> bool:
@@ -221,6 +229,29 @@ class Connection(asyncio.Protocol):
         elif self.out is None:
             self._finish()
 
+    def stall(self) -> None:
+        """Hear and say nothing."""
+        self.state |= STALLED
+        self.repeat = None
+
+    def unstall(self) -> None:
+        """Say what was to be said meanwhile, and go on."""
+        self.state &= ~STALLED
+        late, self.late = self.late, None
+        if late:
+            self._write(b"".join(late))
+        if not self.state & STOPPED:
+            self.driver.serve_soon(self)
+
+    def break_off(self) -> None:
+        """End it by RST: the peer reads that the connection was reset."""
+        self.state |= CLOSING
+        self.repeat = None
+        transport = self.transport
+        if transport is not None:
+            transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
+            transport.abort()
+
     def how_it_ended(self, failure: Exception | None) -> str:
         """Why there is no connection any more, for its row, when it was not us who closed it."""
         how = f"the connection broke: {failure}" if failure is not None else "the client closed"
@@ -269,7 +300,7 @@ class Connection(asyncio.Protocol):
             transport.resume_reading()
 
     def _owes(self) -> bool:
-        return bool(self.ticket or self.frames or self.chunks or self.state & BLOCKED)
+        return bool(self.ticket or self.frames or self.chunks or self.late or self.state & BLOCKED)
 
     def _cut(self, data: bytes, received: int) -> None:
         """Frames out of bytes, into `frames`. A bad length is left in `framer.broken`, found when the frames before it are done."""
@@ -313,7 +344,10 @@ class Connection(asyncio.Protocol):
             self.transport.close()
 
     def _write(self, data: bytes) -> None:
-        if self.transport is not None and not self.state & LOST:
+        if self.state & STALLED:
+            self.late = self.late or []
+            self.late.append(data)
+        elif self.transport is not None and not self.state & LOST:
             self.transport.write(data)
         if self.state & FINISHED and self.out is None and not self._owes() and self.transport is not None:
             self.transport.close()

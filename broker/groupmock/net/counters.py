@@ -16,6 +16,7 @@ class Counters(msgspec.Struct):
     connections_closed: int = 0
     refused: int = 0  # connections closed because of what they sent
     abandoned: int = 0  # requests that will never be answered; their connections stay mute
+    faults: int = 0  # times that a fault rule fired
     held_bytes: int = 0  # now: cut or waiting requests of all connections
     accept_failures: int = 0
     internal_errors: int = 0  # defects of groupmock itself: each has a note row

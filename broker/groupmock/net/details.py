@@ -24,7 +24,7 @@ SYNC_GROUP: Final = 14
 CONSUMER: Final = "consumer"
 CONNECT: Final = "connect"
 
-Places = Iterator[tuple[str, bytes]]
+Places = Iterator[tuple[str, bytes, str | None]]
 
 
 class Details(NamedTuple):
@@ -54,12 +54,53 @@ def _embedded(key: int, message: Message, protocol_type: str | None) -> dict[str
     readers = _readers(kind)
     if readers is None:
         return None
-    found = {}
-    for path, data in EMBEDDED[key](message):
-        read = readers[0 if path.endswith("metadata") else 1](data) if data else None
+    found: dict[str, Any] = {}
+    for path, data, name in EMBEDDED[key](message):
+        role = 0 if path.endswith("metadata") else 1
+        read = readers[role](data) if data else None
         if read is not None:
             found[path] = read
+            if kind == CONSUMER:
+                _designs_in(found, path, data, role, name)
     return found or None
+
+
+def _designs_in(found: dict[str, Any], path: str, data: bytes, role: int, name: str | None) -> None:
+    """What a cooperative assignor's bytes say beyond the stock fields. `name`: the protocol's, None where the message has none (SyncGroup
+    below version 5): then bytes that are no stock message, or user data that is one of the document's, tell it."""
+    from groupmock_codec.embedded import designs
+
+    if name is not None and name not in designs.NAMES:
+        return
+    if role:
+        _assignment_of_a_design(found, path, data, name)
+    else:
+        _subscription_of_a_design(found, path, name)
+
+
+def _assignment_of_a_design(found: dict[str, Any], path: str, data: bytes, name: str | None) -> None:
+    from groupmock_codec.embedded import designs
+
+    literal = designs.unstock_assignment(data) if name is None else designs.read_assignment(data) if name in designs.LITERAL else None
+    if literal is not None:
+        found[path] = literal
+        return
+    carried = designs.carried_assignment(found[path].user_data)
+    if carried is not None:
+        found[f"{path}.user_data"] = carried
+
+
+def _subscription_of_a_design(found: dict[str, Any], path: str, name: str | None) -> None:
+    from groupmock_codec.embedded import designs
+
+    user_data = found[path].user_data
+    carried = designs.carried_subscription(user_data)
+    if carried is not None:
+        found[f"{path}.user_data"] = carried
+        user_data = carried.partition_assignor_data
+    told = designs.read_assignor_data(user_data) if name else None
+    if told is not None:
+        found[f"{path}.partition_assignor_data"] = told
 
 
 def _readers(kind: str | None) -> tuple[Callable[[bytes], Message | None], Callable[[bytes], Message | None]] | None:
@@ -88,18 +129,19 @@ def _forgiving(decode: Callable[[bytes], Message]) -> Callable[[bytes], Message 
 def _in_join(message: Any) -> Places:
     if hasattr(message, "protocols"):
         for place, protocol in enumerate(message.protocols):
-            yield f"protocols[{place}].metadata", protocol.metadata
+            yield f"protocols[{place}].metadata", protocol.metadata, protocol.name
     else:
         for place, member in enumerate(message.members):
-            yield f"members[{place}].metadata", member.metadata
+            yield f"members[{place}].metadata", member.metadata, message.protocol_name
 
 
 def _in_sync(message: Any) -> Places:
+    name = message.protocol_name
     if hasattr(message, "assignments"):
         for place, entry in enumerate(message.assignments):
-            yield f"assignments[{place}].assignment", entry.assignment
+            yield f"assignments[{place}].assignment", entry.assignment, name
     else:
-        yield "assignment", message.assignment
+        yield "assignment", message.assignment, name
 
 
 EMBEDDED: Final[dict[int, Callable[[Any], Places]]] = {JOIN_GROUP: _in_join, SYNC_GROUP: _in_sync}

@@ -6,76 +6,51 @@ notice that a connection is gone); what it wants done is done here, in order.
 
 from __future__ import annotations
 
-import asyncio
-import time
-import traceback
-from collections import deque
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from groupmock_codec.errors import CodecError
 
-from ..core.effects import Abandoned, Close, Effects, Lease, Replies, Reply, Silent
+from ..core.effects import Effects, Reply
 from ..core.events import Command, Disconnected, Event, Request
+from ..faults import COMMANDS as FAULT_COMMANDS
 from ..journal.rows import DISCONNECTED, NOT_READING
+from .answers import Answers
 from .connection import STOPPED, Connection
-from .counters import Counters
-from .exchange import FETCH, HEARTBEAT, Exchange, Exchanges, Refused, unknown_api_versions
-from .record import Record
-from .repeat import Repeat
+from .exchange import FETCH, HEARTBEAT, Asked, Exchange, Exchanges, Refused, unknown_api_versions
+from .nodes import Nodes
+from .repeat import Current
 
 if TYPE_CHECKING:
-    from groupmock_codec.declare import Message
-
     from ..clock import Clock, Handle
     from ..journal.journal import Journal
     from .core import Core
+    from .faults import Faults
     from .limits import Limits
 
-LOOK_AT_CLOCK_EVERY: Final = 8
-"""Answers between two looks at the clock while a slice lasts."""
 
-
-class Current(NamedTuple):
-    """The heartbeat that changed nothing and that the core is answering right now."""
-
-    connection: Connection
-    frame: bytes
-    body_at: int
-    client_id: str | None
-
-
-class Driver:
+class Driver(Answers):
     """Owns the connections of one cluster and performs what its core wants. `vacated` is called when a connection is gone."""
 
     def __init__(self, cluster: Core, clock: Clock, journal: Journal, limits: Limits) -> None:
+        super().__init__(clock, journal, limits)
         self.cluster = cluster
-        self.clock = clock
-        self.journal = journal
-        self.limits = limits
-        self.now = clock.now
         self.renew = cluster.renew
-        self.record = Record(journal)
-        self.counters = Counters()
+        self.nodes = Nodes(self)
         self.exchanges = Exchanges(cluster.identity.advertised)
         self.connections: dict[int, Connection] = {}
-        self.leases = True
         self.vacated: Callable[[], None] = _nothing
-        self._tickets: dict[int, Connection] = {}
-        self._current: Current | None = None
-        self._resumable: deque[Connection] = deque()
-        self._backlog: deque[Iterator[Reply]] = deque()
-        self._slice: asyncio.Handle | None = None
         self._alarm: Handle | None = None
         self._alarm_at = 0
-        self._performers: dict[type, Callable[[Any, int], None]] = {
-            Reply: self._reply,
-            Replies: self._replies,
-            Silent: self._silent,
-            Abandoned: self._abandoned,
-            Close: self._close,
-            **self.record.effects,
-        }
+        self._performers |= self.nodes.effects
+
+    @cached_property
+    def rules(self) -> Faults:
+        """The fault rules; loaded when somebody asks for them, since a server without any is to start fast."""
+        from .faults import Faults
+
+        return Faults(self)
 
     # What connections report
 
@@ -85,6 +60,10 @@ class Driver:
         self.connections[connection.number] = connection
         self.counters.connections_opened += 1
         self.record.opened(connection, now)
+        if self.nodes.stalled:
+            self.nodes.opened(connection)
+        if self.faults is not None:
+            self.faults.connect(connection, now)
 
     def arrived(self, connection: Connection, data: bytes) -> None:
         """Bytes that are no repeated heartbeat."""
@@ -126,7 +105,7 @@ class Driver:
         self.settle()
 
     def request(self, connection: Connection, frame: bytes, received: int) -> None:
-        """One whole frame, its turn having come."""
+        """One whole frame, its turn having come. Written flat, as what is on the way of every request."""
         connection.repeat = None
         try:
             exchange = self.exchanges[frame[:4]]
@@ -137,8 +116,12 @@ class Driver:
             return
         now = self.now()
         ticket = self._open(connection, exchange, frame, now)
-        numbers = (ticket, connection.number, connection.node)
-        event = Request(*numbers, exchange.key, exchange.version, client_id, connection.client_host, message)
+        if self.faults is not None:
+            self.faults.request(Asked(connection, exchange, frame, at, end, client_id, message, received, ticket), now)
+            return
+        event = Request(
+            ticket, connection.number, connection.node, exchange.key, exchange.version, client_id, connection.client_host, message
+        )
         try:
             effects = self.cluster.handle(event, now)
         except Exception as defect:
@@ -146,38 +129,60 @@ class Driver:
             self._defect(connection, f"{exchange.name} v{exchange.version}", defect)
             return
         quiet = exchange.key == HEARTBEAT and _changed_nothing(effects)
-        self.record.request(connection, exchange, client_id, message, frame, received, len(frame) - end, quiet)
+        if self.journal.routine:
+            self.record.request(connection, exchange, client_id, message, frame, received, len(frame) - end, quiet)
         self._current = Current(connection, frame, at, client_id) if quiet else None
         self.perform(effects, now)
         self._current = None
 
-    def refuse(self, connection: Connection, reason: str) -> None:
-        """Close who sent something that Kafka does not take."""
-        self.counters.refused += 1
-        self.shut(connection, reason)
-
-    def shut(self, connection: Connection, reason: str, linger: bool = True) -> None:
-        """Close a connection from our side: one row, what was answered goes out, then FIN (and no more patience without `linger`)."""
-        if connection.gone or (connection.closing and linger):
+    def apply(self, asked: Asked, now: int, recorded: bool) -> None:
+        """The second half of `request`, for one that passed the fault rules. `recorded`: its row is there already, a rule struck it."""
+        connection, exchange, frame, at, end, client_id, message, received, ticket = asked
+        event = Request(
+            ticket, connection.number, connection.node, exchange.key, exchange.version, client_id, connection.client_host, message
+        )
+        try:
+            effects = self.cluster.handle(event, now)
+        except Exception as defect:
+            if not recorded:
+                self.record.request(connection, exchange, client_id, message, frame, received)
+            self._defect(connection, f"{exchange.name} v{exchange.version}", defect)
             return
-        if not connection.closing:
-            self.record.closed(connection, "server", reason, self.now())
-        connection.shut(linger)
+        quiet = exchange.key == HEARTBEAT and _changed_nothing(effects)
+        if self.journal.routine and not recorded:
+            self.record.request(connection, exchange, client_id, message, frame, received, len(frame) - end, quiet)
+        self._current = Current(connection, frame, at, client_id) if quiet else None
+        self.perform(effects, now)
+        self._current = None
 
     # What steers
 
     def submit(self, command: Command) -> Effects:
-        """Run a command through the core and do what follows. Raises what the command raises; then nothing is recorded."""
+        """Run a command through the core (or, about fault rules, here) and do what follows. Raises what it raises; then nothing is
+        recorded."""
         now = self.now()
-        effects = self.cluster.handle(command, now)
-        self.record.command(command, now)
-        self.perform(effects, now)
+        effects: Effects = []
+        if command.name in FAULT_COMMANDS:
+            self.rules.command(command, now)
+        else:
+            effects = self.steer(command, now)
         self.settle()
         return effects
 
+    def steer(self, command: Command, now: int) -> Effects:
+        """A command of the core, in the middle of something else: whoever calls settles."""
+        effects = self.cluster.handle(command, now)
+        self.record.command(command, now)
+        self.perform(effects, now)
+        return effects
+
     def use_leases(self, use: bool) -> None:
-        """Off: every heartbeat takes the full path (fault rules, tests)."""
+        """Off: every heartbeat takes the full path (tests)."""
         self.leases = use
+        self.end_repeats()
+
+    def end_repeats(self) -> None:
+        """No heartbeat is repeated that was not seen again on the full path first."""
         for connection in self.connections.values():
             connection.repeat = None
 
@@ -206,115 +211,7 @@ class Driver:
                 connection.serve()
         self._arm()
 
-    def _reply(self, effect: Reply, now: int) -> None:
-        connection = self._done(effect.ticket)
-        if connection is None:
-            return
-        exchange = connection.exchange
-        assert exchange is not None
-        try:
-            answer = exchange.answer(connection.correlation, effect.message)
-        except CodecError as defect:
-            self._defect(connection, f"answer to {exchange.name} v{exchange.version}", defect)
-            return
-        current = self._current
-        quiet = current is not None and current.connection is connection
-        self.record.reply(connection, exchange, effect.ticket, effect.message, len(answer) - 4, now, quiet)
-        if connection.deaf:
-            self.counters.lost_replies += 1
-            return
-        self.counters.replies += 1
-        if effect.lease is not None and current is not None and quiet:
-            self._remember(current, exchange, effect.lease, answer, effect.message)
-        connection.answer(answer)
-        self._continue(connection)
-
-    def _remember(self, current: Current, exchange: Exchange, lease: Lease, answer: bytes, message: Message) -> None:
-        connection = current.connection
-        if self.leases and connection.idle:
-            connection.repeat = Repeat(self, exchange, current, answer, message, lease)
-
-    def _replies(self, effect: Replies, now: int) -> None:
-        self._backlog.append(effect.replies)
-        if self._slice is None:
-            self._drain(now)
-
-    def _drain(self, now: int) -> None:
-        """Answers until there are no more or the slice is over; the rest after a turn of the loop."""
-        end = time.monotonic_ns() + self.limits.replies_slice_us * 1000
-        count = 0
-        while self._backlog:
-            reply = self._next_reply()
-            if reply is None:
-                continue
-            self._reply(reply, now)
-            count += 1
-            if count % LOOK_AT_CLOCK_EVERY == 0 and time.monotonic_ns() > end:
-                self._slice = asyncio.get_running_loop().call_soon(self._next_slice)
-                return
-
-    def _next_reply(self) -> Reply | None:
-        """From the oldest of the backlog; None: that one is done (or broke)."""
-        try:
-            reply = next(self._backlog[0], None)
-        except Exception as defect:
-            self._defect(None, "many answers", defect)
-            reply = None
-        if reply is None:
-            self._backlog.popleft()
-        return reply
-
-    def _next_slice(self) -> None:
-        self._slice = None
-        self._drain(self.now())
-        self.settle()
-
-    def _silent(self, effect: Silent, now: int) -> None:
-        connection = self._done(effect.ticket)
-        if connection is not None and connection.exchange is not None:
-            self.record.reply(connection, connection.exchange, effect.ticket, None, 0, now)
-            self._continue(connection)
-
-    def _abandoned(self, effect: Abandoned, now: int) -> None:
-        connection = self._done(effect.ticket)
-        if connection is None:
-            return
-        self.counters.abandoned += 1
-        self.record.abandoned(connection, effect.ticket, effect.reason, now)
-        connection.wedge()
-
-    def _close(self, effect: Close, now: int) -> None:
-        connection = self._done(effect.ticket)
-        if connection is not None:
-            self.refuse(connection, effect.reason)
-
     # Inside
-
-    def _open(self, connection: Connection, exchange: Exchange, frame: bytes, now: int) -> int:
-        """The connection waits for an answer from now on; the request's ticket."""
-        counters = self.counters
-        counters.handled = ticket = counters.handled + 1
-        counters.requests[exchange.key] = counters.requests.get(exchange.key, 0) + 1
-        connection.ticket = ticket
-        connection.exchange = exchange
-        connection.correlation = frame[4:8]
-        connection.handled = now
-        self._tickets[ticket] = connection
-        return ticket
-
-    def _done(self, ticket: int) -> Connection | None:
-        """The connection of an open request, which is open no more. None: the core answered twice, a defect of ours."""
-        connection = self._tickets.pop(ticket, None)
-        if connection is None:
-            self.counters.internal_errors += 1
-            self.record.remark("internal error", self.now(), ticket=ticket, error="an answer to no open request")
-            return None
-        connection.ticket = 0
-        return connection
-
-    def _continue(self, connection: Connection) -> None:
-        if (connection.waiting or connection.framer) and connection.out is None:
-            self._resumable.append(connection)
 
     def _not_taken(self, connection: Connection, frame: bytes, received: int, refusal: Refused | CodecError) -> None:
         """Refused or broken: closed with the reason, unless it is ApiVersions in a version we have not."""
@@ -344,17 +241,6 @@ class Driver:
             return
         self.perform(effects, now)
 
-    def _defect(self, connection: Connection | None, where: str, defect: Exception) -> None:
-        """An error of groupmock itself: a note with the traceback; its connection is closed, all others go on."""
-        self.counters.internal_errors += 1
-        text = "".join(traceback.format_exception(defect))
-        error = f"{type(defect).__name__}: {defect}"
-        self.record.remark("internal error", self.now(), where=where, error=error, traceback=text)
-        if connection is not None:
-            self._tickets.pop(connection.ticket, None)
-            connection.ticket = 0
-            self.shut(connection, f"internal error in {where}: {error}")
-
     def _arm(self) -> None:
         """One appointment for all timers, made again only when an earlier deadline comes up."""
         deadline = self.cluster.deadline()
@@ -380,6 +266,8 @@ class Driver:
         if self._slice is not None:
             self._slice.cancel()
             self._slice = None
+        if "rules" in self.__dict__:
+            self.rules.stop()
         now = self.now()
         while self._backlog:
             reply = self._next_reply()

@@ -58,15 +58,33 @@ class Acceptor:
         self._trouble = trouble
         self._loop = asyncio.get_running_loop()
         self._watching = False
+        self._refusing = False
         self._retry: asyncio.TimerHandle | None = None
         self.resume()
 
     def resume(self) -> None:
         """Accept (again): there is room."""
         self._retry = None
-        if not self._watching and self._listener.fileno() >= 0:
+        if not self._watching and not self._refusing and self._listener.fileno() >= 0:
             self._watching = True
             self._loop.add_reader(self._listener, self._ready)
+
+    def refuse(self) -> None:
+        """Close the listener and keep its port: whoever connects is refused. Raises OSError."""
+        family, address = self._listener.family, self._listener.getsockname()
+        self.close()
+        self._listener = socket.socket(family, socket.SOCK_STREAM)
+        self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._listener.setblocking(False)
+        self._listener.bind(address)
+        self._refusing = True
+
+    def listen(self) -> None:
+        """Accept again after `refuse`."""
+        self._refusing = False
+        self._listener.listen(BACKLOG)
+        self.resume()
 
     def close(self) -> None:
         """Stop accepting and close the listener."""

@@ -12,8 +12,10 @@ from ..core.effects import Effects, MemberChanged, Moved, Note, TimerFired
 from ..journal.journal import Journal
 from ..journal.rows import (
     AbandonedRow,
+    ClientRow,
     CloseRow,
     CommandRow,
+    FaultRow,
     MemberRow,
     MovedRow,
     NoteRow,
@@ -90,7 +92,7 @@ class Record:
     ) -> None:
         """A request was handled. `quiet`: a heartbeat that changed nothing."""
         journal = self._journal
-        if "request" not in journal.wanted or (quiet and not journal.heartbeats):
+        if "request" not in journal.wanted or (quiet and not journal.heartbeats) or not (journal.routine or note):
             return
         shown: Any = message
         embedded = payloads = None
@@ -119,11 +121,22 @@ class Record:
         (journal.append_quiet if quiet else journal.append)(row)
 
     def reply(
-        self, connection: Connection, exchange: Exchange, ticket: int, message: Message | None, size: int, now: int, quiet: bool = False
+        self,
+        connection: Connection,
+        exchange: Exchange,
+        ticket: int,
+        message: Message | None,
+        size: int,
+        now: int,
+        quiet: bool = False,
+        delivered: bool = True,
     ) -> None:
-        """A request was answered; `message` None: no answer is due."""
+        """A request was answered; `message` None: no answer is due. `delivered` False: a fault rule took it."""
         journal = self._journal
         if "reply" not in journal.wanted or (quiet and not journal.heartbeats):
+            return
+        error = error_of(message)
+        if not (journal.routine or error):
             return
         shown: Any = message
         embedded = payloads = None
@@ -139,9 +152,9 @@ class Record:
             api_name=exchange.name,
             api_version=exchange.version,
             waited=now - connection.handled,
-            error=error_of(message),
+            error=error,
             size=size,
-            delivered=not connection.deaf,
+            delivered=delivered and not connection.deaf,
             message=shown,
             embedded=embedded,
             payloads=payloads,
@@ -229,10 +242,33 @@ class Record:
         if self._journal.details and "timer" in self._journal.wanted and not any(isinstance(effect, TimerFired) for effect in effects):
             self._journal.append(TimerRow(t=now))
 
+    def fault(
+        self, rule: str, stage: str, action: str, connection: Connection, ticket: int | None, fields: dict[str, Any], now: int
+    ) -> None:
+        """A fault rule struck, or what it made wait goes on."""
+        if "fault" in self._journal.wanted:
+            self._journal.append(
+                FaultRow(
+                    t=now,
+                    node=connection.node,
+                    rule=rule,
+                    stage=stage,
+                    action=action,
+                    connection=connection.number,
+                    ticket=ticket,
+                    fields=fields,
+                )
+            )
+
     def command(self, command: Command, now: int) -> None:
         """Somebody steered."""
         if "command" in self._journal.wanted:
             self._journal.append(CommandRow(t=now, name=command.name, arguments=arguments_as_json(command.arguments)))
+
+    def client(self, client: str, what: str, fields: dict[str, Any], now: int) -> None:
+        """A client of ours says something about itself."""
+        if "client" in self._journal.wanted:
+            self._journal.append(ClientRow(t=now, client=client, what=what, fields=fields))
 
     def note(self, effect: Note, now: int) -> None:
         """A note of the core."""

@@ -7,7 +7,7 @@ the full path, and every change of group state ends the lease (architecture sect
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..journal.rows import ReplyRow, RequestRow
 
@@ -15,13 +15,22 @@ if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
     from ..core.effects import Lease
+    from .answers import Answers
     from .connection import Connection
-    from .driver import Current, Driver
     from .exchange import Exchange
 
 ID_AT: Final = 8  # size, key, version; then the correlation id
 ID_END: Final = 12
 ONE_ID: Final = {4}
+
+
+class Current(NamedTuple):
+    """The heartbeat that changed nothing and that the core is answering right now."""
+
+    connection: Connection
+    frame: bytes
+    body_at: int
+    client_id: str | None
 
 
 class Repeat:
@@ -32,7 +41,7 @@ class Repeat:
         "tail", "template",
     )  # fmt: skip
 
-    def __init__(self, driver: Driver, exchange: Exchange, request: Current, answer: bytes, message: Message, lease: Lease) -> None:
+    def __init__(self, driver: Answers, exchange: Exchange, request: Current, answer: bytes, message: Message, lease: Lease) -> None:
         frame = request.frame
         self.driver = driver
         self.exchange = exchange

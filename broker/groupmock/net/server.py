@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..clock import NS_PER_MS, NS_PER_S
 from ..core import apis
@@ -53,7 +53,7 @@ class Server:
         self._failed: asyncio.Event | None = None
         self._driver: Driver | None = None
         self._counters = Counters()
-        self._acceptors: list[Acceptor] = []
+        self._acceptors: dict[int, Acceptor] = {}
         self._adopting: set[asyncio.Task[None]] = set()
         self._numbers = 0
         self._sweep: Handle | None = None
@@ -81,6 +81,7 @@ class Server:
         self._driver = Driver(self.cluster, self.clock, self.journal, self.limits)
         self._counters = self._driver.counters
         self._driver.vacated = self._vacated
+        self._driver.nodes.listening = self._listening
         self._failed = asyncio.Event()
         listeners = _listen_all(addresses)
         try:
@@ -90,7 +91,7 @@ class Server:
                 listener.close()
             raise
         for node, listener in listeners.items():
-            self._acceptors.append(Acceptor(listener, self._adopter(node), self._room, self._cannot_accept))
+            self._acceptors[node] = Acceptor(listener, self._adopter(node), self._room, self._cannot_accept)
         self._sweep_later()
         self._flush_later()
         self._warm = asyncio.get_running_loop().call_later(WARM_UP_PAUSE_S, self._warm_up, self._to_warm_up())
@@ -100,6 +101,10 @@ class Server:
         """Run a command through the core, on the loop's thread. Raises what the command raises."""
         return self.driver.submit(command)
 
+    def client_says(self, client: str, what: str, fields: dict[str, Any]) -> None:
+        """Write what a client of ours says about itself as a row of this moment, on the loop's thread."""
+        self.driver.record.client(client, what, fields, self.clock.now())
+
     def close_connections(self) -> None:
         """Close every client connection; the server goes on (a fixture clears up between tests)."""
         for connection in list(self.driver.connections.values()):
@@ -107,7 +112,7 @@ class Server:
 
     async def close(self) -> None:
         """Stop accepting, send what is due, close every connection, flush the journal. Safe to call twice."""
-        for acceptor in self._acceptors:
+        for acceptor in self._acceptors.values():
             acceptor.close()
         self._acceptors.clear()
         for appointment in (self._sweep, self._warm, self._flusher):
@@ -155,6 +160,12 @@ class Server:
 
     def _room(self) -> bool:
         return len(self.driver.connections) + len(self._adopting) < self.limits.max_connections
+
+    def _listening(self, node: int, on: bool) -> None:
+        """A node was started or stopped."""
+        acceptor = self._acceptors.get(node)
+        if acceptor is not None:
+            acceptor.listen() if on else acceptor.refuse()
 
     def _cannot_accept(self, reason: str) -> None:
         self.driver.counters.accept_failures += 1
@@ -233,7 +244,7 @@ class Server:
         self._accept_again()
 
     def _accept_again(self) -> None:
-        for acceptor in self._acceptors:
+        for acceptor in self._acceptors.values():
             acceptor.resume()
 
 

@@ -52,6 +52,8 @@ PROFILE = Profile(
             "malformed_subscription_hangs",
             "group_record_limit",
             "old_produce_closes",
+            "repeated_alteration_unanswered",
+            "min_insync_replicas_pinned",
         }
     ),
     features=(

@@ -25,6 +25,7 @@ class LogSink:
     """Writes to stderr. structlog is loaded at the first line, so that a server starts without it."""
 
     kinds = KINDS
+    routine = False
     heartbeats = False
     details = False
 

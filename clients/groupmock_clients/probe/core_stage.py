@@ -6,6 +6,7 @@ an abandoned one is never read.
 
 from __future__ import annotations
 
+import secrets
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from groupmock_codec import APIS
 from groupmock_codec.declare import Message, Versions
 
 from .scope import Value
-from .stage import Answer, Closed, Tolerance
+from .stage import Answer, Closed, NotOnThisStage, Tolerance
 
 EPOCH_MS: Final = 1_700_000_000_000
 HOST: Final = "/127.0.0.1"
@@ -60,6 +61,7 @@ class CoreStage:
     def __init__(self, release: str, settings: Mapping[str, str], seed: int = 1) -> None:
         config = core_config(release, settings)
         self.release = release
+        self.settings = settings
         self.topic_ids: dict[str, bytes] = {}
         self._ranges = {row.key: Versions(row.lowest, row.highest) for row in advertised(config.profile)}
         identity = Identity(
@@ -72,6 +74,10 @@ class CoreStage:
         self._numbers = 0
         self._tickets: dict[int, tuple[_Connection, _Waiting]] = {}
         self._next_ticket = 0
+
+    def group(self) -> str:
+        """Any name: every dialogue has its own cluster."""
+        return f"g-{secrets.token_hex(5)}"
 
     # -- the clock
 
@@ -132,8 +138,8 @@ class CoreStage:
         self._dispatch(connection)
 
     def send_bytes(self, member: str, data: bytes) -> None:
-        """The core has no bytes: exchanges that send some say `stages: tcp`."""
-        raise NotImplementedError("bytes are sent on the tcp stage only")
+        """The core takes messages, not bytes."""
+        raise NotOnThisStage("bytes are sent over TCP only")
 
     def _dispatch(self, connection: _Connection) -> None:
         while connection.waiting and connection.flying is None and not connection.mute and not connection.ended:
@@ -195,7 +201,7 @@ class CoreStage:
     def hang_up(self, member: str, how: str) -> None:
         """The peer is gone: answers to it are lost."""
         if how == "finishes":
-            raise NotImplementedError("half-closed connections exist on the tcp stage only")
+            raise NotOnThisStage("connections are half-closed over TCP only")
         connection = self._connections.pop(member, None)
         if connection is not None:
             connection.waiting.clear()

@@ -62,7 +62,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Expectation:
-    """`kind`: answer, any, parked (no answer yet), silence (none for `timing.lowest` ms), closed, open."""
+    """`kind`: answer, any, parked (no answer yet), sent (with or without one), silence (none for `timing.lowest` ms), closed, open."""
 
     kind: str
     error: int | None = None

@@ -47,11 +47,18 @@ def blocks_of(path: Path) -> list[Block]:
     return blocks
 
 
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as problem:
+        raise ExchangeError(path.name, f"this is no text in UTF-8: {problem}") from problem
+
+
 def _joined(path: Path) -> list[Line]:
     """Lines without comments and blank ones; a line that ends in `\\` goes on in the next one."""
     lines: list[Line] = []
     pending: Line | None = None
-    for number, raw in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, raw in enumerate(_text(path).splitlines(), 1):
         text = _without_comment(raw).strip()
         line = Line(f"{path.name}:{number}", text) if pending is None else Line(pending.place, f"{pending.text} {text}")
         pending = None

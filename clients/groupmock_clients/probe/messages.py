@@ -13,7 +13,7 @@ from .scope import Memory, Scope, Value, subscription
 from .syntax import ExchangeError
 
 KEYS: Final = {api.name: api.key for api in APIS.values()}
-CAPS: Final = {"OffsetCommit": 9, "OffsetFetch": 7, "FindCoordinator": 3, "Metadata": 4}
+CAPS: Final = {"OffsetCommit": 9, "OffsetFetch": 7, "FindCoordinator": 3, "Metadata": 4, "Fetch": 12}
 """Highest version used when an exchange names none (elsewhere: the highest both sides have): later ones look different."""
 DEFAULTS: Final[Mapping[str, Value]] = {
     "session_timeout_ms": 10_000,
@@ -81,12 +81,12 @@ def _message(cls: type[Message], values: Mapping[str, Value], version: int, ids:
     fields = {field.name: field for field in fields_of(cls)}
     for name, value in values.items():
         field = fields.get(name)
-        if field is None:
-            raise ExchangeError(place, f"{cls.__name__} has no field {name!r}")
-        if field.present(version):
+        if field is not None and field.present(version):
             made[name] = _wire_value(field, value, version, ids, place)
         elif name == "name" and "topic_id" in fields:
             made["topic_id"] = ids(str(value)) or b"\xee" * 16  # an id that no topic has, for a name that no topic has
+        elif field is None:
+            raise ExchangeError(place, f"{cls.__name__} has no field {name!r}")
     return cls(**made)
 
 
@@ -142,7 +142,7 @@ def error_codes(api: str, answer: dict[str, Value]) -> list[Value]:
     if "error_code" in answer:
         return [answer["error_code"]]
     found: list[Value] = []
-    for name in ("groups", "coordinators", "results", "topics", "partitions"):
+    for name in ("groups", "coordinators", "results", "topics", "partitions", "responses", "partition_responses"):
         inner = answer.get(name)
         if isinstance(inner, list):
             for each in inner:

@@ -2,70 +2,67 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from . import messages
-from .exchange import Act, Await, Command, Expectation, Expectations, Let, Mark, Pause, Raw, Send, Step, Variant
+from .exchange import BASE_SETTINGS, Act, Await, Command, Expectation, Expectations, Let, Mark, Pause, Raw, Send, Step, Variant
 from .matching import Matcher, lifted, show
+from .outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, Failure, Outcome
 from .scope import Memory, Scope, Value
-from .stage import Answer, Closed, Stage
+from .stage import Answer, Closed, NotOnThisStage, Stage, TimeUp
 from .standing import surprises
 from .syntax import ExchangeError, Expr
+from .wire import Unreadable
 
-LONG_WAIT_MS: Final = 900_000
-"""How far `eventually` looks ahead on a virtual clock."""
+SETTINGS: Final = {
+    "delay": "group.initial.rebalance.delay.ms",
+    "min_session": "group.min.session.timeout.ms",
+    "max_session": "group.max.session.timeout.ms",
+}
+"""Settings of the broker that an exchange may speak of: `$min_session` and so on."""
+LOOKS: Final = ("DescribeGroups", "ListGroups")
+"""What only looks on: where a broker does not offer it, a dialogue goes on without, and can then be broken but not kept."""
 
 
 class NotApplicable(Exception):
-    """The stage does not offer what the exchange speaks of (an API, a version)."""
+    """The broker does not offer what the exchange speaks of (an API, a version)."""
 
 
 class Broken(Exception):
     """The stage did something else than the exchange expects."""
 
-
-@dataclass
-class Outcome:
-    """How an exchange went. `verdict`: kept, broken or not applicable; `transcript`: what was sent, expected and seen."""
-
-    name: str
-    rows: tuple[str, ...]
-    verdict: str
-    detail: str = ""
-    transcript: list[str] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        lines = [f"{self.verdict:15} {self.name}" + (f": {self.detail}" if self.detail else "")]
-        return "\n".join(lines + ([f"    {line}" for line in self.transcript] if self.verdict == "broken" else []))
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(f"{failure.place}: {'; '.join(failure.problems)}")
+        self.failure = failure
 
 
-def play(variant: Variant, stage: Stage) -> Outcome:
-    """Play one dialogue; errors in the text of the exchange are raised, everything else is a verdict."""
-    dialogue = _Dialogue(variant, stage)
+def play(variant: Variant, stage: Stage, *, asides: bool = False) -> Outcome:
+    """Play one dialogue; errors in the text of the exchange are raised, everything else is a verdict.
+
+    `asides`: what always holds is not judged here but noted, if the exchange is about something else.
+    """
+    dialogue = _Dialogue(variant, stage, asides)
+    outcome = _played(dialogue, variant, stage)
+    outcome.asides = dialogue.asides
+    return outcome
+
+
+def _played(dialogue: _Dialogue, variant: Variant, stage: Stage) -> Outcome:
     rows = variant.exchange.rows
     try:
         dialogue.run()
     except NotApplicable as why:
-        return Outcome(variant.name, rows, "not applicable", str(why))
+        return Outcome(variant.name, rows, NOT_APPLICABLE, str(why))
+    except (NotOnThisStage, TimeUp) as why:
+        return Outcome(variant.name, rows, UNKNOWN, str(why), dialogue.transcript)
     except Broken as why:
-        return Outcome(variant.name, rows, "broken", str(why), dialogue.transcript)
+        return Outcome(variant.name, rows, BROKEN, str(why), dialogue.transcript, why.failure)
     finally:
         stage.close()
-    return Outcome(variant.name, rows, "kept", transcript=dialogue.transcript)
-
-
-def play_until_kept(variant: Variant, stage: Callable[[int], Stage], attempts: int) -> Outcome:
-    """In real time nothing is exact: broken is what is broken at every attempt. `stage` makes a new one for attempt 1, 2, ..."""
-    outcome = play(variant, stage(1))
-    for attempt in range(2, attempts + 1):
-        if outcome.verdict != "broken":
-            break
-        before, outcome = outcome, play(variant, stage(attempt))
-        outcome.detail = outcome.detail or f"only at attempt {attempt}; before: {before.detail}"
-    return outcome
+    if dialogue.missed:
+        return Outcome(variant.name, rows, *dialogue.in_part(), dialogue.transcript)
+    return Outcome(variant.name, rows, KEPT, transcript=dialogue.transcript)
 
 
 @dataclass
@@ -76,21 +73,31 @@ class _Asked:
     version: int
     request: dict[str, Value]
 
+    def __str__(self) -> str:
+        return f"{self.api} v{self.version} {show(self.request)}" if self.api else "bytes"
+
 
 class _Dialogue:
-    def __init__(self, variant: Variant, stage: Stage) -> None:
+    def __init__(self, variant: Variant, stage: Stage, aside: bool) -> None:
         self.variant, self.stage = variant, stage
+        self._aside = aside
+        self.asides: list[tuple[str, str]] = []
         self.scope = Scope()
         self.transcript: list[str] = []
         self.marks: dict[str, float] = {}
         self.asked: dict[str, list[_Asked]] = {}
         self.peeked: dict[str, Answer] = {}
+        self.missed: list[str] = []
+        self._judged = 0
         self._step_ms = 0.0
+        self._seen = ""
 
     def run(self) -> None:
         """Play every step whose guard holds."""
         exchange = self.variant.exchange
-        self.scope.values |= {"group": f"g-{secrets.token_hex(5)}", "wall_ms": self.stage.wall_ms(), **self.variant.parameters}
+        self.scope.values |= {"group": self.stage.group(), "wall_ms": self.stage.wall_ms(), **self.variant.parameters}
+        for name, setting in SETTINGS.items():
+            self.scope.values[name] = int(self.stage.settings.get(setting, BASE_SETTINGS[setting]))
         for name, partitions in exchange.topics.items():
             self.scope.values[name] = real = self.stage.topic(name, partitions)
             self.scope.values[f"id of {real}"] = self.stage.topic_ids.get(real, b"")
@@ -99,6 +106,13 @@ class _Dialogue:
                 self.transcript.append(f"{step.place}  {step.text}")
                 self._step_ms = self.stage.now_ms()
                 self._play(step)
+
+    def in_part(self) -> tuple[str, str]:
+        """The verdict where looks were missed."""
+        missed = ", ".join(sorted(set(self.missed)))
+        if not self._judged:
+            return NOT_APPLICABLE, f"{missed} is not offered"
+        return UNKNOWN, f"kept as far as it can be seen without {missed}, which is not offered"
 
     # -- steps
 
@@ -122,15 +136,20 @@ class _Dialogue:
                 self.scope.values[step.name] = self.scope.evaluate(step.value, step.place)
 
     def _send(self, step: Send) -> None:
-        memory = self._memory(step.member)
         key = messages.key_of(step.api, step.place)
+        if step.api in LOOKS and step.version is None and self.stage.versions(key) is None:
+            self.missed.append(step.api)
+            self.transcript.append(f"    left out: {step.api} is not offered")
+            return
+        memory = self._memory(step.member)
         version = self._version(step, key)
         explicit = {name: self.scope.evaluate(value, step.place) for name, value in step.fields}
         client_id = explicit.pop("client_id", memory.client_id)
         defaults = {**messages.DEFAULTS, **messages.remembered(memory, self.scope), **self._header_defaults(step.member)}
         request = messages.build_request(step.api, version, explicit, defaults, self.stage.topic_ids.get, step.place)
         assert client_id is None or isinstance(client_id, str)
-        self.asked.setdefault(step.member, []).append(_Asked(step.api, version, messages.plain(request, version)))
+        asked = _Asked(step.api, version, messages.plain(request, version))
+        self.asked.setdefault(step.member, []).append(asked)
         self.stage.send(step.member, key, version, client_id, request)
         if step.expects is not None:
             self._judge(step.member, step.expects, step)
@@ -218,12 +237,20 @@ class _Dialogue:
 
     def _judge(self, member: str, expects: Expectations, step: Step) -> None:
         expected = expects.of(self.stage.release)
+        self._seen = "nothing"
+        asked = next(iter(self.asked.get(member, ())), None)
         try:
             problems = getattr(self, f"_judge_{expected.kind}")(member, expected, step)
         except Closed:
+            self._seen = "the connection was closed"
             problems = ["the broker closed the connection"]
+        except Unreadable as what:
+            self._seen = str(what)
+            problems = [f"the broker sent {what}"]
+        self._judged += 1
         if problems:
-            raise Broken(f"{step.place}: {'; '.join(problems)}")
+            sent = str(asked) if asked is not None else ""
+            raise Broken(Failure(step.place, step.text, sent, expects.text, self._seen, tuple(problems)))
 
     def _judge_silence(self, member: str, expected: Expectation, step: Step) -> list[str]:
         return self._quiet(member, expected.timing.lowest, step)
@@ -238,7 +265,19 @@ class _Dialogue:
         if answer is None:
             return []
         self.peeked[member] = answer
-        return [f"no answer expected yet, but there is one: {show(messages.plain(answer.message, answer.version))}"]
+        return [f"no answer expected yet, but there is one: {self._noted(answer)}"]
+
+    def _judge_sent(self, member: str, expected: Expectation, step: Step) -> list[str]:
+        """The broker had time to take it; an answer that came at once is looked at later."""
+        answer = self.peeked.get(member) or self.stage.answer(member, self.stage.tolerance.quiet)
+        if answer is not None:
+            self.peeked[member] = answer
+        return []
+
+    def _noted(self, answer: Answer) -> str:
+        """What was seen, for the report."""
+        self._seen = show(messages.plain(answer.message, answer.version))
+        return self._seen
 
     def _judge_closed(self, member: str, expected: Expectation, step: Step) -> list[str]:
         try:
@@ -248,7 +287,7 @@ class _Dialogue:
             return []
         if answer is None:
             return ["the connection stays open"]
-        return [f"the connection should be closed; an answer came: {show(messages.plain(answer.message, answer.version))}"]
+        return [f"the connection should be closed; an answer came: {self._noted(answer)}"]
 
     def _judge_any(self, member: str, expected: Expectation, step: Step) -> list[str]:
         answer = self._take(member, expected)
@@ -263,20 +302,28 @@ class _Dialogue:
             return ["no answer"]
         asked = self.asked[member].pop(0)
         seen = messages.plain(answer.message, answer.version)
-        self.transcript.append(f"    seen {show(seen)} {answer.at_ms - answer.sent_ms:.0f} ms after the request")
+        self.transcript.append(f"    seen {self._noted(answer)} {answer.at_ms - answer.sent_ms:.0f} ms after the request")
         self._learn(member, asked, answer)  # first: `$A.member_id` in the expectation is the id that just came
         problems = self._differences(answer, seen, expected, step)
         if asked.api:
             stated = {name for name, _ in expected.fields} | ({"error_code"} if expected.error is not None else set())
-            problems += surprises(answer.api, answer.version, asked.request, seen, stated, self._memory(member), self.stage.release)
+            standing = surprises(answer.api, answer.version, asked.request, seen, stated, self._memory(member), self.stage.release)
+            problems += [sentence for row, sentence in standing if not self._noted_aside(row, sentence)]
         return problems + self._timing(expected, answer, step.place)
+
+    def _noted_aside(self, row: str, sentence: str) -> bool:
+        if not self._aside or row in self.variant.exchange.rows:
+            return False
+        self.asides.append((row, sentence))
+        self.transcript.append(f"    aside ({row}): {sentence}")
+        return True
 
     def _take(self, member: str, expected: Expectation) -> Answer | None:
         tolerance, timing = self.stage.tolerance, expected.timing
         if member in self.peeked:
             return self.peeked.pop(member)
         if timing.kind == "eventually":
-            return self.stage.answer(member, LONG_WAIT_MS if self.stage.kind == "core" else 15_000 + tolerance.patience)
+            return self.stage.answer(member, tolerance.eventually)
         return self.stage.answer(member, (timing.highest if timing.kind == "after" else 0) + tolerance.patience)
 
     def _timing(self, expected: Expectation, answer: Answer, place: str) -> list[str]:

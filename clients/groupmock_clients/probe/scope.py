@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from groupmock_codec.records import NewRecord, encode_batch
+
 from .syntax import REFERENCE, Call, ExchangeError, Expr, Literal, Ref, Regex, Sequence, Struct, Text
 
 Value = int | str | bytes | bool | None | list["Value"] | dict[str, "Value"]
@@ -148,6 +150,34 @@ def _left(member_id: str, instance: str | None, code: int) -> Value:
     return {"member_id": member_id, "group_instance_id": instance, "error_code": code}
 
 
+def _records(*values: str) -> bytes:
+    """One batch of these values, without timestamps."""
+    return encode_batch([NewRecord(value=value.encode()) for value in values])
+
+
+def _stamped(wall_ms: int, *values: str) -> bytes:
+    """One batch of these values, one millisecond apart."""
+    return encode_batch([NewRecord(value=value.encode(), timestamp=wall_ms + place) for place, value in enumerate(values)])
+
+
+def _sequenced(producer_id: int, epoch: int, sequence: int, *values: str) -> bytes:
+    """One batch of an idempotent producer (KIP-98)."""
+    records = [NewRecord(value=value.encode()) for value in values]
+    return encode_batch(records, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence)
+
+
+def _put(topic: str, index: int, records: bytes) -> Value:
+    return {"name": topic, "partition_data": [{"index": index, "records": records}]}
+
+
+def _read(topic: str, index: int, offset: int) -> Value:
+    return {"topic": topic, "partitions": [{"partition": index, "fetch_offset": offset, "partition_max_bytes": 1 << 20}]}
+
+
+def _seek(topic: str, index: int, timestamp: int) -> Value:
+    return {"name": topic, "partitions": [{"partition_index": index, "timestamp": timestamp}]}
+
+
 def java_hash(text: str) -> int:
     """Java's String.hashCode, signed: what places a group (spec 1.6)."""
     units = text.encode("utf-16-be")
@@ -184,6 +214,12 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
     "del": _deleted,
     "who": _leaver,
     "left": _left,
+    "records": _records,
+    "stamped": _stamped,
+    "sequenced": _sequenced,
+    "put": _put,
+    "read": _read,
+    "seek": _seek,
     "hash": group_partition,
 }
 """Functions of the language, by name; the raw bytes of `frame` are made of the first ones."""

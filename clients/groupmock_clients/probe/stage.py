@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -23,13 +24,23 @@ class Answer(NamedTuple):
 @dataclass(frozen=True)
 class Tolerance:
     """How exact times are on a stage, in ms. `quiet`: how long 'parked' listens; `at_once`: the latest that still counts as at once;
-    `early` and `late`: around an `after`; `patience`: how long an answer that is due is awaited."""
+    `early` and `late`: around an `after`; `patience`: how long an answer that is due is awaited; `eventually`: how far that word looks
+    ahead."""
 
     quiet: float = 0
     at_once: float = 0
     early: float = 0
     late: float = 0
     patience: float = 0
+    eventually: float = 10_000_000
+
+
+class NotOnThisStage(Exception):
+    """The exchange does something that exists on another stage only: bytes, half-closed connections, commands of the core."""
+
+
+class TimeUp(Exception):
+    """The dialogue has used up its time."""
 
 
 class Closed(Exception):
@@ -43,6 +54,10 @@ class Stage(Protocol):
     release: str
     tolerance: Tolerance
     topic_ids: dict[str, bytes]
+    settings: Mapping[str, str]
+
+    def group(self) -> str:
+        """A group id that nobody else uses."""
 
     def now_ms(self) -> float:
         """The stage's clock."""
@@ -60,7 +75,7 @@ class Stage(Protocol):
         """Send a request on the member's connection, opened at first use."""
 
     def send_bytes(self, member: str, data: bytes) -> None:
-        """Send bytes as they are."""
+        """Send bytes as they are. Raises NotOnThisStage where there are none."""
 
     def answer(self, member: str, limit_ms: float) -> Answer | None:
         """The answer to the member's oldest unanswered request; waits up to `limit_ms`. Raises Closed."""
@@ -75,7 +90,7 @@ class Stage(Protocol):
         """`drops` closes the connection, `resets` does it without farewell, `finishes` closes our direction only."""
 
     def command(self, name: str, arguments: dict[str, Value]) -> None:
-        """A command of the core; other stages have none."""
+        """A command of the core; other stages raise NotOnThisStage."""
 
     def close(self) -> None:
         """End of the dialogue."""

@@ -11,7 +11,7 @@ from .lines import Line
 from .syntax import Call, ExchangeError, Expr, Literal, Reader, Ref, tokens
 
 _VERBS: Final = ("drops", "resets", "finishes", "reconnects", "forgets", "is")
-_KINDS: Final = ("parked", "closed", "any", "open")
+_KINDS: Final = ("parked", "sent", "closed", "any", "open")
 
 
 def known(words: list[str], allowed: tuple[str, ...], place: str) -> tuple[str, ...]:
@@ -161,7 +161,7 @@ def _expectation(text: str, place: str) -> Expectation:
         error = reader.number("an error code") if reader.peek().kind == "number" else None
         found = Expectation("answer", error, reader.fields(), _timing(reader))
         if error is None and not found.fields:
-            raise reader.error("an error code, fields, 'parked', 'silence MS', 'closed', 'open' or 'any' expected")
+            raise reader.error("an error code, fields, 'parked', 'sent', 'silence MS', 'closed', 'open' or 'any' expected")
     if not reader.done:
         raise reader.error(f"cannot read the expectation from {reader.peek().text!r} on")
     return found

@@ -13,6 +13,7 @@ from groupmock import Broker
 from groupmock.assembly import CannotStart
 from groupmock.broker import GroupTimeout
 from groupmock.config import ConfigError
+from groupmock.journal.read import read
 
 
 def test_topics_by_name_and_by_text() -> None:
@@ -98,6 +99,14 @@ def test_same_seed_draws_the_same_cluster_id() -> None:
     assert ids[0] == ids[1] != ids[2]
 
 
+def test_a_run_has_the_name_that_it_was_given_else_its_seed(tmp_path: Path) -> None:
+    for run, called in (("orders v2", "orders v2"), (None, "ff")):
+        file = tmp_path / f"{called}.jsonl"
+        with Broker(seed=255, run=run, journal=str(file)):
+            pass
+        assert read(file)[0].header.run == called
+
+
 def test_clear_forgets_everything_but_the_address() -> None:
     with Broker(topics={"orders": 1}) as broker:
         broker.create_topic("more", 1)
@@ -143,3 +152,15 @@ def test_journal_is_written_and_flushed(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     assert (rows[0]["seed"], rows[0]["config"]["num.partitions"]) == (2, 1)
     assert [row["kind"] for row in rows[1:]][:1] == ["command"]
+
+
+def test_what_a_client_says_is_a_row_where_it_was_said(tmp_path: Path) -> None:
+    file = tmp_path / "run.jsonl"
+    with Broker(journal=str(file)) as broker:
+        broker.client_says("A", "delivered", client="A", offsets=[1, 2])
+        broker.create_topic("orders", 1)
+        with pytest.raises(TypeError):
+            broker.client_says("A", "delivered", offsets=object())
+    rows = [json.loads(line) for line in file.read_text().splitlines()[1:]]
+    assert [row["kind"] for row in rows][:2] == ["client", "command"]
+    assert (rows[0]["client"], rows[0]["what"], rows[0]["fields"]) == ("A", "delivered", {"client": "A", "offsets": [1, 2]})

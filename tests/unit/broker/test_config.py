@@ -77,6 +77,8 @@ BAD = {
     "nodes": ({"nodes": 0}, [], "flag --nodes"),
     "log": ({"log": "loud"}, [], "'loud' is not one of text, json, off"),
     "seed": ({"seed": "x"}, [], "flag --seed"),
+    "run": ({"run": "a\nb"}, [], "flag --run: 'a\\nb' is no name of 1 to 200 printable characters"),
+    "long run": ({"run": "x" * 201}, [], "is no name of 1 to 200 printable characters"),
     "topic name": ({"topic": ("a b",)}, [], "no topic name"),
     "topic dot": ({"topic": (".",)}, [], "no topic name"),
     "topic colon": ({"topic": ("orders:",)}, [], "ends in a colon"),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from groupmock_codec import APIS, DecodeError
+from groupmock_codec.messages.k01_fetch import ReplicaState
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 
@@ -126,6 +127,20 @@ def test_trailing_bytes_are_refused_unless_told(version: int, body: bytes, more:
 
 def test_array_count_zero_with_stray_bytes_is_trailing_bytes() -> None:
     assert APIS[15].request.decode(0, hexed("00000000 0001 67"), trailing=True) == APIS[15].request.message()
+
+
+@pytest.mark.parametrize(("version", "refused"), [(12, True), (15, False)])
+def test_a_tag_that_only_other_versions_declare_is_refused(version: int, refused: bool) -> None:
+    # FetchRequest has tag 1 (ReplicaState) from v15 on; Kafka's readers: "Tag 1 is not valid for version 12".
+    from_v15 = version >= 15
+    whole = APIS[1].request.encode(version, APIS[1].request.message())
+    data = whole[:-1] + (hexed("01 01 0d 00000001 0000000000000002 00") if from_v15 else hexed("01 01 01 00"))
+    if refused:
+        with pytest.raises(DecodeError, match="tag 1 is declared for other versions only"):
+            APIS[1].request.decode(version, data)
+    else:
+        assert APIS[1].request.decode(version, data).replica_state == ReplicaState(replica_id=1, replica_epoch=2)
+    assert both(APIS[1].request, version, data)[0] == both(APIS[1].request, version, data)[1]
 
 
 def test_a_known_tag_is_read_whatever_its_size_says() -> None:

@@ -97,7 +97,7 @@ def test_client_ids_beyond_the_frame_are_refused(rest: str) -> None:
         decode_request_header(START + bytes.fromhex(rest))
 
 
-@pytest.mark.parametrize("tags", ["", "01", "01 00", "01 00 05 61", "ffffffff07", "ffffffff0f"])
+@pytest.mark.parametrize("tags", ["", "01", "01 00", "01 00 05 61", "ffffffff07", "01 00 ffffffff0f"])
 def test_broken_tags_of_a_flexible_header_are_refused(tags: str) -> None:
     flexible = bytes.fromhex("0012 0003 00000007 ffff")
     with pytest.raises(DecodeError, match="unknown_tags"):

@@ -142,7 +142,7 @@ def test_a_header_that_cannot_be_written_is_an_error_before_anything_is_served()
 def test_numbers_are_without_gaps_whatever_the_sinks_want(tmp_path):
     class Few:
         kinds = frozenset(("note",))
-        heartbeats = details = False
+        routine = heartbeats = details = False
 
         def __init__(self) -> None:
             self.seen: list[int] = []

@@ -61,6 +61,7 @@ def recorded(tmp_path_factory) -> Path:
         asyncio.run(consume(broker))
         broker.create_topic("late", 2)
         broker.produce("late", b"by hand", key=b"k")
+        broker.client_says("third", "gave up", offset=3)
         broker.delete_topic("orders")
     return path
 
@@ -78,7 +79,7 @@ def test_the_same_rows_come_again(recorded):
     journal, rows = read(recorded)
     kinds = {row.__struct_config__.tag for row in rows}
     assert journal.header.complete and journal.ended
-    assert kinds == {"open", "close", "request", "reply", "moved", "member", "timer", "command", "note"}
+    assert kinds == {"open", "close", "request", "reply", "moved", "member", "timer", "command", "client", "note"}
     result = replay(recorded)
     assert result.difference is None, str(result.difference)
     assert (result.rows, result.cut) == (len(rows), False)

@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 import uvloop
+from raw_wire import KeptRows, RawWire, until
 
 from groupmock.clock import LoopClock
 from groupmock.core.cluster import ApiRange, Identity, Node
 from groupmock.core.effects import Abandoned, Close, Effects, Lease, Replies, Reply
 from groupmock.core.events import Command, Disconnected, Event, Request
 from groupmock.journal.journal import Journal
-from groupmock.journal.rows import KINDS, Header, Row
+from groupmock.journal.rows import Header
 from groupmock.net.limits import Limits
 from groupmock.net.server import Server
 from groupmock_codec import APIS
@@ -88,38 +89,8 @@ class StubCore:
         return [event for event in self.seen if isinstance(event, Request)]
 
 
-@dataclass
-class ListSink:
-    """Keeps every row."""
-
-    kinds: frozenset[str] = frozenset(KINDS)
-    heartbeats: bool = False
-    details: bool = False
-    rows: list[Row] = field(default_factory=list)
-    header: Header | None = None
-
-    def begin(self, header: Header) -> None:
-        self.header = header
-
-    def take(self, row: Row) -> None:
-        self.rows.append(row)
-
-    def take_repeated(self, repeated: Any) -> None:
-        self.rows.extend(repeated.rows())
-
-    def flush(self) -> None: ...
-
-    def close(self) -> None: ...
-
-    def of(self, kind: str) -> list[Any]:
-        return [row for row in self.rows if row.__struct_config__.tag == kind]
-
-
-class Peer:
-    """A raw client: frames out, frames in."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.reader, self.writer = reader, writer
+class Peer(RawWire):
+    """A raw client that can write requests."""
 
     @staticmethod
     def frame(key: int, version: int, correlation: int = 1, client_id: str | None = "peer", **fields: Any) -> bytes:
@@ -128,26 +99,8 @@ class Peer:
         payload = encode_request_header(RequestHeader(key, version, correlation, client_id)) + body
         return len(payload).to_bytes(4, "big") + payload
 
-    def send(self, data: bytes) -> None:
-        self.writer.write(data)
-
-    async def receive(self) -> bytes:
-        """The next frame without its length."""
-        async with asyncio.timeout(5):
-            size = int.from_bytes(await self.reader.readexactly(4), "big")
-            return await self.reader.readexactly(size)
-
     async def correlation(self) -> int:
         return int.from_bytes((await self.receive())[:4], "big", signed=True)
-
-    async def ask(self, data: bytes) -> bytes:
-        self.send(data)
-        return await self.receive()
-
-    async def ended(self) -> bytes:
-        """What still comes until FIN. An RST raises."""
-        async with asyncio.timeout(5):
-            return await self.reader.read()
 
 
 @dataclass
@@ -155,7 +108,7 @@ class House:
     """A running server and everything around it."""
 
     core: StubCore
-    sink: ListSink
+    sink: KeptRows
     server: Server
     port: int
     peers: list[Peer] = field(default_factory=list)
@@ -165,11 +118,7 @@ class House:
         self.peers.append(peer)
         return peer
 
-    async def until(self, done: Callable[[], object]) -> None:
-        """Turns of the loop until it is so."""
-        async with asyncio.timeout(5):
-            while not done():  # noqa: ASYNC110  # what is waited for is a state, there is no event
-                await asyncio.sleep(0.001)
+    until = staticmethod(until)
 
 
 Build = Callable[..., Awaitable[House]]
@@ -191,7 +140,7 @@ async def build(header: Header) -> AsyncIterator[Build]:
     houses: list[House] = []
 
     async def make(clock: Any = None, heartbeats: bool = False, **limits: int) -> House:
-        core, sink = StubCore(), ListSink(heartbeats=heartbeats, details=heartbeats)
+        core, sink = StubCore(), KeptRows(heartbeats=heartbeats, details=heartbeats)
         server = Server(core, clock or LoopClock(), Journal(header, [sink]), Limits(**limits))
         ports = await server.start({1: ("127.0.0.1", 0)})
         houses.append(House(core, sink, server, ports[1]))

@@ -114,3 +114,18 @@ async def test_an_answer_for_a_connection_that_we_closed_is_recorded_as_lost(hou
     assert await peer.ended() == b""
     assert [row.delivered for row in house.sink.of("reply")] == [False]
     assert house.server.counters.internal_errors == 0
+
+
+async def test_an_idle_connection_keeps_no_frame(house):
+    """Up to socket.request.max.bytes of it, once per connection, for as long as its client likes."""
+    peer = await house.peer()
+    peer.send(peer.frame(18, 0, 1))
+    assert await peer.correlation() == 1
+    (connection,) = house.server.driver.connections.values()
+    assert connection.frame == b""
+    peer.send(peer.frame(11, 5, 2))
+    await house.until(lambda: house.core.parked)
+    assert connection.frame, "a rule may yet want to know what was asked"
+    house.server.submit(Command("release", {}))
+    assert await peer.correlation() == 2
+    assert connection.frame == b""

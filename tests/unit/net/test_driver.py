@@ -173,6 +173,18 @@ async def test_idle_connections_are_closed_and_busy_ones_stay(build):
     assert row.by == "server" and "connections.max.idle.ms" in row.reason
 
 
+async def test_a_sink_without_routine_gets_errors_and_notes_only(house):
+    house.sink.routine = False
+    house.server.journal.remove(house.sink)
+    house.server.journal.add(house.sink)
+    peer = await house.peer()
+    await peer.ask(peer.frame(18, 0, 1))
+    ahead = peer.frame(18, 3, 2)
+    await peer.ask(ahead[:6] + b"\0\x63" + ahead[8:])  # version 99: answered in version 0, with a note and error 35
+    told = [(row.__struct_config__.tag, row.correlation_id) for row in house.sink.rows if hasattr(row, "correlation_id")]
+    assert told == [("request", 2), ("reply", 2)]
+
+
 async def test_closing_all_connections_leaves_the_server_up(house):
     peer = await house.peer()
     await peer.ask(peer.frame(18, 0))

@@ -4,14 +4,13 @@ v13 topic ids. Answers as observed on Kafka 4.3.0 (tests/unit/core/apis/produce_
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k00_produce import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
     NodeEndpoint,
-    PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
@@ -20,9 +19,10 @@ from groupmock_codec.messages.k00_produce import (
 from groupmock_codec.records import Batch, RecordsError
 
 from ..effects import Abandoned, Close, Effects, Reply, Silent
+from ..log.orders import Place, by_id, by_name, compute_order, map_order, table_order
 from ..log.partition import Partition
 from ..log.topics import Topic
-from ..log.validation import ONE_BATCH_SINCE, Refused, check, read_produced
+from ..log.validation import ONE_BATCH_SINCE, HandlerFails, Refused, TooShort, check, is_transactional, read_produced
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -31,14 +31,6 @@ if TYPE_CHECKING:
 IDS_SINCE: Final = 13
 LEADER_HINTS_SINCE: Final = 10
 NO_OFFSET: Final = -1
-
-
-class Place(NamedTuple):
-    """One partition of a request, as it was named (`name` or `topic_id`)."""
-
-    name: str
-    topic_id: bytes
-    partition: int
 
 
 class NoAnswer(Exception):
@@ -54,7 +46,7 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
         return
     produce = Produce(cluster, request, asked, now)
     try:
-        rows = produce.rows()
+        rows = produce.refused() or produce.rows()
     except NoAnswer as reason:
         out.append(Abandoned(request.ticket, str(reason)))
         return
@@ -75,24 +67,69 @@ class Produce:
         self._cluster, self._request, self._asked, self._now = cluster, request, asked, now
         self.grown: list[tuple[str, int]] = []
 
+    def refused(self) -> dict[Place, PartitionProduceResponse]:
+        """Rows of a request that is refused as a whole: transactional without an id, or a batch that cannot be one. Else none."""
+        asked = self._asked
+        try:
+            transactional = any(is_transactional(data.records or b"") for topic in asked.topic_data for data in topic.partition_data)
+            code, message = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, None
+            if not transactional or asked.transactional_id is not None:
+                return {}
+        except Refused as refused:
+            code, message = refused.error_code, refused.message
+        return self._whole(code, message)
+
+    def _whole(self, code: ErrorCode, message: str | None) -> dict[Place, PartitionProduceResponse]:
+        """Every partition refused. Null records keep Kafka from even saying so."""
+        asked = self._asked
+        if any(data.records is None for topic in asked.topic_data for data in topic.partition_data):
+            raise NoAnswer("a refused Produce with null records")
+        places = [Place(topic.name, topic.topic_id, data.index) for topic in asked.topic_data for data in topic.partition_data]
+        by = by_name if self._cluster.settings.quirks.produce_by_name_only else by_id
+        return {place: _row(place, code, message) for place in compute_order(places, by)}
+
     def rows(self) -> dict[Place, PartitionProduceResponse]:
-        """A row per partition: those that reached a log first. A partition listed twice counts once, with its last records."""
-        wanted = {Place(topic.name, topic.topic_id, data.index): data for topic in self._asked.topic_data for data in topic.partition_data}
-        reached: dict[Place, PartitionProduceResponse] = {}
+        """A row per partition: those that reached a log first, each lot in the order of Kafka's maps.
+
+        Of a partition that is listed twice the last readable records are written, though the row is that of an unreadable one.
+        """
+        readable: dict[Place, list[Batch] | TooShort | None] = {}
         absent: dict[Place, PartitionProduceResponse] = {}
-        refused: dict[Place, PartitionProduceResponse] = {}
-        for place, data in wanted.items():
-            topic = self._topic(place)
-            if topic is None or not 0 <= place.partition < len(topic.partitions):
-                absent[place] = _row(place, self._absent(topic))
-                continue
-            try:
-                batches = self._read(data)
-            except RecordsError as error:
-                refused[place] = _refused(place, error, topic.partitions[place.partition])
-                continue
-            reached[place] = self._reach(place, topic, topic.partitions[place.partition], batches)
-        return {**reached, **absent, **refused}
+        unreadable: dict[Place, PartitionProduceResponse] = {}
+        for asked in self._asked.topic_data:
+            for data in asked.partition_data:
+                place = Place(asked.name, asked.topic_id, data.index)
+                topic = self._topic(place)
+                if topic is None or not 0 <= place.partition < len(topic.partitions):
+                    absent[place] = _row(place, self._absent(topic))
+                    continue
+                try:
+                    readable[place] = self._read(data.records)
+                except TooShort as short:
+                    readable[place] = short
+                except HandlerFails as error:
+                    return self._whole(error.error_code, None)
+                except RecordsError as error:
+                    unreadable[place] = _refused(place, error, topic.partitions[place.partition])
+        if None in readable.values():
+            raise NoAnswer("Produce with null records")
+        reached = {place: self._reach(place, readable[place] or []) for place in table_order(readable, self._hash)}
+        rows = {
+            **reached,
+            **{place: absent[place] for place in table_order(absent, self._hash)},
+            **{place: unreadable[place] for place in table_order(unreadable, self._hash)},
+        }
+        in_table = bool(reached) and self._cluster.settings.quirks.produce_rows_by_hash
+        return {place: rows[place] for place in (table_order if in_table else map_order)(rows, self._hash)}
+
+    def _hash(self, place: Place) -> int:
+        """Kafka 4.1 keeps topic ids in its keys, whatever the request's version: those of topics that there are, else zeros."""
+        if self._cluster.settings.quirks.produce_by_name_only:
+            return by_name(place)
+        topic = self._topic(place)
+        if topic is not None:
+            return by_id(place._replace(name=topic.name, topic_id=topic.topic_id))
+        return by_id(place)
 
     def _topic(self, place: Place) -> Topic | None:
         topics = self._cluster.topics
@@ -103,20 +140,18 @@ class Produce:
         by_id = self._request.version >= IDS_SINCE
         return ErrorCode.UNKNOWN_TOPIC_ID if by_id and topic is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
-    def _read(self, data: PartitionProduceData) -> list[Batch]:
+    def _read(self, records: bytes | None) -> list[Batch] | None:
         quirks = self._cluster.settings.quirks
-        if data.records is None:
+        if records is None:
             if quirks.null_records_refused:
-                raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR, "null records")
-            raise NoAnswer(f"Produce with null records for partition {data.index}")
-        batches = read_produced(data.records, self._request.version)
-        if self._asked.transactional_id is None and any(batch.transactional for batch in batches):
-            raise Refused(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "a transactional batch without transactional id", logged=False)
-        if quirks.append_time_bit_refused and any(batch.log_append_time for batch in batches):
-            raise Refused(ErrorCode.INVALID_TIMESTAMP, "a producer may not set LogAppendTime")
-        return batches
+                raise TooShort(ErrorCode.UNKNOWN_SERVER_ERROR, "null records")  # only the log looks into it
+            return None
+        return read_produced(records, self._request.version, not quirks.short_batches_refused_alone)
 
-    def _reach(self, place: Place, topic: Topic, partition: Partition, batches: list[Batch]) -> PartitionProduceResponse:
+    def _reach(self, place: Place, batches: list[Batch] | TooShort) -> PartitionProduceResponse:
+        topic = self._topic(place)
+        assert topic is not None
+        partition = topic.partitions[place.partition]
         if self._asked.acks not in (-1, 0, 1):
             return _row(place, ErrorCode.INVALID_REQUIRED_ACKS)
         if partition.leader != self._request.node:
@@ -124,6 +159,9 @@ class Produce:
         if topic.internal:
             return _row(place, ErrorCode.INVALID_TOPIC_EXCEPTION)
         try:
+            self._check_replicas(topic, partition)
+            if isinstance(batches, TooShort):
+                raise batches
             self._check(topic, partition, batches)
             appended = self._cluster.topics.write(topic, partition, batches, self._now)
         except RecordsError as error:
@@ -137,13 +175,19 @@ class Produce:
             log_start_offset=partition.start,
         )
 
+    def _check_replicas(self, topic: Topic, partition: Partition) -> None:
+        wanted = self._cluster.topics.limits(topic, partition.leader).min_insync_replicas
+        if self._asked.acks == -1 and wanted > len(partition.replicas):
+            raise Refused(ErrorCode.NOT_ENOUGH_REPLICAS, f"{len(partition.replicas)} replicas, {wanted} must be in sync")
+
     def _check(self, topic: Topic, partition: Partition, batches: list[Batch]) -> None:
         if any(batch.transactional for batch in batches):
             raise Refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING, "there are no transactions here", logged=False)
         wall_ms = self._cluster.wall_ms(self._now)
         limits = self._cluster.topics.limits(topic, partition.leader)
+        claims_refused = self._cluster.settings.quirks.append_time_bit_refused
         for batch in batches:
-            check(batch, limits, wall_ms, f"{topic.name}-{partition.index}")
+            check(batch, limits, wall_ms, f"{topic.name}-{partition.index}", claims_refused)
 
     def _elsewhere(self, place: Place, partition: Partition) -> PartitionProduceResponse:
         row = _row(place, ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -152,8 +196,8 @@ class Produce:
         return row
 
 
-def _row(place: Place, code: ErrorCode) -> PartitionProduceResponse:
-    return PartitionProduceResponse(index=place.partition, error_code=code, base_offset=NO_OFFSET)
+def _row(place: Place, code: ErrorCode, message: str | None = None) -> PartitionProduceResponse:
+    return PartitionProduceResponse(index=place.partition, error_code=code, base_offset=NO_OFFSET, error_message=message)
 
 
 def _refused(place: Place, error: RecordsError, partition: Partition) -> PartitionProduceResponse:
@@ -161,7 +205,7 @@ def _refused(place: Place, error: RecordsError, partition: Partition) -> Partiti
     if not isinstance(error, Refused):
         row.log_start_offset = partition.start
         return row
-    row.error_message = error.message
+    row.error_message = error.message if error.logged or error.faults else None
     row.record_errors = [
         BatchIndexAndErrorMessage(batch_index=fault.place, batch_index_error_message=fault.message) for fault in error.faults
     ]

@@ -7,11 +7,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.errors import ErrorCode
-from groupmock_codec.messages.k01_fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
+from groupmock_codec.messages.k01_fetch import FetchRequest, FetchResponse
 
 from ..effects import Effects, Reply
 from ..events import NS_PER_MS
-from ..log.fetches import Parked
+from ..log.fetches import Parked, failed
 from ..log.sessions import SessionRefused
 
 if TYPE_CHECKING:
@@ -21,14 +21,16 @@ if TYPE_CHECKING:
 SIZE_LIMIT_SINCE: Final = 3
 REPLICA_STATE_SINCE: Final = 15
 INT_MAX: Final = 2**31 - 1
+SHARDS: Final = 8
+SESSIONS_PER_SHARD: Final = INT_MAX // SHARDS
 
 
 def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
     """Answer with what there is, or park the request until there is enough."""
     asked = request.message
     assert isinstance(asked, FetchRequest)
-    if asked.isolation_level not in (0, 1):
-        out.append(Reply(request.ticket, _broken(asked)))
+    if _beyond_the_cache(cluster, asked):
+        out.append(Reply(request.ticket, failed(cluster.settings.quirks, asked, request.version, ErrorCode.UNKNOWN_SERVER_ERROR)))
         return
     topics = cluster.topics
     sessions = topics.fetches.sessions(request.node)
@@ -37,10 +39,14 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
     except SessionRefused as refused:
         out.append(Reply(request.ticket, FetchResponse(error_code=refused.code)))
         return
+    if asked.isolation_level not in (0, 1) and any(topics.find(slot.topic or "", slot.partition) for slot in context.slots.values()):
+        out.append(Reply(request.ticket, failed(cluster.settings.quirks, asked, request.version, ErrorCode.UNKNOWN_SERVER_ERROR)))
+        return
     most = min(asked.max_bytes if request.version >= SIZE_LIMIT_SINCE else INT_MAX, cluster.settings.fetch_max_bytes)
     fetch = Parked(
         ticket=request.ticket,
         connection=request.connection,
+        asked=asked,
         node=request.node,
         version=request.version,
         replica=asked.replica_state.replica_id if request.version >= REPLICA_STATE_SINCE else asked.replica_id,
@@ -53,17 +59,8 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
     topics.fetches.serve(fetch, now, out)
 
 
-def _broken(asked: FetchRequest) -> FetchResponse:
-    """An isolation level that does not exist: UNKNOWN_SERVER_ERROR for the whole and for each partition, as Kafka's handler says."""
-    code = ErrorCode.UNKNOWN_SERVER_ERROR
-    rows = [
-        FetchableTopicResponse(
-            topic=topic.topic,
-            topic_id=topic.topic_id,
-            partitions=[
-                PartitionData(partition_index=each.partition, error_code=code, high_watermark=-1, records=b"") for each in topic.partitions
-            ],
-        )
-        for topic in asked.topics
-    ]
-    return FetchResponse(error_code=code, responses=rows)
+def _beyond_the_cache(cluster: Cluster, asked: FetchRequest) -> bool:
+    """Kafka 3.9 and 4.3 keep sessions in eight shards by id; looking for an id outside of all shards is an exception."""
+    if cluster.settings.quirks.one_session_cache or (asked.session_id == 0 and asked.session_epoch in (-1, 0)):
+        return False
+    return not -SESSIONS_PER_SHARD < asked.session_id < SHARDS * SESSIONS_PER_SHARD

@@ -4,6 +4,7 @@ v8 -4 earliest local (KIP-405), v9 -5 latest tiered (KIP-1005), v11 -6 earliest 
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.errors import ErrorCode
@@ -16,12 +17,16 @@ from groupmock_codec.messages.k02_list_offsets import (
 )
 
 from ..effects import Effects, Reply
+from ..group.hashing import scala_order
 from ..log.fetches import fence
+from ..log.orders import Place, by_name, table_order
 from ..log.partition import NOTHING, Partition, TimestampAndOffset
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
+
+Row = tuple[Place, ListOffsetsPartitionResponse]
 
 LATEST: Final = -1
 EARLIEST: Final = -2
@@ -36,28 +41,53 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
     """Answer every partition at once; only the leader answers, whoever asks."""
     asked = request.message
     assert isinstance(asked, ListOffsetsRequest)
-    topics = [
-        ListOffsetsTopicResponse(
-            name=topic.name,
-            partitions=[_answer(cluster, request, asked, topic.name, wanted) for wanted in _once(topic.partitions)],
-        )
-        for topic in asked.topics
-    ]
-    _mark_duplicates(asked, topics)
+    if asked.isolation_level not in (0, 1) and not cluster.settings.quirks.list_offsets_in_order:
+        out.append(Reply(request.ticket, _failed(asked)))
+        return
+    twice = _twice(asked)
+    merged = request.version > 0 and not cluster.settings.quirks.list_offsets_in_order
+    rows: list[Row] = []
+    for topic in asked.topics:
+        for wanted in topic.partitions:
+            place = Place(topic.name, b"", wanted.partition_index)
+            refused = request.version > 0 and place in twice
+            row = _refused(place.partition, ErrorCode.INVALID_REQUEST) if refused else _answer(cluster, request, asked, topic.name, wanted)
+            rows.append((place, row))
+    topics = _merged(rows) if merged else _in_order(asked, rows)
     out.append(Reply(request.ticket, ListOffsetsResponse(topics=topics)))
 
 
-def _once(partitions: list[ListOffsetsPartition]) -> list[ListOffsetsPartition]:
-    return list({partition.partition_index: partition for partition in partitions}.values())
+def _failed(asked: ListOffsetsRequest) -> ListOffsetsResponse:
+    """An isolation level that does not exist is an exception in Kafka 4's handler."""
+    code = ErrorCode.UNKNOWN_SERVER_ERROR
+    topics = [
+        ListOffsetsTopicResponse(name=topic.name, partitions=[_refused(each.partition_index, code) for each in topic.partitions])
+        for topic in asked.topics
+    ]
+    return ListOffsetsResponse(topics=topics)
 
 
-def _mark_duplicates(asked: ListOffsetsRequest, topics: list[ListOffsetsTopicResponse]) -> None:
-    """A partition listed twice is INVALID_REQUEST."""
-    for topic, answer in zip(asked.topics, topics, strict=True):
-        indexes = [partition.partition_index for partition in topic.partitions]
-        for place, row in enumerate(answer.partitions):
-            if row.error_code == ErrorCode.NONE and indexes.count(row.partition_index) > 1:
-                answer.partitions[place] = _refused(row.partition_index, ErrorCode.INVALID_REQUEST)
+def _twice(asked: ListOffsetsRequest) -> set[Place]:
+    counted = Counter(Place(topic.name, b"", each.partition_index) for topic in asked.topics for each in topic.partitions)
+    return {place for place, times in counted.items() if times > 1}
+
+
+def _in_order(asked: ListOffsetsRequest, rows: list[Row]) -> list[ListOffsetsTopicResponse]:
+    """As asked, row by row (Kafka 2.8, 3.9, and everybody's v0)."""
+    left = iter(rows)
+    return [ListOffsetsTopicResponse(name=topic.name, partitions=[next(left)[1] for _ in topic.partitions]) for topic in asked.topics]
+
+
+def _merged(rows: list[Row]) -> list[ListOffsetsTopicResponse]:
+    """One row per partition and topic, in the order of the maps that Kafka 4 keeps them in."""
+    by_place = dict(rows)
+    topics: dict[str, list[Place]] = {}
+    for place in table_order(by_place, by_name):
+        topics.setdefault(place.name, []).append(place)
+    return [
+        ListOffsetsTopicResponse(name=name, partitions=[by_place[place] for place in table_order(topics[name], by_name)])
+        for name in scala_order(topics)
+    ]
 
 
 def _answer(
@@ -82,9 +112,11 @@ def _gate(
     since = SINCE.get(wanted.timestamp, 0 if wanted.timestamp >= 0 else None)
     if (since is None or request.version < since) and not cluster.settings.quirks.negative_timestamps_are_times:
         return ErrorCode.UNSUPPORTED_VERSION
+    if asked.isolation_level not in (0, 1):
+        return ErrorCode.UNKNOWN_SERVER_ERROR
     if partition is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    if asked.isolation_level not in (0, 1) or (request.version == 0 and wanted.max_num_offsets < 0):
+    if request.version == 0 and wanted.max_num_offsets < 0:
         return ErrorCode.UNKNOWN_SERVER_ERROR
     if partition.leader != request.node:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -108,7 +140,7 @@ def _look_up(partition: Partition, timestamp: int, only_two: bool) -> TimestampA
 def _old_style(cluster: Cluster, partition: Partition, wanted: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
     """v0: starts of the segments that are older than `timestamp`, newest first; groupmock's logs are one segment each."""
     starts = [partition.start] if wanted.timestamp != LATEST or partition.end == partition.start else [partition.end, partition.start]
-    if wanted.timestamp >= 0:
+    if wanted.timestamp not in (LATEST, EARLIEST):
         starts = _written_before(partition, wanted.timestamp)
     return ListOffsetsPartitionResponse(partition_index=wanted.partition_index, old_style_offsets=starts[: wanted.max_num_offsets])
 

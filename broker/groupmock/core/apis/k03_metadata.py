@@ -18,7 +18,10 @@ from groupmock_codec.messages.k03_metadata import (
 )
 
 from ..effects import Effects, Note, Reply
+from ..group.hashing import SMALL_MAP, java_hash
 from ..log import names
+from ..log.orders import MASK, long_map_order, map_order, set_order, table_order
+from ..log.partition import Partition
 from ..log.refusal import TopicRefused
 from ..log.topics import Topic
 
@@ -50,7 +53,7 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
     operations = request.version >= OPERATIONS_SINCE and asked.include_cluster_authorized_operations
     identity = cluster.identity
     answer = MetadataResponse(
-        brokers=[MetadataResponseBroker(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack) for node in identity.nodes],
+        brokers=[MetadataResponseBroker(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack) for node in cluster.up],
         cluster_id=identity.cluster_id,
         controller_id=cluster.topics.controller(),
         topics=found,
@@ -92,20 +95,16 @@ class Rows:
         if ids:
             return self._by_id(ids)
         found: list[MetadataResponseTopic] = []
-        missing: list[MetadataResponseTopic] = []
-        for name in dict.fromkeys(topic.name or "" for topic in wanted):
+        absent: list[str] = []
+        names_asked = dict.fromkeys(topic.name or "" for topic in wanted)
+        many = len(names_asked) > SMALL_MAP  # Kafka puts the names into a Scala set, and takes those that there are out of it
+        for name in map_order(names_asked, java_hash):
             topic = self._cluster.topics.get(name)
             if topic is not None:
                 found.append(self._row(topic))
             else:
-                missing.append(
-                    MetadataResponseTopic(
-                        error_code=self._missing(name),
-                        name=name,
-                        is_internal=name in names.INTERNAL,
-                        topic_authorized_operations=self._operations(),
-                    )
-                )
+                absent.append(name)
+        missing = [self._missing_row(name) for name in (set_order(absent, java_hash) if many else absent)]
         return found + missing
 
     def _by_id(self, ids: list[bytes]) -> list[MetadataResponseTopic]:
@@ -118,7 +117,15 @@ class Rows:
                 found.append(self._row(topic))
             else:
                 missing.append(MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id))
-        return found + missing
+        return missing + found
+
+    def _missing_row(self, name: str) -> MetadataResponseTopic:
+        return MetadataResponseTopic(
+            error_code=self._missing(name),
+            name=name,
+            is_internal=name in names.INTERNAL,
+            topic_authorized_operations=self._operations(),
+        )
 
     def _missing(self, name: str) -> ErrorCode:
         """The code of a topic that is not there (yet): creating it takes a moment, the client asks again."""
@@ -145,16 +152,36 @@ class Rows:
             is_internal=topic.internal,
             partitions=[
                 MetadataResponsePartition(
+                    error_code=ErrorCode.NONE if partition.leader >= 0 else ErrorCode.LEADER_NOT_AVAILABLE,
                     partition_index=partition.index,
                     leader_id=partition.leader,
                     leader_epoch=partition.leader_epoch,
                     replica_nodes=partition.replicas,
-                    isr_nodes=partition.replicas,
+                    isr_nodes=self._cluster.topics.in_sync(partition),
+                    offline_replicas=self._cluster.topics.offline(partition),
                 )
-                for partition in topic.partitions
+                for partition in self._in_order(topic.partitions)
             ],
             topic_authorized_operations=self._operations(),
         )
 
+    def _in_order(self, partitions: list[Partition]) -> list[Partition]:
+        """By index; Kafka 3.9 puts the rows into a Scala set first, 2.8 keeps them in a map."""
+        quirks = self._cluster.settings.quirks
+        if quirks.metadata_rows_in_a_map:
+            return [partitions[index] for index in long_map_order(len(partitions))]
+        return table_order(partitions, _row_hash) if quirks.metadata_rows_in_a_set else partitions
+
     def _operations(self) -> int:
         return TOPIC_OPERATIONS if self._asked.include_topic_authorized_operations else NOT_ASKED
+
+
+def _row_hash(partition: Partition) -> int:
+    """`hashCode()` of Kafka's MetadataResponsePartition: no error, these nodes, none offline."""
+    nodes = 1
+    for node in partition.replicas:
+        nodes = 31 * nodes + node
+    value = 0
+    for number in (0, partition.index, partition.leader, partition.leader_epoch, nodes, nodes, 1):
+        value = 31 * value + number
+    return value & MASK

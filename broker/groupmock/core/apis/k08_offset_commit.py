@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from groupmock_codec.messages.k08_offset_commit import (
@@ -36,19 +36,44 @@ class Line(NamedTuple):
     error: int
 
 
+class Head(NamedTuple):
+    """A topic element of the request."""
+
+    entry: int
+    name: str
+    topic_id: bytes
+
+
 def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
     """Check topics, then the group; commit what passed; the answer has no top-level error."""
     message = request.message
     assert isinstance(message, OffsetCommitRequest)
     turn = Turn(cluster, now, out)
     lines = [line for entry, topic in enumerate(message.topics) for line in _lines(cluster, request.version, entry, topic)]
-    taken = [line for line in lines if not line.error]
+    taken = _once(turn, [line for line in lines if not line.error])
+    if request.version == 0 and taken and not turn.quirks.zookeeper_offsets:
+        turn.reply(
+            request.ticket, OffsetCommitResponse(topics=_grouped([(line, codes.UNSUPPORTED_VERSION) for line in lines], merge=False))
+        )
+        return
     if request.version == 0:
         errors = _commit_v0(turn, message.group_id, taken)
     else:
         errors = _commit(turn, request, message, taken) if taken else []
     refused = [(line, line.error) for line in lines if line.error]
-    turn.reply(request.ticket, _answer(turn, refused, list(zip(taken, errors, strict=True))))
+    heads = _heads(cluster, request.version, message, lines)
+    turn.reply(request.ticket, _answer(turn, heads, refused, list(zip(taken, errors, strict=True))))
+
+
+def _heads(cluster: Cluster, version: int, message: OffsetCommitRequest, lines: list[Line]) -> list[Head]:
+    """Topic elements with something refused. An unknown topic is one even without partitions: Kafka names it in the answer."""
+    spoilt = {line.entry for line in lines if line.error}
+    heads = []
+    for entry, topic in enumerate(message.topics):
+        name = topic.name if version < 10 else cluster.topics.name_of(topic.topic_id) or ""
+        if entry in spoilt or not name or cluster.topics.partitions(name) is None:
+            heads.append(Head(entry, name, topic.topic_id))
+    return heads
 
 
 def _lines(cluster: Cluster, version: int, entry: int, topic: OffsetCommitRequestTopic) -> Iterator[Line]:
@@ -63,6 +88,16 @@ def _lines(cluster: Cluster, version: int, entry: int, topic: OffsetCommitReques
         else:
             known = 0 <= partition.partition_index < count
             yield Line(entry, name, topic.topic_id, partition, codes.NONE if known else codes.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def _once(turn: Turn, lines: list[Line]) -> list[Line]:
+    """The old coordinator commits (and answers) a partition once, the last one of several, in the order of its hash maps."""
+    if not turn.quirks.duplicates_answered_once:
+        return lines
+    found = {_key(line): line for line in lines}
+    if turn.quirks.refused_commits_in_place:
+        return [found[key] for key in scala_map_order(found)]
+    return [found[key] for key in scala_map_order(scala_table_order(found, with_topic_id=True), with_topic_id=True)]
 
 
 # -- committing --------------------------------------------------------------------------------------------------------
@@ -96,16 +131,14 @@ def _wanted(version: int, message: OffsetCommitRequest, line: Line) -> Commit:
 
 
 def _commit_v0(turn: Turn, group_id: str, lines: list[Line]) -> list[int]:
-    """v0 meant ZooKeeper: 35 since Kafka 3, kept apart before."""
-    if not turn.quirks.zookeeper_offsets:
-        return [codes.UNSUPPORTED_VERSION] * len(lines)
+    """v0 meant ZooKeeper: kept apart, until Kafka 3 refused the request as a whole (35)."""
     limit, errors = turn.settings.offset_metadata_max_bytes, []
     for line in lines:
         metadata = line.partition.committed_metadata or ""
         fits = offsets.utf16_length(metadata) <= limit
         errors.append(codes.NONE if fits else codes.OFFSET_METADATA_TOO_LARGE)
         if fits:
-            stored = Offset(line.partition.committed_offset, -1, metadata, turn.wall_ms)
+            stored = Offset(line.partition.committed_offset, -1, "", turn.wall_ms)  # ZooKeeper keeps the number alone
             turn.cluster.coordinators.zookeeper[group_id, line.name, line.partition.partition_index] = stored
     return errors
 
@@ -115,15 +148,13 @@ def _commit_v0(turn: Turn, group_id: str, lines: list[Line]) -> list[int]:
 Result = tuple[Line, int]
 
 
-def _answer(turn: Turn, refused: list[Result], done: list[Result]) -> OffsetCommitResponse:
+def _answer(turn: Turn, heads: list[Head], refused: list[Result], done: list[Result]) -> OffsetCommitResponse:
     """Refused partitions first; the old coordinator answers the others once each, in the order of its hash maps."""
     if turn.quirks.refused_commits_in_place:
         return OffsetCommitResponse(topics=_as_in_2_8(refused, done))
     if turn.quirks.duplicates_answered_once:
-        accepted = {_key(line): (line, error) for line, error in done}
-        done = [accepted[key] for key in scala_map_order(scala_table_order(accepted, with_topic_id=True), with_topic_id=True)]
-        return OffsetCommitResponse(topics=_grouped(refused + done, merge=True))
-    return OffsetCommitResponse(topics=_grouped(refused + done, merge=bool(refused)))
+        return OffsetCommitResponse(topics=_grouped(refused + done, merge=True, heads=heads))
+    return OffsetCommitResponse(topics=_grouped(refused + done, merge=bool(heads), heads=heads))
 
 
 def _as_in_2_8(refused: list[Result], done: list[Result]) -> list[OffsetCommitResponseTopic]:
@@ -140,11 +171,17 @@ def _key(line: Line) -> tuple[str, int]:
     return line.name, line.partition.partition_index
 
 
-def _grouped(results: list[Result], merge: bool) -> list[OffsetCommitResponseTopic]:
-    """Topics in order of first appearance; `merge`: elements of the same topic become one, as when something was refused."""
+def _grouped(results: list[Result], merge: bool, heads: Iterable[Head] = ()) -> list[OffsetCommitResponseTopic]:
+    """`heads`, then topics in order of first appearance; `merge`: elements of one topic become one, as when something was refused."""
     topics: dict[object, OffsetCommitResponseTopic] = {}
+
+    def row(one: Head | Line) -> OffsetCommitResponseTopic:
+        key: object = (one.name or one.topic_id) if merge else one.entry
+        return topics.setdefault(key, OffsetCommitResponseTopic(name=one.name, topic_id=one.topic_id, partitions=[]))
+
+    for head in heads:
+        row(head)
     for line, error in results:
-        key: object = (line.name or line.topic_id) if merge else line.entry
-        topic = topics.setdefault(key, OffsetCommitResponseTopic(name=line.name, topic_id=line.topic_id, partitions=[]))
+        topic = row(line)
         topic.partitions.append(OffsetCommitResponsePartition(partition_index=line.partition.partition_index, error_code=error))
     return list(topics.values())

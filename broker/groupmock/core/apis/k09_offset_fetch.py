@@ -18,7 +18,8 @@ from groupmock_codec.messages.k09_offset_fetch import (
 
 from ..group import codes
 from ..group.group import Offset
-from ..group.hashing import java_order, scala_map_order
+from ..group.hashing import java_map_order, java_order, scala_map_order
+from ..group.offset_map import At, Offsets
 from ..group.offsets import NO_OFFSET
 from ..group.turn import Turn
 
@@ -50,7 +51,7 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
     elif not message.groups and turn.quirks.fetch_without_groups_hangs:
         turn.abandon(request.ticket, "an OffsetFetch without groups is never answered by this release")
     else:
-        groups = [_group(turn, request, wanted) for wanted in message.groups]
+        groups = [_group(turn, request, wanted, message.require_stable) for wanted in message.groups]
         turn.reply(request.ticket, OffsetFetchResponse(groups=groups))
 
 
@@ -63,7 +64,7 @@ def _one_group(turn: Turn, request: Request, message: OffsetFetchRequest) -> Off
         return _answer(_fetch_v0(turn, message.group_id, wanted or []))
     error = turn.cluster.coordinators.gate(message.group_id, request.node)
     if not error:
-        return _answer(_fetch(turn, message.group_id, wanted))
+        return _answer(_fetch(turn, message.group_id, wanted, message.require_stable))
     if request.version >= 2:
         return OffsetFetchResponse(error_code=error)
     return _answer([] if turn.quirks.fetch_v1_hides_group_errors else _everywhere(wanted or [], error))
@@ -88,9 +89,17 @@ def _old(found: Found) -> OffsetFetchResponsePartition:
 def _fetch_v0(turn: Turn, group_id: str, wanted: Wanted) -> Iterable[Topic]:
     """v0 meant ZooKeeper: 35 since Kafka 3; before, offsets of their own and 3 where there is none."""
     if not turn.quirks.zookeeper_offsets:
-        return _everywhere(wanted, codes.UNSUPPORTED_VERSION)
-    kept = turn.cluster.coordinators.zookeeper
+        return _everywhere(_in_java_order(wanted), codes.UNSUPPORTED_VERSION)
+    kept, wanted = turn.cluster.coordinators.zookeeper, _once(turn, wanted)
     return [(name, [_from_zookeeper(kept.get((group_id, name, index)), index) for index in indexes]) for name, indexes in wanted]
+
+
+def _in_java_order(wanted: Wanted) -> Wanted:
+    """Kafka makes an error of the whole request: each partition once, partitions and topics as Java's hash maps have them."""
+    topics: dict[str, list[int]] = {}
+    for name, index in java_map_order((name, index) for name, indexes in wanted for index in indexes):
+        topics.setdefault(name, []).append(index)
+    return [(name, topics[name]) for name in java_order(topics)]
 
 
 def _from_zookeeper(offset: Offset | None, index: int) -> Found:
@@ -104,22 +113,30 @@ def _everywhere(wanted: Wanted, error: int) -> list[Topic]:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def _fetch(turn: Turn, group_id: str, wanted: Wanted | None) -> Iterable[Topic]:
-    """The offsets of the listed partitions, or of all that have one."""
+def _fetch(turn: Turn, group_id: str, wanted: Wanted | None, stable: bool) -> Iterable[Topic]:
+    """The offsets of the listed partitions, or of all that have one. `stable`: 88 where a commit is on its way (KIP-447)."""
     group = turn.cluster.coordinators.find(group_id)
-    offsets = {} if group is None else group.offsets
+    offsets = Offsets() if group is None else group.offsets
+    unstable = offsets.lingering if stable else frozenset()
     if wanted is None:
-        return _all(offsets)
+        return _all(turn, offsets, unstable)
     if turn.quirks.duplicates_answered_once:
         wanted = _once(turn, wanted)
-    return [(name, [Found(index, offsets.get((name, index), NO_OFFSET)) for index in indexes]) for name, indexes in wanted]
+    return [(name, [_found(offsets, name, index, unstable) for index in indexes]) for name, indexes in wanted]
 
 
-def _all(offsets: dict[tuple[str, int], Offset]) -> list[Topic]:
+def _found(offsets: Offsets, name: str, index: int, unstable: frozenset[At]) -> Found:
+    if (name, index) in unstable:
+        return Found(index, NO_OFFSET, codes.UNSTABLE_OFFSET_COMMIT)
+    return Found(index, offsets.get((name, index), NO_OFFSET))
+
+
+def _all(turn: Turn, offsets: Offsets, unstable: frozenset[At]) -> list[Topic]:
     topics: dict[str, list[Found]] = {}
-    for (name, index), offset in offsets.items():
-        topics.setdefault(name, []).append(Found(index, offset))
-    return list(topics.items())
+    for name, index in offsets.listed(turn.quirks.duplicates_answered_once):
+        topics.setdefault(name, []).append(_found(offsets, name, index, unstable))
+    names = java_order(topics) if turn.quirks.refused_commits_in_place else list(topics)
+    return [(name, topics[name]) for name in names]
 
 
 def _once(turn: Turn, wanted: Wanted) -> Wanted:
@@ -134,21 +151,21 @@ def _once(turn: Turn, wanted: Wanted) -> Wanted:
 # -- v8 and later ------------------------------------------------------------------------------------------------------
 
 
-def _group(turn: Turn, request: Request, wanted: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
+def _group(turn: Turn, request: Request, wanted: OffsetFetchRequestGroup, stable: bool) -> OffsetFetchResponseGroup:
     error = turn.cluster.coordinators.gate(wanted.group_id, request.node)
     if error:
         return OffsetFetchResponseGroup(group_id=wanted.group_id, error_code=error)
-    topics = list(_topics_by_id(turn, wanted) if request.version >= 10 else _topics_by_name(turn, wanted))
+    topics = list(_topics_by_id(turn, wanted, stable) if request.version >= 10 else _topics_by_name(turn, wanted, stable))
     return OffsetFetchResponseGroup(group_id=wanted.group_id, topics=topics)
 
 
-def _topics_by_name(turn: Turn, wanted: OffsetFetchRequestGroup) -> Iterator[OffsetFetchResponseTopics]:
+def _topics_by_name(turn: Turn, wanted: OffsetFetchRequestGroup, stable: bool) -> Iterator[OffsetFetchResponseTopics]:
     listed = None if wanted.topics is None else [(topic.name, topic.partition_indexes) for topic in wanted.topics]
-    for name, found in _fetch(turn, wanted.group_id, listed):
+    for name, found in _fetch(turn, wanted.group_id, listed, stable):
         yield OffsetFetchResponseTopics(name=name, partitions=[_new(one) for one in found])
 
 
-def _topics_by_id(turn: Turn, wanted: OffsetFetchRequestGroup) -> Iterator[OffsetFetchResponseTopics]:
+def _topics_by_id(turn: Turn, wanted: OffsetFetchRequestGroup, stable: bool) -> Iterator[OffsetFetchResponseTopics]:
     """Topics whose id is known first, in request order; then the unknown ones with 100 in each partition."""
     topics = turn.cluster.topics
     listed: Wanted | None = None
@@ -161,7 +178,7 @@ def _topics_by_id(turn: Turn, wanted: OffsetFetchRequestGroup) -> Iterator[Offse
                 unknown.append(topic)
             else:
                 listed.append((name, topic.partition_indexes))
-    for name, found in _fetch(turn, wanted.group_id, listed):
+    for name, found in _fetch(turn, wanted.group_id, listed, stable):
         topic_id = topics.topic_id(name)
         if topic_id is not None:
             yield OffsetFetchResponseTopics(name=name, topic_id=topic_id, partitions=[_new(one) for one in found])

@@ -60,7 +60,7 @@ def _refused(key: str, error: int, text: str) -> Coordinator:
 
 def _node_of_group(cluster: Cluster, group_id: str) -> Node | None:
     leader = cluster.coordinators.node_of(group_id)
-    return next((node for node in cluster.identity.nodes if node.node_id == leader), None)
+    return next((node for node in cluster.up if node.node_id == leader), None)
 
 
 def _node_of_transaction(cluster: Cluster, transactional_id: str) -> Node:

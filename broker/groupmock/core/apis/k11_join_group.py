@@ -10,7 +10,7 @@ from ..group import answers, codes, membership, rebalance, sessions, storage
 from ..group.membership import Wish
 from ..group.states import ANSWERS, COMPLETING, EMPTY, PREPARING, Ask, Do
 from ..group.turn import Turn
-from ..group.vote import select_protocol
+from ..group.vote import NoCommonProtocol, select_protocol
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -87,13 +87,15 @@ def _refuse_for_room(turn: Turn, group: Group, request: Request, message: JoinGr
     """81: the id is dropped. Kafka 4.3 does not look whether that ends the join phase; the old coordinator does (checked (c), (d)3)."""
     quirks, reserved = turn.quirks, message.member_id in group.pending_joins
     why = f"group.max.size is {turn.settings.group_max_size}"
-    dropped = membership.refuse(turn, group, message.member_id, why)
-    _refuse(turn, request, codes.GROUP_MAX_SIZE_REACHED, "")
+    kept = reserved and quirks.refusal_keeps_reservation
+    dropped = not kept and membership.refuse(turn, group, message.member_id, why)
+    error = codes.GROUP_MAX_SIZE_REACHED
     if dropped and (quirks.refused_reservation_ends_phase if reserved else quirks.refused_member_ends_phase):
         try:
             rebalance.maybe_complete(turn, group, "nobody else is awaited: the last one found no room")
         except rebalance.JoinPhaseFails:
-            pass  # told by a note
+            error = codes.UNKNOWN_SERVER_ERROR if quirks.failing_phase_replaces_refusal else error
+    _refuse(turn, request, error, "")
 
 
 def _fits(group: Group, wish: Wish) -> bool:
@@ -129,8 +131,6 @@ def _refuse_failed(turn: Turn, group: Group, request: Request) -> None:
     """The join that would have ended a failing phase is refused, yet its member counts as joined (checked part 1 (b)5)."""
     for member in group.members.values():
         if member.join is not None and member.join.ticket == request.ticket:
-            if member.join.again and turn.quirks.failing_join_unanswered:
-                return
             member.join.answered = True
     _refuse(turn, request, codes.UNKNOWN_SERVER_ERROR, "")
 
@@ -193,7 +193,7 @@ def _replace(turn: Turn, group: Group, request: Request, old: Member, wish: Wish
     """Spec 2.8: a static member came back without its id."""
     leader_before, do = group.leader_id, ANSWERS[group.state, Ask.JOIN_REPLACE].do
     new = membership.replace(turn, group, old, request, wish)
-    if do is Do.KEEP and select_protocol(group, turn.quirks.scala_vote_order) == group.protocol_name:
+    if do is Do.KEEP and _vote_stands(turn, group):
         _keep_generation(turn, group, request, old, new, leader_before)
         return
     sessions.end(turn, group, old.member_id)
@@ -204,6 +204,14 @@ def _replace(turn: Turn, group: Group, request: Request, old: Member, wish: Wish
         rebalance.prepare(turn, group, why)
 
 
+def _vote_stands(turn: Turn, group: Group) -> bool:
+    """Would the members choose the same protocol again? Where Kafka's vote throws, the JoinGroup fails with the replacement done."""
+    try:
+        return select_protocol(group, turn.quirks.scala_vote_order) == group.protocol_name
+    except NoCommonProtocol:
+        raise rebalance.JoinPhaseFails("no protocol is listed by all members once each (a list names one twice)") from None
+
+
 def _keep_generation(turn: Turn, group: Group, request: Request, old: Member, new: Member, leader_before: str | None) -> None:
     """No rebalance: the group record is written and the member answered at once. Before v9 it is told that the old id leads."""
     group.park_join(new, None)
@@ -211,7 +219,8 @@ def _keep_generation(turn: Turn, group: Group, request: Request, old: Member, ne
         membership.swap(group, new, old)
         sessions.end(turn, group, new.member_id)
         turn.changed(group, old.member_id, "replaced", f"undone: {new.member_id} could not be stored", old)
-        refused = answers.join_refused(codes.UNKNOWN_SERVER_ERROR, request.version, "", group.generation)
+        refused = answers.joined(turn, group, leader_before).to(request.version, "", [])  # Kafka names all but the member
+        refused.error_code = codes.UNKNOWN_SERVER_ERROR
         turn.reply(request.ticket, refused)
         return
     sessions.end(turn, group, old.member_id)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
-    """Entries in request order, ids echoed as sent; the group looks at itself once, after all of them."""
+    """Entries in request order, ids echoed as sent; the group looks at itself once, after all of them (Kafka 4)."""
     message = request.message
     assert isinstance(message, LeaveGroupRequest)
     turn = Turn(cluster, now, out)
@@ -55,7 +55,9 @@ def _leave(turn: Turn, group_id: str, entries: list[MemberIdentity]) -> list[int
         for entry in entries:
             error, matters = leaving.leave(turn, group, entry.member_id, entry.group_instance_id, entry.reason)
             errors.append(error)
-            if matters:
+            if matters and turn.quirks.leaves_one_by_one:
+                leaving.after(turn, group, _why([entry]))
+            elif matters:
                 gone.append(entry)
         if gone:
             leaving.after(turn, group, _why(gone))

@@ -33,7 +33,7 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
     turn = Turn(cluster, now, out)
     asked = message.include_authorized_operations and request.version >= 3
     operations = _operations(turn) if asked else NOT_ASKED
-    groups = [_describe(turn, request, group_id, operations) for group_id in message.groups]
+    groups = [_describe(turn, request, group_id, operations) for group_id in cluster.coordinators.in_order(turn, message.groups)]
     turn.reply(request.ticket, DescribeGroupsResponse(groups=groups))
 
 

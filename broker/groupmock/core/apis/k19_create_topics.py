@@ -15,7 +15,8 @@ from groupmock_codec.messages.k19_create_topics import (
 )
 
 from ..effects import Effects, Reply
-from ..log import assignments, configs
+from ..log import assignments, configs, zookeeper_admin
+from ..log.config_keys import topic_keys
 from ..log.described import topic_configs
 from ..log.refusal import TopicRefused
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ..events import Request
 
 DEFAULT: Final = -1
+MOST_PARTITIONS: Final = 10_000
 
 
 class Plan(NamedTuple):
@@ -42,21 +44,51 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
         out.append(Reply(request.ticket, CreateTopicsResponse(topics=results)))
         return
     seen = Counter(topic.name for topic in asked.topics)
-    results = [_result(cluster, request.node, topic, asked.validate_only, out) for topic in asked.topics if seen[topic.name] == 1]
-    twice = TopicRefused(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-    results += [_refused(name, twice) for name, times in seen.items() if times > 1]
+    if cluster.settings.quirks.zookeeper_admin:
+        often = TopicRefused(ErrorCode.INVALID_REQUEST, "Found multiple entries for this topic.")
+        rows = [
+            _refused(topic.name, often) if seen[topic.name] > 1 else _result(cluster, request.node, topic, asked.validate_only, out)
+            for topic in asked.topics
+        ]
+        if asked.timeout_ms <= 0 and not asked.validate_only:
+            rows = [row if row.error_code else _unawaited(row) for row in rows]
+        out.append(Reply(request.ticket, CreateTopicsResponse(topics=rows)))
+        return
+    wanted = [topic for topic in asked.topics if seen[topic.name] == 1]
+    whole = _whole_refused(cluster, asked.timeout_ms, wanted)
+    if whole is not None:
+        results = [_refused(topic.name, whole) for topic in asked.topics]
+    else:
+        twice = TopicRefused(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+        results = [_result(cluster, request.node, topic, asked.validate_only, out) for topic in wanted]
+        results += [_refused(name, twice) for name, times in seen.items() if times > 1]
     out.append(Reply(request.ticket, CreateTopicsResponse(topics=results)))
+
+
+def _whole_refused(cluster: Cluster, timeout_ms: int, wanted: list[CreatableTopic]) -> TopicRefused | None:
+    """What keeps the controller from looking at any of the topics."""
+    if wanted and timeout_ms < 0 and not cluster.settings.quirks.controller_only:
+        return TopicRefused(ErrorCode.REQUEST_TIMED_OUT, "")
+    standard = cluster.settings.num_partitions
+    counts = [len(topic.assignments) or (standard if topic.num_partitions == DEFAULT else topic.num_partitions) for topic in wanted]
+    total = (sum(counts) + 2**31) % 2**32 - 2**31  # an int in Java: it may overflow
+    if total > MOST_PARTITIONS and not cluster.settings.quirks.any_number_of_partitions:
+        return TopicRefused(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+    return None
 
 
 def _result(cluster: Cluster, node: int, wanted: CreatableTopic, validate_only: bool, out: Effects) -> CreatableTopicResult:
     try:
         plan = _plan(cluster, wanted)
+        if not validate_only and cluster.settings.quirks.zookeeper_admin:  # it would make partitions that nobody can lead
+            assignments.check(plan.replicas, [node.node_id for node in cluster.identity.nodes], None)
     except TopicRefused as refused:
         return _refused(wanted.name, refused)
     if validate_only:
         topic_id = cluster.dice.uuid_bytes()  # Kafka's controller makes one up here too
     else:
         topic_id = cluster.topics.add(wanted.name, plan.replicas, plan.settings, out).topic_id
+    given = {} if cluster.settings.quirks.zookeeper_admin else plan.settings  # as it was written; 2.8: as it was read
     return CreatableTopicResult(
         name=wanted.name,
         topic_id=topic_id,
@@ -64,20 +96,46 @@ def _result(cluster: Cluster, node: int, wanted: CreatableTopic, validate_only: 
         num_partitions=len(plan.replicas),
         replication_factor=len(plan.replicas[0]),
         configs=[
-            CreatableTopicConfigs(name=each.name, value=each.value, read_only=False, config_source=each.source, is_sensitive=False)
+            CreatableTopicConfigs(
+                name=each.name, value=given.get(each.name, each.value), read_only=False, config_source=each.source, is_sensitive=False
+            )
             for each in topic_configs(plan.settings, cluster.topics.broker_overrides(node), cluster.settings)
         ],
     )
 
 
 def _plan(cluster: Cluster, wanted: CreatableTopic) -> Plan:
-    """Checks in the order of Kafka's controller: name, configs, then numbers or assignments."""
+    """Checks in the order of Kafka's controller: name, configs, then numbers or assignments. (2.8: numbers, name, configs.)"""
+    if cluster.settings.quirks.zookeeper_admin:
+        return _plan_in_zookeeper(cluster, wanted)
     cluster.topics.check_name(wanted.name)
+    nulls = [config.name for config in wanted.configs if config.value is None]
+    if nulls:
+        raise TopicRefused(ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(nulls)}")
     try:
-        settings = configs.check_all({config.name: config.value for config in wanted.configs})
+        given = {config.name: config.value for config in wanted.configs}
+        settings = configs.check_all(given, topic_keys(cluster.settings.quirks))
     except configs.BadConfig as bad:
         raise TopicRefused(ErrorCode.INVALID_CONFIG, str(bad)) from None
     return Plan(_assigned(cluster, wanted) if wanted.assignments else _placed(cluster, wanted), settings)
+
+
+def _plan_in_zookeeper(cluster: Cluster, wanted: CreatableTopic) -> Plan:
+    nulls = [config.name for config in wanted.configs if config.value is None]
+    if wanted.name in cluster.topics.names():
+        cluster.topics.check_name(wanted.name)
+    if nulls:
+        raise TopicRefused(ErrorCode.INVALID_REQUEST, f"Null value not supported for topic configs : {','.join(nulls)}")
+    _numbers_and_assignments(wanted)
+    replicas = None if wanted.assignments else _placed(cluster, wanted)
+    cluster.topics.check_name(wanted.name)
+    if replicas is None:
+        replicas = zookeeper_admin.replicas([(each.partition_index, each.broker_ids) for each in wanted.assignments])
+    try:
+        given = {config.name: config.value for config in wanted.configs}
+        return Plan(replicas, configs.check_all(given, topic_keys(cluster.settings.quirks)))
+    except configs.BadConfig as bad:
+        raise TopicRefused(ErrorCode.INVALID_CONFIG, str(bad)) from None
 
 
 def _placed(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
@@ -87,10 +145,17 @@ def _placed(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
     return cluster.topics.place(wanted.name, partitions, factor)
 
 
-def _assigned(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
+def _numbers_and_assignments(wanted: CreatableTopic) -> None:
+    """Raises TopicRefused for a topic that has both."""
+    if not wanted.assignments:
+        return
     for number, what in ((wanted.replication_factor, "replication factor"), (wanted.num_partitions, "numPartitions")):
         if number != DEFAULT:
             raise TopicRefused(ErrorCode.INVALID_REQUEST, f"A manual partition assignment was specified, but {what} was not set to -1.")
+
+
+def _assigned(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
+    _numbers_and_assignments(wanted)
     by_index: dict[int, list[int]] = {}
     for assignment in wanted.assignments:
         index = assignment.partition_index
@@ -98,10 +163,17 @@ def _assigned(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
             message = f"Found multiple manual partition assignments for partition {index}"
             raise TopicRefused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
         by_index[index] = list(assignment.broker_ids)
-    assignments.check(list(by_index.values()), [node.node_id for node in cluster.identity.nodes], None)
+        assignments.check(list(by_index.values()), [node.node_id for node in cluster.identity.nodes], None)
     if sorted(by_index) != list(range(len(by_index))):
         raise TopicRefused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "partitions should be a consecutive 0-based integer sequence")
     return [by_index[index] for index in sorted(by_index)]
+
+
+def _unawaited(made: CreatableTopicResult) -> CreatableTopicResult:
+    """Kafka 2.8's answer when there is no time to wait for what was made."""
+    return CreatableTopicResult(
+        name=made.name, topic_id=made.topic_id, error_code=ErrorCode.REQUEST_TIMED_OUT, error_message=None, configs=[]
+    )
 
 
 def _refused(name: str, refused: TopicRefused) -> CreatableTopicResult:

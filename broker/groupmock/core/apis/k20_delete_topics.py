@@ -30,7 +30,16 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
         refused = [_refused(state.name, state.topic_id, ErrorCode.NOT_CONTROLLER, None) for state in states]
         out.append(Reply(request.ticket, DeleteTopicsResponse(responses=refused)))
         return
+    if cluster.settings.quirks.zookeeper_admin:
+        _delete_in_zookeeper(cluster, request, states, asked.timeout_ms, now, out)
+        return
     refused = list(_wrong(cluster, states))
+    bad = {(row.name, row.topic_id) for row in refused if row.error_code == ErrorCode.INVALID_REQUEST}
+    formed = any((state.name, state.topic_id) not in bad for state in states)
+    if formed and asked.timeout_ms < 0 and not cluster.settings.quirks.controller_only:
+        late = [_refused(state.name, state.topic_id, ErrorCode.REQUEST_TIMED_OUT, None) for state in states]
+        out.append(Reply(request.ticket, DeleteTopicsResponse(responses=late)))
+        return
     bad = {(row.name, row.topic_id) for row in refused}
     done: list[DeletableTopicResult] = []
     later: Effects = []
@@ -45,6 +54,42 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
         cluster.topics.delete(name, now, later)
     out.append(Reply(request.ticket, DeleteTopicsResponse(responses=refused + done)))
     out += later
+
+
+def _delete_in_zookeeper(
+    cluster: Cluster, request: Request, states: list[DeleteTopicState], timeout_ms: int, now: int, out: Effects
+) -> None:
+    """Kafka 2.8: a row per topic as asked, listed twice or not, and no texts. One that has both name and id spoils the whole request.
+
+    Without time to wait the answer is 7 (in a topic's first row only), but what there is is deleted all the same.
+    """
+    if any(state.name is not None and state.topic_id != ZERO_UUID for state in states):
+        spoiled = [_refused(state.name, state.topic_id, ErrorCode.INVALID_REQUEST, None) for state in states]
+        out.append(Reply(request.ticket, DeleteTopicsResponse(responses=spoiled)))
+        return
+    rows: list[DeletableTopicResult] = []
+    doomed: dict[str, None] = {}
+    for state in states:
+        name = cluster.topics.name_of(state.topic_id) if state.name is None else state.name
+        known = None if name is None else cluster.topics.topic_id(name)
+        if name is None or known is None:
+            rows.append(_refused(state.name, state.topic_id, _why_not(state), None))
+        else:
+            late = timeout_ms <= 0 and name not in doomed
+            rows.append(_refused(name, state.topic_id, ErrorCode.REQUEST_TIMED_OUT if late else ErrorCode.NONE, None))
+            doomed[name] = None
+    out.append(Reply(request.ticket, DeleteTopicsResponse(responses=rows)))
+    later: Effects = []
+    for name in doomed:
+        cluster.topics.delete(name, now, later)
+    out += later
+
+
+def _why_not(state: DeleteTopicState) -> ErrorCode:
+    """A topic that is not there; nobody may delete one that has neither name nor id."""
+    if state.topic_id != ZERO_UUID:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    return ErrorCode.TOPIC_AUTHORIZATION_FAILED if state.name is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def _wrong(cluster: Cluster, states: list[DeleteTopicState]) -> Iterable[DeletableTopicResult]:

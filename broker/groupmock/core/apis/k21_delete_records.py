@@ -13,7 +13,9 @@ from groupmock_codec.messages.k21_delete_records import (
 )
 
 from ..effects import Effects, Reply
+from ..group.hashing import scala_order
 from ..log.config_keys import split_list
+from ..log.orders import Place, by_name, map_order, table_order
 from ..log.topics import Topic
 
 if TYPE_CHECKING:
@@ -24,22 +26,32 @@ HIGH_WATERMARK: Final = -1
 
 
 def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
-    """Topics with a partition that exists come first, as Kafka answers; a partition listed twice counts once, with its last offset."""
+    """Each partition once, with the offset listed last; rows in the order of Kafka's maps."""
     asked = request.message
     assert isinstance(asked, DeleteRecordsRequest)
-    wanted = {(topic.name, each.partition_index): each.offset for topic in asked.topics for each in topic.partitions}
-    found = {place: offset for place, offset in wanted.items() if cluster.topics.find(*place) is not None}
-    rows = [(place, _delete(cluster, request.node, place, offset)) for place, offset in found.items()]
-    rows += [(place, _refused(place, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)) for place in wanted if place not in found]
-    topics: dict[str, DeleteRecordsTopicResult] = {}
-    for (name, _), row in rows:
-        topics.setdefault(name, DeleteRecordsTopicResult(name=name)).partitions.append(row)
-    out.append(Reply(request.ticket, DeleteRecordsResponse(topics=list(topics.values()))))
+    wanted = {Place(topic.name, b"", each.partition_index): each.offset for topic in asked.topics for each in topic.partitions}
+    found: dict[Place, DeleteRecordsPartitionResult] = {}
+    absent: dict[Place, DeleteRecordsPartitionResult] = {}
+    for place in table_order(wanted, by_name):
+        if cluster.topics.find(place.name, place.partition) is not None:
+            found[place] = _delete(cluster, request.node, place, wanted[place])
+        else:
+            absent[place] = _refused(place, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    order = table_order if found else map_order
+    topics: dict[str, list[Place]] = {}
+    for place in order([*found, *absent], by_name):
+        topics.setdefault(place.name, []).append(place)
+    rows = {**found, **absent}
+    results = [
+        DeleteRecordsTopicResult(name=name, partitions=[rows[place] for place in order(topics[name], by_name)])
+        for name in scala_order(topics)
+    ]
+    out.append(Reply(request.ticket, DeleteRecordsResponse(topics=results)))
 
 
-def _delete(cluster: Cluster, node: int, place: tuple[str, int], offset: int) -> DeleteRecordsPartitionResult:
-    topic = cluster.topics.require(place[0])
-    partition = topic.partitions[place[1]]
+def _delete(cluster: Cluster, node: int, place: Place, offset: int) -> DeleteRecordsPartitionResult:
+    topic = cluster.topics.require(place.name)
+    partition = topic.partitions[place.partition]
     if topic.internal:
         return _refused(place, ErrorCode.INVALID_TOPIC_EXCEPTION)
     if partition.leader != node:
@@ -50,7 +62,7 @@ def _delete(cluster: Cluster, node: int, place: tuple[str, int], offset: int) ->
     if not 0 <= target <= partition.end:
         return _refused(place, ErrorCode.OFFSET_OUT_OF_RANGE)
     partition.delete_before(target)
-    return DeleteRecordsPartitionResult(partition_index=place[1], low_watermark=partition.start)
+    return DeleteRecordsPartitionResult(partition_index=place.partition, low_watermark=partition.start)
 
 
 def _deletes(cluster: Cluster, topic: Topic, node: int) -> bool:
@@ -58,5 +70,5 @@ def _deletes(cluster: Cluster, topic: Topic, node: int) -> bool:
     return "delete" in split_list(cluster.topics.config(topic, "cleanup.policy", node))
 
 
-def _refused(place: tuple[str, int], code: ErrorCode) -> DeleteRecordsPartitionResult:
-    return DeleteRecordsPartitionResult(partition_index=place[1], low_watermark=-1, error_code=code)
+def _refused(place: Place, code: ErrorCode) -> DeleteRecordsPartitionResult:
+    return DeleteRecordsPartitionResult(partition_index=place.partition, low_watermark=-1, error_code=code)

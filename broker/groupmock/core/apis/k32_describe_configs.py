@@ -29,12 +29,26 @@ MALFORMED: Final = (
     "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
     "incompatible broker. See the broker logs for more details."
 )
+KINDS: Final = frozenset((2, 4, 8, 16, 32))
+"""Topics, brokers, brokers' loggers, client metrics, groups."""
 
 
 def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
-    """One result per resource, in request order; null or no keys mean all of them."""
+    """One result per resource, in request order; null or no keys mean all of them. A kind of resource that is not known spoils all."""
     asked = request.message
     assert isinstance(asked, DescribeConfigsRequest)
+    if any(resource.resource_type not in KINDS for resource in asked.resources):
+        refused = [
+            DescribeConfigsResult(
+                error_code=ErrorCode.INVALID_REQUEST,
+                error_message=MALFORMED,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+            )
+            for resource in asked.resources
+        ]
+        out.append(Reply(request.ticket, DescribeConfigsResponse(results=refused)))
+        return
     results = [_result(cluster, request.node, asked, resource) for resource in asked.resources]
     out.append(Reply(request.ticket, DescribeConfigsResponse(results=results)))
 
@@ -54,9 +68,9 @@ def _result(cluster: Cluster, node: int, asked: DescribeConfigsRequest, resource
 def _describe(cluster: Cluster, node: int, resource: DescribeConfigsResource) -> list[Described]:
     name, overrides = resource.resource_name, cluster.topics.broker_overrides(node)
     if resource.resource_type == TOPIC:
-        reason = names.why_invalid(name)
+        reason = _wrong_name(cluster, name)
         if reason is not None:
-            raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {reason}")
+            raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
         topic = cluster.topics.get(name)
         if topic is None:
             raise TopicRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
@@ -67,6 +81,13 @@ def _describe(cluster: Cluster, node: int, resource: DescribeConfigsResource) ->
     if name == CLUSTER_WIDE:
         return cluster_configs(overrides)
     return node_configs(_identity(cluster, node), overrides, cluster.settings)
+
+
+def _wrong_name(cluster: Cluster, name: str) -> str | None:
+    if cluster.settings.quirks.zookeeper_admin:
+        return names.why_illegal(name)
+    reason = names.why_invalid(name)
+    return None if reason is None else f"Topic name is invalid: {reason}"
 
 
 def _identity(cluster: Cluster, node: int) -> dict[str, str]:

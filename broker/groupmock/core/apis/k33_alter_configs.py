@@ -13,7 +13,8 @@ from groupmock_codec.messages.k33_alter_configs import (
     AlterConfigsResponse,
 )
 
-from ..effects import Effects, Reply
+from ..effects import Abandoned, Effects, Reply
+from ..log import zookeeper_admin
 from ..log.altering import SET, Alteration, Change, alter
 from ..log.refusal import TopicRefused
 
@@ -25,15 +26,42 @@ TWICE: Final = "Each resource must appear at most once."
 
 
 def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
-    """One answer per resource. (A resource listed twice makes Kafka's handler die without an answer; here it is refused as in 44.)"""
+    """One answer per resource. A resource listed twice makes Kafka's handler die without an answer; else it is refused as in 44."""
     asked = request.message
     assert isinstance(asked, AlterConfigsRequest)
     seen = Counter((resource.resource_type, resource.resource_name) for resource in asked.resources)
+    if len(seen) < len(asked.resources) and cluster.settings.quirks.repeated_alteration_unanswered:
+        out.append(Abandoned(request.ticket, "AlterConfigs names a resource twice"))
+        return
+    spoiled = _spoiled(asked) if cluster.settings.quirks.zookeeper_admin else None
+    if spoiled is not None:
+        out.append(Reply(request.ticket, spoiled))
+        return
     responses = []
     for resource in asked.resources:
         twice = seen[resource.resource_type, resource.resource_name] > 1
         responses.append(_altered(cluster, request.node, resource, asked.validate_only, twice))
     out.append(Reply(request.ticket, AlterConfigsResponse(responses=responses)))
+
+
+def _spoiled(asked: AlterConfigsRequest) -> AlterConfigsResponse | None:
+    """What Kafka 2.8 answers to a request with a null value, or with a resource that cannot be altered."""
+    try:
+        if any(config.value is None for each in asked.resources for config in each.configs):
+            raise TopicRefused(ErrorCode.UNKNOWN_SERVER_ERROR, "")
+        zookeeper_admin.check_kinds(resource.resource_type for resource in asked.resources)
+    except TopicRefused as refused:
+        rows = [
+            AlterConfigsResourceResponse(
+                error_code=refused.code,
+                error_message=refused.message or None,
+                resource_type=each.resource_type,
+                resource_name=each.resource_name,
+            )
+            for each in asked.resources
+        ]
+        return AlterConfigsResponse(responses=rows)
+    return None
 
 
 def _altered(cluster: Cluster, node: int, resource: AlterConfigsResource, validate_only: bool, twice: bool) -> AlterConfigsResourceResponse:

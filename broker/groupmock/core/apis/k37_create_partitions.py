@@ -14,6 +14,7 @@ from groupmock_codec.messages.k37_create_partitions import (
 )
 
 from ..effects import Effects, Reply
+from ..group.hashing import java_order
 from ..log import assignments
 from ..log.refusal import TopicRefused
 from ..log.topics import Topic
@@ -32,9 +33,18 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
         results = [CreatePartitionsTopicResult(name=topic.name, error_code=ErrorCode.NOT_CONTROLLER) for topic in asked.topics]
     else:
         seen = Counter(topic.name for topic in asked.topics)
-        twice = TopicRefused(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-        results = [_refused(name, twice) for name, times in seen.items() if times > 1]
-        results += [_grow(cluster, topic, asked.validate_only, now, later) for topic in asked.topics if seen[topic.name] == 1]
+        wanted = {topic.name: topic for topic in asked.topics}
+        once = [name for name in java_order(seen) if seen[name] == 1]  # Kafka goes through sets of names
+        if once and asked.timeout_ms < 0 and not cluster.settings.quirks.controller_only:
+            results = [CreatePartitionsTopicResult(name=topic.name, error_code=ErrorCode.REQUEST_TIMED_OUT) for topic in asked.topics]
+        else:
+            text = "Duplicate topic in request." if cluster.settings.quirks.zookeeper_admin else "Duplicate topic name."
+            twice = TopicRefused(ErrorCode.INVALID_REQUEST, text)
+            results = [_refused(name, twice) for name in java_order(name for name, times in seen.items() if times > 1)]
+            results += [_grow(cluster, wanted[name], asked.validate_only, now, later) for name in once]
+            if cluster.settings.quirks.zookeeper_admin and asked.timeout_ms <= 0 and not asked.validate_only:
+                for result in results:  # nobody waited for what was done
+                    result.error_code = result.error_code or ErrorCode.REQUEST_TIMED_OUT
     out.append(Reply(request.ticket, CreatePartitionsResponse(results=results)))
     out += later
 
@@ -42,7 +52,8 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
 def _grow(cluster: Cluster, wanted: CreatePartitionsTopic, validate_only: bool, now: int, later: Effects) -> CreatePartitionsTopicResult:
     topic = cluster.topics.get(wanted.name)
     if topic is None:
-        return CreatePartitionsTopicResult(name=wanted.name, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        text = f"The topic '{wanted.name}' does not exist." if cluster.settings.quirks.zookeeper_admin else None
+        return CreatePartitionsTopicResult(name=wanted.name, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, error_message=text)
     try:
         replicas = _replicas(cluster, topic, wanted)
     except TopicRefused as refused:

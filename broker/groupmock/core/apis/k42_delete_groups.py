@@ -23,7 +23,7 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
     turn = Turn(cluster, now, out)
     results = [
         DeletableGroupResult(group_id=group_id, error_code=_delete(turn, request, group_id))
-        for group_id in dict.fromkeys(message.groups_names)
+        for group_id in cluster.coordinators.in_order(turn, dict.fromkeys(message.groups_names), deleted=True)
     ]
     turn.reply(request.ticket, DeleteGroupsResponse(results=results))
 

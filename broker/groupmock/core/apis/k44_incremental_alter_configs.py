@@ -14,6 +14,7 @@ from groupmock_codec.messages.k44_incremental_alter_configs import (
 )
 
 from ..effects import Effects, Reply
+from ..log import zookeeper_admin
 from ..log.altering import Alteration, Change, alter
 from ..log.refusal import TopicRefused
 from .k33_alter_configs import TWICE
@@ -24,15 +25,37 @@ if TYPE_CHECKING:
 
 
 def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
-    """One answer per resource; a resource listed twice is refused each time."""
+    """One answer per resource; a resource listed twice is refused each time (2.8: answered once)."""
     asked = request.message
     assert isinstance(asked, IncrementalAlterConfigsRequest)
-    seen = Counter((resource.resource_type, resource.resource_name) for resource in asked.resources)
+    resources = asked.resources
+    if cluster.settings.quirks.zookeeper_admin:  # a Scala map holds them: the last one of a resource counts
+        refused = _spoiled(asked)
+        if refused is not None:
+            out.append(Reply(request.ticket, refused))
+            return
+        resources = list({(resource.resource_type, resource.resource_name): resource for resource in resources}.values())
+    seen = Counter((resource.resource_type, resource.resource_name) for resource in resources)
     responses = []
-    for resource in asked.resources:
+    for resource in resources:
         twice = seen[resource.resource_type, resource.resource_name] > 1
         responses.append(_altered(cluster, request.node, resource, asked.validate_only, twice))
     out.append(Reply(request.ticket, IncrementalAlterConfigsResponse(responses=responses)))
+
+
+def _spoiled(asked: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse | None:
+    """What Kafka 2.8 answers to a request with a resource that cannot be altered."""
+    try:
+        zookeeper_admin.check_kinds(resource.resource_type for resource in asked.resources)
+    except TopicRefused as refused:
+        rows = [
+            AlterConfigsResourceResponse(
+                error_code=refused.code, error_message=refused.message, resource_type=each.resource_type, resource_name=each.resource_name
+            )
+            for each in asked.resources
+        ]
+        return IncrementalAlterConfigsResponse(responses=rows)
+    return None
 
 
 def _altered(cluster: Cluster, node: int, resource: AlterConfigsResource, validate_only: bool, twice: bool) -> AlterConfigsResourceResponse:

@@ -13,6 +13,7 @@ from groupmock_codec.messages.k47_offset_delete import (
 )
 
 from ..group import codes
+from ..group.hashing import scala_map_order, scala_order, scala_table_order
 from ..group.states import EMPTY
 from ..group.turn import Turn
 
@@ -44,36 +45,58 @@ def _gate(turn: Turn, request: Request, message: OffsetDeleteRequest) -> int:
     return turn.cluster.coordinators.gate(message.group_id, request.node)
 
 
-Result = tuple[str, int, int]
+Result = tuple[int, str, int, int]
 
 
 def _delete(turn: Turn, group: Group, topics: list[OffsetDeleteRequestTopic]) -> list[OffsetDeleteResponseTopic]:
     """Topics with a refused partition first, as in OffsetCommit (checked-on-brokers part 2 (b)2)."""
     refused: list[Result] = []
     done: list[Result] = []
-    for topic in topics:
+    for entry, topic in enumerate(topics):
         count = turn.cluster.topics.partitions(topic.name)
         for partition in topic.partitions:
             index = partition.partition_index
             if count is None or not 0 <= index < count:
-                refused.append((topic.name, index, codes.UNKNOWN_TOPIC_OR_PARTITION))
+                refused.append((entry, topic.name, index, codes.UNKNOWN_TOPIC_OR_PARTITION))
             else:
-                done.append((topic.name, index, _delete_one(group, topic.name, index)))
-    if turn.quirks.last_offset_deletes_group and done and group.state is EMPTY and not group.offsets:
+                done.append((entry, topic.name, index, _delete_one(group, topic.name, index)))
+    if turn.quirks.last_offset_deletes_group and done and group.state is EMPTY and group.offsets.used_up:
         turn.cluster.coordinators.delete(turn, group, "its last offset was deleted")
-    return _grouped(refused + done)
+    if turn.quirks.refused_commits_in_place:
+        return _as_in_2_8(refused + done)
+    if turn.quirks.duplicates_answered_once:
+        done = _once(done)
+    return _grouped(refused + done, merge=bool(refused) or turn.quirks.duplicates_answered_once)
+
+
+def _once(done: list[Result]) -> list[Result]:
+    """The old coordinator answers from a map: topics in use first, each partition once."""
+    found = {(name, index): one for one in sorted(done, key=lambda one: not one[3]) for _, name, index, _ in (one,)}
+    return [found[at] for at in scala_map_order(found)]
+
+
+def _as_in_2_8(results: list[Result]) -> list[OffsetDeleteResponseTopic]:
+    """2.8 answers from a map of all partitions, grouped by topic into another one."""
+    errors = {(name, index): error for _, name, index, error in results}
+    topics = []
+    for name in scala_order(name for name, _ in errors):
+        mine = scala_table_order(at for at in errors if at[0] == name)
+        partitions = [OffsetDeleteResponsePartition(partition_index=index, error_code=errors[name, index]) for _, index in mine]
+        topics.append(OffsetDeleteResponseTopic(name=name, partitions=partitions))
+    return topics
 
 
 def _delete_one(group: Group, topic: str, index: int) -> int:
     if group.subscribed_to(topic):
         return codes.GROUP_SUBSCRIBED_TO_TOPIC
-    group.offsets.pop((topic, index), None)
+    group.offsets.discard((topic, index))
     return codes.NONE
 
 
-def _grouped(results: list[Result]) -> list[OffsetDeleteResponseTopic]:
-    topics: dict[str, OffsetDeleteResponseTopic] = {}
-    for name, index, error in results:
-        topic = topics.setdefault(name, OffsetDeleteResponseTopic(name=name, partitions=[]))
+def _grouped(results: list[Result], merge: bool) -> list[OffsetDeleteResponseTopic]:
+    """Topics in order of first appearance; `merge`: a topic listed twice is answered once, as when something was refused."""
+    topics: dict[str | int, OffsetDeleteResponseTopic] = {}
+    for entry, name, index, error in results:
+        topic = topics.setdefault(name if merge else entry, OffsetDeleteResponseTopic(name=name, partitions=[]))
         topic.partitions.append(OffsetDeleteResponsePartition(partition_index=index, error_code=error))
     return list(topics.values())

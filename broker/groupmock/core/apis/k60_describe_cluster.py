@@ -19,7 +19,7 @@ CONTROLLERS: Final = 2
 
 
 def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
-    """Every node; none is ever fenced."""
+    """Every node that runs."""
     asked = request.message
     assert isinstance(asked, DescribeClusterRequest)
     out.append(Reply(request.ticket, _refused(asked.endpoint_type) or _described(cluster, asked)))
@@ -41,6 +41,6 @@ def _described(cluster: Cluster, asked: DescribeClusterRequest) -> DescribeClust
     return DescribeClusterResponse(
         cluster_id=identity.cluster_id,
         controller_id=cluster.topics.controller(),
-        brokers=[DescribeClusterBroker(broker_id=node.node_id, host=node.host, port=node.port, rack=node.rack) for node in identity.nodes],
+        brokers=[DescribeClusterBroker(broker_id=node.node_id, host=node.host, port=node.port, rack=node.rack) for node in cluster.up],
         cluster_authorized_operations=CLUSTER_OPERATIONS if asked.include_cluster_authorized_operations else NOT_ASKED,
     )

@@ -43,23 +43,22 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
 
 def _page(cluster: Cluster, wanted: list[str], cursor: Cursor | None, limit: int) -> DescribeTopicPartitionsResponse:
     found: list[DescribeTopicPartitionsResponseTopic] = []
-    missing: list[DescribeTopicPartitionsResponseTopic] = []
     left = limit
     for name in wanted:
         topic = cluster.topics.get(name)
         if topic is None:
-            missing.append(_missing(name))
+            found.append(_missing(name))
             continue
         first = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0
         if left == 0:
-            return DescribeTopicPartitionsResponse(topics=found + missing, next_cursor=Cursor(topic_name=name, partition_index=first))
-        row = _row(topic, first, left)
+            return DescribeTopicPartitionsResponse(topics=found, next_cursor=Cursor(topic_name=name, partition_index=first))
+        row = _row(cluster, topic, first, left)
         found.append(row)
         left -= len(row.partitions)
         after = first + len(row.partitions)
         if after < len(topic.partitions):
-            return DescribeTopicPartitionsResponse(topics=found + missing, next_cursor=Cursor(topic_name=name, partition_index=after))
-    return DescribeTopicPartitionsResponse(topics=found + missing)
+            return DescribeTopicPartitionsResponse(topics=found, next_cursor=Cursor(topic_name=name, partition_index=after))
+    return DescribeTopicPartitionsResponse(topics=found)
 
 
 def _missing(name: str) -> DescribeTopicPartitionsResponseTopic:
@@ -67,20 +66,22 @@ def _missing(name: str) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(error_code=code, name=name, topic_authorized_operations=TOPIC_OPERATIONS)
 
 
-def _row(topic: Topic, first: int, limit: int) -> DescribeTopicPartitionsResponseTopic:
+def _row(cluster: Cluster, topic: Topic, first: int, limit: int) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.internal,
         partitions=[
             DescribeTopicPartitionsResponsePartition(
+                error_code=ErrorCode.NONE if partition.leader >= 0 else ErrorCode.LEADER_NOT_AVAILABLE,
                 partition_index=partition.index,
                 leader_id=partition.leader,
                 leader_epoch=partition.leader_epoch,
                 replica_nodes=partition.replicas,
-                isr_nodes=partition.replicas,
+                isr_nodes=cluster.topics.in_sync(partition),
                 eligible_leader_replicas=[],
                 last_known_elr=[],
+                offline_replicas=cluster.topics.offline(partition),
             )
             for partition in topic.partitions[first : first + limit]
         ],

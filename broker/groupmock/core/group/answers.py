@@ -9,8 +9,7 @@ from groupmock_codec.messages.k11_join_group import JoinGroupResponse, JoinGroup
 from groupmock_codec.messages.k14_sync_group import SyncGroupResponse
 
 from ..effects import Reply
-from .group import Group, Member, Parked, Protocols, metadata_of
-from .hashing import order_key
+from .group import Group, Member, Parked, metadata_of
 from .turn import Turn
 
 Listed = Callable[[], list[JoinGroupResponseMember]]
@@ -23,10 +22,10 @@ def protocol_name(turn: Turn, name: str | None, version: int) -> str | None:
     return name or ""
 
 
-def join_refused(error: int, version: int, member_id: str = "", generation: int = -1) -> JoinGroupResponse:
+def join_refused(error: int, version: int, member_id: str = "") -> JoinGroupResponse:
     """A JoinGroup answer with an error: no leader, no members, no names."""
     name = None if version >= 7 else ""
-    return JoinGroupResponse(error_code=error, generation_id=generation, protocol_type=None, protocol_name=name, member_id=member_id)
+    return JoinGroupResponse(error_code=error, generation_id=-1, protocol_type=None, protocol_name=name, member_id=member_id)
 
 
 def sync_refused(error: int) -> SyncGroupResponse:
@@ -67,19 +66,15 @@ def joined(turn: Turn, group: Group, leader_id: str | None = None) -> Joined:
     return Joined(turn, group.generation, group.protocol_type, group.protocol_name, leader_id or group.leader_id or "")
 
 
-_Row = tuple[int, str, str | None, Protocols]
-
-
 def member_list(group: Group) -> Listed:
     """The leader's list of the members as they are now, made when called: in hash map order, metadata of the chosen protocol only."""
-    rows: list[_Row] = [(m.spread, m.member_id, m.group_instance_id, m.protocols) for m in group.members.values()]
-    mask, scala, chosen = group.table - 1, group.scala, group.protocol_name or ""
+    rows = [(m.member_id, m.group_instance_id, m.protocols) for m in group.ordered()]
+    chosen = group.protocol_name or ""
 
     def listed() -> list[JoinGroupResponseMember]:
-        rows.sort(key=lambda row: order_key(row[0], mask, scala))
         return [
             JoinGroupResponseMember(member_id=member_id, group_instance_id=instance, metadata=metadata_of(protocols, chosen))
-            for _, member_id, instance, protocols in rows
+            for member_id, instance, protocols in rows
         ]
 
     return listed

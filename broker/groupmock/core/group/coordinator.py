@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Final
 
 from ..effects import Effects
 from ..events import NS_PER_MS
 from . import codes, leaving, rebalance, retention, storage
 from .group import Group, Offset, StoredGroup
-from .hashing import partition_for
+from .hashing import java_map_order, java_order, partition_for, scala_names_order
 from .states import DEAD, EMPTY, PREPARING, STABLE
 from .turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
+    from ..timers import Key
 
+OFFSETS_TOPIC: Final = "__consumer_offsets"
 TimerHandler = Callable[[tuple[str, ...], int, Effects], bool]
 Log = dict[str, tuple[StoredGroup | None, dict[tuple[str, int], Offset]]]
 
@@ -40,9 +42,27 @@ class Coordinators:
         """The group's partition of __consumer_offsets."""
         return partition_for(group_id, len(self._leaders))
 
+    def in_order(self, turn: Turn, group_ids: Iterable[str], deleted: bool = False) -> list[str]:
+        """In which order groups are described or deleted: in Kafka 4 by offsets partition, both in the order of hash maps."""
+        if turn.quirks.groups_answered_as_asked:
+            return scala_names_order(group_ids) if deleted else list(group_ids)
+        parts: dict[int, list[str]] = {}
+        for group_id in group_ids:
+            parts.setdefault(self.partition_of(group_id), []).append(group_id)
+        order = java_map_order((OFFSETS_TOPIC, index) for index in parts)
+        return [group_id for _, index in order for group_id in (java_order(parts[index]) if deleted else parts[index])]
+
     def node_of(self, group_id: str) -> int | None:
         """The node that coordinates the group; None: nobody does at the moment."""
         return self._leaders[self.partition_of(group_id)]
+
+    def leader_of(self, partition: int) -> int | None:
+        """The node that leads a partition of __consumer_offsets; None: nobody does."""
+        return self._leaders[partition]
+
+    def led_by(self, node: int | None) -> list[int]:
+        """The partitions that a node leads; None: those that nobody leads."""
+        return [partition for partition, leader in enumerate(self._leaders) if leader == node]
 
     def gate(self, group_id: str, node: int) -> int:
         """May that node answer for the group? 14 while it loads, 16 when another leads, else 0 (spec 1.5, gates 8 and 9)."""
@@ -96,8 +116,7 @@ class Coordinators:
         """A topic is gone: so are its offsets in every group (spec 3.4)."""
         turn = Turn(self._cluster, now, out)
         for group in self._groups.values():
-            for at in [at for at in group.offsets if at[0] == name]:
-                del group.offsets[at]
+            for at in group.offsets.discard_topic(name):
                 turn.note("offset_removed", group=group.group_id, topic=name, partition=at[1], reason="the topic was deleted")
         for log in self._logs.values():  # partitions that nobody leads just now
             for _, offsets in log.values():
@@ -118,6 +137,8 @@ class Coordinators:
 
     def _on_session(self, subject: tuple[str, ...], now: int, out: Effects) -> bool:
         group = self._groups.get(subject[0])
+        if group is not None and self._deferred(("session", *subject), group):
+            return False
         return group is not None and leaving.expire(Turn(self._cluster, now, out), group, subject[1])
 
     def _on_join(self, subject: tuple[str, ...], now: int, out: Effects) -> bool:
@@ -129,12 +150,19 @@ class Coordinators:
 
     def _on_sync(self, subject: tuple[str, ...], now: int, out: Effects) -> bool:
         group = self._groups.get(subject[0])
-        return group is not None and rebalance.on_sync_timer(Turn(self._cluster, now, out), group)
+        if group is None or self._deferred(("sync", *subject), group):
+            return False
+        return rebalance.on_sync_timer(Turn(self._cluster, now, out), group)
+
+    def _deferred(self, key: Key, group: Group) -> bool:
+        """Somebody holds the group: the timer waits for the release."""
+        doors = self._cluster.doors
+        return doors is not None and doors.defers(key, group)
 
     def _on_retention(self, subject: tuple[str, ...], now: int, out: Effects) -> bool:
-        turn = Turn(self._cluster, now, out)
+        turn, doors = Turn(self._cluster, now, out), self._cluster.doors
         for group in list(self._groups.values()):
-            if retention.sweep(turn, group):
+            if retention.sweep(turn, group) and not (doors is not None and doors.keeps_group(group.group_id)):
                 self.delete(turn, group, "no members and no offsets are left")
         if self._groups:
             self._arm_retention(now)
@@ -187,7 +215,7 @@ class Coordinators:
             if stored is None and not offsets:
                 continue  # only ever in memory: reservations of the old coordinator
             group = self._new(turn, group_id)
-            group.offsets = offsets
+            group.offsets.refill(offsets)
             self._groups[group_id] = group
             storage.restore(turn, group, stored)
             turn.tell_move(group, "", str(group.state), why)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from .hashing import SMALLEST_TABLE, order_key, table_for
+from .offset_map import Offsets
 from .states import COMPLETING, DEAD, EMPTY, MAY_FOLLOW, PREPARING, STABLE, State
 from .subscription import UNKNOWN, Subscribed
 
@@ -32,13 +33,11 @@ def metadata_of(protocols: Protocols, name: str) -> bytes:
 
 
 class Parked(msgspec.Struct, gc=False):
-    """A request that waits. `answered`: it was refused by a failing join phase but still counts as waiting (checked part 1 (b)5);
-    `again`: it came after such a refusal."""
+    """A request that waits. `answered`: it was refused by a failing join phase but still counts as waiting (checked part 1 (b)5)."""
 
     ticket: int
     version: int
     answered: bool = False
-    again: bool = False
 
 
 class Member(msgspec.Struct, gc=False, eq=False):
@@ -99,7 +98,9 @@ class Group:
     """A group.
 
     `pending_joins`: ids reserved by 79; `pending_syncs`: ids that owe a SyncGroup; `awaiting`: members with a parked join;
-    `table`: buckets of Kafka's member map, which never shrinks; `initial`: (delay, remaining) ms of the initial join phase.
+    `table`: buckets of Kafka's member map, which never shrinks; `order`: what `ordered` gave last, while it holds;
+    `initial`: (delay, remaining) ms of the initial join phase.
+    `join_phase_dead`: it failed once and the old coordinator never looks at it again.
     `duplicates_count` and `scala` are the release's quirks: a protocol listed twice counts twice; members stand in Scala's hash order.
     """
 
@@ -110,11 +111,13 @@ class Group:
         "generation",
         "group_id",
         "initial",
+        "join_phase_dead",
         "leader_id",
         "listings",
         "members",
         "new_member_added",
         "offsets",
+        "order",
         "partition",
         "pending_joins",
         "pending_syncs",
@@ -151,17 +154,25 @@ class Group:
         self.awaiting = 0
         self.new_member_added = False
         self.initial = (0, 0)
+        self.join_phase_dead = False
         self.subscribed: Subscribed = UNKNOWN
-        self.offsets: dict[tuple[str, int], Offset] = {}
+        self.offsets = Offsets()
         self.stored: StoredGroup | None = None
         self.table = SMALLEST_TABLE
+        self.order: list[Member] | None = None
         self.duplicates_count = duplicates_count
         self.scala = scala
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def ordered(self) -> list[Member]:
-        """The members in the order of Kafka's hash map: leader's list, DescribeGroups, next leader (checked part 1 (d)1)."""
+        """The members in the order of Kafka's hash map: leader's list, answers of a phase, DescribeGroups, next leader (checked part 1
+        (d)1). Not to be changed: it is kept until members come or go."""
+        if self.order is None:
+            self.order = self._sorted()
+        return self.order
+
+    def _sorted(self) -> list[Member]:
         mask, scala = self.table - 1, self.scala
         return sorted(self.members.values(), key=lambda member: order_key(member.spread, mask, scala))
 
@@ -209,6 +220,7 @@ class Group:
     def put(self, member: Member) -> None:
         """Take a member in: maps, counts, table. Its protocols are shared with members that list the very same."""
         self.members[member.member_id] = member
+        self.order = None
         self.table = table_for(len(self.members), self.table, self.scala)
         if member.group_instance_id is not None:
             self.static_members[member.group_instance_id] = member.member_id
@@ -219,6 +231,7 @@ class Group:
     def drop(self, member: Member) -> None:
         """Take a member out of maps and counts; leader and debts are the caller's."""
         del self.members[member.member_id]
+        self.order = None
         if member.group_instance_id is not None and self.static_members.get(member.group_instance_id) == member.member_id:
             del self.static_members[member.group_instance_id]
         self.awaiting -= member.join is not None
@@ -228,6 +241,7 @@ class Group:
     def clear(self) -> None:
         """Forget every member, reservation and debt."""
         self.members.clear()
+        self.order = None
         self.static_members.clear()
         self.pending_syncs.clear()
         self.supported.clear()
@@ -249,7 +263,9 @@ class Group:
         return before
 
     def _list(self, protocols: Protocols) -> Protocols:
-        listing = self.listings.setdefault(protocols, Listing(protocols))
+        listing = self.listings.get(protocols)
+        if listing is None:
+            listing = self.listings[protocols] = Listing(protocols)
         listing.members += 1
         for name in self._names(protocols):
             self.supported[name] += 1
@@ -266,6 +282,8 @@ class Group:
                 del self.supported[name]
 
     def _names(self, protocols: Protocols) -> Iterable[str]:
+        if len(protocols) == 1:
+            return (protocols[0][0],)
         names = [name for name, _ in protocols]
         return names if self.duplicates_count else dict.fromkeys(names)
 
@@ -309,9 +327,12 @@ _INVARIANTS: dict[str, Callable[[Group], bool]] = {
     "the leader is a member, and there is one exactly when there are members": lambda g: (
         g.leader_id in g.members if g.members else g.leader_id is None
     ),
+    "the kept order of members is what sorting gives": lambda g: g.order is None or g.order == g._sorted(),
     "members are filed under their ids": lambda g: all(member.member_id == key for key, member in g.members.items()),
     "awaiting counts the parked joins": lambda g: g.awaiting == sum(member.join is not None for member in g.members.values()),
-    "joins are parked in PreparingRebalance only": lambda g: g.state is PREPARING or not g.awaiting,
+    "joins are parked in PreparingRebalance only, unless they were refused": lambda g: (
+        g.state is PREPARING or all(member.join is None or member.join.answered for member in g.members.values())
+    ),
     "syncs are parked in CompletingRebalance only": lambda g: (
         g.state is COMPLETING or all(member.sync is None for member in g.members.values())
     ),

@@ -16,7 +16,7 @@ T = TypeVar("T")
 _MASK: Final = 0xFFFFFFFF
 _POWERS: Final = [pow(31, exponent, 1 << 32) for exponent in range(256)]
 SMALLEST_TABLE: Final = 16
-_SMALL_MAP: Final = 4  # Scala keeps maps of up to four entries as they came
+SMALL_MAP: Final = 4  # Scala keeps maps of up to four entries as they came
 
 
 def java_hash(text: str) -> int:
@@ -39,7 +39,7 @@ def _utf16_units(text: str) -> list[int]:
 
 def spread(text: str) -> int:
     """What HashMap makes of a hash before it takes the low bits: h ^ (h >>> 16)."""
-    return _spread(java_hash(text))
+    return spread_bits(java_hash(text))
 
 
 @lru_cache(maxsize=4096)
@@ -73,9 +73,23 @@ def java_order(names: Iterable[str]) -> list[str]:
     return sorted(held, key=lambda name: spread(name) & mask)
 
 
+def java_map_order(partitions: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    """The iteration order of a fresh java.util.HashMap of TopicPartitions, put in that order."""
+    held = list(dict.fromkeys(partitions))
+    mask = table_for(len(held)) - 1
+    return sorted(held, key=lambda one: spread_bits(_partition_hash(one, False)) & mask)
+
+
+def scala_names_order(names: Iterable[str]) -> list[str]:
+    """The iteration order of a fresh scala.collection.mutable.HashMap of strings."""
+    held = list(dict.fromkeys(names))
+    mask = table_for(len(held), scala=True) - 1
+    return sorted(held, key=lambda name: order_key(spread(name), mask, scala=True))
+
+
 def scala_order(names: Iterable[str]) -> list[str]:
     """The iteration order of a fresh scala.collection.immutable.HashMap (2.13) of strings."""
-    return _trie_order([(_scala_improve(java_hash(name)), name) for name in dict.fromkeys(names)], 0)
+    return trie_order([(scala_improve(java_hash(name)), name) for name in dict.fromkeys(names)], 0)
 
 
 def scala_map_order(partitions: Iterable[tuple[str, int]], with_topic_id: bool = False) -> list[tuple[str, int]]:
@@ -84,16 +98,18 @@ def scala_map_order(partitions: Iterable[tuple[str, int]], with_topic_id: bool =
     As inserted up to four, then by hash.
     """
     held = list(dict.fromkeys(partitions))
-    if len(held) <= _SMALL_MAP:
+    if len(held) <= SMALL_MAP:
         return held
-    return _trie_order([(_scala_improve(_partition_hash(one, with_topic_id)), one) for one in held], 0)
+    return trie_order([(scala_improve(_partition_hash(one, with_topic_id)), one) for one in held], 0)
 
 
-def scala_table_order(partitions: Iterable[tuple[str, int]], with_topic_id: bool = False) -> list[tuple[str, int]]:
-    """The same for a fresh scala.collection.mutable.HashMap."""
+def scala_table_order(
+    partitions: Iterable[tuple[str, int]], with_topic_id: bool = False, table: int = SMALLEST_TABLE
+) -> list[tuple[str, int]]:
+    """The same for a scala.collection.mutable.HashMap, a fresh one or one that had grown to `table` buckets."""
     held = list(dict.fromkeys(partitions))
-    mask = table_for(len(held), scala=True) - 1
-    return sorted(held, key=lambda one: order_key(_spread(_partition_hash(one, with_topic_id)), mask, scala=True))
+    mask = table_for(len(held), table, scala=True) - 1
+    return sorted(held, key=lambda one: order_key(spread_bits(_partition_hash(one, with_topic_id)), mask, scala=True))
 
 
 def _partition_hash(partition: tuple[str, int], with_topic_id: bool) -> int:
@@ -102,7 +118,7 @@ def _partition_hash(partition: tuple[str, int], with_topic_id: bool) -> int:
     return (31 * 31 if with_topic_id else 0) + 31 * (31 + index) + java_hash(topic) & _MASK
 
 
-def _trie_order(held: list[tuple[int, T]], shift: int) -> list[T]:
+def trie_order(held: list[tuple[int, T]], shift: int) -> list[T]:
     """A trie of 5 bits a level: single entries first, then the sub-tries."""
     if shift > 30:
         return [one for _, one in held]
@@ -112,16 +128,18 @@ def _trie_order(held: list[tuple[int, T]], shift: int) -> list[T]:
     found = [slots[slot][0][1] for slot in sorted(slots) if len(slots[slot]) == 1]
     for slot in sorted(slots):
         if len(slots[slot]) > 1:
-            found += _trie_order(slots[slot], shift + 5)
+            found += trie_order(slots[slot], shift + 5)
     return found
 
 
-def _scala_improve(value: int) -> int:
+def scala_improve(value: int) -> int:
+    """What Scala's immutable HashMap makes of a hash."""
     value = value + ~(value << 9) & _MASK
     value ^= value >> 14
     value = value + (value << 4) & _MASK
     return value ^ value >> 10
 
 
-def _spread(value: int) -> int:
+def spread_bits(value: int) -> int:
+    """h ^ (h >>> 16)."""
     return value ^ value >> 16

@@ -63,7 +63,7 @@ def expire(turn: Turn, group: Group, member_id: str) -> bool:
 
 
 def _expire_member(turn: Turn, group: Group, member: Member) -> None:
-    waited = "its first answer did not come within 300000 ms" if member.is_new else f"after {member.session_timeout_ms} ms"
+    waited = "before its first answer" if member.is_new else f"after {member.session_timeout_ms} ms"
     why = f"session of {member.member_id} expired {waited}"
     membership.remove(turn, group, member, why)
     if ANSWERS[group.state, Ask.LEFT].do is Do.REBALANCE:

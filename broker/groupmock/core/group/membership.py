@@ -92,9 +92,7 @@ def update(turn: Turn, group: Group, member: Member, request: Request, wish: Wis
     if not turn.quirks.rejoin_keeps_timeouts:
         member.session_timeout_ms = wish.session_timeout_ms
         member.rebalance_timeout_ms = wish.rebalance_timeout_ms
-    parked = Parked(request.ticket, request.version)
-    earlier = group.park_join(member, parked)
-    parked.again = earlier is not None and (earlier.answered or earlier.again)
+    earlier = group.park_join(member, Parked(request.ticket, request.version))
     if earlier is not None and not earlier.answered:
         turn.abandon(earlier.ticket, f"member {member.member_id} sent another JoinGroup")
 
@@ -154,16 +152,14 @@ def replace(turn: Turn, group: Group, old: Member, request: Request, wish: Wish)
     The old session timer is left to the caller.
     """
     assert old.group_instance_id is not None
-    _refuse_parked(turn, group, old)
+    refuse_parked(turn, group, old)
     member_id = new_id(turn, request.client_id, old.group_instance_id)
     new = msgspec.structs.replace(
         old,
         member_id=member_id,
-        client_id=sys.intern(request.client_id or ""),
-        client_host=sys.intern(request.client_host),
         session=turn.timers.set(sessions.key(group, member_id), turn.after(old.session_timeout_ms)),
         spread=spread(member_id),
-        is_new=False,
+        is_new=old.is_new and turn.quirks.replacement_stays_new,
     )
     swap(group, old, new)
     if turn.quirks.replacement_takes_over_debts and old.member_id in group.pending_syncs:
@@ -187,7 +183,8 @@ def swap(group: Group, old: Member, new: Member) -> None:
         group.leader_id = new.member_id
 
 
-def _refuse_parked(turn: Turn, group: Group, old: Member) -> None:
+def refuse_parked(turn: Turn, group: Group, old: Member) -> None:
+    """Whoever waits under a replaced member's id is fenced (82)."""
     join = group.park_join(old, None)
     if join is not None and not join.answered:
         turn.reply(join.ticket, answers.join_refused(codes.FENCED_INSTANCE_ID, join.version, old.member_id))

@@ -73,12 +73,21 @@ def write(turn: Turn, group: Group, commits: list[Commit]) -> list[int]:
     """Store what may be stored; a code per commit. The last one of a partition wins."""
     limit = turn.settings.offset_metadata_max_bytes
     errors = [codes.OFFSET_METADATA_TOO_LARGE if utf16_length(one.metadata) > limit else codes.NONE for one in commits]
+    if turn.quirks.refused_commit_lingers and not all(errors):
+        _on_its_way(group, commits, errors)
     if _too_large(turn, group, commits):
         return [error or _size_error(turn) for error in errors]
     for commit, error in zip(commits, errors, strict=True):
         if not error:
             group.offsets[commit.topic, commit.partition] = _stored(turn, commit)
     return errors
+
+
+def _on_its_way(group: Group, commits: list[Commit], errors: list[int]) -> None:
+    """2.8 notes all partitions of a commit as on their way, and never takes off the refused ones (KAFKA-16371)."""
+    for commit, error in zip(commits, errors, strict=True):
+        note = group.offsets.linger if error else group.offsets.arrive
+        note((commit.topic, commit.partition))
 
 
 def _stored(turn: Turn, commit: Commit) -> Offset:

@@ -30,6 +30,7 @@ def prepare(turn: Turn, group: Group, why: str) -> None:
     group.pending_syncs.clear()
     turn.timers.cancel(("sync", group.group_id))
     initial = group.state is EMPTY
+    group.join_phase_dead = False
     turn.move(group, PREPARING, why)
     if initial:
         _begin_initial_phase(turn, group)
@@ -59,7 +60,7 @@ def refuse_syncs(turn: Turn, group: Group, error: int) -> None:
 
 
 def _take_syncs(turn: Turn, group: Group) -> list[tuple[Parked, bytes]]:
-    synced = [member for member in group.members.values() if member.sync is not None]
+    synced = [member for member in group.ordered() if member.sync is not None]
     waiting = [(member.sync, member.assignment) for member in synced if member.sync is not None]
     for member in synced:
         member.sync = None
@@ -95,11 +96,15 @@ def on_join_timer(turn: Turn, group: Group) -> None:
 
 def complete(turn: Turn, group: Group, why: str) -> None:
     """End the join phase (spec 2.6, 'Completion'). Raises JoinPhaseFails where Kafka's throws."""
+    doors = turn.cluster.doors
+    if group.join_phase_dead or (doors is not None and doors.holds_phase(group)):
+        return
     turn.timers.cancel(("join", group.group_id))
     _remove_silent(turn, group, why)
     if not _leader_joined(turn, group) and group.members:  # only silent static members are left
         group.initial = (0, 0)
-        turn.timers.set(("join", group.group_id), turn.after(group.rebalance_timeout_ms()))
+        again = max(group.rebalance_timeout_ms(), 1)  # a timeout of 0 keeps Kafka's timer thread busy; in one call here it would never end
+        turn.timers.set(("join", group.group_id), turn.after(again))
         return
     group.generation += 1
     group.epoch += 1
@@ -117,12 +122,21 @@ def _remove_silent(turn: Turn, group: Group, why: str) -> None:
 
 
 def _leader_joined(turn: Turn, group: Group) -> bool:
+    if turn.cluster.doors is not None and _leads_as_chosen(turn, group, turn.cluster.doors.chosen_leader(group)):
+        return True
     leader = group.members.get(group.leader_id) if group.leader_id is not None else None
     if leader is not None and leader.join is not None:
         return True
     chosen = group.first(awaiting_only=True)
     if chosen is not None:
         membership.lead(turn, group, chosen, "the leader did not join again" if leader is not None else "there was none")
+    return chosen is not None
+
+
+def _leads_as_chosen(turn: Turn, group: Group, chosen: Member | None) -> bool:
+    """Somebody chose who leads (core.steering.joins), and it joined."""
+    if chosen is not None and not group.is_leader(chosen):
+        membership.lead(turn, group, chosen, "it was chosen")
     return chosen is not None
 
 
@@ -139,16 +153,15 @@ def _begin_generation(turn: Turn, group: Group, why: str) -> None:
     turn.move(group, COMPLETING, why)
     waiting = _take_joins(turn, group)
     group.pending_syncs = set(group.members)
-    timeout = group.rebalance_timeout_ms()
-    if timeout >= 0 or not turn.quirks.negative_rebalance_timeout_never_ends:
-        turn.timers.set(("sync", group.group_id), turn.after(timeout))
+    turn.timers.set(("sync", group.group_id), turn.after(group.rebalance_timeout_ms()))
     turn.replies(answers.joined(turn, group).all(waiting, answers.member_list(group)))
 
 
 def _take_joins(turn: Turn, group: Group) -> list[tuple[Parked, str]]:
-    """Every parked join with its member's id; all members' sessions start again and nobody who joined is new any more."""
+    """Every parked join with its member's id, in the order in which Kafka answers; all members' sessions start again and nobody who joined
+    is new any more. What else waits on the answered connections is handled in that order, too."""
     waiting = []
-    for member in group.members.values():
+    for member in group.ordered():
         join = member.join
         if join is not None:
             member.join = None
@@ -187,6 +200,7 @@ def _check_subscriptions(turn: Turn, group: Group, metadata: list[bytes]) -> Non
 
 
 def _fail(turn: Turn, group: Group, why: str) -> NoReturn:
+    group.join_phase_dead = turn.quirks.failing_join_unanswered
     turn.note("join_phase_failed", group=group.group_id, generation=group.generation, reason=why)
     raise JoinPhaseFails(why)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .group import Group, Offset
+from .offset_map import At
 from .states import EMPTY, STABLE
 from .turn import Turn
 
@@ -15,10 +16,10 @@ def sweep(turn: Turn, group: Group) -> bool:
     """Drop what has expired. True: nothing is left and the group may die."""
     base = _base(group)
     if base is not None:
-        for at in [at for at, offset in group.offsets.items() if _expired(turn, group, at[0], offset, base(offset))]:
+        for at in [at for at, offset in group.offsets.items() if _expired(turn, group, at, offset, base(offset))]:
             del group.offsets[at]
             turn.note("offset_expired", group=group.group_id, topic=at[0], partition=at[1])
-    return group.state is EMPTY and not group.offsets
+    return group.state is EMPTY and group.offsets.used_up
 
 
 def _base(group: Group) -> Base | None:
@@ -36,8 +37,8 @@ def _committed(offset: Offset) -> int:
     return offset.commit_ms
 
 
-def _expired(turn: Turn, group: Group, topic: str, offset: Offset, base_ms: int) -> bool:
-    if group.subscribed_to(topic):
+def _expired(turn: Turn, group: Group, at: At, offset: Offset, base_ms: int) -> bool:
+    if group.subscribed_to(at[0]) or at in group.offsets.lingering:
         return False
     if offset.expire_ms is not None:
         return turn.wall_ms >= offset.expire_ms

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from groupmock_codec.errors import ErrorCode
 
-from . import configs, names
+from ..group.hashing import java_order
+from . import configs, names, zookeeper_admin
 from .broker_configs import CLUSTER_WIDE, IDENTITY_CONFIGS, broker_keys
-from .config_keys import LIST, TOPIC_CONFIGS, ConfigKey, split_list
+from .config_keys import LIST, TOPIC_CONFIGS, ConfigKey, java_split, topic_keys
 from .refusal import TopicRefused
 
 if TYPE_CHECKING:
@@ -43,12 +44,19 @@ class Alteration(NamedTuple):
 
 def alter(cluster: Cluster, node: int, wanted: Alteration, validate_only: bool) -> None:
     """Change one resource, or only say whether it could be. Raises TopicRefused."""
+    old = cluster.settings.quirks.zookeeper_admin
+    if old and wanted.replace and wanted.kind == TOPIC:
+        cluster.topics.require(wanted.name)
     wanted_names = [change.name for change in wanted.changes]
-    if len(set(wanted_names)) < len(wanted_names):
-        raise TopicRefused(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
-    nulls = [change.name for change in wanted.changes if change.value is None and change.operation != DELETE]
+    if len(set(wanted_names)) < len(wanted_names) and not (old and wanted.replace):
+        twice = dict.fromkeys(name for name in wanted_names if wanted_names.count(name) > 1)
+        named = f" : {','.join(twice)}" if old else ""
+        raise TopicRefused(ErrorCode.INVALID_REQUEST, f"Error due to duplicate config keys{named}")
+    nulls = [
+        f"SET:{change.name}" if old else change.name for change in wanted.changes if change.value is None and change.operation != DELETE
+    ]
     if nulls:
-        raise TopicRefused(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {','.join(nulls)}")
+        raise TopicRefused(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
     if wanted.kind == TOPIC:
         _alter_topic(cluster, node, wanted, validate_only)
     elif wanted.kind == BROKER:
@@ -60,16 +68,26 @@ def alter(cluster: Cluster, node: int, wanted: Alteration, validate_only: bool) 
 def _alter_topic(cluster: Cluster, node: int, wanted: Alteration, validate_only: bool) -> None:
     """In the order of Kafka's controller: list operations, name, values, and only then whether there is such a topic."""
     topics, overrides = cluster.topics, cluster.topics.broker_overrides(node)
+    old = cluster.settings.quirks.zookeeper_admin
+    if old:
+        zookeeper_admin.check_path(wanted.name)
     current = known.configs if (known := topics.get(wanted.name)) is not None else {}
-    changed = _changed(current, wanted, TOPIC_CONFIGS, lambda name: configs.effective(name, current, overrides, cluster.settings))
+    keys = topic_keys(cluster.settings.quirks)
+    if old and not wanted.replace:
+        changed = zookeeper_admin.changed(current, wanted.changes, keys)
+        topics.require(wanted.name)
+    else:
+        changed = _changed(current, wanted, keys, lambda name: configs.effective(name, current, overrides, cluster.settings))
     if not wanted.name:
         raise TopicRefused(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
     reason = names.why_invalid(wanted.name)
     if reason is not None:
         raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {reason}")
     try:
-        checked = configs.check_all(changed)
+        checked = configs.check_all(changed, keys)
     except configs.BadConfig as bad:
+        if old and not isinstance(bad, configs.UnknownConfig):
+            raise TopicRefused(ErrorCode.INVALID_REQUEST, zookeeper_admin.invalid(wanted.name, str(bad))) from None
         raise TopicRefused(ErrorCode.INVALID_CONFIG, str(bad)) from None
     topic = topics.require(wanted.name)
     if not validate_only:
@@ -114,7 +132,8 @@ def _changed(
     current: Mapping[str, str], wanted: Alteration, keys: Mapping[str, ConfigKey], effective: Callable[[str], str]
 ) -> dict[str, str]:
     found = {} if wanted.replace else dict(current)
-    for change in wanted.changes:
+    by_name = {change.name: change for change in wanted.changes}
+    for change in (by_name[name] for name in java_order(by_name)):  # Kafka's controller has them in a map
         if change.operation == SET:
             found[change.name] = change.value or ""
         elif change.operation == DELETE:
@@ -127,15 +146,15 @@ def _changed(
 
 
 def _listed(change: Change, keys: Mapping[str, ConfigKey], found: Mapping[str, str], effective: Callable[[str], str]) -> str:
-    """APPEND or SUBTRACT: the list that results, from the one that holds now, default included."""
+    """APPEND or SUBTRACT: the list that results, from the one that holds now, default included. To append "" appends an empty entry."""
     key = keys.get(change.name)
     if key is None or key.kind != LIST:
         verb = OPERATION_NAMES[change.operation]
         raise TopicRefused(ErrorCode.INVALID_CONFIG, f"Can't {verb} to key {change.name} because its type is not LIST.")
-    parts = split_list(found.get(change.name, effective(change.name)))
-    given = split_list(change.value or "")
-    if change.operation == APPEND:
-        parts += [part for part in given if part not in parts]
-    else:
-        parts = [part for part in parts if part not in given]
+    parts = [part for part in found.get(change.name, effective(change.name)).split(",") if part]
+    for part in java_split(change.value or ""):
+        if change.operation == APPEND and part not in parts:
+            parts.append(part)
+        elif change.operation == SUBTRACT and part in parts:
+            parts.remove(part)
     return ",".join(parts)

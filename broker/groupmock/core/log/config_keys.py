@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, NamedTuple
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from ..settings import Quirks
 
 BOOLEAN: Final = 1
 STRING: Final = 2
@@ -16,10 +20,14 @@ LONG_MAX: Final = 2**63 - 1
 INT_MAX: Final = 2**31 - 1
 
 Check = Callable[[str], str | None]
+ListCheck = Callable[[str, Sequence[str]], str | None]
+"""(name, entries) -> what Kafka says of such a list."""
+_REPLICA: Final = re.compile(r"([0-9]+:[0-9]+)?")
 
 
 class ConfigKey(NamedTuple):
-    """One topic config. `synonym`: the broker config its default comes from; `refuse`: what is wrong with a value (of a LIST: an entry)."""
+    """One topic config. `synonym`: the broker config its default comes from; `refuse`: what is wrong with a value, `refuse_list` with a
+    LIST. `distinct`: entries of a LIST count once."""
 
     name: str
     kind: int
@@ -27,6 +35,8 @@ class ConfigKey(NamedTuple):
     synonym: str | None
     refuse: Check
     about: str
+    refuse_list: ListCheck | None = None
+    distinct: bool = False
 
 
 def _fine(_: str) -> str | None:
@@ -49,6 +59,44 @@ def _between(lowest: float, highest: float) -> Check:
     return check
 
 
+def bad_value(name: str, value: str, why: str) -> str:
+    """Kafka's words (ConfigException)."""
+    return f"Invalid value {value} for configuration {name}: {why}"
+
+
+def _words(*words: str) -> ListCheck:
+    """Before Kafka 4 no entry is no word either."""
+    known = _one_of(*words)
+
+    def check(name: str, entries: Sequence[str]) -> str | None:
+        return next((bad_value(name, entry, why) for entry in entries if (why := known(entry)) is not None), None)
+
+    return check
+
+
+def _words_or_nothing(*words: str) -> ListCheck:
+    """Since Kafka 4 an entry that is nothing has words of its own."""
+    before = _words(*words)
+
+    def check(name: str, entries: Sequence[str]) -> str | None:
+        for entry in entries:
+            trouble = before(name, [entry]) if entry else f"Configuration '{name}' values must not be empty."
+            if trouble is not None:
+                return trouble
+        return None
+
+    return check
+
+
+def _replicas(name: str, entries: Sequence[str]) -> str | None:
+    if "".join(entries) == "*" or all(_REPLICA.fullmatch(entry) for entry in entries):
+        return None
+    form = "[partitionId]:[brokerId]"
+    return bad_value(
+        name, f"[{', '.join(entries)}]", f"{name} must be the literal '*' or a list of replicas in the following format: {form},{form},..."
+    )
+
+
 def _one_of(*words: str) -> Check:
     def check(value: str) -> str | None:
         return None if value in words else f"String must be one of: {', '.join(words)}"
@@ -64,8 +112,10 @@ TOPIC_CONFIGS: Final = {
             LIST,
             "delete",
             "log.cleanup.policy",
-            _one_of("compact", "delete"),
+            _fine,
             "Drop old records, or keep the newest of each key, or both. Kept and returned; groupmock does not compact.",
+            _words_or_nothing("compact", "delete"),
+            distinct=True,
         ),
         ConfigKey(
             "compression.gzip.level",
@@ -124,7 +174,7 @@ TOPIC_CONFIGS: Final = {
             "Records after which a log is forced to disk.",
         ),
         ConfigKey("flush.ms", LONG, str(LONG_MAX), None, _at_least(0), "Time after which a log is forced to disk."),
-        ConfigKey("follower.replication.throttled.replicas", LIST, "", None, _fine, "Replicas whose followers are throttled."),
+        ConfigKey("follower.replication.throttled.replicas", LIST, "", None, _fine, "Replicas whose followers are throttled.", _replicas),
         ConfigKey(
             "index.interval.bytes",
             INT,
@@ -133,7 +183,7 @@ TOPIC_CONFIGS: Final = {
             _at_least(0),
             "Bytes between two entries of the offset index.",
         ),
-        ConfigKey("leader.replication.throttled.replicas", LIST, "", None, _fine, "Replicas whose leaders are throttled."),
+        ConfigKey("leader.replication.throttled.replicas", LIST, "", None, _fine, "Replicas whose leaders are throttled.", _replicas),
         ConfigKey(
             "local.retention.bytes",
             LONG,
@@ -246,3 +296,92 @@ TOPIC_CONFIGS: Final = {
 def split_list(value: str) -> list[str]:
     """A LIST config's entries."""
     return [part.strip() for part in value.split(",")] if value.strip() else []
+
+
+def java_split(value: str) -> list[str]:
+    """`String.split(",")`: trailing entries that are empty are dropped, but nothing at all is one."""
+    parts = value.split(",")
+    while len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    return parts if parts != [""] or not value else []
+
+
+def written(key: ConfigKey, value: str) -> str:
+    """A value that was found good, as Kafka writes what it has read: 5 for " +05", true for TRUE, 0.5 for 5e-1."""
+    if key.kind == LIST:
+        entries = split_list(value)
+        return ",".join(dict.fromkeys(entries) if key.distinct else entries)
+    text = value.strip()
+    if key.kind in (INT, LONG):
+        return str(int(text))
+    if key.kind == DOUBLE:
+        return str(float(text))
+    return text.lower() if key.kind == BOOLEAN else text
+
+
+_CHECKED_FIRST: Final = (
+    "segment.bytes",
+    "segment.ms",
+    "segment.jitter.ms",
+    "segment.index.bytes",
+    "flush.messages",
+    "flush.ms",
+    "retention.bytes",
+    "retention.ms",
+    "max.message.bytes",
+    "index.interval.bytes",
+    "delete.retention.ms",
+    "min.compaction.lag.ms",
+    "max.compaction.lag.ms",
+    "file.delete.delay.ms",
+    "min.cleanable.dirty.ratio",
+    "cleanup.policy",
+    "unclean.leader.election.enable",
+    "min.insync.replicas",
+    "compression.type",
+)
+CHECKED: Final = (*_CHECKED_FIRST, *(name for name in TOPIC_CONFIGS if name not in _CHECKED_FIRST))
+"""The order in which Kafka looks at values: of several bad ones it names the first."""
+
+_BEFORE_4: Final = (
+    ConfigKey("message.downconversion.enable", BOOLEAN, "true", "log.message.downconversion.enable", _fine, "Kept and returned."),
+    ConfigKey("message.format.version", STRING, "3.0-IV1", "log.message.format.version", _fine, "Kept and returned."),
+    ConfigKey(
+        "message.timestamp.difference.max.ms",
+        LONG,
+        str(LONG_MAX),
+        "log.message.timestamp.difference.max.ms",
+        _at_least(0),
+        "Kept and returned.",
+    ),
+    TOPIC_CONFIGS["message.timestamp.after.max.ms"]._replace(default=str(LONG_MAX)),
+    TOPIC_CONFIGS["segment.bytes"]._replace(refuse=_at_least(14)),
+    TOPIC_CONFIGS["cleanup.policy"]._replace(refuse_list=_words("compact", "delete"), distinct=False),
+)
+TOPIC_CONFIGS_BEFORE_4: Final = dict(sorted({**TOPIC_CONFIGS, **{key.name: key for key in _BEFORE_4}}.items()))
+
+
+_SINCE_2_8: Final = frozenset(
+    (
+        "compression.gzip.level",
+        "compression.lz4.level",
+        "compression.zstd.level",
+        "local.retention.bytes",
+        "local.retention.ms",
+        "message.timestamp.after.max.ms",
+        "message.timestamp.before.max.ms",
+        "remote.log.copy.disable",
+        "remote.log.delete.on.disable",
+        "remote.storage.enable",
+    )
+)
+TOPIC_CONFIGS_2_8: Final = {name: key for name, key in TOPIC_CONFIGS_BEFORE_4.items() if name not in _SINCE_2_8} | {
+    "message.format.version": TOPIC_CONFIGS_BEFORE_4["message.format.version"]._replace(default="2.8-IV1")
+}
+
+
+def topic_keys(quirks: Quirks) -> dict[str, ConfigKey]:
+    """The topic configs of that release, by name in alphabetical order."""
+    if quirks.topic_configs_before_3:
+        return TOPIC_CONFIGS_2_8
+    return TOPIC_CONFIGS_BEFORE_4 if quirks.topic_configs_before_4 else TOPIC_CONFIGS

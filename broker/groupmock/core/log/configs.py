@@ -6,7 +6,21 @@ from collections.abc import Mapping
 
 from ..settings import Settings
 from .broker_configs import Overrides, started_with
-from .config_keys import BOOLEAN, DOUBLE, INT, KIND_NAMES, LIST, LONG, TOPIC_CONFIGS, ConfigKey, split_list
+from .config_keys import (
+    BOOLEAN,
+    CHECKED,
+    DOUBLE,
+    INT,
+    KIND_NAMES,
+    LIST,
+    LONG,
+    TOPIC_CONFIGS,
+    TOPIC_CONFIGS_BEFORE_4,
+    ConfigKey,
+    bad_value,
+    split_list,
+    topic_keys,
+)
 from .limits import Limits
 
 
@@ -14,15 +28,24 @@ class BadConfig(ValueError):
     """A config that Kafka refuses with INVALID_CONFIG; the text is what it says."""
 
 
+class UnknownConfig(BadConfig):
+    """There is no such config."""
+
+
 def check(key: ConfigKey, value: str) -> None:
     """Raises BadConfig with Kafka's words. (A value is kept as it was written, blanks and all, as Kafka 4.3 does.)"""
-    for text in split_list(value) if key.kind == LIST else [value.strip()]:
-        trouble = _not_of_kind(key.kind, text)
-        if trouble is None:
-            trouble = key.refuse(text)
-            text = str(float(text)) if key.kind == DOUBLE else text
+    if key.kind == LIST:
+        trouble = None if key.refuse_list is None else key.refuse_list(key.name, split_list(value))
         if trouble is not None:
-            raise BadConfig(f"Invalid value {text} for configuration {key.name}: {trouble}")
+            raise BadConfig(trouble)
+        return
+    text = value.strip()
+    trouble = _not_of_kind(key.kind, text)
+    if trouble is None:
+        trouble = key.refuse(text)
+        text = str(float(text)) if key.kind == DOUBLE else text
+    if trouble is not None:
+        raise BadConfig(bad_value(key.name, text, trouble))
 
 
 def _not_of_kind(kind: int, text: str) -> str | None:
@@ -41,17 +64,18 @@ def _not_of_kind(kind: int, text: str) -> str | None:
     return None
 
 
-def check_all(settings: Mapping[str, str | None]) -> dict[str, str]:
-    """A whole set of topic configs, checked. Raises BadConfig for an unknown name, a null or a value Kafka refuses."""
-    checked: dict[str, str] = {}
-    for name, value in settings.items():
-        key = TOPIC_CONFIGS.get(name)
-        if key is None:
-            raise BadConfig(f"Unknown topic config name: {name}")
-        if value is None:
-            raise BadConfig(f"Null value not supported for topic configs: {name}")
-        check(key, value)
-        checked[name] = value
+def check_all(settings: Mapping[str, str | None], keys: Mapping[str, ConfigKey] = TOPIC_CONFIGS) -> dict[str, str]:
+    """A whole set of topic configs, checked as Kafka does: nulls, then names, then values. Raises BadConfig for the first trouble."""
+    nulls = [name for name, value in settings.items() if value is None]
+    if nulls:
+        raise BadConfig(f"Null value not supported for topic configs: {','.join(nulls)}")
+    checked = {name: value for name, value in settings.items() if value is not None}
+    for name in checked:
+        if name not in keys:
+            raise UnknownConfig(f"Unknown topic config name: {name}")
+    for name in dict.fromkeys((*CHECKED, *checked)):
+        if name in checked:
+            check(keys[name], checked[name])
     _fit_together(checked)
     return checked
 
@@ -68,7 +92,7 @@ def effective(name: str, set_on_topic: Mapping[str, str], changed: Overrides, se
     """The value a topic works with: its own, else the broker's (changed at run time, else as started), else Kafka's default."""
     if name in set_on_topic:
         return set_on_topic[name].strip()
-    key = TOPIC_CONFIGS[name]
+    key = topic_keys(settings.quirks).get(name) or TOPIC_CONFIGS_BEFORE_4[name]
     if key.synonym is None:
         return key.default
     value = changed.get(key.synonym)
@@ -91,4 +115,5 @@ def limits(set_on_topic: Mapping[str, str], changed: Overrides, settings: Settin
         after_max_ms=int(value("message.timestamp.after.max.ms")),
         retention_bytes=int(value("retention.bytes")),
         producer_expiration_ms=settings.producer_id_expiration_ms,
+        min_insync_replicas=int(value("min.insync.replicas")) if settings.quirks.min_insync_replicas_uncapped else 1,
     )

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from ..settings import Settings
 from .broker_configs import IDENTITY_CONFIGS, Overrides, broker_keys, started_with
-from .config_keys import TOPIC_CONFIGS, ConfigKey
+from .config_keys import ConfigKey, topic_keys, written
 
 # ConfigSource
 DYNAMIC_TOPIC: Final = 1
@@ -39,11 +39,11 @@ class Described(NamedTuple):
 
 def topic_configs(set_on_topic: Mapping[str, str], changed: Overrides, settings: Settings) -> list[Described]:
     """Every topic config in alphabetical order."""
-    return [_topic_config(key, set_on_topic, changed, settings) for key in TOPIC_CONFIGS.values()]
+    return [_topic_config(key, set_on_topic, changed, settings) for key in topic_keys(settings.quirks).values()]
 
 
 def _topic_config(key: ConfigKey, set_on_topic: Mapping[str, str], changed: Overrides, settings: Settings) -> Described:
-    chain = [Synonym(key.name, set_on_topic[key.name], DYNAMIC_TOPIC)] if key.name in set_on_topic else []
+    chain = [Synonym(key.name, written(key, set_on_topic[key.name]), DYNAMIC_TOPIC)] if key.name in set_on_topic else []
     if key.synonym is not None:
         chain += broker_chain(key.synonym, key.default, changed, settings)
     nearest = chain[0] if chain else Synonym(key.name, key.default, DEFAULT)

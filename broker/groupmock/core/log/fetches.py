@@ -13,8 +13,10 @@ import msgspec
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.message_sets import down_convert
 from groupmock_codec.messages.k01_fetch import (
+    AbortedTransaction,
     EpochEndOffset,
     FetchableTopicResponse,
+    FetchRequest,
     FetchResponse,
     LeaderIdAndEpoch,
     NodeEndpoint,
@@ -28,10 +30,12 @@ from .sessions import IDS_SINCE, Context, FetchSessions, Slot
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
+    from ..settings import Quirks
 
 FOLLOWERS_SINCE: Final = 11  # KIP-392: a consumer may read from a replica that does not lead
 WHOLE_FIRST_BATCH_SINCE: Final = 3  # KIP-74
 DIVERGENCE_SINCE: Final = 12
+ONE_ERROR_SINCE: Final = 13  # a request that failed as a whole says so once, not for each partition too
 LEADER_HINTS_SINCE: Final = 16  # KIP-951
 BATCHES_SINCE: Final = 4  # earlier versions get message sets
 READ_COMMITTED: Final = 1
@@ -43,6 +47,7 @@ class Parked(msgspec.Struct):
 
     ticket: int
     connection: int
+    asked: FetchRequest
     node: int
     version: int
     replica: int  # negative: a consumer; others are followers, and groupmock's logs have none that fetch
@@ -70,13 +75,15 @@ class Fetches:
     def sessions(self, node: int) -> FetchSessions:
         """The session cache of that node."""
         if node not in self._sessions:
-            self._sessions[node] = FetchSessions(self._cluster.dice, self._cluster.settings.max_incremental_fetch_session_cache_slots)
+            settings = self._cluster.settings
+            slots, quirk = settings.max_incremental_fetch_session_cache_slots, settings.quirks.answered_partitions_go_last
+            self._sessions[node] = FetchSessions(self._cluster.dice, slots, quirk)
         return self._sessions[node]
 
     def serve(self, fetch: Parked, now: int, out: Effects) -> None:
         """Answer now, or park until enough bytes came, something is wrong, or the deadline passes."""
         rows, enough = self._read(fetch)
-        if enough or fetch.deadline <= now:
+        if enough or fetch.deadline <= now or self._worth_it(fetch):
             self._answer(fetch, rows, now, out)
             return
         self._parked[fetch.ticket] = fetch
@@ -92,8 +99,8 @@ class Fetches:
         waiting = {ticket: None for place in places for ticket in self._by_partition.get(place, ())}
         for ticket in waiting:
             fetch = self._parked[ticket]
-            rows, enough = self._read(fetch)
-            if enough:
+            rows, trouble = self._read(fetch, parked=True)
+            if trouble or self._worth_it(fetch):
                 self._unpark(fetch)
                 self._answer(fetch, rows, now, out)
 
@@ -121,16 +128,42 @@ class Fetches:
             if not waiting:
                 self._by_partition.pop(place, None)
 
-    def _read(self, fetch: Parked) -> tuple[Rows, bool]:
-        """(rows, is it time to answer). An unknown topic or partition alone does not end the wait of the others, as in Kafka."""
+    def _worth_it(self, fetch: Parked) -> bool:
+        """Is there enough for one that waits? Kafka (DelayedFetch) counts what lies behind each offset up to the partition's limit then,
+        not what an answer would hold: that is less where one batch alone is larger than its limit."""
+        there = 0
+        for slot in fetch.context.slots.values():
+            partition = None if slot.topic is None else self._cluster.topics.find(slot.topic, slot.partition)
+            if partition is not None:
+                there += min(partition.available(slot.fetch_offset), slot.max_bytes)
+        return there >= fetch.min_bytes
+
+    def _read(self, fetch: Parked, parked: bool = False) -> tuple[Rows, bool]:
+        """(rows, is it time to answer). An unknown topic or partition alone does not end the wait of the others, as in Kafka.
+
+        `parked`: of one that waits bytes do not count here.
+        """
         reader = Reader(self._cluster, fetch)
         rows = [(slot, reader.read(slot)) for slot in fetch.context.slots.values()]
-        enough = reader.bytes >= fetch.min_bytes or reader.trouble or reader.logs == 0
+        rows.sort(key=lambda row: self._rank(fetch, row[0]))
+        enough = (reader.bytes >= fetch.min_bytes and not parked) or reader.trouble or reader.logs == 0
         return rows, enough
+
+    def _rank(self, fetch: Parked, slot: Slot) -> int:
+        """As in Kafka: what was there when the fetch came, then unknown ids, then unknown names and partitions."""
+        if slot.topic is None:
+            return 1
+        known = (slot.topic, slot.partition) in fetch.waits_for or self._cluster.topics.find(slot.topic, slot.partition) is not None
+        return 0 if known else 2
 
     def _answer(self, fetch: Parked, rows: Rows, now: int, out: Effects) -> None:
         sessions = self.sessions(fetch.node)
         session_id, sent = sessions.finish(fetch.context, rows, fetch.version, self._cluster.wall_ms(now))
+        if fetch.version < DIVERGENCE_SINCE and any(found.diverging_epoch.epoch >= 0 for _, found in sent):
+            # The session has last_fetched_epoch from a higher version. Kafka cannot write what it found: the field is not ignorable.
+            code = ErrorCode.UNSUPPORTED_VERSION
+            out.append(Reply(fetch.ticket, failed(self._cluster.settings.quirks, fetch.asked, fetch.version, code)))
+            return
         response = FetchResponse(session_id=session_id, responses=_grouped(sent, fetch.version))
         if fetch.version >= LEADER_HINTS_SINCE:
             leaders = {found.current_leader.leader_id for _, found in sent if found.current_leader.leader_id >= 0}
@@ -147,6 +180,7 @@ class Reader:
 
     def __init__(self, cluster: Cluster, fetch: Parked) -> None:
         self._topics = cluster.topics
+        self._no_lists = cluster.settings.quirks.failed_fetch_without_lists
         self._fetch = fetch
         self._room = fetch.max_bytes
         self.bytes = 0
@@ -157,7 +191,7 @@ class Reader:
         """One partition's row."""
         version = self._fetch.version
         if slot.topic is None:
-            return _absent(slot, ErrorCode.UNKNOWN_TOPIC_ID)
+            return self._absent(slot, ErrorCode.UNKNOWN_TOPIC_ID)
         topic = self._topics.get(slot.topic)
         if topic is None or not 0 <= slot.partition < len(topic.partitions):
             return self._missing(slot)
@@ -170,8 +204,14 @@ class Reader:
             return self._refuse(slot, code, partition)
         return self._within(slot, partition)
 
+    def _absent(self, slot: Slot, code: ErrorCode) -> PartitionData:
+        row = PartitionData(partition_index=slot.partition, error_code=code, high_watermark=-1, records=b"")
+        if self._no_lists:
+            row.aborted_transactions = None
+        return row
+
     def _missing(self, slot: Slot) -> PartitionData:
-        row = _absent(slot, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        row = self._absent(slot, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if (slot.topic, slot.partition) in self._fetch.waits_for:  # deleted meanwhile: that ends the wait
             self.trouble = True
             row.aborted_transactions = None
@@ -192,9 +232,7 @@ class Reader:
                 return self._refuse(slot, ErrorCode.OFFSET_OUT_OF_RANGE, partition)
             if known.epoch < slot.last_fetched_epoch or known.start < slot.fetch_offset:
                 self.trouble = True
-                told = self._fetch.version >= DIVERGENCE_SINCE
-                end = EpochEndOffset(epoch=known.epoch, end_offset=known.start) if told else EpochEndOffset()
-                row = self._row(slot, partition, b"", end)
+                row = self._row(slot, partition, b"", EpochEndOffset(epoch=known.epoch, end_offset=known.start))
                 row.aborted_transactions = None
                 return row
         if not partition.start <= slot.fetch_offset <= partition.end:
@@ -243,15 +281,33 @@ class Reader:
         return row
 
 
+def failed(quirks: Quirks, asked: FetchRequest, version: int, code: ErrorCode) -> FetchResponse:
+    """Kafka's handler met an exception: its code for the whole, and before v13 for each partition that the request names."""
+    if version >= ONE_ERROR_SINCE:
+        return FetchResponse(error_code=code, session_id=asked.session_id)
+    records = None if quirks.failed_fetch_without_records else b""
+    aborted: list[AbortedTransaction] | None = None if quirks.failed_fetch_without_lists else []
+    rows = [
+        FetchableTopicResponse(
+            topic=topic.topic,
+            topic_id=topic.topic_id,
+            partitions=[
+                PartitionData(
+                    partition_index=each.partition, error_code=code, high_watermark=-1, aborted_transactions=aborted, records=records
+                )
+                for each in topic.partitions
+            ],
+        )
+        for topic in asked.topics
+    ]
+    return FetchResponse(error_code=code, session_id=asked.session_id, responses=rows)
+
+
 def fence(epoch: int, partition: Partition) -> ErrorCode:
     """KIP-320: what a request that names the leader epoch it knows is told; negative: it names none."""
     if epoch < 0 or epoch == partition.leader_epoch:
         return ErrorCode.NONE
     return ErrorCode.FENCED_LEADER_EPOCH if epoch < partition.leader_epoch else ErrorCode.UNKNOWN_LEADER_EPOCH
-
-
-def _absent(slot: Slot, code: ErrorCode) -> PartitionData:
-    return PartitionData(partition_index=slot.partition, error_code=code, high_watermark=-1, records=b"")
 
 
 def _whole(data: bytes) -> bytes:

@@ -15,3 +15,4 @@ class Limits(NamedTuple):
     after_max_ms: int
     retention_bytes: int
     producer_expiration_ms: int
+    min_insync_replicas: int = 1

@@ -51,7 +51,7 @@ class EpochStart(NamedTuple):
 class Partition:
     """One log. `start` and `end` are Kafka's log start offset and log end offset (= high watermark here)."""
 
-    def __init__(self, index: int, replicas: list[int]) -> None:
+    def __init__(self, index: int, replicas: list[int], made_ms: int = 0) -> None:
         self.index = index
         self.replicas = replicas
         self.leader = replicas[0]
@@ -60,7 +60,7 @@ class Partition:
         self.end = 0
         self.producers = ProducerStates()
         self.epochs = [EpochStart(0, 0)]
-        self.written_ms = 0  # wall clock of the last append
+        self.written_ms = made_ms  # wall clock of the last append
         self._swept_ms = 0
         self._batches: list[Batch] = []
         self._lasts: list[int] = []  # last offset of each batch
@@ -86,7 +86,11 @@ class Partition:
                 return Appended(written.base_offset, written.timestamp, grew=False)
         base_offset, self.written_ms = self.end, wall_ms
         for batch in batches:
-            self._write(batch.appended_at(wall_ms) if limits.log_append_time else batch, wall_ms)
+            if limits.log_append_time:
+                batch = batch.appended_at(wall_ms)
+            elif batch.log_append_time:
+                batch = batch.by_create_time()
+            self._write(batch, wall_ms)
         self._retain(limits.retention_bytes)
         self._forget_producers(wall_ms, limits.producer_expiration_ms)
         return Appended(base_offset, wall_ms if limits.log_append_time else -1, grew=True)

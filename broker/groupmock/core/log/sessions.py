@@ -82,9 +82,10 @@ class SessionRefused(Exception):
 class FetchSessions:
     """The session cache of one node: at most `slots` sessions (max.incremental.fetch.session.cache.slots)."""
 
-    def __init__(self, dice: Dice, slots: int) -> None:
+    def __init__(self, dice: Dice, slots: int, answered_go_last: bool = False) -> None:
         self._dice = dice
         self._room = slots
+        self._answered_go_last = answered_go_last
         self._sessions: dict[int, Session] = {}
 
     def __len__(self) -> int:
@@ -105,7 +106,7 @@ class FetchSessions:
         self._update(session, request, version, name_of)
         if not session.slots:
             del self._sessions[session.session_id]
-            return Context({})
+            return Context(_slots_of(request, version, name_of))  # Kafka serves it without a session
         session.used = wall_ms
         session.epoch = session.epoch + 1 if session.epoch < INT_MAX else 1
         return Context(session.slots, session)
@@ -118,7 +119,7 @@ class FetchSessions:
         if session is not None:
             sent = [(slot, found) for slot, found in rows if slot.news(found)]
             for slot, found in sent:
-                if found.records:  # goes to the end, so that the others get their turn within max bytes
+                if found.records or self._answered_go_last:  # goes to the end, so that the others get their turn within max bytes
                     key = _key(slot, session.uses_ids)
                     if session.slots.pop(key, None) is not None:
                         session.slots[key] = slot
@@ -127,7 +128,9 @@ class FetchSessions:
             return NO_SESSION, rows
         for slot, found in rows:
             slot.news(found)
-        session = Session(self._new_id(), version >= IDS_SINCE, context.slots, wall_ms, wall_ms)
+        uses_ids = version >= IDS_SINCE
+        slots = {_key(slot, uses_ids): slot for slot, _ in rows}  # in the order of the answer
+        session = Session(self._new_id(), uses_ids, slots, wall_ms, wall_ms)
         self._sessions[session.session_id] = session
         return session.session_id, rows
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from .fetches import Fetches
     from .limits import Limits
     from .partition import Appended, Partition
+
+
+NO_LEADER: Final = -1
 
 
 class Topic(msgspec.Struct, eq=False):
@@ -51,6 +54,8 @@ class Topics:
         self._names: dict[bytes, str] = {}
         self._producer_ids = 0
         self._broker_configs: dict[str, dict[str, str]] = {}  # changed at run time: node id as text, or "" for all -> configs
+        if cluster.settings.quirks.min_insync_replicas_pinned:
+            self._broker_configs[""] = {"min.insync.replicas": "1"}
         self._limits: dict[tuple[str, int], Limits] = {}
 
     @cached_property
@@ -96,7 +101,7 @@ class Topics:
             topic_id=self._cluster.dice.uuid_bytes(),
             internal=name in names.INTERNAL,
             configs=dict(settings),
-            partitions=[Partition(index, nodes) for index, nodes in enumerate(replicas)],
+            partitions=[Partition(index, nodes, self._cluster.wall_ms(0)) for index, nodes in enumerate(replicas)],
         )
         self._limits = {place: limits for place, limits in self._limits.items() if place[0] != name}
         self._topics[name] = topic
@@ -120,7 +125,7 @@ class Topics:
         from .partition import Partition
 
         first = len(topic.partitions)
-        topic.partitions += [Partition(first + step, nodes) for step, nodes in enumerate(replicas)]
+        topic.partitions += [Partition(first + step, nodes, self._cluster.wall_ms(0)) for step, nodes in enumerate(replicas)]
         out.append(Note("topic_grown", {"topic": topic.name, "partitions": len(topic.partitions)}))
         self.fetches.changed([(topic.name, partition.index) for partition in topic.partitions[first:]], now, out)
 
@@ -142,6 +147,44 @@ class Topics:
         found.lead(node)
         out.append(Note("leader_moved", {"topic": name, "partition": partition, "leader": node, "leader_epoch": found.leader_epoch}))
         self.fetches.changed([(name, partition)], now, out)
+
+    def in_sync(self, partition: Partition) -> list[int]:
+        """The replicas on nodes that run; where none does, those there are (the last of them is never dropped from the ISR)."""
+        if len(self._cluster.up) == len(self._cluster.identity.nodes):
+            return partition.replicas
+        up = {each.node_id for each in self._cluster.up}
+        return [replica for replica in partition.replicas if replica in up] or partition.replicas
+
+    def offline(self, partition: Partition) -> list[int]:
+        """The replicas on nodes that are stopped."""
+        if len(self._cluster.up) == len(self._cluster.identity.nodes):
+            return []
+        up = {each.node_id for each in self._cluster.up}
+        return [replica for replica in partition.replicas if replica not in up]
+
+    def node_stopped(self, node: int, now: int, out: Effects) -> None:
+        """What the node led goes to the next replica that runs; without one it has no leader (-1)."""
+        up = {each.node_id for each in self._cluster.up}
+        for topic in self._topics.values():
+            moved = [partition for partition in topic.partitions if partition.leader == node]
+            for partition in moved:
+                partition.lead(next((replica for replica in partition.replicas if replica in up), NO_LEADER))
+            self._tell_leaders(topic, moved, now, out)
+
+    def node_started(self, node: int, now: int, out: Effects) -> None:
+        """The node leads what has a replica there and no leader."""
+        for topic in self._topics.values():
+            moved = [partition for partition in topic.partitions if partition.leader == NO_LEADER and node in partition.replicas]
+            for partition in moved:
+                partition.lead(node)
+            self._tell_leaders(topic, moved, now, out)
+
+    def _tell_leaders(self, topic: Topic, moved: list[Partition], now: int, out: Effects) -> None:
+        for each in moved:
+            told = {"topic": topic.name, "partition": each.index, "leader": each.leader, "leader_epoch": each.leader_epoch}
+            out.append(Note("leader_moved", told))
+        if moved:
+            self.fetches.changed([(topic.name, each.index) for each in moved], now, out)
 
     def append(self, topic: str, partition: int, batch: bytes, now: int, out: Effects) -> int:
         """Append record batches on the server's side and wake who waits; returns the first offset. Raises TopicRefused, RecordsError."""
@@ -207,7 +250,7 @@ class Topics:
 
     def controller(self) -> int:
         """Node id of the controller: the first node. (A KRaft broker names any live broker; older ones the elected one.)"""
-        return self._cluster.identity.nodes[0].node_id
+        return (self._cluster.up or self._cluster.identity.nodes)[0].node_id
 
     def leader_of(self, topic: str, partition: int) -> int:
         """Node id of the partition's leader. Raises TopicRefused."""
@@ -220,16 +263,20 @@ class Topics:
     def place(self, name: str, partitions: int, factor: int) -> list[list[int]]:
         """Where the partitions of a new topic are put. Raises TopicRefused for numbers that cannot be, in the words of the controller."""
         nodes = len(self._cluster.identity.nodes)
+        if self._cluster.settings.quirks.zookeeper_admin:
+            _check_numbers_in_zookeeper(partitions, factor, nodes)
         if factor < 1:
             message = "Replication factor must be larger than 0, or -1 to use the default value."
             raise TopicRefused(ErrorCode.INVALID_REPLICATION_FACTOR, message)
         if partitions < 1:
             raise TopicRefused(ErrorCode.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.")
         if factor > nodes:
+            known = self._cluster.settings.quirks.no_cordoned_log_dirs
+            cordoned = "" if known else " or some brokers have all their log directories cordoned"
             raise TopicRefused(
                 ErrorCode.INVALID_REPLICATION_FACTOR,
                 f"Unable to replicate the partition {factor} time(s): The target replication factor of {factor} cannot be reached "
-                f"because only {nodes} broker(s) are registered.",
+                f"because only {nodes} broker(s) are registered{cordoned}.",
             )
         return [self.replicas(name, index, factor) for index in range(partitions)]
 
@@ -269,3 +316,14 @@ class Topics:
             known = configs.limits(topic.configs, self.broker_overrides(node), self._cluster.settings)
             self._limits[topic.name, node] = known
         return known
+
+
+def _check_numbers_in_zookeeper(partitions: int, factor: int, nodes: int) -> None:
+    """In the words of Kafka 2.8 (AdminUtils.assignReplicasToBrokers)."""
+    if partitions < 1:
+        raise TopicRefused(ErrorCode.INVALID_PARTITIONS, "Number of partitions must be larger than 0.")
+    if factor < 1:
+        raise TopicRefused(ErrorCode.INVALID_REPLICATION_FACTOR, "Replication factor must be larger than 0.")
+    if factor > nodes:
+        message = f"Replication factor: {factor} larger than available brokers: {nodes}."
+        raise TopicRefused(ErrorCode.INVALID_REPLICATION_FACTOR, message)

@@ -31,7 +31,16 @@ ZSTD_SINCE: Final = 7
 SHOWN_ERRORS: Final = 3
 VARINT_MORE: Final = 0x80
 SMALLEST_RECORD: Final = 6  # attributes, two deltas, two lengths, the count of headers
+SMALLEST_BATCH: Final = 14  # what the oldest format needs behind the length
+LARGEST_BATCH: Final = 2**31 - 1 - LENGTH_ENDS
+NEWEST_MAGIC: Final = 2
+PRODUCER_ID_ENDS: Final = 51
+ATTRIBUTES_AT: Final = 22  # the low byte
+TRANSACTIONAL: Final = 0x10
 LONG_MAX: Final = 2**63 - 1
+KEYLESS: Final = "Compacted topic cannot accept message without key in topic partition"
+STAMPED: Final = "Producer should not set timestamp type to LogAppendTime."
+BAD_STAMPS: Final = "One or more records have been rejected due to invalid timestamp"
 
 
 class RecordFault(NamedTuple):
@@ -51,15 +60,38 @@ class Refused(RecordsError):
         self.message, self.faults, self.logged = message, faults, logged
 
 
-def read_produced(data: bytes, version: int) -> list[Batch]:
+class HandlerFails(Refused):
+    """Kafka's handler meets an exception that it does not expect: a length that overflows, a compression that there is not.
+
+    The whole request is refused then, before anything was written.
+    """
+
+
+class TooShort(Refused):
+    """A batch that is not even a header: only the log refuses it, what comes before looks at less."""
+
+
+def is_transactional(data: bytes) -> bool:
+    """Is the first batch of a partition transactional? Kafka looks at this before anything else (RequestUtils.hasTransactionalRecords).
+
+    A batch that cannot be one raises Refused: the whole request is refused then.
+    """
+    size = _whole_batch(data, 0)
+    return size is not None and data[MAGIC_AT] == NEWEST_MAGIC and bool(data[ATTRIBUTES_AT] & TRANSACTIONAL)
+
+
+def read_produced(data: bytes, version: int, reads_producer_ids: bool = True) -> list[Batch]:
     """The batches of one partition's `records` field, old formats converted. Raises Refused(logged=False) for what no log needs to see.
 
     From Produce v3 on there must be exactly one batch of magic 2; bytes after it that are no whole batch are ignored, as Kafka does.
     """
     if version < ONE_BATCH_SINCE:
         return _read_old(data)
-    first = _first_batch(data)
-    if first.attributes & COMPRESSION_MASK == ZSTD and version < ZSTD_SINCE:
+    first = _first_batch(data, reads_producer_ids)
+    codec = first.attributes & COMPRESSION_MASK
+    if codec > LAST_CODEC and version < ZSTD_SINCE:
+        raise HandlerFails(ErrorCode.UNKNOWN_SERVER_ERROR, f"compression {codec}", logged=False)
+    if codec == ZSTD and version < ZSTD_SINCE:
         raise Refused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd needs Produce v{ZSTD_SINCE}", logged=False)
     return [first]
 
@@ -71,33 +103,47 @@ def _read_old(data: bytes) -> list[Batch]:
     return read_batches(up_convert(data))
 
 
-def _first_batch(data: bytes) -> Batch:
+def _first_batch(data: bytes, reads_producer_ids: bool) -> Batch:
     size = _whole_batch(data, 0)
     if size is None:
         raise Refused(ErrorCode.INVALID_RECORD, "no record batch", logged=False)
-    magic = int.from_bytes(data[MAGIC_AT : MAGIC_AT + 1], signed=True)
-    if not 0 <= magic <= 2:
-        raise Refused(ErrorCode.CORRUPT_MESSAGE, f"magic {magic}", f"Invalid magic found in record: {magic}", logged=False)
-    if magic != 2:
+    magic = data[MAGIC_AT]
+    if magic != NEWEST_MAGIC:
         raise Refused(ErrorCode.INVALID_RECORD, f"magic {magic}", logged=False)
     if _whole_batch(data, size) is not None:
         raise Refused(ErrorCode.INVALID_RECORD, "more than one batch", logged=False)
+    if size < PRODUCER_ID_ENDS and reads_producer_ids:
+        raise HandlerFails(ErrorCode.UNKNOWN_SERVER_ERROR, f"a batch of {size} bytes", logged=False)
     if size < HEADER_BYTES:
-        raise Refused(ErrorCode.CORRUPT_MESSAGE, f"a batch of {size} bytes", logged=False)
+        raise TooShort(ErrorCode.CORRUPT_MESSAGE, f"a batch of {size} bytes", logged=False)
     return read_batches(data[:size])[0]
 
 
 def _whole_batch(data: bytes, at: int) -> int | None:
-    if len(data) - at <= MAGIC_AT:
+    """The size of the batch at `at`; None: there is none, or not all of it. Refused: no batch can begin so."""
+    left = len(data) - at
+    if left < LENGTH_ENDS:
         return None
-    size = int.from_bytes(data[at + 8 : at + LENGTH_ENDS], signed=True) + LENGTH_ENDS
-    if size <= MAGIC_AT + 1 or at + size > len(data):
+    size = int.from_bytes(data[at + 8 : at + LENGTH_ENDS], signed=True)
+    if size < SMALLEST_BATCH:
+        message = f"Record size {size} is less than the minimum record overhead ({SMALLEST_BATCH})"
+        raise Refused(ErrorCode.CORRUPT_MESSAGE, message, message, logged=False)
+    if size > LARGEST_BATCH:
+        raise HandlerFails(ErrorCode.UNKNOWN_SERVER_ERROR, f"a batch of {size} bytes", logged=False)
+    if left <= MAGIC_AT:
         return None
-    return size
+    magic = int.from_bytes(data[at + MAGIC_AT : at + MAGIC_AT + 1], signed=True)
+    if not 0 <= magic <= NEWEST_MAGIC:
+        message = f"Invalid magic found in record: {magic}"
+        raise Refused(ErrorCode.CORRUPT_MESSAGE, message, message, logged=False)
+    return size + LENGTH_ENDS if left >= size + LENGTH_ENDS else None
 
 
-def check(batch: Batch, limits: Limits, wall_ms: int, where: str) -> None:
-    """Everything a leader checks of a client's batch but its sequence numbers. `where` is "topic-partition". Raises RecordsError."""
+def check(batch: Batch, limits: Limits, wall_ms: int, where: str, claims_refused: bool = False) -> None:
+    """Everything a leader checks of a client's batch but its sequence numbers. `where` is "topic-partition". Raises RecordsError.
+
+    `claims_refused`: a batch that says it was stamped by the log is refused (Kafka 2.8).
+    """
     if batch.base_offset != 0:
         raise Refused(ErrorCode.INVALID_RECORD, f"base offset {batch.base_offset}")
     if len(batch.data) > limits.max_message_bytes:
@@ -111,6 +157,8 @@ def check(batch: Batch, limits: Limits, wall_ms: int, where: str) -> None:
     _framed(payload, batch.records_count)
     highest = wall_ms + limits.after_max_ms
     stamps_suspect = limits.before_max_ms < LONG_MAX or max(batch.base_timestamp, batch.max_timestamp) > highest
+    if claims_refused and batch.log_append_time:
+        _claims(decode_records(batch), limits.compact, where)
     if limits.compact:
         _keys(decode_records(batch), where)
     if stamps_suspect and not limits.log_append_time:
@@ -154,8 +202,17 @@ def _framed(payload: bytes, count: int) -> None:
         raise Refused(ErrorCode.INVALID_RECORD, f"{end - at} bytes left over")
 
 
+def _claims(records: list[Record], compact: bool, where: str) -> None:
+    """Each record of such a batch is at fault, in a compacted topic those without key for that."""
+    faults = tuple(
+        RecordFault(index, f"{KEYLESS} {where}" if compact and record.key is None else STAMPED) for index, record in enumerate(records)
+    )
+    if any(fault.message == STAMPED for fault in faults):
+        raise Refused(ErrorCode.INVALID_TIMESTAMP, "a producer may not set LogAppendTime", BAD_STAMPS, faults)
+
+
 def _keys(records: list[Record], where: str) -> None:
-    text = f"Compacted topic cannot accept message without key in topic partition {where}"
+    text = f"{KEYLESS} {where}"
     faults = tuple(RecordFault(index, text) for index, record in enumerate(records) if record.key is None)
     if faults:
         shown = ", ".join(f"RecordError(batchIndex={fault.place}, message='{fault.message}')" for fault in faults[:SHOWN_ERRORS])
@@ -181,6 +238,6 @@ def _timestamps(records: list[Record], limits: Limits, wall_ms: int) -> None:
         raise Refused(
             ErrorCode.INVALID_TIMESTAMP,
             "timestamps out of range",
-            "One or more records have been rejected due to invalid timestamp",
+            BAD_STAMPS,
             faults,
         )

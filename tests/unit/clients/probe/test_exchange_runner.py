@@ -11,12 +11,14 @@ import pytest
 
 from groupmock_clients.probe.core_stage import CoreStage
 from groupmock_clients.probe.exchange import BASE_SETTINGS, Exchange, Send
-from groupmock_clients.probe.parser import load, load_folder
-from groupmock_clients.probe.runner import Outcome, play
+from groupmock_clients.probe.outcome import Outcome
+from groupmock_clients.probe.parser import load
+from groupmock_clients.probe.runner import play
 from groupmock_clients.probe.stage import Answer
+from groupmock_clients.probe.suite import load_suite
 from groupmock_clients.probe.syntax import ExchangeError
 
-SUITE = load_folder(Path(__file__).parents[3] / "exchanges")
+SUITE = load_suite().exchanges
 
 
 def played(tmp_path: Path, steps: str, release: str = "4.3") -> Outcome:

@@ -1,14 +1,17 @@
-"""`python -m groupmock_clients.probe`: exit codes, what it prints, what it leaves out and why; judged on our own server."""
+"""`groupmock probe`: exit codes, what it prints, what it leaves out and why; judged on our own server."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import socket
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from groupmock.broker import Broker
-from groupmock_clients.probe.__main__ import main
+from groupmock.cli import main
 from groupmock_clients.probe.exchange import BASE_SETTINGS
 
 EXCHANGES = """
@@ -24,10 +27,16 @@ exchange other-settings "small groups"
 rows: R3
 settings: group.max.size=2
 A: Heartbeat member_id=x generation_id=1 -> 25
+A: JoinGroup -> 79
+A: JoinGroup -> parked
+B: JoinGroup -> 79
+B: JoinGroup -> parked
+C: JoinGroup -> 79
+C: JoinGroup -> 81
 
 exchange slow "a long silence"
 rows: R4
-A: JoinGroup v3 -> silence 60000
+A: JoinGroup v3 -> silence 60001
 
 exchange commanded "the core alone"
 rows: R5
@@ -37,13 +46,19 @@ A: Heartbeat member_id=x generation_id=1 -> 25
 exchange needing "a transaction"
 rows: R6
 needs: transactions
-A: InitProducerId -> 0
+A: EndTxn -> 0
 
 exchange old "an older release"
 rows: R7
 releases: 2.8
 A: Heartbeat member_id=x generation_id=1 -> 25
+
+exchange mistaken "a mistake that shows when it is played"
+rows: R8
+A: Heartbeat member_id=$nobody generation_id=1 -> 25
 """
+
+Run = Callable[..., tuple[int, dict[str, Any]]]
 
 
 @pytest.fixture(scope="module")
@@ -53,59 +68,173 @@ def address() -> Iterator[str]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> str:
+def folder(tmp_path: Path) -> Path:
     (tmp_path / "some.exchange").write_text(EXCHANGES)
-    return str(tmp_path)
+    return tmp_path
 
 
-def verdicts(text: str) -> dict[str, str]:
-    lines = [line for line in text.splitlines() if line and not line.startswith(" ")][:-1]
-    return {line[16:].split(":")[0]: line[:16].strip() for line in lines}
+@pytest.fixture
+def run(address: str, folder: Path, tmp_path: Path) -> Run:
+    def one(*words: str) -> tuple[int, dict[str, Any]]:
+        file = tmp_path / "report.json"
+        code = main(["probe", address, "--exchanges", str(folder), "--report", "json", "--output", str(file), *words])
+        return code, json.loads(file.read_text())
+
+    return one
 
 
-def test_every_verdict_and_the_exit_code_of_a_broken_row(address: str, folder: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([address, "--exchanges", folder]) == 1
-    out = capsys.readouterr().out
-    assert verdicts(out) == {
+def verdicts(report: dict[str, Any]) -> dict[str, str]:
+    return {each["name"]: each["verdict"] for each in report["exchanges"]}
+
+
+def test_every_verdict_and_the_exit_code_of_a_broken_row(run: Run) -> None:
+    code, report = run()
+    assert code == 1
+    assert verdicts(report) == {
         "good": "kept",
         "bad": "broken",
         "other-settings": "unknown",
         "slow": "unknown",
         "commanded": "unknown",
-        "needing": "needs",
+        "needing": "not applicable",
         "old": "not applicable",
+        "mistaken": "unknown",
     }
-    assert "error 0 expected, 25 seen" in out and "needs group.max.size=2" in out
-    assert out.splitlines()[-1] == "3 unknown, 1 kept, 1 broken, 1 needs, 1 not applicable"
+    details = {each["name"]: each["detail"] for each in report["exchanges"]}
+    assert details["bad"] == "some.exchange:8: error 0 expected, 25 seen"
+    assert details["other-settings"] == "needs group.max.size=2, the broker has 2147483647"
+    assert details["slow"] == "takes at least 60 s (see --longest)"
+    assert details["mistaken"].startswith("a mistake in the exchange: some.exchange:42: $nobody means nothing")
 
 
-def test_only_by_name_or_row(address: str, folder: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([address, "--exchanges", folder, "--only", "g*", "--only", "R7", "--verbose"]) == 0
-    out = capsys.readouterr().out
-    assert "1 kept, 1 not applicable" in out and "seen {throttle_time_ms: 0, error_code: 25}" in out
+def test_a_broken_exchange_says_what_was_sent_expected_and_seen(run: Run) -> None:
+    broken = next(each["broken"] for each in run()[1]["exchanges"] if each["name"] == "bad")
+    assert broken["sent"].startswith("Heartbeat v4 {group_id: 'groupmock-probe-") and "generation_id: 1" in broken["sent"]
+    assert (broken["expected"], broken["seen"]) == ("0", "{throttle_time_ms: 0, error_code: 25}")
 
 
-def test_a_setting_that_the_broker_does_not_tell_can_be_told(address: str, folder: str) -> None:
-    assert main([address, "--exchanges", folder, "--only", "other-settings", "--set", "group.max.size=2"]) == 0
+def test_what_broke_is_played_again_before_it_counts(run: Run) -> None:
+    attempts = {each["name"]: each["attempts"] for each in run("--retries", "1")[1]["exchanges"]}
+    assert (attempts["bad"], attempts["good"]) == (2, 1)
 
 
-def test_no_broker_is_exit_code_3(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["127.0.0.1:1", "--exchanges", folder]) == 3
-    assert "127.0.0.1:1: " in capsys.readouterr().err
+def test_only_by_name_or_row(run: Run) -> None:
+    code, report = run("--only", "g*", "--only", "R7")
+    assert (code, verdicts(report)) == (0, {"good": "kept", "old": "not applicable"})
+    assert [row["row"] for row in report["rows"]] == ["R1", "R7"]
 
 
-def test_no_port_is_exit_code_2(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["somewhere", "--exchanges", folder])
-    assert ended.value.code == 2
-    assert "HOST:PORT expected, not 'somewhere'" in capsys.readouterr().err
+def test_what_was_asked_for_and_stays_unknown_is_exit_code_4(run: Run) -> None:
+    assert run("--only", "good", "--only", "slow")[0] == 4
 
 
-def test_a_mistake_in_a_file_is_exit_code_2(address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_rows_nobody_asked_for_are_no_failure(run: Run, folder: Path) -> None:
+    (folder / "some.exchange").write_text(EXCHANGES.replace("generation_id=1 -> 0", "generation_id=1 -> 25"))
+    assert run()[0] == 0
+
+
+def test_nothing_that_could_be_judged_is_exit_code_4(run: Run) -> None:
+    assert run("--only", "old")[0] == 4
+
+
+def test_a_setting_that_the_broker_does_not_tell_can_be_told(run: Run, folder: Path) -> None:
+    (folder / "some.exchange").write_text(
+        'exchange told "t"\nrows: R\nsettings: group.max.size=2\nA: Heartbeat member_id=x generation_id=1 -> 25\n'
+    )
+    assert run("--only", "told", "--set", "group.max.size=2")[0] == 0
+
+
+def test_no_higher_version_than_asked_for(run: Run) -> None:
+    broken = next(each["broken"] for each in run("--at-most", "Heartbeat=2")[1]["exchanges"] if each["name"] == "bad")
+    assert broken["sent"].startswith("Heartbeat v2 ")
+
+
+def test_groups_and_topics_are_gone_afterwards(run: Run, folder: Path, address: str) -> None:
+    (folder / "some.exchange").write_text(
+        'exchange x "t"\nrows: R\ntopics: t1:2\nA: JoinGroup -> 79\nA: JoinGroup -> 0 eventually\nA: SyncGroup -> 0\n'
+    )
+    code, report = run()
+    assert (code, report["left_behind"]) == (0, [])
+    _, after = run("--keep")
+    assert after["exchanges"][0]["verdict"] == "kept"
+    from groupmock_clients.probe.broker import TcpBroker
+    from groupmock_codec.messages.k16_list_groups import ListGroupsRequest, ListGroupsResponse
+
+    host, _, port = address.rpartition(":")
+    broker = TcpBroker(host, int(port))
+    try:
+        listed = broker.ask(16, 4, ListGroupsRequest())
+    finally:
+        broker.close()
+    assert isinstance(listed, ListGroupsResponse)
+    ours = [group for group in listed.groups if group.group_id.startswith("groupmock-probe-") and "-warm-" not in group.group_id]
+    assert len(ours) == 1, "the one of the run that was to keep it"
+
+
+def test_no_broker_is_exit_code_3_and_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        port = nobody.getsockname()[1]
+        assert main(["probe", f"127.0.0.1:{port}", "--exchanges", str(folder)]) == 3
+    said = capsys.readouterr()
+    assert said.out == "" and said.err == f"groupmock probe: 127.0.0.1:{port}: cannot connect: Connection refused\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["somewhere"], "HOST:PORT expected (one broker), not 'somewhere'"),
+        (["a:1,b:2"], "HOST:PORT expected (one broker), not 'a:1,b:2'"),
+        (["a:70000"], "HOST:PORT expected (one broker), not 'a:70000'"),
+        (["kafka://a:1"], "HOST:PORT expected (one broker), not 'kafka://a:1'"),
+        (["a:1", "--release", "5.0"], "argument --release: invalid choice: '5.0'"),
+        (["a:1", "--set", "x"], "KEY=VALUE expected, not 'x'"),
+        (["a:1", "--at-most", "JoinGroup"], "API=VERSION expected, not 'JoinGroup'"),
+        (["a:1", "--at-most", "Joint=4"], "no API is called 'Joint'"),
+        (["a:1", "--longest", "-3"], "a number above 0 expected, not '-3'"),
+        (["a:1", "--parallel", "0"], "a number from 1 to 512 expected, not '0'"),
+        (["a:1", "--only", "SERVER-99"], "no exchange and no row is called 'SERVER-99'"),
+        (["a:1", "--output", "no/such/folder/x"], "no/such/folder is no folder"),
+        (["a:1", "--output", "/"], "/ is a folder: --output takes a file"),
+        (["a:1", "--retries", "-1"], "a number from 0 to 99 expected, not '-1'"),
+        (["a:1", "--retries", "many"], "a number from 0 to 99 expected, not 'many'"),
+        (["a:1", "--exchanges", "no/such/folder"], "no/such/folder: no .exchange files"),
+    ],
+)
+def test_bad_use_is_one_line_and_exit_code_2(words: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        code = main(["probe", *words])
+    except SystemExit as left:
+        code = int(left.code or 0)
+    said = capsys.readouterr()
+    assert (code, said.out) == (2, "")
+    assert line in said.err and said.err.startswith("groupmock probe: ") and said.err.count("\n") == 1
+
+
+def test_a_mistake_in_a_file_is_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "wrong.exchange").write_text("nonsense\n")
-    assert main([address, "--exchanges", str(tmp_path)]) == 2
-    assert "wrong.exchange:1: " in capsys.readouterr().err
+    assert main(["probe", "127.0.0.1:1", "--exchanges", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.startswith("groupmock probe: wrong.exchange:1: ")
 
 
-def test_a_folder_without_exchanges_is_exit_code_2(address: str, tmp_path: Path) -> None:
-    assert main([address, "--exchanges", str(tmp_path)]) == 2
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("wrong.exchange", b'exchange x "\xff"\n', "wrong.exchange: this is no text in UTF-8"),
+        ("rows.toml", b"\xff", "rows.toml: "),
+        ("rows.toml", b"R1 = 1\n", "rows.toml: R1 is no section"),
+        ("rows.toml", b"[some]\nrows = 1\n", "rows.toml: some is no section"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_exit_code_2(
+    name: str, data: bytes, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / name).write_bytes(data)
+    assert main(["probe", "127.0.0.1:1", "--exchanges", str(folder)]) == 2
+    assert capsys.readouterr().err.startswith(f"groupmock probe: {said}")
+
+
+def test_a_row_that_the_index_does_not_know_is_exit_code_2(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "rows.toml").write_text('[some.rows]\nR1 = "one"\n')
+    assert main(["probe", "127.0.0.1:1", "--exchanges", str(folder)]) == 2
+    assert "exchange bad proves R2, which rows.toml does not know" in capsys.readouterr().err

@@ -271,6 +271,20 @@ def test_min_bytes_are_counted_over_partitions_and_appends() -> None:
     assert [len(each.records) for each in world.answers[ticket].responses[0].partitions] == [69, 69]
 
 
+@pytest.mark.parametrize(
+    ("limit", "min_bytes", "outcome"), [(0, 1, "parked"), (68, 69, "parked"), (69, 69, "answered"), (68, 68, "answered")]
+)
+def test_what_comes_counts_up_to_the_partitions_limit(limit: int, min_bytes: int, outcome: str) -> None:
+    """Although the batch would come whole in an answer (2.8.2, 2026-11-21)."""
+    world = filled()
+    asked = fetch_request(("t", 0, 8), partition={"partition_max_bytes": limit}, max_wait_ms=300, min_bytes=min_bytes, max_bytes=1 << 20)
+    ticket = world.send(1, 11, asked)
+    world.append(batch())
+    assert world.outcome(ticket) == outcome
+    world.sleep(300)
+    assert len(world.answers[ticket].responses[0].partitions[0].records) == 69
+
+
 def test_a_closed_connection_takes_its_fetch_along() -> None:
     world = filled()
     ticket = waiting(world)

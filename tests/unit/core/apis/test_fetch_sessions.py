@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from log_world import LogWorld, batch, fetch_request
 
+from groupmock.core.settings import Quirks
 from groupmock_codec.messages.k01_fetch import FetchRequest, FetchResponse, FetchTopic, ForgottenTopic
 
 Row = tuple[int, int, int]  # partition, error code, bytes
@@ -136,12 +137,23 @@ def test_names_and_ids_do_not_mix() -> None:
     assert session.with_epoch(1, version=12).error_code == 0
 
 
-@pytest.mark.parametrize(("epoch", "offset", "expected"), [(1, 0, [(0, 1, 0)]), (0, 9, [(0, 0, 0)])])
-def test_a_session_keeps_what_a_higher_version_told_it(epoch: int, offset: int, expected: list[Row]) -> None:
+def test_a_session_keeps_what_a_higher_version_told_it() -> None:
     world = filled()
-    first = world.ask(1, 12, fetch_request(("t", 0, offset), session_epoch=0, partition={"last_fetched_epoch": epoch}))
+    first = world.ask(1, 12, fetch_request(("t", 0, 0), session_epoch=0, partition={"last_fetched_epoch": 1}))
     again = world.ask(1, 10, FetchRequest(session_id=first.session_id, session_epoch=1))
-    assert (rows(first), rows(again)) == (expected, [row for row in expected if row[1]])
+    assert (rows(first), rows(again)) == ([(0, 1, 0)], [(0, 1, 0)])
+
+
+def test_a_divergence_that_the_version_cannot_say() -> None:
+    """Of a session that a higher version began: DivergingEpoch is not ignorable, so Kafka cannot write its answer. The epoch is spent."""
+    world = filled()
+    first = world.ask(1, 12, fetch_request(("t", 0, 9), session_epoch=0, partition={"last_fetched_epoch": 0}))
+    assert rows(first) == [(0, 0, 0)]
+    named = fetch_request(("t", 1, 0)).topics
+    again = world.ask(1, 11, FetchRequest(session_id=first.session_id, session_epoch=1, topics=named))
+    assert (again.error_code, again.session_id, rows(again)) == (35, first.session_id, [(1, 35, 0)])
+    last = world.ask(1, 12, FetchRequest(session_id=first.session_id, session_epoch=2))
+    assert (last.error_code, rows(last)) == (0, [(0, 0, 0)])
 
 
 def test_an_empty_full_fetch_gets_a_session() -> None:
@@ -205,3 +217,14 @@ def test_each_node_has_its_own_cache() -> None:
     session = Session(world, ("t", 0, 0))
     other = world.ask(1, 11, FetchRequest(session_id=session.session_id, session_epoch=1), node=2)
     assert (other.error_code, session.next().error_code) == (70, 0)
+
+
+@pytest.mark.parametrize(
+    ("quirks", "order"), [(Quirks(), [1, 2, 0]), (Quirks(answered_partitions_go_last=True), [0, 1, 2])], ids=("later", "2.8")
+)
+def test_who_goes_to_the_end_of_a_session(quirks: Quirks, order: list[int]) -> None:
+    """Rows with records; on 2.8 all rows, errors too, so that they stay as they were (2.8.2, 2026-11-21)."""
+    world = filled(quirks=quirks)
+    session = Session(world, ("t", 0, 0), ("t", 1, 9), ("t", 2, 9))
+    assert [row[0] for row in rows(session.next())] == [0, 1, 2]
+    assert [row[0] for row in rows(session.next())] == order

@@ -132,7 +132,7 @@ def test_look_up_by_id() -> None:
     world.topic()
     wanted = [MetadataRequestTopic(name="t", topic_id=b"\7" * 16), MetadataRequestTopic(name=None, topic_id=world.topic_id("t"))]
     rows = world.show(3, 12, MetadataRequest(topics=wanted))["topics"]
-    assert rows == [row(world, "t", 12), {"error_code": 100, "name": None, "topic_id": b"\7" * 16}]
+    assert rows == [{"error_code": 100, "name": None, "topic_id": b"\7" * 16}, row(world, "t", 12)]
 
 
 def test_authorized_operations_and_the_cluster() -> None:

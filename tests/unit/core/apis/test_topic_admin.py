@@ -23,7 +23,7 @@ UNEVEN = (
 )
 TOO_FEW_NODES = (
     "Unable to replicate the partition 3 time(s): The target replication factor of 3 cannot be reached "
-    "because only 2 broker(s) are registered."
+    "because only 2 broker(s) are registered or some brokers have all their log directories cordoned."
 )
 
 
@@ -447,7 +447,7 @@ PAGES: list[tuple[str, list[str], int, tuple[str, int] | None, list[tuple[str, i
     ("a cursor nobody asked for", ["gb", "g"], 3, ("gx", 1), [("gb", 42, []), ("g", 42, [])], None),
     ("a negative cursor", ["g"], 3, ("g", -1), [("g", 42, [])], None),
     ("limit 0", ["g"], 0, None, [("g", 0, [0])], ("g", 1)),
-    ("unknown", ["a", "g"], 2000, None, [("g", 0, [0, 1]), ("a", 3, [])], None),
+    ("unknown", ["a", "g"], 2000, None, [("a", 3, []), ("g", 0, [0, 1])], None),
     ("impossible", ["a b"], 2000, None, [("a b", 17, [])], None),
     ("twice", ["g", "g"], 2000, None, [("g", 0, [0, 1])], None),
     ("exactly full", ["g", "gb"], 7, None, [("g", 0, [0, 1]), ("gb", 0, [0, 1, 2, 3, 4])], None),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -67,7 +68,8 @@ def test_commit_and_fetch_in_every_version(version: int) -> None:
         ("t1", [(0, 7, 5, "m", 0), (1, -1, -1, "", 0), (2, 8, 5, "m", 0)])
     ]
     if version >= 2:
-        assert fetched(fetch(world, None, version), version) == [("t1", [(0, 7, 5, "m", 0), (2, 8, 5, "m", 0)])]
+        ((topic, found),) = fetched(fetch(world, None, version), version)
+        assert (topic, sorted(found)) == ("t1", [(0, 7, 5, "m", 0), (2, 8, 5, "m", 0)])
     assert (world.group().state, world.group().protocol_type) == ("Empty", None)
 
 
@@ -102,7 +104,7 @@ def test_3_9_answers_22_in_v9_too() -> None:
 
 
 # What is asked, then the answer in the order of Kafka 4.3, 3.9 and 2.8: the latter two answer an accepted partition once, in the order
-# of their hash maps (tests/support/group_twin.py compares random ones with the real brokers).
+# of their hash maps (clients/groupmock_clients/differential compares random ones with the real brokers).
 ORDERS = [
     (
         [("t2", [2, 0]), ("nope", [0]), ("t1", [1, 77, 0])],
@@ -192,14 +194,80 @@ def test_a_commit_larger_than_a_batch(quirks: Quirks, code: int) -> None:
     assert bool(world.group().offsets) is (code == 0)
 
 
+def refused_in_part(before: Sequence[int] = (), **how: Any) -> World:
+    """A group with an offset in t1-0 whose t1-1 was refused in the same commit; 2.8 takes the latter to be on its way.
+
+    `before`: partitions of t1 that were committed before."""
+    quirks = Quirks(refused_commit_lingers=True, last_offset_deletes_group=True)
+    world = World.make(topics=TOPICS, quirks=quirks, offset_metadata_max_bytes=10, **how)
+    if before:
+        commit(world, ("t1", list(before)), version=7)
+    partitions = [
+        OffsetCommitRequestPartition(partition_index=index, committed_offset=7, committed_metadata=metadata)
+        for index, metadata in enumerate(["", "x" * 11])
+    ]
+    message = OffsetCommitRequest(group_id="g", topics=[OffsetCommitRequestTopic(name="t1", partitions=partitions)])
+    (topic,) = world.send(message, 8, 7).answer.topics
+    assert [one.error_code for one in topic.partitions] == [0, 12]
+    return world
+
+
+def stable_codes(world: World, listed: Listed | None = None) -> dict[tuple[str, int], int]:
+    answer = world.send(
+        OffsetFetchRequest(
+            group_id="g",
+            topics=None if listed is None else [OffsetFetchRequestTopic(name=name, partition_indexes=at) for name, at in listed],
+            require_stable=True,
+        ),
+        9,
+        7,
+    ).answer
+    return {(topic.name, one.partition_index): one.error_code for topic in answer.topics for one in topic.partitions}
+
+
+def test_a_refused_commit_lingers_and_keeps_its_group_alive() -> None:
+    world = refused_in_part()
+    assert stable_codes(world, [("t1", [0, 1])]) == {("t1", 0): 0, ("t1", 1): 88}
+    assert fetched(fetch(world, [("t1", [1])], 7), 7) == [("t1", [(1, -1, -1, "", 0)])]
+    delete(world, ("t1", [0]))
+    assert world.group().state == "Empty"
+    delete(world, ("t1", [1]))
+    assert world.cluster.coordinators.find("g") is None
+
+
+def test_another_commit_ends_what_lingers() -> None:
+    world = refused_in_part()
+    commit(world, ("t1", [1]), version=7)
+    assert stable_codes(world) == {("t1", 0): 0, ("t1", 1): 0}
+    delete(world, ("t1", [0, 1]))
+    assert world.cluster.coordinators.find("g") is None
+
+
+def test_what_lingers_does_not_expire_and_goes_with_its_topic() -> None:
+    world = refused_in_part([1, 2], offsets_retention_minutes=1, offsets_retention_check_interval_ms=1000)
+    world.sleep(120_000)
+    assert (world.group().state, list(world.group().offsets)) == ("Empty", [("t1", 1)])
+    world.cluster.coordinators.topic_deleted("t1", 0, [])
+    assert world.group().offsets.used_up
+
+
+def test_a_commit_that_is_refused_as_a_whole_does_not_linger() -> None:
+    world = World.make(topics=TOPICS, quirks=Quirks(refused_commit_lingers=True), offset_metadata_max_bytes=10)
+    commit(world, ("t1", [0, 1]), committed_metadata="x" * 11)
+    assert world.group().offsets.used_up
+
+
 @pytest.mark.parametrize(("version", "metadata"), [(0, "35"), (0, "zookeeper")])
 def test_version_0(version: int, metadata: str) -> None:
     kept = metadata == "zookeeper"
     world = World.make(topics=TOPICS, quirks=Quirks(zookeeper_offsets=kept))
-    assert commit(world, ("t1", [0]), ("nope", [0]), version=version)[1] == (("t1", [(0, 0 if kept else 35)]))
+    refused_as_a_whole = [("t1", [(0, 35)]), ("nope", [(0, 35)])]
+    answered = commit(world, ("t1", [0]), ("nope", [0]), version=version)
+    assert answered == ([("nope", [(0, 3)]), ("t1", [(0, 0)])] if kept else refused_as_a_whole)
     nothing = (1, -1, -1, "", 3 if kept else 35)
     found = (0, 7, -1, "", 0) if kept else (0, -1, -1, "", 35)
-    assert fetched(fetch(world, [("t1", [0, 1])], 0), 0) == [("t1", [found, nothing])]
+    ((topic, told),) = fetched(fetch(world, [("t1", [0, 1])], 0), 0)
+    assert (topic, sorted(told)) == ("t1", sorted([found, nothing]))
     assert world.cluster.coordinators.find("g") is None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from core_world import EPOCH_MS, World, subscription
 
+from groupmock.core.effects import Effects
 from groupmock.core.group.group import Group
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 
@@ -97,8 +98,8 @@ def test_a_group_with_nothing_but_a_reservation_goes_with_the_next_sweep() -> No
 def test_a_deleted_topic_takes_its_offsets_along() -> None:
     world = world_with_sweeps()
     world.commit(offsets=[("orders", 0, 1), ("pay", 1, 2)])
-    effects: list[object] = []
-    world.cluster.coordinators.topic_deleted("orders", 0, effects)  # type: ignore[arg-type]  # any list takes effects
+    effects: Effects = []
+    world.cluster.coordinators.topic_deleted("orders", 0, effects)
     assert list(world.group().offsets) == [("pay", 1)]
     assert len(effects) == 1
 

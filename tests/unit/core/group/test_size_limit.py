@@ -71,3 +71,14 @@ def test_a_reserved_id_refused_in_preparing(quirks: Quirks, ends: bool) -> None:
     assert world.join(reserved).error == 81
     assert reserved not in world.group().pending_joins
     assert waiting.parked is not ends
+
+
+@pytest.mark.parametrize(("replaced", "error"), [(True, -1), (False, 81)])
+def test_a_refusal_that_ends_a_failing_phase(replaced: bool, error: int) -> None:
+    # Kafka 3.9 answers the failure, since the refusal is still on its way (differential check, groups seed 42083 of 3.9).
+    quirks = Quirks(refused_member_ends_phase=True, malformed_subscription_hangs=True, failing_phase_replaces_refusal=replaced)
+    world = World.make(group_max_size=2, quirks=quirks)
+    leader, follower = world.stable(2)
+    world.join(leader, protocols=[("range", b"\0\0\0\0\0\5")])
+    assert world.join(version=3).parked
+    assert world.join(follower).error == error

@@ -1,0 +1,67 @@
+"""What the places where fault rules strike cost while there is no rule: CPU of the driver against the last build without such places.
+
+That build is taken out of the repository's own history; a clone without it cannot measure this.
+"""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+import tarfile
+import tempfile
+from functools import partial
+from pathlib import Path
+
+from .. import servers
+from ..bench import Bench
+from ..generators import Failed, Missing
+from ..machine import pinned
+from ..targets import TARGETS
+
+KEYS = tuple(key for key in TARGETS if key.startswith("faults."))
+BEFORE = "c025c1715bf1922c47f85cf0e865e722a63f3d86"
+"""The commit before `groupmock.faults` came."""
+KINDS = ("lease", "full", "rounds")
+PAIRS = 200
+"""Times that both builds take their turns in one process."""
+WORKER = Path(__file__).parent.parent / "workers" / "hot_path.py"
+
+
+def earlier(folder: Path) -> Path:
+    """The earlier build's sources in `folder`. Raises Missing where git or the commit is not there."""
+    archive = folder / "before.tar"
+    command = ["git", "-C", str(servers.ROOT), "archive", "--output", str(archive), BEFORE, "broker", "codec"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise Missing("git is not installed") from None
+    if done.returncode:
+        raise Missing(f"this clone does not have the commit {BEFORE[:7]}, the build to compare with: {done.stderr.strip()}")
+    with tarfile.open(archive) as packed:
+        packed.extractall(folder, filter="data")
+    return folder
+
+
+def share(bench: Bench, kind: str, one: Path, other: Path) -> float:
+    """The CPU of `one` as a share of `other`'s, in one process. Raises Failed."""
+    command = [sys.executable, str(WORKER), kind, str(one), str(other), str(int(bench.scaled(PAIRS, 3)))]
+    with pinned(bench.cores.server):
+        done = subprocess.run(command, capture_output=True, text=True, env=servers.environment(), check=False)
+    if done.returncode:
+        raise Failed(f"the hot path worker ended: {done.stderr.strip()[-500:]}")
+    return float(done.stdout)
+
+
+def ratio(bench: Bench, before: Path, kind: str) -> float:
+    """before / now: the mean of both orders, as a build is a little slower for being loaded second."""
+    return math.sqrt(share(bench, kind, before, servers.ROOT) / share(bench, kind, servers.ROOT, before))
+
+
+def run(bench: Bench) -> None:
+    """Fills the three ratios."""
+    with tempfile.TemporaryDirectory(prefix="groupmock-bench-before-") as folder:
+        before = earlier(Path(folder))
+        for kind in KINDS:
+            for _ in range(bench.repeat):
+                bench.results.add(f"faults.{kind}", bench.quiet.take(partial(ratio, bench, before, kind)))

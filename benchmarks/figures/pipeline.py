@@ -1,0 +1,150 @@
+"""Spark over journals: how the cost grows with the rows, what is shuffled, and what one DuckDB process takes for the same.
+
+Sizes are 10^5 and 10^6 rows, with --large also 10^7 (2,000 journals of 5,000 rows: 4.5 GB of JSON). Every job is the command that a user
+types, on all cores, in a process of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .. import journals, machine, servers, spark_events
+from ..bench import Bench
+from ..generators import Failed, Missing
+from ..targets import TARGETS
+
+KEYS = tuple(key for key in TARGETS if key.startswith("pipeline."))
+ROWS_PER_FILE = 5_000
+FILES = {100_000: 20, 1_000_000: 200, 10_000_000: 2_000}
+QUICK = {20_000: 4}
+JOBS = ("ingest", "rebalances")
+COMPARED = 1_000_000
+LOOK_S = 0.5
+QUERY = Path(__file__).parent.parent / "workers" / "engines.py"
+
+
+@dataclass
+class Run:
+    """One job at one size."""
+
+    rows: int
+    seconds: float
+    memory_mb: float
+    """The most that the job's processes held together (PSS): Java, Python, Python workers."""
+    told: spark_events.Told = field(default_factory=spark_events.Told)
+
+    @property
+    def rate(self) -> float:
+        """Rows per second and core, start-up included."""
+        return self.rows / self.seconds / (os.cpu_count() or 1)
+
+
+def job(name: str, rows: int, source: Path, lake: Path) -> Run:
+    """The command, and what Spark's event log says of it. Raises Failed."""
+    with tempfile.TemporaryDirectory(prefix="groupmock-bench-events-") as folder:
+        settings = spark_events.settings(Path(folder)) | {"spark.ui.showConsoleProgress": "false"}
+        command = [sys.executable, "-m", "groupmock_pipeline", name, str(source), str(lake), *spark_events.flags(settings)]
+        begun, peak = time.monotonic(), 0.0
+        with tempfile.TemporaryFile("w+") as said:
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said, env=servers.environment())
+            while process.poll() is None:
+                peak = max(peak, machine.held_mb(process.pid))
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(LOOK_S)
+            seconds = time.monotonic() - begun
+            if process.returncode:
+                said.seek(0)
+                raise Failed(f"pipeline {name} at {rows:,} rows exited {process.returncode}: {said.read().strip()[-800:]}")
+        return Run(rows, seconds, peak, spark_events.read(Path(folder)))
+
+
+def sizes(bench: Bench) -> dict[int, int]:
+    """Rows -> files."""
+    if bench.quick:
+        return QUICK
+    return FILES if bench.large else {rows: files for rows, files in FILES.items() if rows <= COMPARED}
+
+
+def fit(runs: list[Run]) -> tuple[float, float]:
+    """Seconds before the first row, and microseconds per row: least squares, weighted so that each size counts alike."""
+    weights = [1 / run.rows for run in runs]
+    total = sum(weights)
+    mean_n = sum(weight * run.rows for weight, run in zip(weights, runs, strict=True)) / total
+    mean_t = sum(weight * run.seconds for weight, run in zip(weights, runs, strict=True)) / total
+    above = sum(weight * (run.rows - mean_n) * (run.seconds - mean_t) for weight, run in zip(weights, runs, strict=True))
+    below = sum(weight * (run.rows - mean_n) ** 2 for weight, run in zip(weights, runs, strict=True))
+    slope = above / below if below else float("nan")
+    return mean_t - slope * mean_n, slope * 1e6
+
+
+def growth(runs: list[Run]) -> float:
+    """The exponent of the cost between the two largest sizes, the fixed cost taken off: 1 is linear."""
+    fixed = max(0.0, fit(runs)[0])
+    small, large = runs[-2:]
+    return math.log((large.seconds - fixed) / (small.seconds - fixed)) / math.log(large.rows / small.rows)
+
+
+def engines(lake: Path, source: Path) -> dict[str, float]:
+    """Seconds of the same query and the same reading in Spark and in one DuckDB process, by name."""
+    command = [sys.executable, str(QUERY), str(lake), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, env=servers.environment(), check=False)
+    if done.returncode:
+        raise Failed(f"the engines' worker exited {done.returncode}: {done.stderr.strip()[-800:]}")
+    return {name: float(seconds) for name, seconds in (line.split() for line in done.stdout.splitlines())}
+
+
+def run(bench: Bench) -> None:
+    """Every job at every size once, the engines at 10^6 rows."""
+    for module in ("pyspark", "duckdb"):
+        if importlib.util.find_spec(module) is None:
+            raise Missing(f"{module} is not importable: pip install 'groupmock[pipeline,dev]'")
+    runs: dict[str, list[Run]] = {name: [] for name in JOBS}
+    with tempfile.TemporaryDirectory(prefix="groupmock-bench-lake-") as folder:
+        for rows, files in sizes(bench).items():
+            source, lake = Path(folder) / f"journals-{rows}", Path(folder) / f"lake-{rows}"
+            journals.write(source, files, ROWS_PER_FILE)
+            for name in JOBS:
+                runs[name].append(job(name, rows, source if name == "ingest" else lake, lake))
+                _tell(bench, name, runs[name][-1])
+            if rows == COMPARED or bench.quick:
+                _compare(bench, engines(lake, source))
+    for name, found in runs.items():
+        _growth(bench, name, found)
+
+
+def _tell(bench: Bench, name: str, run: Run) -> None:
+    told, size = run.told, f"{name}, {run.rows:,} rows"
+    bench.results.detail(f"{size}: s", run.seconds)
+    bench.results.detail(f"{size}: rows/s/core", run.rate)
+    bench.results.detail(f"{size}: CPU s of tasks", told.cpu_s)
+    bench.results.detail(f"{size}: MB shuffled", told.shuffle_written / 1e6)
+    bench.results.detail(f"{size}: MB spilled", told.spilled / 1e6)
+    bench.results.detail(f"{size}: MB sent to the driver", told.results / 1e6)
+    bench.results.detail(f"{size}: kB of the largest result", told.largest_result / 1e3)
+    bench.results.detail(f"{size}: MB held by all its processes", run.memory_mb)
+    bench.results.note(f"{name}: Python workers for {', '.join(told.python) or 'nothing'}")
+
+
+def _growth(bench: Bench, name: str, runs: list[Run]) -> None:
+    if len(runs) < 2:
+        bench.results.missing([f"pipeline.{name}.growth"], "needs two sizes: not with --quick")
+        return
+    fixed, each = fit(runs)
+    bench.results.detail(f"{name}: s before the first row (fit)", fixed)
+    bench.results.detail(f"{name}: us per row (fit)", each)
+    bench.results.add(f"pipeline.{name}.growth", growth(runs))
+
+
+def _compare(bench: Bench, seconds: dict[str, float]) -> None:
+    for name, value in seconds.items():
+        bench.results.detail(f"{name.replace('_', ' ')}, s", value)
+    bench.results.add("pipeline.duckdb.query", seconds["spark_query"] / seconds["duckdb_query"])

@@ -1,0 +1,59 @@
+"""Journals as a farm makes them: one real run on the virtual clock, told again and again under other names and other times.
+
+`python -m benchmarks.journals FOLDER FILES ROWS`: so many files of so many rows each.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from groupmock.journal.rows import END, Header, NoteRow
+from groupmock_clients.scenarios.catalogue import protocols, scenario
+from groupmock_clients.scenarios.play import Sizes, play
+from groupmock_clients.scenarios.virtual import open_stage
+
+KINDS: Final = (("rolling-bounce", "design-1"), ("rolling-bounce", "range"), ("rolling-bounce", "cooperative-sticky"))
+"""What the runs are, in turn."""
+APART_NS: Final = 7 * 60 * 1_000_000_000
+"""From the begin of a run to that of the next: two hundred a day."""
+PER_FOLDER: Final = 500
+
+
+def template(name: str, protocol: str, rows: int, members: int = 8) -> tuple[Header, list[bytes]]:
+    """The header and exactly so many lines of a real run, the last being the note of its end."""
+    with tempfile.TemporaryDirectory(prefix="groupmock-bench-journal-") as folder:
+        file = Path(folder) / f"{name}-{protocol}.jsonl"
+        chosen = protocols("virtual", protocol)[0]
+        with open_stage(Sizes(members=members, partitions=members * 4), chosen, file) as stage:
+            play(scenario(name), stage.sizes, chosen, stage)
+        header, *lines = file.read_bytes().splitlines(keepends=True)
+    if len(lines) < rows:
+        return template(name, protocol, rows, members + 4)
+    end = NoteRow(seq=rows, t=msgspec.json.decode(lines[rows - 1])["t"], what=END)
+    return msgspec.json.decode(header, type=Header), [*lines[: rows - 1], msgspec.json.encode(end) + b"\n"]
+
+
+def write(folder: Path, files: int, rows: int) -> int:
+    """Fill the folder; the bytes written."""
+    runs = [(f"{name}-{protocol}", *template(name, protocol, rows)) for name, protocol in KINDS]
+    size = 0
+    for number in range(files):
+        name, header, lines = runs[number % len(runs)]
+        told = msgspec.structs.replace(header, run=f"{name}-{number}", seed=number, epoch_ns=header.epoch_ns + number * APART_NS)
+        file = folder / f"{number // PER_FOLDER:03}" / f"{number:06}.jsonl"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("wb") as out:
+            out.write(msgspec.json.encode(told) + b"\n")
+            out.writelines(islice(lines, rows))
+        size += file.stat().st_size
+    return size
+
+
+if __name__ == "__main__":
+    print(write(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])))

@@ -1,0 +1,95 @@
+"""What Spark's own event log says of a job: CPU, shuffles, what reached the driver, whether Python ran.
+
+Spark writes the log with `--set spark.eventLog.enabled=true`; its UI shows the same figures.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+PYTHON: Final = re.compile(r"\b(?:\w*MapInArrow|\w*MapInPandas|ArrowEvalPython|BatchEvalPython|FlatMapGroupsIn\w+|PythonUDF)\b")
+"""Operators of a plan that start Python workers."""
+SQL_START: Final = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart"
+SQL_ADAPTED: Final = "org.apache.spark.sql.execution.ui.SparkListenerSQLAdaptiveExecutionUpdate"
+
+
+def settings(folder: Path) -> dict[str, str]:
+    """What makes Spark write its log there."""
+    return {
+        "spark.eventLog.enabled": "true", "spark.eventLog.dir": folder.as_uri(), "spark.eventLog.rolling.enabled": "false",
+        "spark.eventLog.compress": "false",
+    }  # fmt: skip
+
+
+def flags(settings: dict[str, str]) -> list[str]:
+    """Spark's settings on the command line of `groupmock pipeline`."""
+    return [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+
+
+@dataclass
+class Told:
+    """Sums over all tasks of an application. Bytes and seconds. `plans`: the last text of every query's physical plan."""
+
+    tasks: int = 0
+    failed: int = 0
+    cpu_s: float = 0.0
+    gc_s: float = 0.0
+    shuffle_written: int = 0
+    shuffle_read: int = 0
+    spilled: int = 0
+    results: int = 0
+    """Serialized results of tasks, statistics of the tasks included: what the driver was sent."""
+    largest_result: int = 0
+    peak_memory: int = 0
+    """The most that one task's operators held at a time."""
+    plans: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def python(self) -> list[str]:
+        """Operators that start Python workers, in all plans."""
+        return sorted({found for plan in self.plans.values() for found in PYTHON.findall(plan)})
+
+
+def read(folder: Path) -> Told:
+    """Everything in the logs of a folder."""
+    told = Told()
+    for number, file in enumerate(sorted(folder.iterdir())):
+        for event in _events(file):
+            _count(told, event, number)
+    return told
+
+
+def _events(file: Path) -> Iterator[dict[str, Any]]:
+    with file.open(encoding="utf-8") as lines:
+        for line in lines:
+            event: dict[str, Any] = json.loads(line)
+            yield event
+
+
+def _count(told: Told, event: dict[str, Any], application: int) -> None:
+    name = event["Event"]
+    if name in (SQL_START, SQL_ADAPTED):
+        told.plans[application * 1_000_000 + event["executionId"]] = event["physicalPlanDescription"]
+    elif name == "SparkListenerTaskEnd":
+        told.tasks += 1
+        told.failed += event["Task End Reason"]["Reason"] != "Success"
+        metrics = event.get("Task Metrics")
+        if metrics:
+            _add(told, metrics)
+
+
+def _add(told: Told, metrics: dict[str, Any]) -> None:
+    told.cpu_s += metrics["Executor CPU Time"] / 1e9
+    told.gc_s += metrics["JVM GC Time"] / 1e3
+    told.shuffle_written += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
+    read_metrics = metrics["Shuffle Read Metrics"]
+    told.shuffle_read += read_metrics["Remote Bytes Read"] + read_metrics["Local Bytes Read"]
+    told.spilled += metrics["Disk Bytes Spilled"]
+    told.results += metrics["Result Size"]
+    told.largest_result = max(told.largest_result, metrics["Result Size"])
+    told.peak_memory = max(told.peak_memory, metrics["Peak Execution Memory"])

@@ -1,0 +1,87 @@
+"""How much CPU one build's driver takes for one kind of work as a share of another's: `python hot_path.py KIND BUILD OTHER PAIRS`.
+
+KIND: lease (equal heartbeats, repeated), full (the same with repeating off), rounds (JoinGroup and SyncGroup of one member).
+BUILD, OTHER: folders with `broker` and `codec`. Both builds live in this process and take turns of about a millisecond, one quartet (BUILD,
+OTHER, OTHER, BUILD) after the other: whatever the host does meanwhile, both have their share of it. Prints the median of the quartets.
+Whoever is loaded second runs up to a twentieth slower for that alone, so ask in both orders.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import statistics
+import sys
+import time
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+COUNTS: Final = {"lease": 2_000, "full": 200, "rounds": 20}
+"""Work of a turn by kind."""
+WARM: Final = 20  # turns before it counts: CPython specialises what runs often
+COLLECT_EVERY: Final = 50  # quartets between two collections of garbage, which count for nobody
+WORK: Final = Path(__file__).with_name("hot_work.py")
+
+
+class Build:
+    """The modules of one build and its driver at work. One build's modules are in sys.modules at a time: imports happen at work too."""
+
+    def __init__(self, sources: str, kind: str) -> None:
+        self.modules = taken_out()
+        sys.path[:0] = [f"{sources}/broker", f"{sources}/codec"]
+        spec = importlib.util.spec_from_file_location("hot_work", WORK)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        del sys.path[:2]
+        self.work: Any = module.Work()
+        self.kind = kind
+        if kind == "full":
+            self.work.driver.use_leases(False)
+        found = str(sys.modules["groupmock"].__file__)
+        if not found.startswith(sources):
+            raise SystemExit(f"{found} is not the build in {sources}")
+        self.modules = taken_out()
+
+    def turn(self) -> int:
+        """CPU nanoseconds of one turn. Ends the process if the work was not done as its kind says."""
+        sys.modules.update(self.modules)
+        count, driver = COUNTS[self.kind], self.work.driver
+        work = self.work.rounds if self.kind == "rounds" else self.work.heartbeats
+        handled, repeated = driver.counters.handled, driver.counters.repeated_heartbeats
+        begun = time.process_time_ns()
+        work(count)
+        used = time.process_time_ns() - begun
+        self.modules = taken_out()
+        handled, repeated = driver.counters.handled - handled, driver.counters.repeated_heartbeats - repeated
+        expected = {"lease": 0, "full": count, "rounds": 2 * count}[self.kind]
+        if not expected <= handled - repeated <= expected + 1 or driver.counters.internal_errors:
+            raise SystemExit(f"{self.kind}: {handled} requests were handled, {repeated} of them repeated: {driver.counters}")
+        return used
+
+
+def taken_out() -> dict[str, ModuleType]:
+    """Our modules, which are in sys.modules no more."""
+    return {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] in ("groupmock", "groupmock_codec")}
+
+
+def main(kind: str, one: str, other: str, pairs: str) -> None:
+    """Prints BUILD's CPU time as a share of OTHER's."""
+    sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in repr(finder).lower()]  # an installation that is edited
+    builds = Build(one, kind), Build(other, kind)
+    for _ in range(WARM):
+        for build in builds:
+            build.turn()
+    gc.freeze()
+    gc.disable()
+    shares: list[float] = []
+    for number in range(int(pairs)):
+        if number % COLLECT_EVERY == 0:
+            gc.collect()
+        first, second, third, fourth = (builds[which].turn() for which in (0, 1, 1, 0))
+        shares.append((first + fourth) / (second + third))
+    print(statistics.median(shares))
+
+
+main(*sys.argv[1:])

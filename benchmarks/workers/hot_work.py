@@ -1,0 +1,101 @@
+"""Work for the driver alone, over a transport that only keeps the answer. Loaded once per build by hot_path.py.
+
+The build may be an older one: nothing but what both have is used.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from groupmock.clock import VirtualClock
+from groupmock.core.cluster import ApiRange, Cluster, Identity, Node
+from groupmock.core.settings import Settings
+from groupmock.journal.journal import Journal
+from groupmock.journal.rows import Header
+from groupmock.net.connection import Connection
+from groupmock.net.driver import Driver
+from groupmock.net.limits import Limits
+from groupmock_codec import APIS
+from groupmock_codec.headers import RequestHeader, encode_request_header
+from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
+from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+
+JOIN, HEARTBEAT, SYNC = (11, 5), (12, 3), (14, 3)
+RESPONSE_HEADER = 8  # length and correlation id
+
+
+class Kept:
+    """A transport that keeps what was written last."""
+
+    def __init__(self) -> None:
+        self.data = b""
+
+    def write(self, data: bytes) -> None:
+        self.data = data
+
+    def set_write_buffer_limits(self, high: int) -> None:
+        """Nothing is buffered."""
+
+    def can_write_eof(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+class Work:
+    """A cluster with one member that is alone in its group."""
+
+    def __init__(self) -> None:
+        self.clock = VirtualClock()
+        identity = Identity("hot", (Node(1, "h", 1),), tuple(ApiRange(key, *APIS[key].versions) for key in (11, 12, 14, 18)))
+        self.cluster = Cluster(Settings(group_initial_rebalance_delay_ms=0), identity, Random(1), 0)
+        header = Header(v=1, run="r", product="p", seed=1, epoch_ns=0, profile="p", config={}, complete=False)
+        self.driver = Driver(self.cluster, self.clock, Journal(header), Limits())
+        self.kept = Kept()
+        self.connection = Connection(self.driver, 1, 1, "/1", 1)
+        self.connection.connection_made(self.kept)  # type: ignore[arg-type]  # all of a transport that is used
+        self.join = JoinGroupRequest(
+            group_id="g", session_timeout_ms=30_000, rebalance_timeout_ms=30_000, protocol_type="consumer",
+            protocols=[JoinGroupRequestProtocol(name="range", metadata=bytes(6))],
+        )  # fmt: skip
+        self.join.member_id = self.ask(JOIN, self.join).member_id
+        self.sync = SyncGroupRequest(
+            group_id="g", generation_id=self.ask(JOIN, self.join).generation_id, member_id=self.join.member_id,
+            assignments=[SyncGroupRequestAssignment(member_id=self.join.member_id, assignment=bytes(2))],
+        )  # fmt: skip
+        if self.ask(SYNC, self.sync).error_code:
+            raise SystemExit("the member cannot sync")
+
+    def ask(self, api: tuple[int, int], message: Any) -> Any:
+        """One request; its answer."""
+        self.connection.data_received(frame(api, message))
+        self.clock.advance(1)
+        return APIS[api[0]].response.decode(api[1], self.kept.data[RESPONSE_HEADER:])
+
+    def heartbeats(self, count: int) -> None:
+        """Equal ones."""
+        beat = frame(HEARTBEAT, HeartbeatRequest(group_id="g", generation_id=self.sync.generation_id, member_id=self.join.member_id))
+        for _ in range(count):
+            self.connection.data_received(beat)
+
+    def rounds(self, count: int) -> None:
+        """The member joins and syncs over and over."""
+        join = frame(JOIN, self.join)
+        for _ in range(count):
+            self.connection.data_received(join)
+            self.clock.advance(1)
+            self.sync.generation_id += 1
+            self.connection.data_received(frame(SYNC, self.sync))
+        group = self.cluster.coordinators.find("g")
+        if group is None or group.generation != self.sync.generation_id or str(group.state) != "Stable":
+            raise SystemExit("the rounds did not come to their end")
+
+
+def frame(api: tuple[int, int], message: Any) -> bytes:
+    """A request with its length."""
+    key, version = api
+    body = encode_request_header(RequestHeader(key, version, 7, "me")) + APIS[key].request.encode(version, message)
+    return len(body).to_bytes(4, "big") + body

@@ -1,0 +1,174 @@
+"""What there is: health, nodes, groups; reset and seed; the two documents for machines."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from .. import __version__
+from ..core.group.group import Group
+from ..core.steering.find import group_of
+from ..views import GroupView, view_group
+from .context import Context, Done
+from .route import Call
+
+
+class GroupPath(msgspec.Struct):
+    """One group."""
+
+    group: Annotated[str, Meta(description="group id", min_length=1)]
+
+
+class NodePath(msgspec.Struct):
+    """One node."""
+
+    node: Annotated[int, Meta(description="node id, from 1", ge=1)]
+
+
+class TopicPath(msgspec.Struct):
+    """One topic."""
+
+    topic: Annotated[str, Meta(description="topic name", min_length=1)]
+
+
+class NodeHealth(msgspec.Struct):
+    """A node as clients are told of it. `state`: running, stalled or stopped; `coordinates`: partitions of __consumer_offsets."""
+
+    id: int
+    host: str
+    port: int
+    state: str
+    connections: int
+    coordinates: int
+
+
+class Health(msgspec.Struct):
+    """The cluster. `t`: run time in ns, as in journal rows; `seq`: the number of the last row."""
+
+    ok: bool
+    version: str
+    bootstrap: str
+    profile: str
+    seed: int
+    t: int
+    seq: int
+    nodes: list[NodeHealth]
+    topics: dict[str, int]
+
+
+class GroupRow(msgspec.Struct):
+    """A group in one line. `held`: the state that it is held in, or will be."""
+
+    group_id: str
+    state: str
+    generation: int
+    members: int
+    leader: str | None
+    coordinator: int | None
+    held: str | None
+
+
+class GroupDetails(msgspec.Struct):
+    """A group with its members, assignments decoded, and its story. `waiting`: requests and timers that the hold keeps."""
+
+    group: GroupView
+    coordinator: int | None
+    held: str | None
+    waiting: int
+    frozen: list[str]
+    story: list[str]
+
+
+class Seed(msgspec.Struct, forbid_unknown_fields=True):
+    """A seed."""
+
+    seed: Annotated[int, Meta(description="of every id and every chance drawn from now on", ge=0, le=2**63 - 1)]
+
+
+async def health(context: Context, call: Call) -> Health:
+    """The cluster as it is."""
+    running = context.running
+    cluster = running.cluster
+    up = {node.node_id for node in cluster.up}
+    on = [connection.node for connection in running.server.driver.connections.values()]
+    nodes = [
+        NodeHealth(
+            node.node_id,
+            node.host,
+            node.port,
+            "stopped" if node.node_id not in up else "stalled" if node.node_id in cluster.stalled else "running",
+            on.count(node.node_id),
+            len(cluster.coordinators.led_by(node.node_id)),
+        )
+        for node in cluster.identity.nodes
+    ]
+    topics = {name: cluster.topics.partitions(name) or 0 for name in cluster.topics.names()}
+    t, seq = running.clock.now(), running.server.journal.sequence
+    return Health(True, __version__, running.bootstrap, running.config.profile.name, running.seed, t, seq, nodes, topics)
+
+
+async def groups(context: Context, call: Call) -> list[GroupRow]:
+    """Every group there is."""
+    cluster = context.running.cluster
+    return [
+        GroupRow(
+            each.group_id,
+            str(each.state),
+            each.generation,
+            len(each.members),
+            each.leader_id,
+            cluster.coordinators.node_of(each.group_id),
+            _held(context, each.group_id),
+        )
+        for each in cluster.coordinators.groups()
+    ]
+
+
+async def group(context: Context, call: Call) -> GroupDetails:
+    """One group."""
+    cluster = context.running.cluster
+    found: Group = group_of(cluster, call.path.group)
+    doors = cluster.doors
+    hold = doors.holds.get(found.group_id) if doors is not None else None
+    return GroupDetails(
+        group=view_group(found),
+        coordinator=cluster.coordinators.node_of(found.group_id),
+        held=_held(context, found.group_id),
+        waiting=len(hold.waiting) if hold is not None else 0,
+        frozen=[key[1] for key in doors.frozen if key[0] == found.group_id] if doors is not None else [],
+        story=context.ring.story(found.group_id),
+    )
+
+
+def _held(context: Context, group_id: str) -> str | None:
+    doors = context.running.cluster.doors
+    return str(doors.holds[group_id].state) if doors is not None and group_id in doors.holds else None
+
+
+async def reset(context: Context, call: Call) -> Health:
+    """A new cluster where the old one was."""
+    await context.reset()
+    return await health(context, call)
+
+
+async def seed(context: Context, call: Call) -> Done:
+    """Ids and chances are drawn anew."""
+    done = context.submit("reseed", seed=call.body.seed)
+    context.submit("seed_faults", seed=call.body.seed)
+    return done
+
+
+async def metrics(context: Context, call: Call) -> bytes:
+    """The exposition format of Prometheus."""
+    from .metrics import text_of
+
+    return text_of(context.running)
+
+
+async def openapi(context: Context, call: Call) -> dict[str, Any]:
+    """The document."""
+    from .openapi import document
+
+    return document()

@@ -1,0 +1,77 @@
+"""Prometheus' text of the driver's counters and of what is there now; read when somebody scrapes, so that the data path pays nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from groupmock_codec import APIS
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
+    from ..assembly import Running
+
+TOTALS = {
+    "replies": "answers to requests that took the full path",
+    "lost_replies": "answers made for a connection that was gone",
+    "connections_opened": "connections opened",
+    "connections_closed": "connections closed",
+    "refused": "connections closed because of what they sent",
+    "abandoned": "requests that will never be answered, as Kafka leaves some",
+    "faults": "times that a fault rule fired",
+    "accept_failures": "times that no connection could be accepted",
+    "internal_errors": "defects of groupmock itself",
+    "repeated_heartbeats": "heartbeats answered on the fast path",
+}
+
+
+class Scrape:
+    """A prometheus-client collector."""
+
+    def __init__(self, running: Running) -> None:
+        self._running = running
+
+    def collect(self) -> Iterable[Metric]:
+        """Every family."""
+        yield from self._counters()
+        yield from self._now()
+
+    def _counters(self) -> Iterator[Metric]:
+        from prometheus_client.core import CounterMetricFamily
+
+        counters = self._running.server.counters
+        for name, about in TOTALS.items():
+            yield CounterMetricFamily(f"groupmock_{name}", about, value=getattr(counters, name))
+        requests = CounterMetricFamily("groupmock_requests", "requests that took the full path", labels=["api"])
+        for key, count in sorted(counters.requests.items()):
+            requests.add_metric([APIS[key].name], count)
+        yield requests
+
+    def _now(self) -> Iterator[Metric]:
+        from prometheus_client.core import GaugeMetricFamily
+
+        running = self._running
+        yield GaugeMetricFamily("groupmock_connections", "connections now", value=len(running.server.driver.connections))
+        yield GaugeMetricFamily("groupmock_held_bytes", "bytes of requests that wait now", value=running.server.counters.held_bytes)
+        groups = GaugeMetricFamily("groupmock_groups", "groups now, by state", labels=["state"])
+        members = GaugeMetricFamily("groupmock_group_members", "members of a group now", labels=["group"])
+        generations = GaugeMetricFamily("groupmock_group_generation", "generation of a group", labels=["group"])
+        states: Counter[str] = Counter()
+        for group in running.cluster.coordinators.groups():
+            states[str(group.state)] += 1
+            members.add_metric([group.group_id], len(group.members))
+            generations.add_metric([group.group_id], group.generation)
+        for state, count in sorted(states.items()):
+            groups.add_metric([state], count)
+        yield from (groups, members, generations)
+
+
+def text_of(running: Running) -> bytes:
+    """The exposition format."""
+    from prometheus_client import CollectorRegistry, generate_latest
+
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(Scrape(running))
+    return generate_latest(registry)

@@ -1,0 +1,105 @@
+"""The table of routes as an OpenAPI 3.1 document."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import msgspec
+
+from .. import __version__
+from .route import Nothing, Route
+
+REFERENCE: Final = "#/components/schemas/{name}"
+STATUSES: Final = {
+    400: "Something in the request is not what it can be; the sentence names the place. Nothing was changed.",
+    401: "The token lacks or is wrong.",
+    404: "What the request names is not there; the sentence says what is.",
+    408: "What was waited for did not happen in time.",
+    409: "It is there, but not in a state in which that can be done.",
+}
+
+
+class Error(msgspec.Struct):
+    """What went wrong, in one sentence."""
+
+    error: str
+
+
+def document() -> dict[str, Any]:
+    """Every route with its parameters, body, answers."""
+    from .routes import ROUTES
+
+    answers = [route.answer for route in ROUTES]
+    bodies = [route.body for route in ROUTES if route.body is not Nothing]
+    types = list(dict.fromkeys([*answers, *bodies, Error]))
+    schemas, components = msgspec.json.schema_components(types, ref_template=REFERENCE)
+    by_type = dict(zip(types, schemas, strict=True))
+    paths: dict[str, dict[str, Any]] = {}
+    for route in ROUTES:
+        paths.setdefault(route.full_path, {})[route.method.lower()] = _operation(route, by_type)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "groupmock control API",
+            "version": __version__,
+            "description": "Steers and breaks a mock Kafka cluster, and says what happened.",
+        },
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "description": "Where serve was told --control-token."}},
+        },
+        "security": [{}, {"token": []}],
+    }
+
+
+def _operation(route: Route, by_type: dict[Any, Any]) -> dict[str, Any]:
+    kind = "text/plain" if route.answer is str else "application/json"
+    told: dict[str, Any] = {"200": {"description": "Done.", "content": {kind: {"schema": by_type[route.answer]}}}}
+    for status in statuses(route):
+        told[str(status)] = {"description": STATUSES[status], "content": {"application/json": {"schema": by_type[Error]}}}
+    found: dict[str, Any] = {
+        "operationId": operation_id(route),
+        "summary": route.about,
+        "parameters": [*_parameters(route.params, "path"), *_parameters(route.query, "query")],
+        "responses": told,
+    }
+    if route.body is not Nothing:
+        content = {"application/json": {"schema": by_type[route.body]}}
+        if route.text:
+            content["application/toml"] = {"schema": {"type": "string"}}
+        required = not route.text and any(field.required for field in msgspec.structs.fields(route.body))
+        found["requestBody"] = {"required": required, "content": content}
+    return found
+
+
+def operation_id(route: Route) -> str:
+    """A name: the verb's words, or the path's."""
+    words = route.verb or re.findall(r"\w+", route.path)
+    return "_".join(words)
+
+
+def statuses(route: Route) -> list[int]:
+    """What may come instead of 200."""
+    found = [401]
+    if route.method != "GET" or route.query is not Nothing:
+        found.append(400)
+    if route.params is not Nothing or route.body is not Nothing:
+        found.append(404)
+    if route.method == "POST":
+        found.append(409)
+    if route.path.endswith("/wait"):
+        found.append(408)
+    return sorted(found)
+
+
+def _parameters(struct: type[msgspec.Struct], place: str) -> list[dict[str, Any]]:
+    schema = msgspec.json.schema(struct)
+    properties = schema["$defs"][struct.__name__]["properties"] if struct is not Nothing else {}
+    rows = []
+    for field in msgspec.structs.fields(struct):
+        told = dict(properties[field.encode_name])
+        about = told.pop("description", "")
+        rows.append({"name": field.encode_name, "in": place, "required": field.required, "description": about, "schema": told})
+    return rows

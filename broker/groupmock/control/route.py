@@ -1,0 +1,116 @@
+"""What a row of the table of routes is, and what goes wrong in words and HTTP's numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+
+from ..core.commands import UnknownCommand
+from ..core.steering import BadArguments, NoSuch, NotNow
+from ..faults.plan import BadPlan
+from ..faults.registry import UnknownRule
+
+if TYPE_CHECKING:
+    from .context import Context
+
+PREFIX: Final = "/v1"
+
+
+class Nothing(msgspec.Struct, forbid_unknown_fields=True):
+    """No fields."""
+
+
+class NotInTime(Exception):
+    """What was waited for did not happen; the text says what was there instead."""
+
+
+class Call(NamedTuple):
+    """One request of a client, checked: `path` and `query` are structs made of texts, `body` of JSON; `raw` is the body as it came."""
+
+    path: Any
+    query: Any
+    body: Any
+    raw: bytes
+
+
+Do = Callable[["Context", Call], Awaitable[Any]]
+
+
+class Route(NamedTuple):
+    """One row: METHOD path -> function. `verb`: the words of the command line that do the same. `answer`: a type, for the document."""
+
+    method: str
+    path: str
+    verb: tuple[str, str] | None
+    about: str
+    do: Do
+    params: type[msgspec.Struct] = Nothing
+    query: type[msgspec.Struct] = Nothing
+    body: type[msgspec.Struct] = Nothing
+    answer: Any = dict[str, Any]
+    text: bool = False
+    """The body is a text that the function reads itself."""
+
+    @property
+    def full_path(self) -> str:
+        """With the version in front, where the route has one."""
+        return self.path if self.path in UNVERSIONED else PREFIX + self.path
+
+
+UNVERSIONED: Final = ("/metrics", "/openapi.json")
+
+ERRORS: Final[tuple[tuple[type[Exception], int], ...]] = (
+    (NotInTime, 408),
+    (NotNow, 409),
+    (NoSuch, 404),
+    (UnknownRule, 404),
+    (UnknownCommand, 404),
+    (BadArguments, 400),
+    (BadPlan, 400),
+    (msgspec.ValidationError, 400),
+    (msgspec.DecodeError, 400),
+    (ValueError, 400),
+)
+"""What a function raises -> status of the answer; the first that fits. Anything else is a defect: 500."""
+
+
+def status_of(error: Exception) -> int | None:
+    """The status that an error is answered with; None: a defect."""
+    return next((status for kind, status in ERRORS if isinstance(error, kind)), None)
+
+
+def said(error: Exception) -> str:
+    """An error as one sentence."""
+    text = str(error.args[0]) if isinstance(error, LookupError) and error.args else str(error)
+    return " ".join(text.split())
+
+
+def read_strings(texts: dict[str, str], into: type[msgspec.Struct], what: str) -> Any:
+    """Path parameters or a query as a struct: texts become numbers where those are wanted. Raises ValueError, with the place named."""
+    try:
+        return msgspec.convert(texts, into, strict=False)
+    except msgspec.ValidationError as wrong:
+        raise ValueError(f"{what}: {wrong} ({_remedy(str(wrong), into)})") from None
+
+
+def read_body(raw: bytes, into: type[msgspec.Struct]) -> Any:
+    """A JSON body; none at all is {}. Raises ValueError, with the place named."""
+    try:
+        return msgspec.json.decode(raw if raw.strip() else b"{}", type=into)
+    except msgspec.ValidationError as wrong:
+        raise ValueError(f"body: {wrong} ({_remedy(str(wrong), into)})") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as broken:
+        raise ValueError(f"body: not JSON: {broken}") from None
+
+
+def _remedy(wrong: str, into: type[msgspec.Struct]) -> str:
+    """What the field that is wrong means, or which fields there are."""
+    place = re.search(r"`\$\.(\w+)`$", wrong)
+    properties = msgspec.json.schema(into)["$defs"][into.__name__]["properties"]
+    if place and (about := properties.get(place[1], {}).get("description")):
+        return f"{place[1]}: {about}"
+    fields = [field.name if field.required else f"[{field.name}]" for field in msgspec.structs.fields(into)]
+    return f"it takes: {', '.join(fields) or 'nothing'}"

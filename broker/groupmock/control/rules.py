@@ -1,0 +1,130 @@
+"""Fault rules and plans over HTTP. Nothing is applied of what is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from ..faults.plan import BadPlan, make_plan, make_rule, parse_plan, plain, read_plan, ready_plans
+from .context import Context, Done
+from .route import Call
+
+if TYPE_CHECKING:
+    from ..faults.registry import RuleReport
+
+
+class RulePath(msgspec.Struct):
+    """One rule."""
+
+    name: Annotated[str, Meta(description="name of a fault rule", min_length=1)]
+
+
+class Which(msgspec.Struct, forbid_unknown_fields=True):
+    """Which rules."""
+
+    never_fired: Annotated[bool, Meta(description="only those that did nothing so far")] = False
+
+
+class Ready(msgspec.Struct, forbid_unknown_fields=True):
+    """A plan that comes with groupmock, instead of one in the body."""
+
+    ready: Annotated[str | None, Meta(description="its name; GET /v1/plans lists them")] = None
+
+
+class RuleState(msgspec.Struct):
+    """A rule, how often it fired, what it holds, and the call that came nearest to it while it never fired, with what failed."""
+
+    name: str
+    sentence: str
+    fired: int
+    matched: int
+    holding: int
+    spent: bool
+    near_miss: Any
+    rule: dict[str, Any]
+
+
+class Added(msgspec.Struct):
+    """Names of the rules that were registered."""
+
+    names: list[str]
+
+
+class PlanRow(msgspec.Struct):
+    """A ready plan: what it does and what a correct client must do."""
+
+    name: str
+    about: str
+    rules: list[str]
+
+
+async def rules(context: Context, call: Call) -> list[RuleState]:
+    """All of them, in order of registration."""
+    reports = context.running.server.driver.rules.reports()
+    return [_state(report) for report in reports if not (call.query.never_fired and report.fired)]
+
+
+async def rule(context: Context, call: Call) -> RuleState:
+    """One of them. Raises UnknownRule."""
+    return _state(context.running.server.driver.rules.registry.report(call.path.name))
+
+
+def _state(report: RuleReport) -> RuleState:
+    miss = msgspec.to_builtins(report.near_miss) if report.near_miss is not None else None
+    return RuleState(report.name, report.sentence, report.fired, report.matched, report.holding, report.spent, miss, report.rule)
+
+
+async def add(context: Context, call: Call) -> Added:
+    """One rule. Raises BadPlan."""
+    made = plain(make_rule(_json(call.raw), "the rule"))
+    context.submit("add_faults", rules=[made], origin="the rule")
+    return Added([context.running.server.driver.rules.reports()[-1].name])
+
+
+async def add_plan(context: Context, call: Call) -> Added:
+    """All rules of a plan or none. Raises BadPlan."""
+    if call.query.ready is not None:
+        if call.raw.strip():
+            raise ValueError("either a ready plan or one in the body")
+        plan = read_plan(call.query.ready) if call.query.ready in ready_plans() else _no_such(call.query.ready)
+    elif call.raw.lstrip()[:1] == b"{":
+        plan = make_plan(_json(call.raw))
+    else:
+        plan = parse_plan(call.raw)
+    if not plan.rule:
+        raise BadPlan("the plan has no rule: write [[rule]] tables (curl sends a file as it is by --data-binary @FILE)")
+    return Added(context.running.load_plan(plan))
+
+
+def _no_such(name: str) -> Any:
+    raise BadPlan(f"no ready plan {name!r}: there are {', '.join(ready_plans())}")
+
+
+def _json(raw: bytes) -> Any:
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError) as broken:
+        raise BadPlan(f"body: not JSON: {broken}") from None
+
+
+async def plans(context: Context, call: Call) -> list[PlanRow]:
+    """Those that come with groupmock."""
+    read = {name: read_plan(name) for name in ready_plans()}
+    return [PlanRow(name, plan.about.strip(), [rule.name for rule in plan.rule]) for name, plan in read.items()]
+
+
+async def remove(context: Context, call: Call) -> Done:
+    """Forget one; what it held goes on. Raises UnknownRule."""
+    return context.submit("remove_fault", name=call.path.name)
+
+
+async def clear(context: Context, call: Call) -> Done:
+    """Forget all."""
+    return context.submit("clear_faults")
+
+
+async def release(context: Context, call: Call) -> Done:
+    """Let go of what a rule holds. Raises UnknownRule."""
+    return context.submit("release_fault", name=call.path.name)

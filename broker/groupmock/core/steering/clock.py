@@ -1,0 +1,66 @@
+"""Steering time: the clock steps, one timer jumps to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Final
+
+from msgspec import Meta
+
+from ..effects import ClockStepped
+from ..events import NS_PER_MS
+from ..group.turn import Turn
+from . import members, nodes
+from .find import listed
+from .members import ExpireMember, expire_member
+from .register import Arguments, BadArguments, NoSuch, steers
+
+MONTH_MS: Final = 31 * 24 * 3600 * 1000
+"""Every sweep on the way is done (idle connections, retention): a month of them takes about a second, clients waiting."""
+
+
+class StepClock(Arguments):
+    """Move the server's clock on, clients staying connected: every deadline on the way is kept at its own time, in order."""
+
+    ms: Annotated[int, Meta(description="how far, 31 days at most", ge=1, le=MONTH_MS)]
+
+
+@steers("step_clock", StepClock)
+def step_clock(turn: Turn, wish: StepClock) -> None:
+    """The core is told the time with every event; whoever owns the clock moves it."""
+    turn.out.append(ClockStepped(wish.ms * NS_PER_MS))
+
+
+class JumpTimer(Arguments):
+    """Let one timer fire now instead of at its deadline, the clock standing still."""
+
+    timer: Annotated[str, Meta(description="session, join, sync, load, retention, stall or thaw")]
+    subject: Annotated[tuple[str, ...], Meta(description="what it was set for: group and member id for a session, else the group")] = ()
+
+
+@steers("jump_timer", JumpTimer)
+def jump_timer(turn: Turn, wish: JumpTimer) -> None:
+    """A session ends as `expire_member` ends it. A timer that is not armed cannot fire."""
+    key = (wish.timer, *wish.subject)
+    if key not in turn.timers:
+        armed = [" ".join(each[1:]) or each[0] for each in turn.timers.armed(wish.timer)]
+        raise NoSuch(f"no timer {wish.timer!r} is armed for {' '.join(wish.subject) or 'nothing'}: there are {listed(armed)}")
+    if wish.timer == "session":
+        if len(wish.subject) != 2:
+            raise BadArguments("jump_timer: a session is named by its group and its member id")
+        expire_member(turn, ExpireMember(group=wish.subject[0], member=wish.subject[1]))
+        return
+    turn.timers.cancel(key)
+    turn.cluster.fire(key, turn.now, turn.out)
+
+
+def _on_stall(turn: Turn, subject: tuple[str, ...]) -> bool:
+    return nodes.resume(turn, int(subject[0]))
+
+
+def _on_thaw(turn: Turn, subject: tuple[str, ...]) -> bool:
+    return members.thaw(turn, subject[0], subject[1])
+
+
+TIMERS: Final[dict[str, Callable[[Turn, tuple[str, ...]], bool]]] = {"stall": _on_stall, "thaw": _on_thaw}
+"""Timer name -> what happens when it fires; True: it did something."""

@@ -1,0 +1,69 @@
+"""What a command names, looked up; errors say what there is instead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..group.group import Group, Member
+from .register import NoSuch, NotNow
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+
+LISTED = 5
+"""So many names are listed in an error."""
+
+
+def listed(names: list[str]) -> str:
+    """Names for an error text: a few of them, or "none"."""
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return ", ".join(names[:LISTED]) + more if names else "none"
+
+
+def group_of(cluster: Cluster, group_id: str) -> Group:
+    """The group. Raises NoSuch."""
+    group = cluster.coordinators.find(group_id)
+    if group is None:
+        raise NoSuch(f"no group {group_id!r}: there are {listed([each.group_id for each in cluster.coordinators.groups()])}")
+    return group
+
+
+def member_of(group: Group, name: str) -> Member:
+    """A member by member id, instance id or client id. Raises NoSuch, NotNow where several members have that client id."""
+    by_id = group.members.get(group.static_members.get(name, name))
+    if by_id is not None:
+        return by_id
+    found = [member for member in group.members.values() if member.client_id == name]
+    if len(found) > 1:
+        ids = listed([member.member_id for member in found])
+        raise NotNow(f"group {group.group_id!r} has {len(found)} members of client {name!r}: name one by its member id: {ids}")
+    if not found:
+        raise NoSuch(f"group {group.group_id!r} has no member {name!r}: there are {listed(list(group.members))}")
+    return found[0]
+
+
+def node_of(cluster: Cluster, node: int) -> int:
+    """A node id that exists. Raises NoSuch."""
+    last = len(cluster.identity.nodes)
+    if not 1 <= node <= last:
+        raise NoSuch(f"no node {node}: there are 1 to {last}" if last > 1 else f"no node {node}: there is node 1 only (serve --nodes N)")
+    return node
+
+
+def live_node(cluster: Cluster, node: int) -> int:
+    """A node id that exists and runs. Raises NoSuch, NotNow."""
+    if all(each.node_id != node_of(cluster, node) for each in cluster.up):
+        raise NotNow(f"node {node} is stopped: start it first")
+    return node
+
+
+def offsets_partition(cluster: Cluster, group: str | None, partition: int | None) -> int:
+    """A partition of __consumer_offsets, by itself or as the one a group lives in (the group need not exist). Raises NoSuch, NotNow."""
+    if (group is None) == (partition is None):
+        raise NotNow("name either a group or a partition of __consumer_offsets")
+    if group is not None:
+        return cluster.coordinators.partition_of(group)
+    count = cluster.settings.offsets_topic_num_partitions
+    if partition is None or not 0 <= partition < count:
+        raise NoSuch(f"no partition {partition} of __consumer_offsets: there are 0 to {count - 1}")
+    return partition

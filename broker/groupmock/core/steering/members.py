@@ -1,0 +1,145 @@
+"""Steering one member: its session ends now, its instance is taken over, its requests wait."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from ..effects import TimerFired
+from ..group import leaving, membership, rebalance, sessions, storage
+from ..group.group import Group as GroupData
+from ..group.group import Member
+from ..group.hashing import spread
+from ..group.states import COMPLETING, PREPARING
+from ..group.turn import Turn
+from .doors import Frozen
+from .find import group_of, listed, member_of
+from .groups import doors_of, not_held
+from .register import Arguments, Group, MemberName, Milliseconds, NoSuch, NotNow, steers
+
+
+class ExpireMember(Arguments):
+    """Let the session of a member (or of a reserved id) expire now, as if it had not been heard of for its session timeout."""
+
+    group: Group
+    member: MemberName
+
+
+@steers("expire_member", ExpireMember)
+def expire_member(turn: Turn, wish: ExpireMember) -> None:
+    """Kafka's expireClassicGroupMemberHeartbeat: a member that waits for an answer cannot expire."""
+    group = group_of(turn.cluster, wish.group)
+    if wish.member in group.pending_joins:
+        member_id = wish.member
+    else:
+        member = member_of(group, wish.member)
+        member_id = member.member_id
+        if not member.is_new and (member.join is not None or member.sync is not None):
+            api = "JoinGroup" if member.join is not None else "SyncGroup"
+            raise NotNow(f"member {member_id} waits for the answer to its {api}: as in Kafka, its session cannot expire")
+        if group.state is not PREPARING:
+            not_held(turn, wish.group, "let a member expire")
+    sessions.end(turn, group, member_id)
+    turn.out.append(TimerFired("session", (group.group_id, member_id)))
+    leaving.expire(turn, group, member_id)
+
+
+class FenceInstance(Arguments):
+    """Take a static member's place, as a second process with its instance id would: whoever has the old member id is fenced (82).
+
+    Nobody speaks for the new id: it expires after the member's session timeout unless the instance joins again.
+    """
+
+    group: Group
+    instance: Annotated[str, Meta(description="group.instance.id", min_length=1)]
+
+
+@steers("fence_instance", FenceInstance)
+def fence_instance(turn: Turn, wish: FenceInstance) -> None:
+    """The steps of a JoinGroup without member id and with a known instance id (KIP-345), its protocols unchanged."""
+    group = group_of(turn.cluster, wish.group)
+    member_id = group.static_members.get(wish.instance)
+    if member_id is None:
+        raise NoSuch(f"group {wish.group!r} has no instance {wish.instance!r}: there are {listed(list(group.static_members))}")
+    if group.state is COMPLETING:
+        not_held(turn, wish.group, "fence an instance")
+    old = group.members[member_id]
+    membership.refuse_parked(turn, group, old)
+    new = _successor(turn, group, old)
+    sessions.end(turn, group, old.member_id)
+    why = f"instance {wish.instance} was taken over: {new.member_id} replaces {old.member_id}"
+    turn.changed(group, new.member_id, "replaced", why, new)
+    if group.state is COMPLETING:
+        _prepare(turn, group, why)
+    elif group.state is not PREPARING:
+        storage.store(turn, group)
+
+
+def _successor(turn: Turn, group: GroupData, old: Member) -> Member:
+    member_id = membership.new_id(turn, old.client_id, old.group_instance_id)
+    session = turn.timers.set(sessions.key(group, member_id), turn.after(old.session_timeout_ms))
+    new = msgspec.structs.replace(old, member_id=member_id, session=session, spread=spread(member_id), is_new=False)
+    membership.swap(group, old, new)
+    if turn.quirks.replacement_takes_over_debts and old.member_id in group.pending_syncs:
+        group.pending_syncs.remove(old.member_id)
+        group.pending_syncs.add(member_id)
+    return new
+
+
+def _prepare(turn: Turn, group: GroupData, why: str) -> None:
+    try:
+        rebalance.prepare(turn, group, why)
+    except rebalance.JoinPhaseFails:
+        pass  # told by a note
+
+
+class FreezeMember(Arguments):
+    """Let every request of a member wait, unseen, until it is thawed: a process that pauses. Its session runs on and may expire."""
+
+    group: Group
+    member: MemberName
+    ms: Annotated[Milliseconds | None, Meta(description="thaw it after so long; null: when told to")] = None
+
+
+@steers("freeze_member", FreezeMember)
+def freeze_member(turn: Turn, wish: FreezeMember) -> None:
+    """JoinGroup, SyncGroup, Heartbeat, LeaveGroup and OffsetCommit with its member id wait. Twice is once, with the later end."""
+    group = group_of(turn.cluster, wish.group)
+    member = member_of(group, wish.member)
+    names = (member.member_id, member.group_instance_id, member.client_id)
+    doors_of(turn).frozen.setdefault((wish.group, member.member_id), Frozen(names))
+    group.epoch += 1
+    key = ("thaw", wish.group, member.member_id)
+    if wish.ms is None:
+        turn.timers.cancel(key)
+    else:
+        turn.timers.set(key, turn.after(wish.ms))
+
+
+class ThawMember(Arguments):
+    """Let a frozen member go on: what it sent meanwhile is handled now, in order. Harmless for one that is not frozen."""
+
+    group: Group
+    member: MemberName
+
+
+@steers("thaw_member", ThawMember)
+def thaw_member(turn: Turn, wish: ThawMember) -> None:
+    """By any name it had when it was frozen, also when it is no longer in its group."""
+    found = [key for key, frozen in doors_of(turn).frozen.items() if key[0] == wish.group and wish.member in frozen.names]
+    if not found:
+        member_of(group_of(turn.cluster, wish.group), wish.member)
+    for group_id, member_id in found:
+        turn.timers.cancel(("thaw", group_id, member_id))
+        thaw(turn, group_id, member_id)
+
+
+def thaw(turn: Turn, group_id: str, member_id: str) -> bool:
+    """Let it go on. Was it frozen?"""
+    doors = doors_of(turn)
+    frozen = doors.frozen.pop((group_id, member_id), None)
+    if frozen is not None:
+        doors.released(turn, list(frozen.waiting))
+    return frozen is not None

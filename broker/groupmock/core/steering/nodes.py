@@ -1,0 +1,180 @@
+"""Steering nodes: a coordinator or a partition leader moves, a node stops, starts, stalls."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from ..effects import NodeChanged
+from ..group.turn import Turn
+from .find import listed, live_node, node_of, offsets_partition
+from .register import Arguments, Group, Milliseconds, NodeId, NoSuch, NotNow, steers
+
+Partition = Annotated[int, Meta(description="partition of __consumer_offsets", ge=0)]
+OfGroup = Annotated[Group | None, Meta(description="group id, of a group that may not exist yet; or say partition")]
+OfPartition = Annotated[Partition | None, Meta(description="partition of __consumer_offsets; or say group")]
+
+
+class MoveCoordinator(Arguments):
+    """Move the coordinator of a group (or of a partition of __consumer_offsets) to another node, or unload and load it where it is.
+
+    Whoever waits is answered 16, the group comes back as its last record says (Stable with its members, or Empty) once it is loaded.
+    """
+
+    group: OfGroup = None
+    partition: OfPartition = None
+    node: Annotated[NodeId | None, Meta(description="where to; null: the next node that runs")] = None
+    loading_ms: Annotated[Milliseconds, Meta(description="so long the new coordinator answers 14 (COORDINATOR_LOAD_IN_PROGRESS)")] = 0
+
+
+@steers("move_coordinator", MoveCoordinator)
+def move_coordinator(turn: Turn, wish: MoveCoordinator) -> None:
+    """Unload and load (spec 2.13)."""
+    coordinators = turn.cluster.coordinators
+    partition = offsets_partition(turn.cluster, wish.group, wish.partition)
+    node = live_node(turn.cluster, wish.node) if wish.node is not None else _next_up(turn, coordinators.leader_of(partition) or 0)
+    if node is None:
+        raise NotNow("no node runs that could coordinate: start one first")
+    coordinators.load(partition, node, wish.loading_ms, turn.now, turn.out)
+
+
+def _next_up(turn: Turn, node: int) -> int | None:
+    """The node after that one that runs, around the end; the node itself when it is the only one."""
+    up = [each.node_id for each in turn.cluster.up]
+    return next((each for each in up if each > node), up[0] if up else None)
+
+
+class UnloadCoordinator(Arguments):
+    """Let nobody coordinate a group (or a partition of __consumer_offsets): FindCoordinator answers 15 until one is moved there."""
+
+    group: OfGroup = None
+    partition: OfPartition = None
+
+
+@steers("unload_coordinator", UnloadCoordinator)
+def unload_coordinator(turn: Turn, wish: UnloadCoordinator) -> None:
+    """Whoever waits is answered 16 (spec 2.13, Unload)."""
+    partition = offsets_partition(turn.cluster, wish.group, wish.partition)
+    if turn.cluster.coordinators.leader_of(partition) is None:
+        raise NotNow(f"partition {partition} of __consumer_offsets is led by nobody already")
+    turn.cluster.coordinators.unload(partition, turn.now, turn.out)
+
+
+class LoadCoordinator(Arguments):
+    """Let a node coordinate a partition of __consumer_offsets after so long; whoever had it loses it."""
+
+    partition: Partition
+    node: NodeId
+    loading_ms: Milliseconds = 0
+
+
+@steers("load_coordinator", LoadCoordinator)
+def load_coordinator(turn: Turn, wish: LoadCoordinator) -> None:
+    """Spec 2.13, Loading, After load."""
+    partition, node = offsets_partition(turn.cluster, None, wish.partition), live_node(turn.cluster, wish.node)
+    turn.cluster.coordinators.load(partition, node, wish.loading_ms, turn.now, turn.out)
+
+
+class MoveLeader(Arguments):
+    """Let another node lead a partition of a topic; its leader epoch grows by one (KIP-320)."""
+
+    topic: Annotated[str, Meta(description="topic name", min_length=1)]
+    partition: Annotated[int, Meta(description="partition of the topic", ge=0)]
+    node: NodeId
+
+
+@steers("move_leader", MoveLeader)
+def move_leader(turn: Turn, wish: MoveLeader) -> None:
+    """The node becomes a replica if it was none."""
+    topics = turn.cluster.topics
+    count = topics.partitions(wish.topic)
+    if count is None:
+        raise NoSuch(f"no topic {wish.topic!r}: there are {listed(topics.names())}")
+    if wish.partition >= count:
+        raise NoSuch(f"no partition {wish.partition} of topic {wish.topic!r}: there are 0 to {count - 1}")
+    topics.lead(wish.topic, wish.partition, live_node(turn.cluster, wish.node), turn.now, turn.out)
+
+
+class StopNode(Arguments):
+    """Stop a node: its port refuses connections, its coordinators move to the next node that runs, its partitions to their next replica.
+
+    `clean`: coordinators move first and answer who waits (16), then connections are closed; otherwise the node just dies.
+    """
+
+    node: NodeId
+    clean: Annotated[bool, Meta(description="answer who waits before it goes")] = True
+    loading_ms: Annotated[Milliseconds, Meta(description="so long the coordinators load where they go")] = 0
+
+
+@steers("stop_node", StopNode)
+def stop_node(turn: Turn, wish: StopNode) -> None:
+    """A node that is stopped already stays so. What no other node has is nobody's until the node starts again."""
+    cluster = turn.cluster
+    if all(each.node_id != node_of(cluster, wish.node) for each in cluster.up):
+        return
+    cluster.up = tuple([each for each in cluster.up if each.node_id != wish.node])
+    turn.timers.cancel(("stall", str(wish.node)))
+    stopped = NodeChanged(wish.node, "stopped")
+    if not wish.clean:
+        turn.out.append(stopped)
+    for partition in cluster.coordinators.led_by(wish.node):
+        heir = _next_up(turn, wish.node)
+        if heir is None:
+            cluster.coordinators.unload(partition, turn.now, turn.out)
+        else:
+            cluster.coordinators.load(partition, heir, wish.loading_ms, turn.now, turn.out)
+    cluster.topics.node_stopped(wish.node, turn.now, turn.out)
+    if wish.clean:
+        turn.out.append(stopped)
+
+
+class StartNode(Arguments):
+    """Start a stopped node again on its port; it leads what nobody else has. Also ends a stall."""
+
+    node: NodeId
+    loading_ms: Annotated[Milliseconds, Meta(description="so long the coordinators load that come back to it")] = 0
+
+
+@steers("start_node", StartNode)
+def start_node(turn: Turn, wish: StartNode) -> None:
+    """Harmless for a node that runs."""
+    cluster, node = turn.cluster, node_of(turn.cluster, wish.node)
+    if any(each.node_id == node for each in cluster.up):
+        resume(turn, node)
+        return
+    cluster.up = tuple([each for each in cluster.identity.nodes if each in cluster.up or each.node_id == node])
+    for partition in cluster.coordinators.led_by(None):
+        cluster.coordinators.load(partition, node, wish.loading_ms, turn.now, turn.out)
+    cluster.topics.node_started(node, turn.now, turn.out)
+    turn.out.append(NodeChanged(node, "started"))
+
+
+class StallNode(Arguments):
+    """Let nothing in or out of a node, its connections stay open: a network that stalls. Timers run on and sessions may expire."""
+
+    node: NodeId
+    ms: Annotated[Milliseconds | None, Meta(description="go on after so long; null: when the node is started")] = None
+
+
+@steers("stall_node", StallNode)
+def stall_node(turn: Turn, wish: StallNode) -> None:
+    """Twice is once, with the later end."""
+    node, key = live_node(turn.cluster, wish.node), ("stall", str(wish.node))
+    if wish.ms is None:
+        turn.timers.cancel(key)
+    else:
+        turn.timers.set(key, turn.after(wish.ms))
+    if node not in turn.cluster.stalled:
+        turn.cluster.stalled.add(node)
+        turn.out.append(NodeChanged(node, "stalled"))
+
+
+def resume(turn: Turn, node: int) -> bool:
+    """A stalled node goes on. Was it stalled?"""
+    turn.timers.cancel(("stall", str(node)))
+    if node not in turn.cluster.stalled:
+        return False
+    turn.cluster.stalled.discard(node)
+    turn.out.append(NodeChanged(node, "resumed"))
+    return True

@@ -1,0 +1,155 @@
+"""The decision, pure: which rules does this call meet, and what kept the others from it?
+
+Rules are looked at in the order of their registration. A rule that fires ends the matter unless its kind lets the call go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+
+from .plan import ABOUT, When, texts, version_ranges
+
+if TYPE_CHECKING:
+    from .facts import Facts
+    from .kind import Dice, Fault
+    from .plan import Rule
+
+NS_PER_S: Final = 1_000_000_000
+CHANCES: Final = 1 << 53
+COUNTS: Final = ("nth", "every", "probability")
+"""Conditions that are looked at when all others hold."""
+
+
+class Tally(msgspec.Struct, frozen=True):
+    """`matched`: calls for which every condition but the counting ones held; `fired`: how often something was done."""
+
+    matched: int = 0
+    fired: int = 0
+
+
+class Armed(NamedTuple):
+    """A registered rule with the fault it does."""
+
+    rule: Rule
+    fault: Fault
+
+
+class Failure(NamedTuple):
+    """A condition that did not hold: what was wanted, what was."""
+
+    condition: str
+    wanted: Any
+    was: Any
+
+    def __str__(self) -> str:
+        return f"{self.condition} is {_words(self.was)}, wanted {_words(self.wanted)}"
+
+
+class Verdict(NamedTuple):
+    """About one rule and one call. It fires if nothing failed; `matched`: nothing failed but counting conditions."""
+
+    armed: Armed
+    failed: tuple[Failure, ...]
+
+    @property
+    def fires(self) -> bool:
+        """Is something done?"""
+        return not self.failed
+
+    @property
+    def matched(self) -> bool:
+        """Does the call count?"""
+        return all(failure.condition in COUNTS for failure in self.failed)
+
+
+def decide(facts: Facts, rules: Sequence[Armed], tallies: Mapping[str, Tally], dice: Dice) -> list[Verdict]:
+    """A verdict for each rule of the call's stage, up to the first that ends the matter. Changes nothing but the dice."""
+    verdicts = []
+    for armed in rules:
+        rule = armed.rule
+        tally = tallies[rule.name]
+        if rule.stage != facts.stage or (rule.times is not None and tally.fired >= rule.times):
+            continue
+        failed = _failures(rule.when, facts)
+        if rule.when.after is not None and not tallies.get(rule.when.after, Tally()).fired:
+            failed.append(Failure("after", rule.when.after, "not fired yet"))
+        if not failed:
+            failed = _uncounted(rule.when, tally.matched + 1, dice)
+        verdicts.append(Verdict(armed, tuple(failed)))
+        if not failed and not armed.fault.goes_on(facts.stage):
+            break
+    return verdicts
+
+
+def _failures(when: When, facts: Facts) -> list[Failure]:
+    failed = []
+    for condition, test in TESTS.items():
+        wanted = getattr(when, condition)
+        if wanted is not None and not test(wanted, facts):
+            failed.append(Failure(condition, wanted, WAS[condition](facts)))
+    return failed
+
+
+def _uncounted(when: When, call: int, dice: Dice) -> list[Failure]:
+    """The counting conditions, for the call of that number. The dice are thrown only if everything else holds."""
+    if when.nth is not None and call != when.nth:
+        return [Failure("nth", when.nth, call)]
+    if when.every is not None and call % when.every:
+        return [Failure("every", when.every, call)]
+    if when.probability is not None and dice.below(CHANCES) >= when.probability * CHANCES:
+        return [Failure("probability", when.probability, "not drawn")]
+    return []
+
+
+def fits(wanted: str | list[str], found: Sequence[str | None]) -> bool:
+    """Is one of the texts one of those wanted? `*` stands for anything."""
+    return any(text is not None and fnmatchcase(text, pattern) for pattern in texts(wanted) for text in found)
+
+
+def _number(wanted: int | list[int], found: int | None) -> bool:
+    return found is not None and found in (wanted if isinstance(wanted, list) else [wanted])
+
+
+TESTS: Final[dict[str, Callable[[Any, Facts], bool]]] = {
+    "api": lambda wanted, facts: fits(wanted, [facts.api]),
+    "version": lambda wanted, facts: any(low <= facts.version <= high for low, high in version_ranges(wanted)),
+    "group": lambda wanted, facts: fits(wanted, facts.groups),
+    "member_id": lambda wanted, facts: fits(wanted, facts.member_ids),
+    "instance_id": lambda wanted, facts: fits(wanted, facts.instance_ids),
+    "client_id": lambda wanted, facts: fits(wanted, [facts.client_id]),
+    "generation": lambda wanted, facts: _number(wanted, facts.generation),
+    "state": lambda wanted, facts: fits(wanted, [facts.state]),
+    "role": lambda wanted, facts: facts.role == wanted,
+    "topic": lambda wanted, facts: fits(wanted, facts.topics),
+    "node": lambda wanted, facts: _number(wanted, facts.node),
+    "window": lambda wanted, facts: wanted[0] * NS_PER_S <= facts.now < wanted[1] * NS_PER_S,
+}
+"""Condition -> does it hold? The order is that of `plan.ABOUT`."""
+
+WAS: Final[dict[str, Callable[[Facts], Any]]] = {
+    "api": lambda facts: facts.api,
+    "version": lambda facts: facts.version,
+    "group": lambda facts: list(facts.groups),
+    "member_id": lambda facts: list(facts.member_ids),
+    "instance_id": lambda facts: list(facts.instance_ids),
+    "client_id": lambda facts: facts.client_id,
+    "generation": lambda facts: facts.generation,
+    "state": lambda facts: facts.state,
+    "role": lambda facts: facts.role,
+    "topic": lambda facts: list(facts.topics),
+    "node": lambda facts: facts.node,
+    "window": lambda facts: facts.now / NS_PER_S,
+}
+assert {*TESTS, *COUNTS, "after"} == set(ABOUT) == set(When.__struct_fields__)
+
+
+def _words(value: object) -> str:
+    if value is None or value == []:
+        return "none"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value))
+    return f"{value:.3f}" if isinstance(value, float) else str(value)

@@ -1,0 +1,137 @@
+"""What a rule can ask about a call: read off the message by its fields' names, and what the cluster knows of the group it names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from groupmock_codec import APIS
+from groupmock_codec.declare import fields_of
+
+if TYPE_CHECKING:
+    from groupmock_codec.declare import Message
+
+GROUPS: Final = ("group_id", "groups", "groups_names", "key", "coordinator_keys")
+TOPICS: Final = ("topics", "topic_data", "topic_names")
+GENERATIONS: Final = ("generation_id", "generation_id_or_member_epoch")
+FIELDS: Final = {
+    "group": GROUPS,
+    "state": GROUPS,
+    "topic": TOPICS,
+    "generation": GENERATIONS,
+    "member_id": ("member_id",),
+    "role": ("member_id",),
+    "instance_id": ("group_instance_id", "member_id"),
+}
+"""Condition -> the fields of a request of which one must be there."""
+
+
+class GroupFacts(NamedTuple):
+    """What the cluster knows of a group: Kafka's name of its state, the leader's member id, member id of each instance id."""
+
+    state: str
+    leader: str | None
+    instances: dict[str, str]
+
+
+class Facts(NamedTuple):
+    """One call, as `when` sees it. `now`: ns of the run; `state` is that of the first group it names; `instance_ids`: as named,
+    or as the group knows the members that are named."""
+
+    stage: str
+    now: int
+    node: int
+    connection: int
+    api: str = ""
+    version: int = -1
+    client_id: str | None = None
+    groups: tuple[str, ...] = ()
+    member_ids: tuple[str, ...] = ()
+    instance_ids: tuple[str, ...] = ()
+    generation: int | None = None
+    state: str | None = None
+    role: str | None = None
+    topics: tuple[str, ...] = ()
+
+
+class Lookup(NamedTuple):
+    """What has to be asked of the cluster: `group(id)`, `topic(id as 16 bytes) -> name`."""
+
+    group: Callable[[str], GroupFacts | None]
+    topic: Callable[[bytes], str | None]
+
+
+def facts_of(place: Facts, request: Message, response: Message | None, lookup: Lookup) -> Facts:
+    """`place` with what the messages say."""
+    groups = tuple(_groups(request))
+    members = [request, *_structs(request, "members")]
+    member_ids = _texts([*members, response] if place.api == "JoinGroup" else members, "member_id")
+    group = lookup.group(groups[0]) if groups else None
+    instance_ids = _texts(members, "group_instance_id") or _instances(group, member_ids)
+    return place._replace(
+        groups=groups,
+        member_ids=member_ids,
+        instance_ids=instance_ids,
+        generation=next((getattr(request, name) for name in GENERATIONS if hasattr(request, name)), None),
+        state=group.state if group else None,
+        role=_role(group, member_ids, instance_ids),
+        topics=tuple(_topics(request, lookup)),
+    )
+
+
+@cache
+def tells(api: str, version: int, condition: str) -> bool:
+    """Does a request of this version hold what the condition asks about?"""
+    wanted = FIELDS.get(condition)
+    return wanted is None or not frozenset(wanted).isdisjoint(_fields(APIS[api].request.message, version))
+
+
+def _fields(message: type[Message], version: int) -> Iterator[str]:
+    for field in fields_of(message):
+        if field.present(version):
+            yield field.name
+            if field.wire.kind == "array" and field.wire.element_wire.kind == "struct" and field.name == "members":
+                yield from _fields(field.wire.element_wire.struct, version)
+
+
+def _groups(request: Message) -> Iterator[str]:
+    if getattr(request, "key_type", 0) != 0:
+        return  # FindCoordinator of a transaction
+    for name in GROUPS:
+        value = getattr(request, name, None)
+        for each in value if isinstance(value, list) else [value]:
+            text = getattr(each, "group_id", each)
+            if isinstance(text, str) and text:
+                yield text
+
+
+def _topics(request: Message, lookup: Lookup) -> Iterator[str]:
+    for name in TOPICS:
+        for each in getattr(request, name, None) or ():
+            text = each if isinstance(each, str) else getattr(each, "name", None) or getattr(each, "topic", None)
+            text = text or lookup.topic(getattr(each, "topic_id", b""))
+            if text:
+                yield text
+    for group in _structs(request, "groups"):
+        yield from _topics(group, lookup)
+
+
+def _structs(message: Message, name: str) -> list[Any]:
+    return [each for each in getattr(message, name, None) or () if not isinstance(each, str)]
+
+
+def _texts(messages: list[Any], name: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for each in messages if (text := getattr(each, name, None))))
+
+
+def _instances(group: GroupFacts | None, member_ids: tuple[str, ...]) -> tuple[str, ...]:
+    """Of static members whose request is of a version that does not say it."""
+    return tuple(instance for instance, member in group.instances.items() if member in member_ids) if group else ()
+
+
+def _role(group: GroupFacts | None, member_ids: tuple[str, ...], instance_ids: tuple[str, ...]) -> str | None:
+    if group is None:
+        return None
+    known = (*member_ids, *(group.instances[each] for each in instance_ids if each in group.instances))
+    return None if not known else "leader" if group.leader in known else "follower"

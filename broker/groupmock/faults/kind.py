@@ -1,0 +1,103 @@
+"""What a kind of fault is: a class per file of `kinds/`, whose fields are what `do` may say, and one method that turns a call into actions.
+
+The listing of `kinds/` is the registry: `kind_of({"kind": "drop"})`, the docs and the plans' checks come from it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol
+
+import msgspec
+
+from . import kinds
+from .facts import tells
+from .plan import BadPlan
+
+if TYPE_CHECKING:
+    from groupmock_codec.declare import Message
+
+    from .actions import Action
+    from .facts import Facts
+
+NS_PER_S: Final = 1_000_000_000
+MS_PER_S: Final = 1000
+
+
+class Dice(Protocol):
+    """The chances of faults: drawn from a seed, apart from the core's, so that a rule changes no member id."""
+
+    def below(self, limit: int, /) -> int:
+        """A number in [0, limit)."""
+
+
+class Call(NamedTuple):
+    """The call a fault strikes. `request` is None at stage connect, `response` before stage reply."""
+
+    facts: Facts
+    request: Message | None
+    response: Message | None
+    dice: Dice
+
+
+class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
+    """Base of every kind. `STAGES`: where it can strike, the first being usual; `ALTERS`: only the message, so that its bytes go the way of
+    any answer's; `CAUSES`: something in the cluster, the call itself goes on; `NEEDS`: conditions whose fields the request must have."""
+
+    STAGES: ClassVar[tuple[str, ...]] = ("reply",)
+    ALTERS: ClassVar[bool] = False
+    CAUSES: ClassVar[bool] = False
+    NEEDS: ClassVar[tuple[str, ...]] = ()
+
+    def needs(self) -> tuple[str, ...]:
+        """Of NEEDS, what counts with these fields."""
+        return self.NEEDS
+
+    def goes_on(self, stage: str) -> bool:
+        """Do rules after it see the call too?"""
+        return self.CAUSES or (self.ALTERS and stage == "reply")
+
+    def cannot(self, stage: str, api: str, version: int) -> str | None:
+        """Why this API in this version cannot express it; None: it can. Not asked at stage connect."""
+        lacking = next((need for need in self.needs() if not tells(api, version, need)), None)
+        return None if lacking is None else f"it names no {lacking.removesuffix('_id')}: say which api"
+
+    def act(self, call: Call) -> Action:
+        """What is to be done to this call."""
+        raise NotImplementedError
+
+
+@cache
+def all_kinds() -> dict[str, type[Fault]]:
+    """Every kind by the name that `do` gives it, in order of the names."""
+    found: dict[str, type[Fault]] = {}
+    for module in iter_modules(kinds.__path__):
+        if not module.name.startswith("_"):
+            kind: type[Fault] = import_module(f"{kinds.__name__}.{module.name}").KIND
+            found[str(kind.__struct_config__.tag)] = kind
+    return dict(sorted(found.items()))
+
+
+def kind_of(do: Mapping[str, Any], origin: str = "do") -> Fault:
+    """The fault that `do` describes. Raises BadPlan."""
+    known = all_kinds()
+    name = do.get("kind")
+    if not isinstance(name, str) or name not in known:
+        near = difflib.get_close_matches(str(name), known, 1, 0.6)
+        hint = f" (did you mean {near[0]}?)" if near else ""
+        raise BadPlan(f"{origin}, do: no kind {name!r}{hint}: there are {', '.join(known)}")
+    kind = known[name]
+    for key in do:
+        if key != "kind" and key not in kind.__struct_fields__:
+            takes = ", ".join(kind.__struct_fields__) or "nothing else"
+            raise BadPlan(f"{origin}, do: {name} has no {key!r}: it takes {takes}")
+    try:
+        return msgspec.convert(dict(do), kind)
+    except msgspec.ValidationError as wrong:
+        what, _, where = str(wrong).partition(" - at `$.")
+        place = f"{where.strip('`')}: " if where else ""
+        raise BadPlan(f"{origin}, do: {name}: {place}{what[:1].lower() + what[1:]}") from None

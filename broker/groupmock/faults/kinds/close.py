@@ -1,0 +1,22 @@
+"""Closed."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ..actions import HangUp
+from ..kind import Call, Fault
+
+
+class Close(Fault, tag="close", frozen=True, kw_only=True):
+    """The server closes the connection (FIN) in the place of serving it (connect), of applying the request (request) or of sending the
+    answer (reply); what was answered before still goes out."""
+
+    STAGES: ClassVar[tuple[str, ...]] = ("reply", "request", "connect")
+
+    def act(self, call: Call) -> HangUp:
+        """FIN."""
+        return HangUp(reset=False)
+
+
+KIND = Close

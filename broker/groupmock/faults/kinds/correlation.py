@@ -1,0 +1,31 @@
+"""Somebody else's answer."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+from msgspec import Meta
+
+from ..actions import Piece, Write
+from ..kind import Call, Fault
+
+ID = slice(4, 8)
+
+
+class WrongCorrelationId(Fault, tag="wrong_correlation_id", frozen=True, kw_only=True):
+    """The answer carries another correlation id than its request."""
+
+    by: Annotated[int, Meta(description="what is added to the right one")] = 1
+
+    def act(self, call: Call) -> Write:
+        """With another id."""
+        return Write(partial(_moved, self.by))
+
+
+def _moved(by: int, frame: bytes) -> list[Piece]:
+    wrong = (int.from_bytes(frame[ID], "big") + by) % (1 << 32)
+    return [Piece(frame[:4] + wrong.to_bytes(4, "big") + frame[8:])]
+
+
+KIND = WrongCorrelationId

@@ -1,0 +1,22 @@
+"""Lost, and the connection with it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ..actions import Vanish
+from ..kind import Call, Fault
+
+
+class Drop(Fault, tag="drop", frozen=True, kw_only=True):
+    """The request (stage request: it is not applied) or its answer (stage reply: it was) is lost, and nothing else is served on this
+    connection, as on a path that swallows packets: the client has to give up by its own timeout."""
+
+    STAGES: ClassVar[tuple[str, ...]] = ("reply", "request")
+
+    def act(self, call: Call) -> Vanish:
+        """Never answer."""
+        return Vanish(applied=call.facts.stage == "reply", mute=True)
+
+
+KIND = Drop

@@ -1,0 +1,26 @@
+"""A session that ends now."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ..actions import CallOff, Steer
+from ..kind import Call, Fault
+
+
+class ExpireMember(Fault, tag="expire_member", frozen=True, kw_only=True):
+    """The session of the member that calls expires just before its request is applied: it is told so (25, UNKNOWN_MEMBER_ID)."""
+
+    STAGES: ClassVar[tuple[str, ...]] = ("request",)
+    CAUSES: ClassVar[bool] = True
+    NEEDS: ClassVar[tuple[str, ...]] = ("member_id", "group")
+
+    def act(self, call: Call) -> Steer | CallOff:
+        """Expire those whom the call names."""
+        facts = call.facts
+        if not facts.member_ids or not facts.groups:
+            return CallOff("the request names no member id yet")
+        return Steer([("expire_member", {"group": facts.groups[0], "member": member}) for member in facts.member_ids])
+
+
+KIND = ExpireMember

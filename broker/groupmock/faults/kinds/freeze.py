@@ -1,0 +1,32 @@
+"""A member that lives and is not heard."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from msgspec import Meta
+
+from ..actions import CallOff, Steer
+from ..kind import MS_PER_S, Call, Fault
+
+
+class FreezeMember(Fault, tag="freeze_member", frozen=True, kw_only=True):
+    """From this call on, this one among them, every request of the member waits, on whatever connection: its session runs on, as for a
+    process that was stopped or cut off. What waited is applied in order when it ends, after `seconds` or by `thaw_member`."""
+
+    STAGES: ClassVar[tuple[str, ...]] = ("request",)
+    CAUSES: ClassVar[bool] = True
+    NEEDS: ClassVar[tuple[str, ...]] = ("member_id", "group")
+    seconds: Annotated[Annotated[float, Meta(gt=0, le=86_400)] | None, Meta(description="for how long; left out: until thawed")] = None
+
+    def act(self, call: Call) -> Steer | CallOff:
+        """Freeze those whom the call names."""
+        facts = call.facts
+        if not facts.member_ids or not facts.groups:
+            return CallOff("the request names no member id yet")
+        ms = None if self.seconds is None else int(self.seconds * MS_PER_S)
+        wishes: list[dict[str, Any]] = [{"group": facts.groups[0], "member": member, "ms": ms} for member in facts.member_ids]
+        return Steer([("freeze_member", wish) for wish in wishes])
+
+
+KIND = FreezeMember

@@ -1,0 +1,38 @@
+"""Spoilt."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+from msgspec import Meta
+
+from ..actions import Piece, Write
+from ..kind import Call, Dice, Fault
+
+BODY_AT = 8
+"""Behind the length and the correlation id: a client that could not find the frame or its request would never look at the body."""
+
+
+class Garble(Fault, tag="garble", frozen=True, kw_only=True):
+    """Bytes of the answer behind its correlation id are changed; its length stays. Which bytes, says the seed."""
+
+    bytes: Annotated[int, Meta(ge=1, description="how many bytes at most")] = 1
+    at: Annotated[int | None, Meta(description="from this byte of the frame on (its length is 0 to 3); default: anywhere")] = None
+
+    def act(self, call: Call) -> Write:
+        """With other bytes."""
+        return Write(partial(_spoil, self.bytes, self.at, call.dice))
+
+
+def _spoil(count: int, at: int | None, dice: Dice, frame: bytes) -> list[Piece]:
+    changed = bytearray(frame)
+    first = BODY_AT if at is None else min(max(at, 0), len(frame) - 1)
+    places = [first + place for place in range(count)] if at is not None else [first + dice.below(len(frame) - first) for _ in range(count)]
+    for place in dict.fromkeys(places):
+        if place < len(frame):
+            changed[place] ^= 1 + dice.below(255)
+    return [Piece(bytes(changed))]
+
+
+KIND = Garble

@@ -1,0 +1,21 @@
+"""Not until somebody says so."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ..actions import Wait
+from ..kind import Call, Fault
+
+
+class Hold(Fault, tag="hold", frozen=True, kw_only=True):
+    """The request (stage request) or its answer (stage reply) waits until the rule is released or removed; the connection waits with it."""
+
+    STAGES: ClassVar[tuple[str, ...]] = ("reply", "request")
+
+    def act(self, call: Call) -> Wait:
+        """Go on when released."""
+        return Wait(None)
+
+
+KIND = Hold

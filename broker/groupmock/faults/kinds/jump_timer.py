@@ -1,0 +1,40 @@
+"""Time is up."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from ..actions import CallOff, Steer
+from ..kind import Call, Fault
+
+OF_MEMBER = "session"
+
+
+class JumpTimer(Fault, tag="jump_timer", frozen=True, kw_only=True):
+    """A timer of the group that the call names fires just before the request is applied: `join` and `sync` end the phase with whom it has,
+    `session` is that of the member that calls. Called off where no such timer is armed."""
+
+    STAGES: ClassVar[tuple[str, ...]] = ("request",)
+    CAUSES: ClassVar[bool] = True
+    NEEDS: ClassVar[tuple[str, ...]] = ("group", "member_id")
+    timer: Annotated[str, Meta(pattern="^(join|sync|session)$", description="join, sync or session")]
+
+    def needs(self) -> tuple[str, ...]:
+        """A group, for a session also a member."""
+        return self.NEEDS if self.timer == OF_MEMBER else self.NEEDS[:1]
+
+    def act(self, call: Call) -> Steer | CallOff:
+        """Let it fire."""
+        facts = call.facts
+        subjects = [(group, *member) for group in facts.groups[:1] for member in self._members(facts.member_ids)]
+        if not subjects:
+            return CallOff("the request names no member id yet" if facts.groups else "the request names no group")
+        return Steer([("jump_timer", {"timer": self.timer, "subject": list(subject)}) for subject in subjects])
+
+    def _members(self, member_ids: tuple[str, ...]) -> list[tuple[str, ...]]:
+        return [(member,) for member in member_ids] if self.timer == OF_MEMBER else [()]
+
+
+KIND = JumpTimer

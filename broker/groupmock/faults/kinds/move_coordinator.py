@@ -1,0 +1,33 @@
+"""Somebody else is in charge."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from ..actions import CallOff, Steer
+from ..kind import MS_PER_S, Call, Fault
+
+
+class MoveCoordinator(Fault, tag="move_coordinator", frozen=True, kw_only=True):
+    """The coordinator of the group that the call names moves, just before the request is applied: whoever waits is answered 16
+    (NOT_COORDINATOR), so is the request itself; the new one loads for so long (14, COORDINATOR_LOAD_IN_PROGRESS). With one node, it is
+    unloaded and loaded where it is."""
+
+    STAGES: ClassVar[tuple[str, ...]] = ("request",)
+    CAUSES: ClassVar[bool] = True
+    NEEDS: ClassVar[tuple[str, ...]] = ("group",)
+    node: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="where to; left out: the next node that runs")] = None
+    loading_seconds: Annotated[float, Meta(ge=0, le=86_400, description="how long the new one loads")] = 0
+
+    def act(self, call: Call) -> Steer | CallOff:
+        """Move what coordinates the group."""
+        groups = call.facts.groups
+        if not groups:
+            return CallOff("the request names no group")
+        wish = {"group": groups[0], "node": self.node, "loading_ms": int(self.loading_seconds * MS_PER_S)}
+        return Steer([("move_coordinator", wish)])
+
+
+KIND = MoveCoordinator

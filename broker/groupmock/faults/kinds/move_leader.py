@@ -1,0 +1,27 @@
+"""The partition is led elsewhere."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from ..actions import Steer
+from ..kind import Call, Fault
+
+
+class MoveLeader(Fault, tag="move_leader", frozen=True, kw_only=True):
+    """A partition gets another leader, just before the request is applied; its leader epoch grows by one (KIP-320)."""
+
+    STAGES: ClassVar[tuple[str, ...]] = ("request",)
+    CAUSES: ClassVar[bool] = True
+    topic: Annotated[str, Meta(min_length=1, description="of this topic")]
+    partition: Annotated[int, Meta(ge=0, description="this partition")]
+    node: Annotated[int, Meta(ge=1, description="goes to this node")]
+
+    def act(self, call: Call) -> Steer:
+        """Move it."""
+        return Steer([("move_leader", {"topic": self.topic, "partition": self.partition, "node": self.node})])
+
+
+KIND = MoveLeader

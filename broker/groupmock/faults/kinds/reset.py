@@ -1,0 +1,22 @@
+"""Broken off."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ..actions import HangUp
+from ..kind import Call, Fault
+
+
+class Reset(Fault, tag="reset", frozen=True, kw_only=True):
+    """The connection is broken off (RST) in the place of applying the request (request) or of sending the answer (reply): the client reads
+    "connection reset by peer"."""
+
+    STAGES: ClassVar[tuple[str, ...]] = ("reply", "request")
+
+    def act(self, call: Call) -> HangUp:
+        """RST."""
+        return HangUp(reset=True)
+
+
+KIND = Reset

@@ -1,0 +1,32 @@
+"""Dribbled."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+from typing import Annotated
+
+from msgspec import Meta
+
+from ..actions import Piece, Write
+from ..kind import NS_PER_S, Call, Fault
+
+
+class Split(Fault, tag="split", frozen=True, kw_only=True):
+    """The answer goes out in pieces with pauses between them; the next request is served after the last."""
+
+    pieces: Annotated[int, Meta(ge=2, description="how many (one byte each at most)")] = 2
+    seconds: Annotated[float, Meta(gt=0, le=3600, description="pause between two of them")]
+
+    def act(self, call: Call) -> Write:
+        """In pieces."""
+        return Write(partial(_pieces, self.pieces, int(self.seconds * NS_PER_S)))
+
+
+def _pieces(count: int, pause: int, frame: bytes) -> list[Piece]:
+    count = min(count, len(frame))
+    edges = [len(frame) * place // count for place in range(count + 1)]
+    return [Piece(frame[low:high], pause if low else 0) for low, high in pairwise(edges)]
+
+
+KIND = Split

@@ -1,0 +1,28 @@
+"""Nothing gets through."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from ..actions import Steer
+from ..kind import MS_PER_S, Call, Fault
+
+
+class StallNode(Fault, tag="stall_node", frozen=True, kw_only=True):
+    """Nothing goes in or out of the node that the call came to, or of another one; connections stay open and sessions run on. The call that
+    caused it is still applied; its answer waits too."""
+
+    STAGES: ClassVar[tuple[str, ...]] = ("request",)
+    CAUSES: ClassVar[bool] = True
+    node: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="which; left out: where the call came in")] = None
+    seconds: Annotated[Annotated[float, Meta(gt=0, le=86_400)] | None, Meta(description="for how long; left out: until started")] = None
+
+    def act(self, call: Call) -> Steer:
+        """Stall it."""
+        ms = None if self.seconds is None else int(self.seconds * MS_PER_S)
+        return Steer([("stall_node", {"node": self.node or call.facts.node, "ms": ms})])
+
+
+KIND = StallNode

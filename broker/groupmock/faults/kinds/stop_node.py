@@ -1,0 +1,29 @@
+"""A broker goes down."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from ..actions import Steer
+from ..kind import MS_PER_S, Call, Fault
+
+
+class StopNode(Fault, tag="stop_node", frozen=True, kw_only=True):
+    """A node stops: its port refuses connections, its coordinators and partition leaders move to nodes that run. `clean`: who waits there
+    is told first (16); else its connections just end. `start_node` brings it back."""
+
+    STAGES: ClassVar[tuple[str, ...]] = ("request",)
+    CAUSES: ClassVar[bool] = True
+    node: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="which; left out: where the call came in")] = None
+    clean: Annotated[bool, Meta(description="a controlled shutdown")] = True
+    loading_seconds: Annotated[float, Meta(ge=0, le=86_400, description="how long its coordinators load where they go")] = 0
+
+    def act(self, call: Call) -> Steer:
+        """Stop it."""
+        wish = {"node": self.node or call.facts.node, "clean": self.clean, "loading_ms": int(self.loading_seconds * MS_PER_S)}
+        return Steer([("stop_node", wish)])
+
+
+KIND = StopNode

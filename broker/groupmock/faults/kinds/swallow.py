@@ -1,0 +1,22 @@
+"""Outcome unknown."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ..actions import Vanish
+from ..kind import Call, Fault
+
+
+class Swallow(Fault, tag="swallow", frozen=True, kw_only=True):
+    """The request is applied, its answer is left out, and the connection goes on with the next request: the client cannot know what became
+    of it."""
+
+    STAGES: ClassVar[tuple[str, ...]] = ("reply",)
+
+    def act(self, call: Call) -> Vanish:
+        """Apply, do not answer, go on."""
+        return Vanish(applied=True, mute=False)
+
+
+KIND = Swallow

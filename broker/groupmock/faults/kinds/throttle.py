@@ -1,0 +1,40 @@
+"""Slow down, please."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import msgspec
+from msgspec import Meta
+
+from groupmock_codec import APIS
+from groupmock_codec.declare import fields_of
+
+from ..actions import Answer
+from ..kind import MS_PER_S, NS_PER_S, Call, Fault
+
+
+class ThrottleTime(Fault, tag="throttle_time", frozen=True, kw_only=True):
+    """The answer says `throttle_time_ms`, and the connection is served again only when that is over, as Kafka's is (KIP-219)."""
+
+    ALTERS: ClassVar[bool] = True
+    seconds: Annotated[float, Meta(gt=0, le=86_400, description="what it says")]
+    mute: Annotated[bool, Meta(description="false: the answer says so and the server does not mean it")] = True
+
+    def cannot(self, stage: str, api: str, version: int) -> str | None:
+        """Some first versions have no such field."""
+        field = next((each for each in fields_of(APIS[api].response.message) if each.name == "throttle_time_ms"), None)
+        if field is None:
+            return f"{api} has no throttle_time_ms"
+        if field.present(version):
+            return None
+        return f'its answer has no throttle_time_ms before v{field.since}: say version = "{field.since}-"'
+
+    def act(self, call: Call) -> Answer:
+        """The same answer with the time in it."""
+        assert call.response is not None
+        message = msgspec.structs.replace(call.response, throttle_time_ms=int(self.seconds * MS_PER_S))
+        return Answer(message, int(self.seconds * NS_PER_S) if self.mute else 0)
+
+
+KIND = ThrottleTime

@@ -1,0 +1,259 @@
+"""Fault rules as data: `when` x `stage` x `do`, with a name, a lifetime and a count; a plan is a seed and a list of them.
+
+A plan comes as TOML (`[[rule]]` tables) or as the same in JSON ({"seed": 7, "rule": [...]}); one clear error each for what it cannot be.
+Nothing of ours is imported here: what `do` may say is known to `faults.kinds`, what a version carries to the codec.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+STAGES: Final = ("connect", "request", "reply")
+"""connect: a client connected; request: before it is applied; reply: after it was applied, before its answer goes out."""
+PLANS: Final = Path(__file__).parent / "plans"
+ROLES: Final = ("leader", "follower")
+_S = TypeVar("_S", bound=msgspec.Struct)
+Texts = str | list[str] | None
+Versions = int | str | list[int | str] | None
+
+
+class BadPlan(ValueError):
+    """A rule or a plan that cannot be: the text names the place and the remedy. Nothing of it was registered."""
+
+
+class When(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Which calls a rule is about; what is not said is any. Texts may be a list (one of them) and hold `*` for anything."""
+
+    api: Texts = None
+    version: Versions = None
+    group: Texts = None
+    member_id: Texts = None
+    instance_id: Texts = None
+    client_id: Texts = None
+    generation: int | list[int] | None = None
+    state: Texts = None
+    role: str | None = None
+    topic: Texts = None
+    node: int | list[int] | None = None
+    nth: int | None = None
+    every: int | None = None
+    after: str | None = None
+    probability: float | None = None
+    window: tuple[float, float] | None = None
+
+
+ABOUT: Final[dict[str, str]] = {
+    "api": "Kafka's name of the API, as `SyncGroup`",
+    "version": 'version of the request: 5, "2-4", "3-", "-2", or a list of such',
+    "group": "a group that the request names",
+    "member_id": "member id that the request names, or that its answer gives",
+    "instance_id": "group instance id of the static member that calls",
+    "client_id": "client id of the request's header",
+    "generation": "generation that the request names",
+    "state": "state of the group at that moment, as `PreparingRebalance`",
+    "role": "leader or follower: what the member is in its group at that moment",
+    "topic": "a topic that the request names",
+    "node": "node (1..N) whose listener it came in on",
+    "nth": "only the n-th call for which all of the above holds, from 1",
+    "every": "every n-th such call",
+    "after": "only after the rule of that name fired",
+    "probability": "chance of each such call, above 0 and up to 1, by the run's seed",
+    "window": "[from, until] in seconds of the run's time",
+}
+"""The grammar, condition by condition, in the order in which they are looked at."""
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One rule. `do` is {"kind": ..., ...}; `stage` left out: where its kind usually strikes; `times`: how often it fires (None: until it
+    is removed)."""
+
+    name: str = ""
+    when: When = When()
+    stage: str | None = None
+    do: dict[str, Any]
+    times: int | None = None
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A set of rules. `about`: what it does and what a correct client must do; `seed`: of its chances (else the run's)."""
+
+    about: str = ""
+    seed: int | None = None
+    rule: list[Rule] = []
+
+
+def read_plan(path: str) -> Plan:
+    """A plan file: TOML, or JSON where its name ends in .json; or the name of a ready plan. Raises BadPlan that names the file."""
+    ready = PLANS / f"{path}.toml"
+    if os.sep not in path and ready.is_file():
+        path = str(ready)
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as trouble:
+        known = "" if os.sep in path or "." in path else f" (ready plans: {', '.join(ready_plans())})"
+        raise BadPlan(f"cannot read the plan {path}: {trouble.strerror}{known}") from None
+    return parse_plan(data, path, json=path.endswith(".json"))
+
+
+def ready_plans() -> list[str]:
+    """The names of the plans that come with groupmock."""
+    return sorted(file.stem for file in PLANS.glob("*.toml"))
+
+
+def parse_plan(data: str | bytes, origin: str = "the plan", json: bool = False) -> Plan:
+    """TOML or JSON text as a plan. Raises BadPlan."""
+    try:
+        text = data.decode() if isinstance(data, bytes) else data
+        table = msgspec.json.decode(text) if json else _toml(text)
+    except (msgspec.DecodeError, UnicodeDecodeError) as broken:
+        raise BadPlan(f"{origin} is not {'JSON' if json else 'TOML'}: {broken}") from None
+    return make_plan(table, origin)
+
+
+def make_plan(table: object, origin: str = "the plan") -> Plan:
+    """A plan out of plain data. Raises BadPlan."""
+    if not isinstance(table, dict):
+        raise BadPlan(f"{origin}: a plan is a table with the list `rule`, not {_shown(table)}")
+    _known(table, Plan, origin)
+    entries = table.get("rule", [])
+    if not isinstance(entries, list):
+        raise BadPlan(f"{origin}: `rule` is a list of rules: write [[rule]]")
+    rules = [make_rule(entry, f"{origin}, rule {place}") for place, entry in enumerate(entries, 1)]
+    plan = _convert({**table, "rule": []}, Plan, origin)
+    _distinct(rules, origin)
+    return msgspec.structs.replace(plan, rule=rules)
+
+
+def make_rule(table: object, origin: str = "the rule") -> Rule:
+    """A rule out of plain data, checked as far as it can be without knowing the APIs. Raises BadPlan."""
+    if isinstance(table, Rule):
+        _check(table, origin)
+        return table
+    if not isinstance(table, Mapping):
+        raise BadPlan(f"{origin}: a rule is a table, not {_shown(table)}")
+    if isinstance(name := table.get("name"), str) and name:
+        origin = f'{origin} "{name}"'
+    _known(table, Rule, origin)
+    if "do" not in table:
+        raise BadPlan(f'{origin}: there is no `do`: say what is to happen, as do = {{ kind = "drop" }}')
+    if isinstance(table.get("when"), Mapping):
+        _known(table["when"], When, f"{origin}, when")
+    rule = _convert(dict(table), Rule, origin)
+    _check(rule, origin)
+    return rule
+
+
+def make_when(table: object, origin: str = "when") -> When:
+    """The `when` of a rule out of plain data. Raises BadPlan."""
+    if not isinstance(table, Mapping):
+        raise BadPlan(f"{origin}: a table of conditions is wanted, not {_shown(table)}")
+    _known(table, When, origin)
+    return _convert(dict(table), When, origin)
+
+
+def plain(rule: Rule) -> dict[str, Any]:
+    """The rule as plain data, as a file or a journal row has it."""
+    data: dict[str, Any] = msgspec.to_builtins(rule)
+    return data
+
+
+def texts(wanted: Texts) -> list[str]:
+    """One or many, as a list."""
+    return [] if wanted is None else [wanted] if isinstance(wanted, str) else wanted
+
+
+def version_ranges(wanted: Versions) -> list[tuple[int, int]]:
+    """What `version` says, as inclusive ranges; [] for any. Raises ValueError for what is no version."""
+    if wanted is None:
+        return []
+    return [_range(each) for each in (wanted if isinstance(wanted, list) else [wanted])]
+
+
+def _range(each: int | str) -> tuple[int, int]:
+    if isinstance(each, int):
+        return each, each
+    low, dash, high = each.strip().partition("-")
+    try:
+        first = int(low) if low else 0
+        last = int(high) if high else 32767 if dash else first
+    except ValueError:
+        first, last = 1, 0
+    if first > last or not (low or high):
+        raise ValueError(f'{each!r} is no version: write 5, "2-4", "3-" or "-2"')
+    return first, last
+
+
+def _check(rule: Rule, origin: str) -> None:
+    """What no API has to be known for."""
+    when = rule.when
+    if rule.stage not in (None, *STAGES):
+        raise BadPlan(f"{origin}: stage is one of {', '.join(STAGES)}, not {rule.stage!r}{_near(str(rule.stage), STAGES)}")
+    if rule.times is not None and rule.times < 1:
+        raise BadPlan(f"{origin}: times is 1 or more, not {rule.times}; left out: until it is removed")
+    if when.role not in (None, *ROLES):
+        raise BadPlan(f"{origin}, when: role is leader or follower, not {when.role!r}")
+    for name in ("nth", "every"):
+        number = getattr(when, name)
+        if number is not None and number < 1:
+            raise BadPlan(f"{origin}, when: {name} is 1 or more, not {number}")
+    if when.nth is not None and when.every is not None:
+        raise BadPlan(f"{origin}, when: nth and every exclude each other: nth is one call, every is many")
+    if when.nth is not None and (rule.times or 1) > 1:
+        raise BadPlan(f"{origin}: call number {when.nth} comes once, so it cannot fire {rule.times} times: use every, or leave times out")
+    if when.probability is not None and not 0 < when.probability <= 1:
+        raise BadPlan(f"{origin}, when: probability is above 0 and at most 1, not {when.probability:g}")
+    if when.window is not None and not 0 <= when.window[0] < when.window[1]:
+        raise BadPlan(f"{origin}, when: window is [from, until] in seconds with from before until, not {list(when.window)}")
+    try:
+        version_ranges(when.version)
+    except ValueError as bad:
+        raise BadPlan(f"{origin}, when: version: {bad}") from None
+
+
+def _toml(text: str) -> object:
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as broken:
+        raise msgspec.DecodeError(str(broken)) from None
+
+
+def _distinct(rules: list[Rule], origin: str) -> None:
+    seen: set[str] = set()
+    for rule in rules:
+        if rule.name and rule.name in seen:
+            raise BadPlan(f'{origin}: two rules are called "{rule.name}": names are told apart')
+        seen.add(rule.name)
+
+
+def _known(table: Mapping[str, Any], kind: type[msgspec.Struct], origin: str) -> None:
+    known = kind.__struct_fields__
+    for key in table:
+        if key not in known:
+            raise BadPlan(f"{origin}: no key {str(key)!r}{_near(str(key), known)}: there are {', '.join(known)}")
+
+
+def _convert(table: dict[str, Any], kind: type[_S], origin: str) -> _S:
+    try:
+        return msgspec.convert(table, kind)
+    except msgspec.ValidationError as wrong:
+        what, _, where = str(wrong).partition(" - at `$")
+        place = where.strip("`.")
+        raise BadPlan(f"{origin}: {place + ': ' if place else ''}{what[:1].lower() + what[1:]}") from None
+
+
+def _near(word: str, known: tuple[str, ...]) -> str:
+    near = difflib.get_close_matches(word, known, 1, 0.6)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def _shown(value: object) -> str:
+    return repr(value) if len(repr(value)) < 60 else f"{repr(value)[:57]}..."

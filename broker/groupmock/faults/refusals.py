@@ -1,0 +1,135 @@
+"""The answer that refuses a request, made from the request: the error where the API has it in that version, and what goes with it.
+
+A version with an error for the whole answer has it there, and otherwise its defaults. In others each thing that was asked for (a group,
+a topic's partition, a key) is answered with the error: the answer's first list mirrors the request's, field by field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from groupmock_codec import APIS
+from groupmock_codec.declare import Field, fields_of
+
+if TYPE_CHECKING:
+    from groupmock_codec.declare import Message
+
+REFUSED: Final = {"committed_offset": -1, "committed_leader_epoch": -1, "node_id": -1, "port": -1, "high_watermark": -1, "base_offset": -1}
+"""What a refusal says in these fields."""
+SAME: Final = {"partition": "partition_index", "groups_names": "group_id"}
+IDENTITIES: Final = ("key", "group_id", "name")
+"""The field that names an element which the request lists as a plain text."""
+NAMES: Final = (*IDENTITIES, "topic", "topic_id", "partition", "partition_index", "index", "resource_type", "resource_name")
+"""Fields that say what was asked for, and stand in the answer too."""
+ASKS_FOR_ALL: Final = ("Metadata",)
+"""Their request may name nothing and mean everything."""
+
+
+def cannot(stage: str, api: str, version: int) -> str | None:
+    """Why this answer cannot be an error; None: it can."""
+    if _top(api, version) is not None:
+        return None
+    if not any(field.name == "error_code" for path in _paths(APIS[api].response.message, version) for field in path[-1:]):
+        return "its answer has no error code"
+    if stage == "request" and api in ASKS_FOR_ALL:
+        return "its error stands beside each topic of the answer, which is not known before: use stage = 'reply'"
+    return None
+
+
+def refusal(api: str, version: int, request: Message, response: Message | None, code: int) -> Message:
+    """The refusal. `response` is the real answer, where there is one already."""
+    made: Message = APIS[api].response.message()
+    if _top(api, version) is not None:
+        _whole(made, request, version, code)
+        return made
+    if response is not None and api in ASKS_FOR_ALL:
+        marked: Message = _marked(response, version, code)
+        return marked
+    _mirror(made, request, version, code)
+    return made
+
+
+def _whole(made: Any, request: Message, version: int, code: int) -> None:
+    _say(made, version, code)
+    if hasattr(made, "protocol_name") and hasattr(made, "leader"):  # JoinGroup: the id comes back, there is no protocol (null from v7 on)
+        made.member_id = getattr(request, "member_id", "")
+        made.protocol_name = None if version >= 7 else ""
+
+
+def _mirror(made: Message, request: Message, version: int, code: int) -> None:
+    """The lists of `made` as those of the request, every element with the error."""
+    target, source = _list(type(made), version), _list(type(request), version)
+    if target is None or source is None:
+        return
+    elements = []
+    for asked in getattr(request, source.name) or ():
+        element = target.wire.element_wire.struct()
+        _copy(element, asked)
+        _say(element, version, code)
+        if not isinstance(asked, (str, int)) and not _has_error(type(element), version):
+            _mirror(element, asked, version, code)
+        elements.append(element)
+    setattr(made, target.name, elements)
+
+
+def _copy(element: Any, asked: Any) -> None:
+    """What names the element."""
+    if isinstance(asked, str):
+        setattr(element, next(each for each in IDENTITIES if each in element.__struct_fields__), asked)
+    elif isinstance(asked, int):
+        element.partition_index = asked
+    else:
+        for field in fields_of(type(asked)):
+            for name in (field.name, SAME.get(field.name, "")):
+                if name in NAMES and name in element.__struct_fields__:
+                    setattr(element, name, getattr(asked, field.name))
+
+
+def _say(element: Message, version: int, code: int) -> None:
+    for field in fields_of(type(element)):
+        if field.name == "error_code" and field.present(version):
+            setattr(element, field.name, code)
+        elif field.name in REFUSED and field.present(version):
+            setattr(element, field.name, REFUSED[field.name])
+
+
+def _marked(message: Any, version: int, code: int) -> Any:
+    """The real answer with the error in every place for one."""
+    changed: dict[str, Any] = {}
+    for field in fields_of(type(message)):
+        value = getattr(message, field.name)
+        if field.name == "error_code" and field.present(version):
+            changed[field.name] = code
+        elif field.wire.kind == "array" and field.wire.element_wire.kind == "struct" and value:
+            changed[field.name] = [_marked(each, version, code) for each in value]
+    return msgspec.structs.replace(message, **changed)
+
+
+@cache
+def _top(api: str, version: int) -> Field | None:
+    fields = fields_of(APIS[api].response.message)
+    return next((field for field in fields if field.name == "error_code" and field.present(version)), None)
+
+
+@cache
+def _has_error(message: type[Message], version: int) -> bool:
+    return any(field.name == "error_code" and field.present(version) for field in fields_of(message))
+
+
+@cache
+def _list(message: type[Message], version: int) -> Field | None:
+    """The first list of the version: in every request that asks for many things, what is asked for."""
+    return next((field for field in fields_of(message) if field.wire.kind == "array" and field.present(version)), None)
+
+
+def _paths(message: type[Message], version: int) -> Iterator[list[Field]]:
+    for field in fields_of(message):
+        if not field.present(version):
+            continue
+        yield [field]
+        if field.wire.kind == "array" and field.wire.element_wire.kind == "struct":
+            yield from ([field, *rest] for rest in _paths(field.wire.element_wire.struct, version))

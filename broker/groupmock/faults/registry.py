@@ -1,0 +1,256 @@
+"""The registered rules: add, remove, hold and release, counts, what never fired and how near it came.
+
+Pure bookkeeping: whoever owns the sockets (`net.faults`) asks `decide` for each call and does what comes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from .decide import Armed, Failure, Tally, decide, fits
+from .facts import tells
+from .kind import kind_of
+from .plan import BadPlan, Rule, plain, texts, version_ranges
+
+if TYPE_CHECKING:
+    from .decide import Verdict
+    from .facts import Facts
+    from .kind import Dice
+
+Served = Mapping[str, tuple[int, int]]
+"""Kafka's name of each API that is served -> lowest and highest version."""
+KNOWN_AT_CONNECT: Final = ("node", "nth", "every", "after", "probability", "window")
+
+
+class UnknownRule(LookupError):
+    """No rule of that name; the text names those there are."""
+
+
+class NearMiss(msgspec.Struct, frozen=True):
+    """The call that came nearest to a rule without firing it: the latest of those with the fewest conditions failed."""
+
+    t: int
+    call: str
+    failed: list[str]
+
+
+class RuleReport(msgspec.Struct, frozen=True, kw_only=True):
+    """One rule as it stands. `matched`, `fired`: see `decide.Tally`; `holding`: calls that wait for a release; `spent`: it will not
+    fire again; `near_miss` only while it never fired."""
+
+    name: str
+    rule: dict[str, Any]
+    matched: int
+    fired: int
+    holding: int
+    spent: bool
+    near_miss: NearMiss | None
+
+    @property
+    def sentence(self) -> str:
+        """What happened to it, in words."""
+        if self.fired:
+            return f'rule "{self.name}" fired {self.fired} times'
+        if self.near_miss is None:
+            return f'rule "{self.name}" never fired: no call came at its stage'
+        why = "; ".join(self.near_miss.failed)
+        return f'rule "{self.name}" never fired: nearest was {self.near_miss.call} at {self.near_miss.t / 1e9:.3f} s, where {why}'
+
+
+class Registry:
+    """Rules by name, in the order of registration. `served` says what a rule can be about; `dice` are the chances' own."""
+
+    def __init__(self, served: Served, dice: Dice) -> None:
+        self.served = served
+        self.dice = dice
+        self._armed: dict[str, Armed] = {}
+        self._tallies: dict[str, Tally] = {}
+        self._near: dict[str, tuple[int, NearMiss]] = {}
+        self._held: dict[str, list[int]] = {}
+        self._unnamed = 0
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._armed
+
+    def add(self, rule: Rule, origin: str = "the rule") -> Rule:
+        """Register one; returns it with its name. Raises BadPlan, with nothing registered."""
+        return self.add_all([rule], origin)[0]
+
+    def add_all(self, rules: Iterable[Rule], origin: str = "the plan") -> list[Rule]:
+        """Register all or none. Raises BadPlan."""
+        unnamed = self._unnamed
+        armed: list[Armed] = []
+        for place, rule in enumerate(rules, 1):
+            where = f'{origin}, rule "{rule.name}"' if rule.name else f"{origin}, rule {place}"
+            if not rule.name:
+                unnamed += 1
+                rule = msgspec.structs.replace(rule, name=f"rule-{unnamed}")
+            armed.append(self._arm(rule, where, [each.rule.name for each in armed]))
+        self._unnamed = unnamed
+        for each in armed:
+            self._armed[each.rule.name] = each
+            self._tallies[each.rule.name] = Tally()
+        return [each.rule for each in armed]
+
+    def remove(self, name: str) -> list[int]:
+        """Forget a rule; returns the tickets that it held, which are free now. Raises UnknownRule."""
+        freed = self.release(name)
+        del self._armed[name], self._tallies[name]
+        self._near.pop(name, None)
+        return freed
+
+    def clear(self) -> list[int]:
+        """Forget every rule; returns the tickets that were held."""
+        return [ticket for name in list(self._armed) for ticket in self.remove(name)]
+
+    def hold(self, name: str, ticket: int) -> None:
+        """A call waits for the release of its rule."""
+        self._held.setdefault(name, []).append(ticket)
+
+    def release(self, name: str) -> list[int]:
+        """Let go of what a rule holds, the oldest first; the rule stays. Raises UnknownRule."""
+        self._known(name)
+        return self._held.pop(name, [])
+
+    def decide(self, facts: Facts) -> list[Armed]:
+        """The rules that fire at this call, counted."""
+        verdicts = decide(facts, tuple(self._armed.values()), self._tallies, self.dice)
+        for verdict in verdicts:
+            self._count(verdict, facts)
+        return [verdict.armed for verdict in verdicts if verdict.fires]
+
+    def live(self, stage: str | None = None, api: str | None = None) -> bool:
+        """Could a rule still fire (at that stage, at a call of that API)?"""
+        return any(
+            not self._spent(each.rule)
+            and stage in (None, each.rule.stage)
+            and (api is None or (each.rule.stage != "connect" and (each.rule.when.api is None or fits(each.rule.when.api, [api]))))
+            for each in self._armed.values()
+        )
+
+    def report(self, name: str) -> RuleReport:
+        """One rule as it stands. Raises UnknownRule."""
+        self._known(name)
+        rule, tally = self._armed[name].rule, self._tallies[name]
+        near = self._near.get(name) if not tally.fired else None
+        return RuleReport(
+            name=name,
+            rule=plain(rule),
+            matched=tally.matched,
+            fired=tally.fired,
+            holding=len(self._held.get(name, ())),
+            spent=self._spent(rule),
+            near_miss=near[1] if near else None,
+        )
+
+    def reports(self) -> list[RuleReport]:
+        """Every rule as it stands, in order."""
+        return [self.report(name) for name in self._armed]
+
+    def never_fired(self) -> list[RuleReport]:
+        """The rules that did nothing, each with its nearest miss."""
+        return [report for report in self.reports() if not report.fired]
+
+    # Inside
+
+    def _known(self, name: str) -> None:
+        if name not in self._armed:
+            raise UnknownRule(f"no rule {name!r}: there are {', '.join(self._armed) or 'none'}")
+
+    def _spent(self, rule: Rule) -> bool:
+        tally = self._tallies[rule.name]
+        used = rule.times is not None and tally.fired >= rule.times
+        return used or (rule.when.nth is not None and tally.matched >= rule.when.nth)
+
+    def _count(self, verdict: Verdict, facts: Facts) -> None:
+        name = verdict.armed.rule.name
+        tally = self._tallies[name]
+        if verdict.matched:
+            self._tallies[name] = Tally(tally.matched + 1, tally.fired + verdict.fires)
+        if verdict.failed and not tally.fired:
+            best = self._near.get(name)
+            if best is None or len(verdict.failed) <= best[0]:
+                self._near[name] = (len(verdict.failed), _miss(verdict.failed, facts))
+
+    def _arm(self, rule: Rule, origin: str, earlier: list[str]) -> Armed:
+        if rule.name in self._armed or rule.name in earlier:
+            raise BadPlan(f"{origin}: there is a rule of that name already: remove it first or choose another name")
+        fault = kind_of(rule.do, origin)
+        kind = rule.do["kind"]
+        rule = rule if rule.stage else msgspec.structs.replace(rule, stage=fault.STAGES[0])
+        if rule.stage not in fault.STAGES:
+            raise BadPlan(f"{origin}: {kind} cannot strike at stage {rule.stage!r}: its stages are {', '.join(fault.STAGES)}")
+        after = rule.when.after
+        if after is not None and after not in self._armed and after not in earlier:
+            raise BadPlan(f"{origin}, when: after names no rule {after!r} that is registered before this one")
+        if rule.stage == "connect":
+            self._check_connect(rule, origin)
+        else:
+            self._check_calls(rule, Armed(rule, fault), origin)
+        return Armed(rule, fault)
+
+    def _check_connect(self, rule: Rule, origin: str) -> None:
+        for condition in rule.when.__struct_fields__:
+            if getattr(rule.when, condition) is not None and condition not in KNOWN_AT_CONNECT:
+                raise BadPlan(
+                    f"{origin}, when: {condition} is not known at stage connect, where only the node, the time and counts are: "
+                    "use stage request"
+                )
+
+    def _check_calls(self, rule: Rule, armed: Armed, origin: str) -> None:
+        scopes = self._scopes(rule, origin)
+        told = scopes
+        for condition in rule.when.__struct_fields__:
+            if getattr(rule.when, condition) is not None:
+                told = [(api, version) for api, version in scopes if tells(api, version, condition)]
+                if not told:
+                    what = _scope_words(scopes)
+                    raise BadPlan(f"{origin}, when: {condition} can never hold: a request of {what} does not say it")
+                scopes = told
+        for api, version in scopes:
+            reason = armed.fault.cannot(str(rule.stage), api, version)
+            if reason is not None:
+                raise BadPlan(f"{origin}: {rule.do['kind']} cannot be at stage {rule.stage} of {api} v{version}: {reason}")
+
+    def _scopes(self, rule: Rule, origin: str) -> list[tuple[str, int]]:
+        """Every API and version that the rule may meet here."""
+        wanted, ranges = rule.when.api, version_ranges(rule.when.version)
+        for pattern in texts(wanted):
+            if not any(fits(pattern, [name]) for name in self.served):
+                raise BadPlan(f"{origin}, when: no API {pattern!r} is served{_near(pattern, self.served)}: `groupmock apis` lists them")
+        names = [name for name in self.served if wanted is None or fits(wanted, [name])]
+        scopes = [
+            (name, version)
+            for name in names
+            for version in range(self.served[name][0], self.served[name][1] + 1)
+            if not ranges or any(low <= version <= high for low, high in ranges)
+        ]
+        if not scopes:
+            spans = ", ".join(f"{name} {self.served[name][0]}-{self.served[name][1]}" for name in names)
+            raise BadPlan(f"{origin}, when: version {rule.when.version} is never asked for: served are {spans}")
+        return scopes
+
+
+def _miss(failed: tuple[Failure, ...], facts: Facts) -> NearMiss:
+    call = f"{facts.api} v{facts.version}" if facts.api else f"a connection to node {facts.node}"
+    who = facts.client_id or f"connection {facts.connection}"
+    return NearMiss(facts.now, f"{call} of {who}", [str(failure) for failure in failed])
+
+
+def _scope_words(scopes: list[tuple[str, int]]) -> str:
+    names = list(dict.fromkeys(name for name, _ in scopes))
+    if len(names) > 1:
+        return "these APIs"
+    versions = [version for _, version in scopes]
+    return f"{names[0]} v{min(versions)}" + (f" to v{max(versions)}" if len(versions) > 1 else "")
+
+
+def _near(word: str, known: Iterable[str]) -> str:
+    import difflib
+
+    by_lower = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(word.lower(), by_lower, 1, 0.6)
+    return f" (did you mean {by_lower[near[0]]}?)" if near else ""

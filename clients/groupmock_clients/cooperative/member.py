@@ -1,0 +1,183 @@
+"""One member whatever its library: the bytes that it joins with, what it decides as leader, what an Assignment means for it.
+
+`aio` and `kp` hold a Member each and add what only their library knows: what the consumer owns, how it joins again, its listener.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from groupmock_codec.embedded import designs
+from groupmock_codec.embedded.consumer import TopicPartitions
+from groupmock_codec.embedded.designs import AssignorData, DesignAssignment, DesignSubscription
+
+from . import policy
+from .balance import Partition
+from .errors import UnreadableSubscription
+from .policy import Claim, Decision, Memory, Received, Rules
+
+log = logging.getLogger("groupmock.cooperative")
+PROBLEMS_KEPT: Final = 100
+
+
+def listed(partitions: Iterable[Partition]) -> list[TopicPartitions]:
+    """As the codec has them: topics and partitions in order."""
+    by_topic: dict[str, list[int]] = {}
+    for topic, number in sorted(partitions):
+        by_topic.setdefault(topic, []).append(number)
+    return [TopicPartitions(topic, numbers) for topic, numbers in by_topic.items()]
+
+
+def flat(found: Iterable[TopicPartitions] | None) -> frozenset[Partition]:
+    """The other way round; null is nothing."""
+    return frozenset((each.topic, number) for each in found or () for number in each.partitions)
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """What a leader's library shows of a member. `owned` None: it does not show OwnedPartitions."""
+
+    topics: Iterable[str]
+    user_data: bytes | None
+    owned: frozenset[Partition] | None = None
+
+
+def counted(cluster: Any, peers: Iterable[Peer]) -> dict[str, int]:
+    """Topic -> number of partitions, for what these subscribe to and `cluster`, the library's metadata, knows."""
+    counts = {}
+    for topic in {topic for peer in peers for topic in peer.topics}:
+        numbers = cluster.partitions_for_topic(topic)
+        if numbers:
+            counts[topic] = max(numbers) + 1
+    return counts
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an Assignment means: `held` now, of which `added` is new; `revoked` is gone; join again at once, or in `timeout_ms` (0: not)."""
+
+    held: frozenset[Partition]
+    added: frozenset[Partition]
+    revoked: frozenset[Partition]
+    rejoin: bool
+    timeout_ms: int
+
+
+class Member:
+    """One consumer's part in one group. `clock`: seconds that only go forward. `nonce`: the first one, for runs that repeat; else drawn.
+
+    `strict`: a peer that cannot be read makes `assign` raise UnreadableSubscription; else it is logged and kept in `problems`.
+    """
+
+    def __init__(
+        self, rules: Rules, *, strict: bool = False, clock: Callable[[], float] = time.monotonic, nonce: int | None = None
+    ) -> None:
+        self.rules, self.strict = rules, strict
+        self.name = f"coop-d{rules.design}"
+        self.problems: list[UnreadableSubscription] = []
+        self._clock = clock
+        self._nonce = secrets.randbits(31) if nonce is None else nonce
+        self._memory: Memory | None = None
+        self._received: Received | None = None
+        self._planned = self._again = False
+
+    def now(self) -> int:
+        """ms on this member's clock."""
+        return int(self._clock() * 1000)
+
+    def subscription(self, topics: Iterable[str], owned: Iterable[Partition]) -> bytes:
+        """What to join with. Every call has a nonce of its own, or Kafka would answer a follower with the last round."""
+        self._nonce = (self._nonce + 1) & 0x7FFFFFFF
+        self._planned = self._again = False
+        held, design = listed(owned), self.rules.design
+        if design == 1:
+            data = designs.encode_assignor_data(AssignorData(held, self._nonce))
+            return designs.encode_subscription(DesignSubscription(1, sorted(topics), data, held))
+        return designs.carry_subscription(DesignSubscription(design, sorted(topics), self._nonce.to_bytes(4), held))
+
+    # The leader
+
+    def assign(self, counts: Mapping[str, int], peers: Mapping[str, Peer], me: str | None = None) -> dict[str, bytes]:
+        """Every member's Assignment. `counts`: partitions per topic. `me`: the own id, where the library tells it; else by the nonce.
+
+        UnreadableSubscription if `strict`; LookupError if this member is not among `peers`.
+        """
+        claims = {member: Claim(frozenset(peer.topics), self._owned_by(member, peer)) for member, peer in peers.items()}
+        found = me if me is not None and me in peers else self._by_nonce(peers)
+        plan = policy.plan(self.rules, counts, claims, found, self._memory, self._received, self.now())
+        self._memory, self._planned, self._again = plan.memory, True, plan.again
+        return {member: self._encoded(decision) for member, decision in plan.decisions.items()}
+
+    def speaks_ours(self, peer: Peer) -> bool:
+        """Was this Subscription made by an assignor of ours of the same design?"""
+        return self._nonce_of(peer) is not None
+
+    def forget(self) -> None:
+        """A round by other rules: what was remembered of the last one of ours is void."""
+        self._memory = self._received = None
+        self._planned = self._again = False
+
+    def _owned_by(self, member: str, peer: Peer) -> frozenset[Partition]:
+        if peer.owned is not None:
+            return peer.owned
+        if self.rules.design > 1:
+            carried = designs.carried_subscription(peer.user_data)
+            return self._assumed(member, peer) if carried is None else flat(carried.assigned_topic_partitions)
+        told = designs.read_assignor_data(peer.user_data)
+        if told is None and peer.user_data:
+            return self._assumed(member, peer)
+        return frozenset() if told is None else flat(told.owned)  # a new member may leave it out
+
+    def _assumed(self, member: str, peer: Peer) -> frozenset[Partition]:
+        """What an unreadable member holds: what I gave it last, so that nobody else gets it meanwhile."""
+        holdings = self._memory.holdings if self._memory is not None else {}
+        owned = frozenset(partition for partition, holder in holdings.items() if holder == member)
+        assumed = f"it holds what it was given last: {', '.join(f'{t}-{n}' for t, n in sorted(owned))}" if owned else "it holds nothing"
+        problem = UnreadableSubscription(member, peer.user_data, assumed)
+        if self.strict:
+            raise problem
+        log.error("%s", problem)
+        self.problems = [*self.problems, problem][-PROBLEMS_KEPT:]
+        return owned
+
+    def _by_nonce(self, peers: Mapping[str, Peer]) -> str:
+        found = next((member for member, peer in peers.items() if self._nonce_of(peer) == self._nonce), None)
+        if found is None:
+            raise LookupError(f"{self.name}: no member joined with this one's last Subscription; pass `me`, the own member id")
+        return found
+
+    def _nonce_of(self, peer: Peer) -> int | None:
+        data = peer.user_data
+        if self.rules.design > 1:
+            carried = designs.carried_subscription(data)
+            data = None if carried is None else carried.partition_assignor_data
+        told = designs.read_assignor_data(data)
+        return None if told is None else told.nonce
+
+    def _encoded(self, decision: Decision) -> bytes:
+        design, full, revoked = self.rules.design, listed(decision.assigned), listed(decision.revoked)
+        if design == 1:
+            return designs.encode_assignment(DesignAssignment(1, full, revoked))
+        return designs.carry_assignment(DesignAssignment(design, listed(decision.listed), revoked, decision.timeout_ms), full)
+
+    # The member
+
+    def received(
+        self, owned: frozenset[Partition], assigned: frozenset[Partition], user_data: bytes | None, me: str, topics: Iterable[str],
+        universe: Iterable[Partition],
+    ) -> Outcome:  # fmt: skip
+        """An Assignment arrived. `owned`: held until now; `assigned`: the stock list; `me`: own id; `universe`: of the own topics."""
+        carried = designs.carried_assignment(user_data) if self.rules.design > 1 else None
+        revoked = owned - assigned
+        timeout = 0 if carried is None or revoked else max(0, carried.scheduled_rebalance_timeout)
+        deadline = self.now() + timeout if timeout else None
+        self._received = Received(me, deadline, frozenset(topics), frozenset(universe))
+        if not self._planned:
+            self._memory = None  # somebody else leads
+        rejoin = bool(revoked) or (self._planned and self._again)
+        return Outcome(assigned, assigned - owned, revoked, rejoin, timeout)

@@ -1,0 +1,300 @@
+"""What a leader decides, Designs I, II and III: `plan(...)` from claims, metadata, memory and the time; no input, output or clock.
+
+The rule numbers in comments are those of the leader rules in docs/cooperative.md, which also lists the invariants that the tests check.
+Times are ms on any clock that only goes forward. Partitions are (topic, number).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+
+from .balance import Move, Partition, by_id, even_out, is_balanced, place, subscribers_of
+from .terms import DELAY_MS, NOBODY, Claim, Decision, Loss, Memory, Partitions, Plan, Received, Rules, name_of
+
+__all__ = ["DELAY_MS", "Claim", "Decision", "Loss", "Memory", "Plan", "Received", "Round", "Rules", "name_of", "plan"]
+
+
+def plan(
+    rules: Rules,
+    counts: Mapping[str, int],
+    claims: Mapping[str, Claim],
+    me: str,
+    memory: Memory | None,
+    received: Received | None,
+    now: int,
+) -> Plan:
+    """One round, led by `me`, a key of `claims`. `counts`: topic -> number of partitions.
+
+    `memory` is what the last plan of this leader returned; it is void if the leader was not a member then under this id. `received`
+    counts only without memory.
+    """
+    return Round(rules, counts, claims, me, memory, received, now).plan()
+
+
+class Round:
+    """The working state of one call of `plan`; each method is one rule or a small part of one."""
+
+    def __init__(
+        self,
+        rules: Rules,
+        counts: Mapping[str, int],
+        claims: Mapping[str, Claim],
+        me: str,
+        memory: Memory | None,
+        received: Received | None,
+        now: int,
+    ) -> None:
+        self.rules, self.claims, self.me, self.now = rules, claims, me, now
+        self.memory = memory if memory is not None and me in memory.subscriptions else None
+        self.received = received if self.memory is None and received is not None and received.member == me else None
+        # The topics whose partitions it knew, of those that it subscribed to.
+        self.seen = self.received.topics & {topic for topic, _ in self.received.universe} if self.received is not None else frozenset()
+        self.subscriptions = {member: claim.topics for member, claim in claims.items()}
+        wanted = subscribers_of(self.subscriptions)
+        # Of a topic that the leader has no metadata of (another member's, not loaded yet), what is claimed stays and nothing is given.
+        unknown = {each for claim in claims.values() for each in claim.owned if each[0] not in counts and each[0] in wanted}
+        self.universe = unknown | {(topic, number) for topic in wanted for number in range(counts.get(topic, 0))}
+        self.subscribers = {topic: wanted[topic] for topic in {each[0] for each in self.universe}}
+        self.members = sorted(claims, key=by_id)
+        self.held: dict[Partition, str] = {}
+        self.revoked: defaultdict[str, set[Partition]] = defaultdict(set)
+        self.lost: dict[Partition, Loss] = {}
+        self.departed = self._departed()
+
+    def plan(self) -> Plan:
+        """The rules in their order."""
+        claimed = self.settle()
+        unowned = self.universe - claimed
+        if self.waits():
+            return self._wait()
+        now = {partition for partition in sorted(unowned) if not self.defer(partition)}
+        asked = {each for each in now if self.in_transfer(each)}
+        matched = self.welcome()
+        taken = set(self.held) - claimed
+        freed = (claimed & self.universe) - self.held.keys()  # claimed by who no longer reads it: given next time, planned now
+        moves, target = self.balance(now | freed, moving=not self.lost and not matched)
+        chosen = self.choose(moves, handing_over=bool(asked))
+        for move in chosen:
+            self.revoked[move.giver].add(move.partition)
+        self.held = {each: moves[each].giver if each in moves else member for each, member in target.items() if each not in freed}
+        timeout = self.timeout(waiting=len(chosen) < len(moves))
+        return Plan(self._decisions(taken | now, timeout), self._memory(moves, target), self.again(timeout))
+
+    # Rules 0 and 1: claims
+
+    def settle(self) -> set[Partition]:
+        """Rule 0: `held` becomes who keeps what; every other claim on it is to be given up. Returns all that is claimed."""
+        claimants: defaultdict[Partition, list[str]] = defaultdict(list)
+        for member in self.members:
+            for partition in self.claims[member].owned:
+                if partition in self.universe and partition[0] in self.claims[member].topics:
+                    claimants[partition].append(member)
+                else:
+                    self.revoked[member].add(partition)
+        for partition, members in claimants.items():
+            self.held[partition] = keeper = self.keeper(partition, members)
+            for member in members:
+                if member != keeper:
+                    self.revoked[member].add(partition)
+        return {partition for claim in self.claims.values() for partition in claim.owned}
+
+    def keeper(self, partition: Partition, members: list[str]) -> str:
+        """Who keeps what several claim: the holder known, the leader that was told so, one of the last generation, the lowest id."""
+        if len(members) == 1:
+            return members[0]
+        if self.memory is not None:
+            holder = self.memory.holdings.get(partition)
+            if holder in members and partition not in self.memory.lost:
+                return holder
+            return next((member for member in members if member in self.memory.subscriptions), members[0])
+        return self.me if self.received is not None and self.me in members else members[0]
+
+    # Rule 2: the first member
+
+    def waits(self) -> bool:
+        """Is this the first member of a group, told to wait for others, or still waiting?"""
+        if self.rules.first == "assign" or not self.rules.patience_ms or any(claim.owned for claim in self.claims.values()):
+            return False
+        return self.memory is None or (self.memory.waits_until or 0) > self.now
+
+    def _wait(self) -> Plan:
+        until = self.memory.waits_until if self.memory is not None and self.memory.waits_until else self.now + self.rules.patience_ms
+        memory = Memory(self.subscriptions, frozenset(self.universe), {}, waits_until=until)
+        nothing: Partitions = frozenset()
+        return Plan({member: Decision(nothing, nothing, nothing, until - self.now) for member in self.members}, memory, False)
+
+    # Rules 3 to 6 and 11: what nobody holds
+
+    def defer(self, partition: Partition) -> bool:
+        """Is an unowned partition to be kept for somebody? It is in `lost` then."""
+        if self.is_new(partition) or self.in_transfer(partition) or self.undelivered(partition):
+            return False
+        loss = self.loss(partition)
+        if loss.deadline <= self.now:
+            return False  # rule 8
+        self.lost[partition] = loss
+        return True
+
+    def is_new(self, partition: Partition) -> bool:
+        """Rules 2 and 3: nobody can have lost what nobody knew."""
+        if self.memory is not None:
+            return partition not in self.memory.universe
+        if not any(claim.owned for claim in self.claims.values()):
+            return True
+        if self.received is not None and partition[0] in self.seen:
+            return partition not in self.received.universe
+        # It did not subscribe then, or had no metadata yet: kafka-python may join, and be told its part, before it has any.
+        return not any(owned[0] == partition[0] for claim in self.claims.values() for owned in claim.owned)
+
+    def in_transfer(self, partition: Partition) -> bool:
+        """Rule 4: given up because I asked for it."""
+        return self.memory is not None and partition in self.memory.universe and partition not in self.memory.holdings
+
+    def undelivered(self, partition: Partition) -> bool:
+        """Rule 5: I gave it to somebody who is here and does not have it."""
+        if self.memory is None or partition in self.memory.lost:
+            return False
+        return self.memory.holdings.get(partition) in self.claims
+
+    def loss(self, partition: Partition) -> Loss:
+        """Rule 6: its own deadline, set when it was lost. Rule 11: who followed when it was lost goes by the one it was told."""
+        if self.memory is not None:
+            known = self.memory.lost.get(partition)
+            return known or Loss(self.now + self.rules.patience_ms, self.memory.holdings[partition])
+        told = self.received.deadline if self.received is not None and self.rules.design == 2 else None
+        return Loss(self.now + self.rules.patience_ms if told is None else told, NOBODY)
+
+    def _departed(self) -> dict[str, int]:
+        if self.memory is None or not self.rules.patience_ms:
+            return {}
+        gone = {member: until for member, until in self.memory.departed.items() if until > self.now}
+        gone |= {member: self.now + self.rules.patience_ms for member in self.memory.subscriptions if member not in self.claims}
+        return gone
+
+    # Rule 7: newcomers while something is lost
+
+    def welcome(self) -> bool:
+        """Newcomers take what is kept. Returns whether there were any, for nobody else is asked to give up something then."""
+        if not self.lost:
+            return False
+        left = []
+        newcomers = list(self.newcomers())
+        matched = False
+        for member in newcomers:
+            owner = self._namesake(member)
+            if owner is None:
+                left.append(member)
+            else:
+                matched = True
+                del self.departed[owner]
+                self._take(member, owner)
+        for member in left:
+            sets = {loss.owner for loss in self.lost.values() if self.rules.match == "any" or loss.owner == NOBODY}
+            if sets:
+                self._take(member, max(sets, key=lambda owner: (len(self._takeable(member, owner)), by_id(owner))))
+                matched = True
+        return matched
+
+    def newcomers(self) -> Iterator[str]:
+        """Members that claim nothing and were not here before; without memory: that should have had something, but for the leader."""
+        empty = [member for member in self.members if not self.claims[member].owned]
+        if self.memory is not None:
+            yield from (member for member in empty if member not in self.memory.subscriptions)
+            return
+        for member in empty:
+            topics = self.subscriptions[member] & self.subscribers.keys()
+            able = {each for topic in topics for each in self.subscribers[topic]}
+            if member != self.me and sum(partition[0] in topics for partition in self.universe) >= len(able):
+                yield member
+
+    def _namesake(self, member: str) -> str | None:
+        """The departed member of the same name; of several the one that lost most, then the highest id."""
+        same = [each for each in self.departed if name_of(each) == name_of(member)]
+        return max(same, key=lambda owner: (len(self._takeable(member, owner)), by_id(owner)), default=None)
+
+    def _takeable(self, member: str, owner: str) -> list[Partition]:
+        return [each for each, loss in self.lost.items() if loss.owner == owner and each[0] in self.subscriptions[member]]
+
+    def _take(self, member: str, owner: str) -> None:
+        for partition in self._takeable(member, owner):
+            del self.lost[partition]
+            self.held[partition] = member
+
+    # Rules 8 and 9: the plan
+
+    def balance(self, now: set[Partition], moving: bool) -> tuple[dict[Partition, Move], dict[Partition, str]]:
+        """Where everything should be, and what has to move for that; `moving` False: nobody gives anything up in this round."""
+        if moving and (kept := self.kept(now)) is not None:
+            target = kept
+        else:
+            target = place(self.held, now, self.subscribers)
+            if moving:
+                target = even_out(target, now, self.subscribers)
+        moves = {
+            partition: Move(partition, giver, target[partition]) for partition, giver in self.held.items() if target[partition] != giver
+        }
+        return moves, target
+
+    def kept(self, now: set[Partition]) -> dict[Partition, str] | None:
+        """The last plan, if it is unfinished and still fits: the same members and topics, and nobody holds what it does not expect."""
+        last = self.memory
+        if last is None or last.target is None or last.subscriptions != self.subscriptions or last.target.keys() != self.held.keys() | now:
+            return None
+        for partition, member in self.held.items():
+            move = last.moves.get(partition)
+            if member != last.target[partition] and (move is None or move.giver != member):
+                return None
+        return dict(last.target)
+
+    def choose(self, moves: Mapping[Partition, Move], handing_over: bool) -> list[Move]:
+        """Which moves begin now: all; in Design III `max_moves`, from the fullest, and none while others are handed over."""
+        if self.rules.design != 3:
+            return list(moves.values())
+        if handing_over:
+            return []
+        loads = Counter(self.held.values())
+        ranked = sorted(moves.values(), key=lambda move: move.partition, reverse=True)
+        ranked.sort(key=lambda move: (-loads[move.giver], by_id(move.giver)))
+        return ranked[: self.rules.max_moves]
+
+    def timeout(self, waiting: bool) -> int:
+        """Rule 8: when to join again, ms; none where somebody joins again at once anyway. `waiting`: moves are left for later."""
+        if any(self.revoked.values()):
+            return 0
+        if self.lost:
+            return min(loss.deadline for loss in self.lost.values()) - self.now
+        return self.rules.move_interval_ms if waiting else 0
+
+    def again(self, timeout: int) -> bool:
+        """Rule 10: unbalanced, and nobody would join again."""
+        return not timeout and not any(self.revoked.values()) and not is_balanced(self.held, self.subscribers)
+
+    # The answer
+
+    def _decisions(self, new: set[Partition], timeout: int) -> dict[str, Decision]:
+        has: defaultdict[str, set[Partition]] = defaultdict(set)
+        for partition, member in self.held.items():
+            has[member].add(partition)
+        return {
+            member: Decision(
+                frozenset(has[member] - self.revoked[member]),
+                frozenset(has[member] & new),
+                frozenset(self.revoked[member]),
+                timeout,
+            )
+            for member in self.members
+        }
+
+    def _memory(self, moves: Mapping[Partition, Move], target: Mapping[Partition, str]) -> Memory:
+        holdings = {each: member for each, member in self.held.items() if each not in self.revoked[member]}
+        holdings |= {each: loss.owner for each, loss in self.lost.items()}
+        return Memory(
+            self.subscriptions,
+            frozenset(self.universe),
+            holdings,
+            dict(self.lost),
+            self.departed,
+            dict(target) if moves else None,
+            dict(moves),
+        )

@@ -1,0 +1,57 @@
+"""Differences that are known and stay: recorded.toml, each with its reason and the releases it holds for."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from .canonical import Difference
+
+FILE: Final = Path(__file__).with_name("recorded.toml")
+
+
+class Recorded(msgspec.Struct, rename="kebab"):
+    """One known difference. It covers what differs in an answer of `api-key` at a `path` (a regular expression, matched as a whole)."""
+
+    id: str
+    family: str
+    releases: list[str]
+    api_key: int
+    path: str
+    reason: str
+    generated: bool = True
+    """False: the generators keep away from it."""
+    versions: list[int] = []
+    real: str = ".*"
+    """What the broker said: a regular expression over its text."""
+    breaks_connection: bool = False
+    """The connection ends, sooner or later: it may be its next request, whatever that asks, that finds it closed. The rest of such a play
+    is another story: requests on it reached us alone."""
+
+    def covers(self, family: str, release: str, difference: Difference, before: int | None = None) -> bool:
+        """Is it this one? `before`: the API key of the request before on that connection."""
+        return (
+            self.family == family
+            and release in self.releases
+            and (self.api_key == difference.key or (self.breaks_connection and self.api_key == before))
+            and (not self.versions or difference.version in self.versions)
+            and re.fullmatch(self.path, difference.path) is not None
+            and re.fullmatch(self.real, str(difference.real), re.DOTALL) is not None
+        )
+
+
+@cache
+def recorded() -> tuple[Recorded, ...]:
+    """All of them."""
+    rows = tomllib.loads(FILE.read_text(encoding="utf-8")).get("difference", [])
+    return tuple(msgspec.convert(rows, list[Recorded]))
+
+
+def known_as(family: str, release: str, difference: Difference, before: int | None = None) -> Recorded | None:
+    """The one that covers a difference; `before`: the API key of the request before on that connection."""
+    return next((one for one in recorded() if one.covers(family, release, difference, before)), None)

@@ -1,0 +1,172 @@
+"""The probe as a program: connects, plays, cleans up, reports. `groupmock probe` is its command line; docs/probe.md says what it does."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from groupmock import __version__
+
+from .broker import NoBroker, TcpBroker
+from .cleanup import clean_up
+from .exchange import BASE_SETTINGS
+from .fitting import known_settings
+from .measure import measured
+from .messages import KEYS
+from .outcome import BROKEN, KEPT, UNKNOWN, Outcome
+from .plan import Planned, Planner, UnknownName, Wishes, chosen, newest, rows_asked
+from .release import guess
+from .report import FORMS
+from .report.text import as_text
+from .results import SCHEMA, BrokerFacts, Report, counts, exchange_results, row_results, telling
+from .session import GONE, Pace, Session
+from .suite import FOLDER, Suite, load_suite
+from .syntax import ExchangeError
+
+ALL_KEPT: Final = 0
+SOMETHING_BROKEN: Final = 1
+BAD_USE: Final = 2
+CANNOT_CONNECT: Final = 3
+NOT_KNOWN: Final = 4
+AUTO: Final = "auto"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asked for. `output`: None for stdout; `at_most`: API name -> highest version to use."""
+
+    host: str
+    port: int
+    release: str = AUTO
+    report: str = "text"
+    output: Path | None = None
+    folder: Path = FOLDER
+    wishes: Wishes = field(default_factory=Wishes)
+    pace: Pace = field(default_factory=Pace)
+    patience: float = 1.0
+    settings: Mapping[str, str] = field(default_factory=dict)
+    at_most: Mapping[str, int] = field(default_factory=dict)
+    transcripts: bool = False
+    keep: bool = False
+
+
+def run(options: Options) -> int:
+    """Probe one broker and report; returns the exit code (docs/probe.md)."""
+    try:
+        suite = load_suite(options.folder)
+        if not suite.exchanges:
+            return _complain(BAD_USE, f"{options.folder}: no .exchange files")
+        chosen(suite, options.wishes)
+        _check_names(options.at_most)
+    except (ExchangeError, UnknownName, OSError) as problem:
+        return _complain(BAD_USE, problem)
+    if options.output is not None and not options.output.parent.is_dir():
+        return _complain(BAD_USE, f"{options.output.parent} is no folder")
+    if options.output is not None and options.output.is_dir():
+        return _complain(BAD_USE, f"{options.output} is a folder: --output takes a file")
+    try:
+        report = probe(options, suite)
+    except NoBroker as problem:
+        return _complain(CANNOT_CONNECT, f"{options.host}:{options.port}: {problem}")
+    return _deliver(options, report)
+
+
+def _check_names(apis: Iterable[str]) -> None:
+    for api in apis:
+        if api not in KEYS:
+            raise UnknownName(f"no API is called {api!r}")
+
+
+def probe(options: Options, suite: Suite) -> Report:
+    """Judge a broker. Raises NoBroker when it cannot be reached or is no Kafka broker; UnknownName."""
+    variants = chosen(suite, options.wishes)
+    started, began = datetime.now(UTC), time.monotonic()
+    broker = TcpBroker(options.host, options.port, patience=options.patience)
+    try:
+        facts = _get_to_know(broker, options)
+        planner = Planner(broker, facts.settings | dict(broker.settings), options.wishes)
+        planner.prepare(variants)
+        decided = [planner.decide(variant) for variant in variants]
+        decided = newest(decided) if options.wishes.quick else decided
+        planned = [each for each in decided if isinstance(each, Planned)]
+        try:
+            played = iter(Session(broker, options.pace, _Progress(len(planned))).play(planned))
+        finally:
+            left_behind = () if options.keep else clean_up(broker)
+    finally:
+        broker.close()
+    outcomes = [each if isinstance(each, Outcome) else next(played) for each in decided]
+    exchanges = exchange_results(suite, outcomes, options.transcripts)
+    rows = row_results(suite, rows_asked(suite, options.wishes.only), exchanges)
+    seconds = round(time.monotonic() - began, 1)
+    return Report(
+        SCHEMA, __version__, started.isoformat(timespec="seconds"), seconds, facts, counts(rows, exchanges), rows, exchanges, left_behind
+    )
+
+
+def _get_to_know(broker: TcpBroker, options: Options) -> BrokerFacts:
+    """Release and settings: told by the user, by the broker, or found out."""
+    if options.release == AUTO:
+        found = guess(broker.ranges)
+        broker.release, sure = found.release, found.sure
+    else:
+        broker.release, sure = options.release, "as told"
+    for api, version in options.at_most.items():
+        broker.limit(KEYS[api], version)
+    broker.settings |= options.settings
+    tried = measured(broker)
+    broker.settings |= tried
+    settings = telling(known_settings(broker.release, broker.settings), BASE_SETTINGS)
+    return BrokerFacts(f"{options.host}:{options.port}", broker.nodes, broker.release, sure, settings, tuple(sorted(tried)))
+
+
+class _Progress:
+    """A counter on the terminal's last line, if stderr is one."""
+
+    def __init__(self, total: int) -> None:
+        self._total, self._done, self._broken = total, 0, 0
+
+    def __call__(self, outcome: Outcome) -> None:
+        self._done += 1
+        self._broken += outcome.verdict == BROKEN
+        if sys.stderr.isatty():
+            again = f", {self._broken} to be looked at again" if self._broken else ""
+            said = f"{self._done} of {self._total} dialogues{again}" if self._done < self._total else ""
+            sys.stderr.write(f"\r{said}\033[K")
+            sys.stderr.flush()
+
+
+def _deliver(options: Options, report: Report) -> int:
+    """Write the report where it was asked for."""
+    if options.output is None:
+        text = as_text(report, colour=sys.stdout.isatty()) if options.report == "text" else FORMS[options.report](report)
+        sys.stdout.write(text)
+    else:
+        try:
+            options.output.write_text(FORMS[options.report](report), encoding="utf-8")
+        except OSError as problem:
+            return _complain(BAD_USE, problem)
+    code = exit_code(report, bool(options.wishes.only))
+    return _complain(code, f"{report.broker.address}: {GONE}") if code == CANNOT_CONNECT else code
+
+
+def exit_code(report: Report, asked: bool) -> int:
+    """3: the broker went away meanwhile. 1: something is broken. 4: nothing is, but what was asked for stays unknown. 0 otherwise."""
+    verdicts = {row.verdict for row in report.rows}
+    if any(each.detail == GONE for each in report.exchanges):
+        return CANNOT_CONNECT
+    if BROKEN in verdicts:
+        return SOMETHING_BROKEN
+    if KEPT not in verdicts or (asked and UNKNOWN in verdicts):
+        return NOT_KNOWN
+    return ALL_KEPT
+
+
+def _complain(code: int, problem: object) -> int:
+    sys.stderr.write(f"groupmock probe: {problem}\n")
+    return code

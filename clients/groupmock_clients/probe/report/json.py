@@ -1,0 +1,17 @@
+"""The report as JSON: the model as it is, indented."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ..results import Report
+
+
+def as_json(report: Report) -> str:
+    """One JSON object and a line end."""
+    return msgspec.json.format(msgspec.json.encode(report), indent=1).decode() + "\n"
+
+
+def from_json(text: str | bytes) -> Report:
+    """A report that was written as JSON; raises msgspec.ValidationError."""
+    return msgspec.json.decode(text, type=Report)

@@ -1,0 +1,86 @@
+"""The report for people, on a terminal or in a file."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import Final
+
+from ..outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN
+from ..results import Broken, ExchangeResult, Report, RowResult
+
+WIDTH: Final = 120
+COLOURS: Final = {KEPT: "32", BROKEN: "31;1", UNKNOWN: "33", NOT_APPLICABLE: "2"}
+SIGNS: Final = {KEPT: "kept", BROKEN: "BROKEN", UNKNOWN: "unknown", NOT_APPLICABLE: "n/a"}
+
+
+def as_text(report: Report, colour: bool = False) -> str:
+    """Who was judged, every row with its verdict, the broken ones in full, the counts."""
+    return "\n".join(_lines(report, colour)) + "\n"
+
+
+def _lines(report: Report, colour: bool) -> Iterator[str]:
+    broker = report.broker
+    yield f"{broker.address}, {broker.nodes} node{'s' if broker.nodes > 1 else ''}, judged as Kafka {broker.release} ({broker.sure})"
+    for name, value in broker.settings.items():
+        yield f"    {name} = {value}{' (measured)' if name in broker.measured else ''}"
+    yield ""
+    for row in report.rows:
+        yield from _row(row, colour)
+    broken = [each for each in report.rows if each.verdict == BROKEN]
+    if broken:
+        yield ""
+        yield "Broken:"
+    before: dict[str, str] = {}
+    for row in broken:
+        yield from _told(row, report, before, colour)
+    yield ""
+    for what, numbers in report.counts.items():
+        yield f"{what}: " + ", ".join(f"{number} {_painted(verdict, verdict, colour)}" for verdict, number in numbers.items())
+    if report.left_behind:
+        yield f"left behind, could not be deleted: {', '.join(report.left_behind)}"
+    yield f"{report.seconds:.0f} s"
+
+
+def _row(row: RowResult, colour: bool) -> Iterator[str]:
+    sign = _painted(f"{SIGNS[row.verdict]:8}", row.verdict, colour)
+    yield f"{sign}{row.row:24} {textwrap.shorten(row.says, WIDTH - 34, placeholder=' ...')}".rstrip()
+    if row.detail and row.verdict != BROKEN:
+        yield from textwrap.wrap(row.detail, WIDTH, initial_indent=" " * 33, subsequent_indent=" " * 33)
+
+
+def _told(row: RowResult, report: Report, before: dict[str, str], colour: bool) -> Iterator[str]:
+    """A broken row. Of the versions of one exchange the first is told in full; what was told under another row (`before`) is not again."""
+    yield ""
+    yield f"{_painted(row.row, BROKEN, colour)}  {row.says}"
+    if row.why:
+        yield from textwrap.wrap(f"why it matters: {row.why}", WIDTH, initial_indent="  ", subsequent_indent="  ")
+    if source := ", ".join(part for part in (row.kip, row.place) if part):
+        yield f"  from: {source}"
+    if not any(each.name in row.exchanges and each.verdict == BROKEN for each in report.exchanges):
+        yield from textwrap.wrap(f"seen in {row.detail}", WIDTH, initial_indent="  ", subsequent_indent="  ")
+    versions: dict[str, list[ExchangeResult]] = {}
+    for each in report.exchanges:
+        if each.name in row.exchanges and each.verdict == BROKEN:
+            versions.setdefault(each.name.partition("[")[0], []).append(each)
+    for name, results in versions.items():
+        yield f"  {results[0].name}: {results[0].title}" + (f" (told under {before[name]})" if name in before else "")
+        if name not in before and results[0].broken is not None:
+            yield from _broken(results[0].broken)
+        if len(results) > 1:
+            also = ", ".join(each.name.removeprefix(name) for each in results[1:])
+            yield from textwrap.wrap(f"also {also}", WIDTH, initial_indent="      ", subsequent_indent="      ")
+        before.setdefault(name, row.row)
+
+
+def _broken(broken: Broken) -> Iterator[str]:
+    told = {"at": f"{broken.place}  {broken.step}", "sent": broken.sent, "expected": broken.expected, "seen": broken.seen}
+    for name, text in told.items():
+        if text:
+            yield from textwrap.wrap(f"{name + ':':10}{text}", WIDTH, initial_indent="      ", subsequent_indent=" " * 16)
+    for problem in broken.problems:
+        yield from textwrap.wrap(f"so: {problem}", WIDTH, initial_indent="      ", subsequent_indent=" " * 16)
+
+
+def _painted(text: str, verdict: str, colour: bool) -> str:
+    return f"\033[{COLOURS[verdict]}m{text}\033[0m" if colour else text

@@ -1,0 +1,166 @@
+"""The scenarios and the protocols, as data, and what the document's Characteristics say of each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from .play import (
+    AwaitNoticed,
+    AwaitSettled,
+    Grow,
+    Kill,
+    Protocol,
+    Return,
+    Roll,
+    Scenario,
+    Sizes,
+    Speaks,
+    Start,
+    Stop,
+    Subscribe,
+    Unsupported,
+    Upgrade,
+    WaitDelayFraction,
+    Who,
+)
+
+PROCESS_DEATH: Final = "Kubernetes process death"
+ROLLING_BOUNCE: Final = "Rolling bounce"
+SCALE: Final = "Scale up/down"
+
+WORDS: Final = {
+    (PROCESS_DEATH, "design-1"): "IMPROVED", (PROCESS_DEATH, "design-2"): "YES", (PROCESS_DEATH, "design-3"): "YES",
+    (ROLLING_BOUNCE, "design-1"): "IMPROVED", (ROLLING_BOUNCE, "design-2"): "YES", (ROLLING_BOUNCE, "design-3"): "YES",
+    (SCALE, "design-1"): "YES", (SCALE, "design-2"): "YES", (SCALE, "design-3"): "YES",
+}  # fmt: skip
+"""The document's Characteristics: (its line, protocol) -> its word."""
+
+SCENARIOS: Final = (
+    Scenario(
+        "death-at-once",
+        "A process is killed and started again at once, before the broker knows: its session has not ended.",
+        (Kill(Who.FOLLOWER), Return(), AwaitSettled()),
+        row=PROCESS_DEATH,
+        in_time=True,
+    ),
+    Scenario(
+        "death-in-time",
+        "A process is killed; after its session ended it is started again, well before the delay is over.",
+        (Kill(Who.FOLLOWER), AwaitNoticed(), WaitDelayFraction(0.25), Return(), AwaitSettled()),
+        row=PROCESS_DEATH,
+        in_time=True,
+    ),
+    Scenario(
+        "death-too-late",
+        "A process is killed and started again after everybody else has given it up.",
+        (Kill(Who.FOLLOWER), AwaitSettled(), Return(), AwaitSettled()),
+        row=PROCESS_DEATH,
+    ),
+    Scenario(
+        "rolling-bounce",
+        "Every process in turn is stopped and, when the group goes on without it, started again; the next one when the group has settled.",
+        (Roll(),),
+        row=ROLLING_BOUNCE,
+        in_time=True,
+    ),
+    Scenario("scale-up", "New processes join.", (Start(), AwaitSettled()), row=SCALE),
+    Scenario("scale-down", "Processes leave for good.", (Stop(Who.NEWEST), AwaitSettled()), row=SCALE),
+    Scenario(
+        "leader-exit",
+        "A process is killed, and while its partitions are kept for it the leader leaves for good.",
+        (Kill(Who.FOLLOWER), AwaitNoticed(), WaitDelayFraction(0.25), Stop(Who.LEADER), AwaitSettled()),
+        least=3,
+    ),
+    Scenario(
+        "second-loss",
+        "A process is killed, and while its partitions are kept for it a second one is; the first comes back in time.",
+        (
+            *(Kill(Who.FOLLOWER), AwaitNoticed(), WaitDelayFraction(0.2)),
+            *(Kill(Who.FOLLOWER), AwaitNoticed(), Return(Who.FIRST_GONE), AwaitSettled()),
+        ),
+        least=3,
+    ),
+    Scenario("new-subscription", "Everybody subscribes to a second topic as well.", (Subscribe(), AwaitSettled())),
+    Scenario("partition-growth", "The topic gets twice as many partitions.", (Grow(2), AwaitSettled())),
+    Scenario(
+        "mixed-upgrade",
+        "From range to the protocol by rolling bounces, as the protocol has them.",
+        (Upgrade(), AwaitSettled()),
+        starts=Speaks.PLAIN,
+    ),
+)
+
+_NOT_BESIDE_RANGE: Final = "librdkafka and kafka-python refuse a list of eager and cooperative assignors"
+_NOT_RANGE: Final = "it is range"
+_NOT_TWIN: Final = "a twin has a cooperative assignor alone"
+_ONE: Final = (Speaks.BOTH,)
+
+LIVE: Final = (
+    Protocol("range", "aiokafka", (), _NOT_RANGE),
+    Protocol("range", "kafka-python", (), _NOT_RANGE),
+    Protocol("cooperative-sticky", "kafka-python", (), _NOT_BESIDE_RANGE),
+    Protocol("cooperative-sticky", "confluent-kafka", (), _NOT_BESIDE_RANGE),
+    *(
+        each
+        for design in ("design-1", "design-2", "design-3")
+        for each in (
+            Protocol(design, "aiokafka", _ONE),
+            Protocol(design, "kafka-python"),
+            Protocol(design, "aiokafka-twin", (), _NOT_TWIN),
+            Protocol(design, "kafka-python-twin", (), _NOT_TWIN),
+        )
+    ),
+    Protocol("connect", "connect", (), "only process deaths are measured"),
+)
+
+VIRTUAL: Final = (
+    Protocol("range", "scripted", (), _NOT_RANGE),
+    Protocol("cooperative-sticky", "scripted"),
+    *(
+        each
+        for design in ("design-1", "design-2", "design-3")
+        for each in (Protocol(design, "scripted"), Protocol(design, "scripted-twin", (), _NOT_TWIN))
+    ),
+)
+
+
+def scenario(name: str) -> Scenario:
+    """By name. LookupError names those there are."""
+    found = next((each for each in SCENARIOS if each.name == name), None)
+    if found is None:
+        raise LookupError(f"no scenario {name!r}: there are {', '.join(each.name for each in SCENARIOS)}")
+    return found
+
+
+def protocols(stage: str, named: str | None = None) -> tuple[Protocol, ...]:
+    """What the stage has of `NAME` or `NAME/CLIENT`; without a name, everything. LookupError names what there is."""
+    every = LIVE if stage == "live" else VIRTUAL
+    found = tuple(each for each in every if named is None or named in (each.name, str(each)))
+    if not found:
+        raise LookupError(f"no protocol {named!r} on the {stage} stage: there are {', '.join(map(str, every))}")
+    return found
+
+
+def virtual_twin(protocol: Protocol) -> Protocol:
+    """The scripted protocol that does what this live one does. Raises Unsupported where there is none."""
+    if not any(each.name == protocol.name for each in VIRTUAL):
+        raise Unsupported(f"{protocol.name} has no scripted members")
+    return Protocol(protocol.name, "scripted-twin" if protocol.twin else "scripted", protocol.bounces, protocol.no_upgrade)
+
+
+def fitting(sizes: Sizes, protocol: Protocol) -> Sizes:
+    """The same, but for Connect: times that a Java virtual machine can keep on a busy machine, and no more than three of them."""
+    if protocol.name != "connect":
+        return sizes
+    return replace(
+        sizes, members=min(sizes.members, 3), change=1, session_ms=max(sizes.session_ms, 6000), heartbeat_ms=max(sizes.heartbeat_ms, 500),
+        delay_ms=max(sizes.delay_ms, 25_000),
+    )  # fmt: skip
+
+
+def plays(stage_scenario: Scenario, protocol: Protocol) -> bool:
+    """Is this combination measured at all?"""
+    if protocol.name == "connect":
+        return stage_scenario.row == PROCESS_DEATH
+    return bool(protocol.bounces) or Upgrade() not in stage_scenario.steps

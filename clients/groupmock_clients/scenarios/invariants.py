@@ -1,0 +1,327 @@
+"""What must hold in every run, live or virtual, read from its rows alone: the invariants of docs/cooperative.md, and no record lost.
+
+A live leader plans somewhere between its answer to JoinGroup (`began`) and its SyncGroup (`planned`); a time is compared with the bound
+that is in the defendant's favour. Rounds in which nobody is told anything new do not count: kafka-python throws a join
+away now and then, and a member's timer may be a little early.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from .heard import Broken, callbacks, listed, records, said
+from .play import GROUP, RUNNER, Row, Run, Speaks, name_of
+from .rounds import MS, Partition, Partitions, Round, Rounds
+
+Finding = tuple[str, str]
+
+
+def broken(run: Run) -> list[Broken]:
+    """Everything that did not hold, oldest first; [] is how it should be."""
+    found = [*_rounds_of(run), *callbacks(run), *records(run)]
+    return sorted(found, key=lambda each: each.at_ms)
+
+
+def _rounds_of(run: Run) -> Iterator[Broken]:
+    seen = Rounds(GROUP)
+    seen.feed(run.rows)
+    rounds = [each for each in seen.rounds if each.planned is not None]
+    judge = _Judge(run)
+    for each in rounds:
+        for invariant, text in judge.round(each):
+            yield Broken(invariant, each.began, f"generation {each.generation}: {text}")
+    end = _time_of(run.rows, "end")
+    last = [each for each in rounds if each.began <= end]
+    if last:
+        for invariant, text in (*judge.rest(last[-1]), *_in_time(run, last)):
+            yield Broken(invariant, end, text)
+
+
+def _time_of(rows: Sequence[Row], what: str) -> float:
+    """ms; after everything if the runner never said it."""
+    return next((row["t"] / MS for row in rows if said(row, what) and row["client"] == RUNNER), float("inf"))
+
+
+# Round by round
+
+
+class _Judge:
+    """Fed with the rounds in their order."""
+
+    def __init__(self, run: Run) -> None:
+        self.sizes, self.protocol = run.sizes, run.protocol
+        self.design = run.protocol.design
+        self.patience = 0 if self.design < 2 else run.sizes.delay_ms
+        self.cooperative = bool(self.design) or run.protocol.name == "cooperative-sticky"
+        self.before: Round | None = None
+        self.known: dict[str, int] = {}  # topic -> partitions that some leader knew of
+        self.rounds = 0  # since the last change, that one included
+        self.started = 0.0  # when that one was planned, at the latest
+        self.deadlines = 0
+        self.settled = 0
+        self.balancing: list[tuple[Partition, str]] = []
+        self.lost_until: dict[Partition, float] = {}  # at the earliest
+
+    def round(self, seen: Round) -> Iterator[Finding]:
+        """Everything that can be said after one round."""
+        learned = False  # kafka-python's leader may hear of a new topic after the round that brought it, and joins again
+        for topic, number in seen.holders():
+            learned |= number >= self.known.get(topic, 0)
+            self.known[topic] = max(self.known.get(topic, 0), number + 1)
+        yield from self._given_once(seen)
+        if self._is_cooperative(seen):
+            yield from self._one_owner(seen)
+            changed = self._changed(seen) or learned
+            if self.design and seen.protocol_type == "consumer":
+                yield from self._obeyable(seen)
+                yield from self._never_deferred(seen)
+                yield from self._own_delay(seen)
+                yield from self._not_late(seen, changed)
+            yield from self._count(seen, changed)
+        else:
+            self.started, self.rounds, self.balancing, self.lost_until = 0.0, 0, [], {}
+        self.before = seen
+
+    def rest(self, last: Round) -> Iterator[Finding]:
+        """I2, I3, I4 and I6 of a group in which nothing is pending."""
+        held = last.holders()
+        missing = last.universe - held.keys()
+        if missing:
+            yield "I2", f"in the end nobody owns {listed(missing)}"
+        if last.protocol_type == "connect":
+            return
+        yield from self._balanced(last)
+        back = [each for each in self.balancing if held.get(each[0]) == each[1]]
+        if back:
+            yield "I4", f"revoked after the last change and back in the end: {back}"
+        if self.design and self._is_cooperative(last):
+            bound, why = self._bound()
+            if self.rounds > bound:
+                yield "I3", f"{self.rounds} rounds since the last change, at most {bound} ({why})"
+
+    def _is_cooperative(self, seen: Round) -> bool:
+        """While a group changes over it is range's rules that hold, until every member speaks the protocol."""
+        return self.cooperative and (seen.protocol != "range" or any(claim.owned for claim in seen.claims.values()))
+
+    def _given_once(self, seen: Round) -> Iterator[Finding]:
+        given = Counter(partition for told in seen.told.values() for partition in told.assigned)
+        twice = {partition for partition, count in given.items() if count > 1}
+        if twice:
+            yield "I1", f"given to two members: {listed(twice)}"
+
+    def _one_owner(self, seen: Round) -> Iterator[Finding]:
+        """Nobody claims what another one claims, nobody is given it; but for a member that was expelled and comes with old claims."""
+        claimants: defaultdict[Partition, list[str]] = defaultdict(list)
+        for member, claim in seen.claims.items():
+            for partition in claim.owned:
+                claimants[partition].append(member)
+        here = self.before.claims.keys() if self.before is not None else frozenset()
+        for partition, members in claimants.items():
+            if sum(member in here for member in members) > 1:
+                yield "I1", f"{listed({partition})} is claimed by {', '.join(map(name_of, members))}"
+        for member, told in seen.told.items():
+            taken = {each for each in told.assigned - seen.claims[member].owned if each in claimants}
+            if taken:
+                yield "I1", f"{name_of(member)} is given what somebody still claims: {listed(taken)}"
+
+    def _obeyable(self, seen: Round) -> Iterator[Finding]:
+        revoking = any(told.revoked for told in seen.told.values())
+        for member, told in seen.told.items():
+            owned, name = seen.claims[member].owned, name_of(member)
+            if told.revoked - owned:
+                yield "I4", f"{name} is asked for what it does not hold: {listed(told.revoked - owned)}"
+            if owned - told.revoked - told.assigned:
+                yield "I4", f"{name} silently loses {listed(owned - told.revoked - told.assigned)}"
+            if told.timeout_ms and (revoking or self.design == 1):
+                yield "I3", f"{name} is told to wait {told.timeout_ms} ms {'beside revocations' if revoking else 'in Design I'}"
+
+    def _changed(self, seen: Round) -> bool:
+        """Did members, topics or partitions change before this round, or did somebody not hear the last one?"""
+        before = self.before
+        if before is None or before.claims.keys() != seen.claims.keys() or before.universe != seen.universe:
+            return True
+        return any(
+            claim.topics != before.claims[member].topics or claim.owned != before.told[member].assigned
+            for member, claim in seen.claims.items()
+        )
+
+    def _unclaimed(self, seen: Round) -> Partitions:
+        topics = {topic for claim in seen.claims.values() for topic in claim.topics}
+        known = {(topic, number) for topic in topics for number in range(self.known.get(topic, 0))}
+        return frozenset(known - {partition for claim in seen.claims.values() for partition in claim.owned})
+
+    def _deferred(self, seen: Round) -> Partitions:
+        return self._unclaimed(seen) - seen.holders().keys()
+
+    def _never_deferred(self, seen: Round) -> Iterator[Finding]:
+        before = self.before
+        if before is None or before.leader != seen.leader:
+            return
+        kept = before.holders().keys()
+        for partition in self._deferred(seen):
+            for member, told in before.told.items():
+                if partition in told.revoked - kept:
+                    yield "I2b", f"{listed({partition})} was given up by {name_of(member)} on request and waits"
+                if partition in told.assigned and member in seen.claims:
+                    yield "I2b", f"{listed({partition})} did not reach {name_of(member)}, which is here, and waits"
+
+    def _own_delay(self, seen: Round) -> Iterator[Finding]:
+        before = self.before
+        unclaimed = self._unclaimed(seen)
+        if before is None or before.leader != seen.leader:
+            self.lost_until = {}
+        elif self.patience:
+            self.lost_until = {partition: until for partition, until in self.lost_until.items() if partition in unclaimed}
+            for member, told in before.told.items():
+                for partition in told.assigned & unclaimed if member not in seen.claims else ():
+                    self.lost_until.setdefault(partition, seen.began + self.patience)
+            yield from self._early(before, seen)
+
+    def _early(self, before: Round, seen: Round) -> Iterator[Finding]:
+        assert seen.planned is not None
+        for member, told in seen.told.items():
+            newcomer = member not in before.claims and not seen.claims[member].owned
+            for partition in told.assigned - seen.claims[member].owned:
+                until = self.lost_until.pop(partition, 0.0)
+                if not newcomer and seen.planned < until:
+                    yield "I5b", f"{listed({partition})} went to {name_of(member)} {until - seen.planned:.0f} ms early"
+
+    def _not_late(self, seen: Round, changed: bool) -> Iterator[Finding]:
+        late = self._deferred(seen)
+        if late and not changed and seen.began >= self.started + self.patience:
+            yield "I2", f"{listed(late)} still unowned {seen.began - self.started:.0f} ms after the last change"
+
+    def _count(self, seen: Round, changed: bool) -> Iterator[Finding]:
+        assert seen.planned is not None
+        if changed:
+            self.rounds, self.started, self.settled, self.balancing = 0, seen.planned, 0, []
+            self.deadlines = len({self.lost_until.get(each) for each in self._deferred(seen)})  # None: one for all that a new leader found
+        if changed or self._news(seen):
+            self.rounds += 1
+        claimed = Counter(partition for claim in seen.claims.values() for partition in claim.owned)
+        moves = 0
+        for member, told in seen.told.items():
+            for partition in told.revoked:
+                if claimed[partition] > 1 or partition not in seen.universe or partition[0] not in seen.claims[member].topics:
+                    self.settled = 1
+                else:
+                    self.balancing.append((partition, member))
+                    moves += 1
+        if self.design == 3 and moves > self.sizes.max_moves:
+            yield "I6", f"{moves} moves asked for in one round, at most {self.sizes.max_moves}"
+
+    def _news(self, seen: Round) -> bool:
+        """Is anybody told something new?"""
+        before = self.before
+        return before is None or _told(seen) != _told(before)
+
+    def _bound(self) -> tuple[int, str]:
+        m, d, c, k = len(self.balancing), self.deadlines, self.settled, self.sizes.max_moves
+        why = f"m {m}, D {d}, c {c}"
+        if self.design == 1:
+            return 2 + c, why
+        if not m:
+            return 1 + d + c, why
+        return (2 if self.design == 2 else 2 * ceil(m / k)) + max(1, d) + c, why
+
+    def _balanced(self, last: Round) -> Iterator[Finding]:
+        """Range balances every topic, the others all of them; at rest all members subscribe to the same."""
+        per_topic = last.protocol == "range" and not self.design
+        topics: list[Callable[[Partition], bool]] = [lambda _: True]
+        if per_topic:
+            topics = [_of(topic) for topic in {each[0] for each in last.universe}]
+        for chosen in topics:
+            loads = {member: sum(map(chosen, told.assigned)) for member, told in last.told.items()}
+            if max(loads.values()) > min(loads.values()) + 1:
+                yield "I6", f"not balanced: { {name_of(member): load for member, load in loads.items()} }"
+
+
+def _told(seen: Round) -> dict[str, tuple[Partitions, Partitions]]:
+    return {member: (told.assigned, told.revoked) for member, told in seen.told.items()}
+
+
+def _of(topic: str) -> Callable[[Partition], bool]:
+    return lambda partition: partition[0] == topic
+
+
+@dataclass(frozen=True, slots=True)
+class _Absence:
+    """A process that went and came back: the last round with it, the first without it, the first with it again."""
+
+    process: str
+    here: Round
+    missed: Round
+    back: Round
+
+    def in_time(self, delay_ms: float) -> bool:
+        """Was the round that had it back planned before its delay was over, counted from the one that missed it?"""
+        return (self.back.planned or 0.0) < self.missed.began + delay_ms
+
+    @property
+    def led(self) -> bool:
+        """Was it the leader that went?"""
+        return name_of(self.here.leader) == self.process
+
+
+def _absences(run: Run, rounds: Sequence[Round]) -> Iterator[_Absence]:
+    """Of those that are gone for good, or were back before anybody missed them, there is nothing to say."""
+    for row in run.rows:
+        if not (said(row, "step") and row["fields"]["step"] in ("kill", "stop")):
+            continue
+        process = row["fields"]["member"]
+        earlier = [each for each in rounds if each.began <= row["t"] / MS]
+        later = [each for each in rounds if each.began > row["t"] / MS]
+        there = [process in map(name_of, each.claims) for each in later]
+        if earlier and False in there and True in there[there.index(False) :]:
+            missed = there.index(False)
+            yield _Absence(process, earlier[-1], later[missed], later[there.index(True, missed)])
+
+
+def _in_time(run: Run, rounds: Sequence[Round]) -> Iterator[Finding]:
+    """I5: who is back in time has its own again at once; where everybody who goes is, nothing is ever anybody else's."""
+    if run.protocol.design < 2 or run.scenario.starts is not Speaks.TARGET or _expelled(run):
+        return
+    absences = list(_absences(run, rounds))
+    for each in absences:
+        if each.in_time(run.sizes.delay_ms) and each.here.leader == each.missed.leader == each.back.leader:
+            had, has = _held_by(each.process, each.here), _held_by(each.process, each.back)
+            if had != has:
+                yield "I5", f"{each.process} had {listed(had)} and was back in time, for {listed(has)}"
+    # A leader that goes leaves the next one to guess whose the nameless lost partitions are: it cannot if members may have nothing.
+    if run.scenario.in_time and all(
+        each.in_time(run.sizes.delay_ms) and not (each.led and len(each.back.universe) < len(each.back.claims)) for each in absences
+    ):
+        yield from _never_elsewhere(run, rounds)
+
+
+def _expelled(run: Run) -> bool:
+    """Was a member removed whose process lives and had not gone? On a machine that is too busy to send heartbeats."""
+    ids: defaultdict[str, set[str]] = defaultdict(set)
+    going: set[str] = set()
+    for row in run.rows:
+        if said(row, "step") and row["fields"]["step"] in ("kill", "stop"):
+            going |= ids[row["fields"]["member"]]
+        elif row["kind"] == "member" and row["group"] == GROUP:
+            if row["what"] == "added":
+                ids[name_of(row["member_id"])].add(row["member_id"])
+            elif row["what"] == "removed" and row["member_id"] not in going:
+                return True
+    return False
+
+
+def _held_by(process: str, seen: Round) -> Partitions:
+    return frozenset(partition for partition, member in seen.holders().items() if name_of(member) == process)
+
+
+def _never_elsewhere(run: Run, rounds: Sequence[Round]) -> Iterator[Finding]:
+    begin = _time_of(run.rows, "begin")
+    owner: dict[Partition, str] = {}
+    for each in rounds:
+        for partition, member in each.holders().items():
+            if each.began < begin:
+                owner[partition] = name_of(member)
+            elif owner.setdefault(partition, name_of(member)) != name_of(member):
+                yield "I5", f"{listed({partition})} of {owner[partition]} went to {name_of(member)} although everybody was back in time"

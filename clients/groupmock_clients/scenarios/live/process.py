@@ -1,0 +1,109 @@
+"""One member process: started, told what to do, listened to, ended."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from ..play import Missed
+from .nursery import nursery_of
+from .wish import Wish
+
+LEAVING_S: Final = 20.0
+LOOK_S: Final = 0.02
+TAIL: Final = 1500
+Hear = Callable[[str, str, dict[str, Any]], None]
+
+
+class MemberProcess:
+    """`hear(member, event, facts)` is called for everything it says, on a thread of its own. Its stderr goes to `log`."""
+
+    def __init__(self, wish: Wish, log: Path, hear: Hear) -> None:
+        self.wish = wish
+        self._log, self._hear = log, hear
+        self._status: int | None = None
+        self._nursery = nursery_of(wish.library)
+        self._child = self._nursery.spawn(wish, log)
+        self._listening = threading.Thread(target=self._listen, name=f"hear-{wish.name}", daemon=True)
+        self._listening.start()
+
+    def check(self) -> None:
+        """Missed, with the end of what it logged, if it has ended by itself."""
+        if not self._listening.is_alive() and self._ended():
+            raise Missed(f"member {self.wish.name} ended by itself with status {self._status}:\n{self.tail()}")
+
+    def tail(self) -> str:
+        """The end of what it logged."""
+        return self._log.read_text(errors="replace")[-TAIL:]
+
+    def subscribe(self, topics: Sequence[str]) -> None:
+        """Order another subscription. Missed if it is not there any more."""
+        try:
+            self._child.orders.write(json.dumps({"subscribe": list(topics)}) + "\n")
+            self._child.orders.flush()
+        except OSError:
+            self._listening.join()
+            self.check()
+
+    def kill(self) -> None:
+        """SIGKILL; returns when it is dead and all that it said was heard. Harmless when it is dead already."""
+        try:
+            if not self._ended():
+                self._nursery.signal(self._child, signal.SIGKILL)
+            self._over(None)
+        except Missed:
+            self._let_go()
+
+    def leave(self) -> None:
+        """SIGTERM; returns when it has ended. Missed if that was not in good order."""
+        try:
+            if not self._ended():
+                self._nursery.signal(self._child, signal.SIGTERM)
+            over = self._over(LEAVING_S)
+        except Missed:
+            self._let_go()
+            raise
+        if not over:
+            self.kill()
+            raise Missed(f"member {self.wish.name} did not leave within {LEAVING_S:g} s:\n{self.tail()}")
+        if self._status:
+            raise Missed(f"member {self.wish.name} ended with status {self._status}:\n{self.tail()}")
+
+    def _let_go(self) -> None:
+        """The nursery is gone and nobody can signal the member: it ends when its orders do."""
+        self._child.orders.close()
+        self._listening.join(LEAVING_S)
+        self._child.events.close()
+
+    def _ended(self) -> bool:
+        if self._status is None:
+            self._status = self._nursery.status(self._child)
+        return self._status is not None
+
+    def _over(self, patience: float | None) -> bool:
+        """Wait until it has ended and was heard to its end; False if that takes longer than `patience` seconds."""
+        end = None if patience is None else time.monotonic() + patience
+        self._listening.join(patience)
+        while not self._ended():
+            if end is not None and time.monotonic() > end:
+                return False
+            time.sleep(LOOK_S)
+        for stream in (self._child.orders, self._child.events):
+            try:
+                stream.close()
+            except BrokenPipeError:
+                pass  # an order that it never read
+        return True
+
+    def _listen(self) -> None:
+        for line in self._child.events:
+            try:
+                facts: dict[str, Any] = json.loads(line)
+            except ValueError:
+                continue  # SIGKILL in the middle of a line
+            self._hear(self.wish.name, str(facts.pop("event")), facts)

@@ -1,0 +1,261 @@
+"""The live stage: a broker with a journal in this process, a process for every member, a steady producer (see play.Stage)."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+from typing import Protocol as Interface
+
+from groupmock import Broker
+
+from ..names import run_name
+from ..play import GROUP, PRODUCER, Missed, Protocol, Row, Sizes, Speaks, Unsupported, name_of
+from .follow import Follower
+from .process import MemberProcess
+from .producer import Producer
+from .wishes import LIBRARY, wish_for
+
+PATIENCE_S: Final = 20.0
+CALM_HEARTBEATS: Final = 2.5
+"""How long nothing may happen before a group counts as settled: whoever wants another round says so within a heartbeat."""
+LOOK_S: Final = 0.1
+STORY: Final = 3000
+Partition = tuple[str, int]
+
+
+class Process(Interface):
+    """What the stage does to a member (process.MemberProcess)."""
+
+    def check(self) -> None: ...
+    def tail(self) -> str: ...
+    def subscribe(self, topics: Sequence[str]) -> None: ...
+    def kill(self) -> None: ...
+    def leave(self) -> None: ...
+
+
+@contextmanager
+def open_stage(sizes: Sizes, protocol: Protocol, journal: Path | None = None) -> Iterator[LiveStage]:
+    """A stage for one run; everything ends with the block. Raises Unsupported if the client library is not installed."""
+    made = _stage_for(protocol)
+    with tempfile.TemporaryDirectory(prefix="groupmock-scenario-") as folder:
+        file = journal if journal is not None else Path(folder) / "journal.jsonl"
+        knobs = {
+            "group.initial.rebalance.delay.ms": sizes.initial_delay_ms,
+            "group.min.session.timeout.ms": min(sizes.session_ms, 6000),
+        }
+        with Broker(seed=sizes.seed, run=run_name(sizes, journal), journal=str(file), settings=knobs) as broker:
+            stage = made(sizes, protocol, broker, file, Path(folder))
+            try:
+                yield stage
+            finally:
+                stage.close()
+
+
+def _stage_for(protocol: Protocol) -> Callable[[Sizes, Protocol, Broker, Path, Path], LiveStage]:
+    if protocol.name == "connect":
+        from .connect import ConnectStage  # which stands on this module
+
+        return ConnectStage
+    module = LIBRARY[protocol.client].module
+    if find_spec(module) is None:
+        raise Unsupported(f"{protocol} needs the Python package {module}, which is not installed")
+    return LiveStage
+
+
+class LiveStage:
+    """See play.Stage. Used by one thread; members, producer and journal are heard on threads of their own."""
+
+    kind = "live"
+
+    def __init__(self, sizes: Sizes, protocol: Protocol, broker: Broker, journal: Path, folder: Path) -> None:
+        self.sizes, self.protocol, self.broker = sizes, protocol, broker
+        self._folder = folder
+        self._living: dict[str, Process] = {}
+        self._holds: dict[str, frozenset[Partition]] = {}
+        self._delivered: dict[Partition, int] = {}  # the offset after the last one that anybody got
+        self._failures: dict[str, str] = {}
+        self._topics: Sequence[str] = ()
+        self._follower = Follower(journal, GROUP, self._connected)
+        self._producer = Producer(broker, sizes.rate, self._produced)
+        self._patience = PATIENCE_S + (2 * sizes.session_ms + 2 * sizes.delay_ms + sizes.partitions * sizes.move_interval_ms) / 1000
+
+    def close(self) -> None:
+        """End everything that still runs."""
+        self._producer.stop()
+        for process in self._living.values():
+            process.kill()
+        self._living.clear()
+        self._follower.close()
+
+    def start(self, member: str, speaks: Speaks, topics: Sequence[str]) -> None:
+        """A process. The first one of all is awaited, so that it leads whatever the machine is busy with."""
+        self._topics = topics
+        first = not self._follower.rounds.members and not self._living
+        process = self._process(member, speaks, topics)
+        self.tell(member, "started", {})
+        self._living[member] = process
+        if first:
+            self._until(f"{member} in the group", lambda: bool(self._follower.rounds.members))
+
+    def _process(self, member: str, speaks: Speaks, topics: Sequence[str]) -> Process:
+        """Raises Unsupported."""
+        wish = wish_for(member, self.broker.bootstrap, self.sizes, self.protocol, speaks, topics)
+        return MemberProcess(wish, self._folder / f"{member}.log", self._heard)
+
+    def kill(self, member: str) -> None:
+        """SIGKILL."""
+        self._living.pop(member).kill()
+        self._gone(member, "killed")
+
+    def stop(self, member: str) -> None:
+        """SIGTERM, which closes the consumer."""
+        process = self._living.pop(member)
+        try:
+            process.leave()
+        finally:
+            self._gone(member, "stopped")
+
+    def subscribe(self, members: Sequence[str], topics: Sequence[str]) -> None:
+        """All of them at once: with the next records that come."""
+        self._topics = topics
+        self._producer.between_two()
+        for member in members:
+            self._living[member].subscribe(topics)
+
+    def create(self, topic: str, partitions: int) -> None:
+        """A topic, fed from now on."""
+        self.broker.create_topic(topic, partitions)
+        self._producer.feed(topic, partitions)
+
+    def grow(self, topic: str, partitions: int) -> None:
+        """More partitions, fed from now on."""
+        self.broker.grow_topic(topic, partitions)
+        self._producer.feed(topic, partitions)
+
+    def leader(self) -> str:
+        """By the last round."""
+        with self._follower.changed:
+            return name_of(self._follower.rounds.rounds[-1].leader)
+
+    def noticed(self, members: frozenset[str]) -> None:
+        """By the journal."""
+        self._until(f"a stable group of {', '.join(sorted(members))}", lambda: self._stable(members))
+
+    def settled(self, members: frozenset[str]) -> None:
+        """By the journal and by what the members say they hold; and nothing happened for a while."""
+        calm_ms = CALM_HEARTBEATS * self.sizes.heartbeat_ms
+        quiet = _Quiet()
+
+        def settled() -> bool:
+            seen = self._follower.rounds
+            known = seen.since, seen.rounds[-1].generation if seen.rounds else -1
+            return self._stable(members) and self._everything_owned() and quiet.for_ms(known) >= calm_ms
+
+        self._until(f"a settled group of {', '.join(sorted(members))}", settled)
+
+    def wait(self, ms: float) -> None:
+        """Time passes; a member that ends by itself meanwhile is noticed."""
+        time.sleep(ms / 1000)
+        for process in list(self._living.values()):
+            process.check()
+
+    def tell(self, client: str, what: str, fields: Mapping[str, Any]) -> None:
+        """Append a `client` row."""
+        self.broker.client_says(client, what, **fields)
+
+    def rows(self) -> list[Row]:
+        """No more is produced, and what was is given time to arrive (what does not, is lost); then the whole journal so far."""
+        self._producer.stop()
+        end = time.monotonic() + self._patience
+        while time.monotonic() < end and not self._all_delivered():
+            time.sleep(LOOK_S)
+        self.tell("runner", "drained", {"all": self._all_delivered()})
+        with self._follower.changed:
+            self._follower.changed.wait_for(lambda: _drained(self._follower.rows), PATIENCE_S)
+            return list(self._follower.rows)
+
+    # What is waited for
+
+    def _stable(self, members: frozenset[str]) -> bool:
+        seen = self._follower.rounds
+        return seen.state == "Stable" and sorted(name_of(each) for each in seen.members) == sorted(members)
+
+    def _everything_owned(self) -> bool:
+        seen = self._follower.rounds
+        last = seen.rounds[-1]
+        wanted = {(topic, number) for topic in self._topics for number in range(seen.counts.get(topic, 0))}
+        return (
+            last.settled
+            and wanted <= last.holders().keys()
+            and all(self._holds.get(name_of(member)) == told.assigned for member, told in last.told.items())
+        )
+
+    def _all_delivered(self) -> bool:
+        return all(self._delivered.get(place, 0) >= end for place, end in list(self._producer.ends.items()))
+
+    def _until(self, wanted: str, reached: Callable[[], bool]) -> None:
+        end = time.monotonic() + self._patience
+        with self._follower.changed:
+            while not reached():
+                for process in list(self._living.values()):
+                    process.check()
+                if time.monotonic() > end:
+                    raise Missed(self._missed(wanted))
+                self._follower.changed.wait(LOOK_S)
+
+    def _missed(self, wanted: str) -> str:
+        seen = self._follower.rounds
+        last = seen.rounds[-1] if seen.rounds else None
+        held = {name_of(member): sorted(told.assigned) for member, told in last.told.items()} if last else {}
+        tails = "".join(f"\n{name}: {process.tail()}" for name, process in self._living.items() if process.tail())
+        holds = {name: sorted(places) for name, places in self._holds.items()}
+        return (
+            f"{self.protocol}: waited {self._patience:.0f} s for {wanted}: the group is {seen.state} with {sorted(seen.members)}, "
+            f"told {held}, holding {holds}\n{self.broker.story(GROUP)[-STORY:]}{tails}"
+        )
+
+    # What is heard
+
+    def _heard(self, member: str, event: str, facts: dict[str, Any]) -> None:
+        """On the member's thread."""
+        if event == "holds":
+            self._holds[member] = frozenset((topic, number) for topic, number in facts["partitions"])
+            return  # for `settled`; in a row it would say that a consumer in the middle of a round delivers
+        if event == "delivered":
+            place = facts["topic"], facts["partition"]
+            self._delivered[place] = max(self._delivered.get(place, 0), facts["last"] + 1)
+        self.tell(member, event, facts)
+
+    def _produced(self, topic: str, partition: int, first: int, last: int) -> None:
+        self.tell(PRODUCER, "produced", {"topic": topic, "partition": partition, "first": first, "last": last})
+
+    def _connected(self, client_id: str, port: int, role: str) -> None:
+        self.tell(client_id, "connection", {"client_id": client_id, "port": port, "role": role})
+
+    def _gone(self, member: str, how: str) -> None:
+        self._holds.pop(member, None)
+        self.tell(member, how, {})
+
+
+class _Quiet:
+    """For how long the same thing has been seen, ms."""
+
+    def __init__(self) -> None:
+        self._seen: object = None
+        self._since = 0.0
+
+    def for_ms(self, seen: object) -> float:
+        """0 when it is something else than last time."""
+        now = time.monotonic()
+        if seen != self._seen:
+            self._seen, self._since = seen, now
+        return (now - self._since) * 1000
+
+
+def _drained(rows: Sequence[Row]) -> bool:
+    return any(row["kind"] == "client" and row["what"] == "drained" for row in reversed(rows[-200:]))

@@ -1,0 +1,335 @@
+"""Figures out of a journal's rows, `client` rows included: pure, and blind to the stage that they come from.
+
+What is measured is between the runner's `begin` and `end` (play.py). The words:
+
+* A *generation* is a round that the leader brought to its end. It counts as a *round* if what its members are told to hold or give up
+  differs from the generation before: kafka-python throws a join away now and then and joins again, which changes nothing.
+* Of the rounds, those are *late* in which a member still claims what it was told to give up in the generation before: librdkafka may join
+  again, because somebody else does, before it has let go, and the round that hands its partition over is one more.
+* A partition *moved* when another process than before is told to hold it; a process that comes back under its name is the same.
+* A member *owns* what an answer to SyncGroup gave it, until one gives it less, or it joins and does not claim it (an eager member claims
+  nothing), leaves, loses its connection or is expelled. Partition-seconds without an owner come from that, hence from the journal alone.
+* A partition is *not delivered* while a record of it that waited longer than GRACE_MS waits for its first delivery; where members say
+  what they serve (virtual), while nobody serves it.
+* A record is *delivered twice* for every delivery but its first, *lost* if it was produced and never delivered.
+* The time *to converge*: for every step, from it to the last member's hearing of the last round that counts before the next; all summed.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+from .embedded import Partition, Partitions, claim_of
+from .play import GROUP, PRODUCER, RUNNER, Row, name_of
+from .rounds import JOIN_GROUP, SYNC_GROUP, Round, Rounds
+
+LEAVE_GROUP: Final = 13
+NS_PER_S: Final = 1_000_000_000
+GRACE_MS: Final = 150
+"""A record that waits no longer than this is delivered at once."""
+
+
+class NotMeasurable(ValueError):
+    """The rows do not hold one whole measured run; the text says what is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """One run. `unowned_s`, `undelivered_s`: partition-seconds. See the head of this module."""
+
+    generations: int
+    rounds: int
+    late: int
+    moved: int
+    unowned_s: float
+    undelivered_s: float
+    duplicates: int
+    lost: int
+    converge_s: float
+
+    def as_fields(self) -> dict[str, Any]:
+        """For JSON, times to the millisecond."""
+        return {name: round(value, 3) if isinstance(value, float) else value for name, value in asdict(self).items()}
+
+
+def measure(rows: Sequence[Row]) -> Figures:
+    """Raises NotMeasurable."""
+    begin, end = _edge(rows, "begin"), _edge(rows, "end")
+    group = Group(rows, begin)
+    counted = [each for each in group.counted if each.heard_last > begin]
+    unserved = _unserved(rows, begin, end) if any(_client(row, "serves") for row in rows) else _waits(rows, begin, end)
+    delivered = _ranges(rows, "delivered")
+    before = _ranges([row for row in rows if row["t"] < begin], "delivered")
+    return Figures(
+        generations=sum(each.heard_last > begin for each in group.finished),
+        rounds=len(counted),
+        late=_late(group.finished, counted),
+        moved=_moved(group.finished, begin),
+        unowned_s=group.unowned(end) / NS_PER_S,
+        undelivered_s=sum(unserved) / NS_PER_S,
+        duplicates=_repeated(delivered) - _repeated(before),
+        lost=_missing(_ranges(rows, "produced"), delivered),
+        converge_s=_converging(rows, counted) / NS_PER_S,
+    )
+
+
+def _client(row: Row, what: str) -> bool:
+    return bool(row["kind"] == "client" and row["what"] == what)
+
+
+def _edge(rows: Sequence[Row], what: str) -> int:
+    found = [row["t"] for row in rows if _client(row, what) and row["client"] == RUNNER]
+    if len(found) != 1:
+        raise NotMeasurable(f"{len(found)} rows of the runner say {what!r} where there must be one")
+    return int(found[0])
+
+
+# Rounds
+
+
+@dataclass(slots=True)
+class Finished:
+    """A generation that was brought to its end. `heard_last`: when the last answer to SyncGroup went out, ns."""
+
+    round: Round
+    heard_last: int
+
+    def says(self) -> object:
+        """What has to differ for a generation to count."""
+        return {member: (each.assigned, each.revoked) for member, each in self.round.told.items()}
+
+
+class Group:
+    """The group's rounds, and who owns what: fed with every row in the journal's order."""
+
+    def __init__(self, rows: Iterable[Row], begin: int) -> None:
+        self.finished: list[Finished] = []
+        self._begin = begin
+        self._rounds = Rounds(GROUP)
+        self._asked: dict[int, Mapping[str, Any]] = {}
+        self._connections: dict[int, str] = {}
+        self._owned: dict[str, Partitions] = {}
+        self._owners: defaultdict[Partition, set[str]] = defaultdict(set)
+        self._without: dict[Partition, int] = {}  # since when nobody has it
+        self._sum = 0
+        for row in rows:
+            self._rounds.feed((row,))
+            take = getattr(self, f"_{row['kind']}", None)
+            if take is not None:
+                take(row)
+
+    @property
+    def counted(self) -> list[Finished]:
+        """Those that count as rounds."""
+        return [each for place, each in enumerate(self.finished) if not place or each.says() != self.finished[place - 1].says()]
+
+    def unowned(self, end: int) -> int:
+        """Partition-ns without an owner between the begin and `end`, of what the members subscribed to."""
+        wanted = {topic for each in self.finished for claim in each.round.claims.values() for topic in claim.topics}
+        connect = any(each.round.protocol_type == "connect" for each in self.finished)
+        counts = {each for each in self._without if each[0] in wanted or (connect and each[0] not in self._rounds.counts)}
+        still = [since for each, since in self._without.items() if each in counts and since < end]
+        open_ = sum(end - max(since, self._begin) for since in still)
+        return self._sum + open_
+
+    def _command(self, row: Row) -> None:
+        if row["name"] in ("create_topic", "grow_topic"):
+            topic = str(row["arguments"]["name"])
+            for number in range(int(row["arguments"]["partitions"])):
+                if not self._owners[topic, number]:
+                    self._without.setdefault((topic, number), row["t"])
+
+    def _request(self, row: Row) -> None:
+        key, message = row["api_key"], row.get("message") or {}
+        if key not in (JOIN_GROUP, SYNC_GROUP, LEAVE_GROUP) or message["group_id"] != GROUP:
+            return
+        self._asked[row["ticket"]] = message
+        if key == JOIN_GROUP and message["member_id"]:
+            self._connections[row["connection"]] = message["member_id"]
+            self._claims(message, row["t"])
+        elif key == LEAVE_GROUP:
+            for member in [each["member_id"] for each in message["members"]] or [message["member_id"]]:
+                self._owns(member, frozenset(), row["t"])
+
+    def _claims(self, message: Mapping[str, Any], t: int) -> None:
+        """Of what it had, a member that joins keeps what it claims by the protocol that the group had so far."""
+        member, metadata = message["member_id"], {each["name"]: each["metadata"] for each in message["protocols"]}
+        owned = self._owned.get(member)
+        if owned:
+            last = self.finished[-1].round.protocol if self.finished else ""
+            name = last if last in metadata else next(iter(metadata))
+            claim = claim_of(str(message["protocol_type"]), name, b64decode(metadata[name]))
+            self._owns(member, owned & claim.owned, t)
+
+    def _reply(self, row: Row) -> None:
+        asked = self._asked.pop(row["ticket"], None)
+        rounds = self._rounds.rounds
+        if asked is None or row["api_key"] != SYNC_GROUP or row.get("error") or not row.get("delivered", True) or not rounds:
+            return
+        last, member = rounds[-1], asked["member_id"]
+        if asked["generation_id"] != last.generation or member not in last.told:
+            return
+        if not self.finished or self.finished[-1].round is not last:
+            self.finished.append(Finished(last, row["t"]))
+        self.finished[-1].heard_last = row["t"]
+        self._owns(member, last.told[member].assigned, row["t"])
+
+    def _close(self, row: Row) -> None:
+        member = self._connections.pop(row["connection"], None)
+        if member is not None and member not in self._connections.values():
+            self._owns(member, frozenset(), row["t"])
+
+    def _member(self, row: Row) -> None:
+        if row["group"] == GROUP and row["what"] == "removed":
+            self._owns(str(row["member_id"]), frozenset(), row["t"])
+
+    def _owns(self, member: str, partitions: Partitions, t: int) -> None:
+        before = self._owned.get(member, frozenset())
+        self._owned[member] = partitions
+        for partition in before - partitions:
+            self._owners[partition].discard(member)
+            if not self._owners[partition]:
+                self._without[partition] = t
+        for partition in partitions - before:
+            self._owners[partition].add(member)
+            since = self._without.pop(partition, t)
+            self._sum += max(0, t - max(since, self._begin))
+
+
+def _late(finished: Sequence[Finished], counted: Sequence[Finished]) -> int:
+    late = 0
+    for before, each in pairwise(finished):
+        asked = before.round.told
+        still = any(claim.owned & asked[member].revoked for member, claim in each.round.claims.items() if member in asked)
+        late += still and each in counted
+    return late
+
+
+def _moved(finished: Sequence[Finished], begin: int) -> int:
+    moved = 0
+    last: dict[Partition, str] = {}
+    for each in finished:
+        for partition, member in each.round.holders().items():
+            process = name_of(member)
+            moved += each.heard_last > begin and last.get(partition, process) != process
+            last[partition] = process
+    return moved
+
+
+def _converging(rows: Sequence[Row], counted: Sequence[Finished]) -> int:
+    """ns. A step with no round that counts before the next one takes no time."""
+    steps = [row["t"] for row in rows if _client(row, "step")]
+    summed = 0
+    for place, step in enumerate(steps):
+        until = steps[place + 1] if place + 1 < len(steps) else None
+        heard = [each.heard_last for each in counted if each.heard_last > step and (until is None or each.heard_last <= until)]
+        summed += max(heard, default=step) - step
+    return summed
+
+
+# Records
+
+
+def _ranges(rows: Iterable[Row], what: str) -> dict[Partition, list[tuple[int, int]]]:
+    """Partition -> [(first, last), ...] in the journal's order."""
+    found: defaultdict[Partition, list[tuple[int, int]]] = defaultdict(list)
+    for row in rows:
+        if _client(row, what):
+            fields = row["fields"]
+            found[fields["topic"], fields["partition"]].append((fields["first"], fields["last"]))
+    return found
+
+
+def _covered(ranges: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The same offsets in ranges that do not meet, in order."""
+    current: tuple[int, int] | None = None
+    for first, last in sorted(ranges):
+        if current is not None and first <= current[1] + 1:
+            current = current[0], max(current[1], last)
+            continue
+        if current is not None:
+            yield current
+        current = first, last
+    if current is not None:
+        yield current
+
+
+def _size(ranges: Iterable[tuple[int, int]]) -> int:
+    return sum(last - first + 1 for first, last in ranges)
+
+
+def _repeated(found: Mapping[Partition, list[tuple[int, int]]]) -> int:
+    return sum(_size(ranges) - _size(_covered(ranges)) for ranges in found.values())
+
+
+def _missing(produced: Mapping[Partition, list[tuple[int, int]]], delivered: Mapping[Partition, list[tuple[int, int]]]) -> int:
+    """Offsets that were produced and not delivered: what the union of both has beyond what was delivered."""
+    return sum(
+        _size(_covered([*ranges, *delivered.get(partition, ())])) - _size(_covered(delivered.get(partition, ())))
+        for partition, ranges in produced.items()
+    )
+
+
+def _unserved(rows: Iterable[Row], begin: int, end: int) -> Iterator[int]:
+    """ns in which nobody served a partition, one after the other; of partitions that somebody served or that got records."""
+    serving: dict[str, frozenset[Partition]] = {}
+    spans: defaultdict[Partition, list[tuple[int, int]]] = defaultdict(list)
+    since: dict[tuple[str, Partition], int] = {}
+    born: dict[Partition, int] = {}
+    for row in rows:
+        if row["kind"] == "command" and row["name"] in ("create_topic", "grow_topic"):
+            for number in range(int(row["arguments"]["partitions"])):
+                born.setdefault((str(row["arguments"]["name"]), number), row["t"])
+        if not _client(row, "serves"):
+            continue
+        client, now = row["client"], frozenset((topic, number) for topic, number in row["fields"]["partitions"])
+        before = serving.get(client, frozenset())
+        for partition in before - now:
+            spans[partition].append((since.pop((client, partition)), row["t"]))
+        since.update({(client, partition): row["t"] for partition in now - before})
+        serving[client] = now
+    for (_, partition), start in since.items():
+        spans[partition].append((start, end))
+    for partition, made in born.items():
+        start = max(begin, made)
+        inside = [(max(first, start), min(last, end)) for first, last in spans[partition] if last > start and first < end]
+        yield end - start - _length(inside)
+
+
+def _waits(rows: Sequence[Row], begin: int, end: int) -> Iterator[int]:
+    """ns in which a record waited too long for its first delivery, partition by partition."""
+    first: dict[tuple[Partition, int], int] = {}
+    for row in rows:
+        if _client(row, "delivered"):
+            for record in _records(row):
+                first.setdefault(record, row["t"])
+    waits: defaultdict[Partition, list[tuple[int, int]]] = defaultdict(list)
+    for row in rows:
+        if _client(row, "produced") and row["client"] == PRODUCER:
+            for record in _records(row):
+                until = first.get(record, end)
+                if until - row["t"] > GRACE_MS * 1_000_000:
+                    waits[record[0]].append((max(row["t"], begin), min(until, end)))
+    for spans in waits.values():
+        yield _length(each for each in spans if each[0] < each[1])
+
+
+def _records(row: Row) -> Iterator[tuple[Partition, int]]:
+    fields = row["fields"]
+    partition = fields["topic"], fields["partition"]
+    for offset in range(fields["first"], fields["last"] + 1):
+        yield partition, offset
+
+
+def _length(spans: Iterable[tuple[int, int]]) -> int:
+    """What spans of time cover together."""
+    covered, end = 0, None
+    for first, last in sorted(spans):
+        covered += last - (first if end is None or first > end else min(end, last))
+        end = last if end is None else max(end, last)
+    return covered

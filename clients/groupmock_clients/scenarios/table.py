@@ -1,0 +1,133 @@
+"""What was measured as Markdown: the document's Characteristics with figures, and everything line by line. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from .catalogue import PROCESS_DEATH, ROLLING_BOUNCE, SCALE, SCENARIOS, WORDS, fitting
+from .play import Protocol, Sizes
+from .results import Result, Results
+
+LINES: Final = {
+    "death-at-once": f"{PROCESS_DEATH}, back before its session ends",
+    "death-in-time": f"{PROCESS_DEATH}, back in time",
+    "death-too-late": f"{PROCESS_DEATH}, back too late",
+    "rolling-bounce": ROLLING_BOUNCE,
+    "scale-up": "Scale up",
+    "scale-down": "Scale down",
+}
+"""Scenario -> its line in the Characteristics."""
+ROWS: Final = {each.name: each.row for each in SCENARIOS if each.row in (PROCESS_DEATH, ROLLING_BOUNCE, SCALE)}
+TITLES: Final = {
+    "range": "eager range",
+    "cooperative-sticky": "KIP-429",
+    "design-1": "Design I",
+    "design-2": "Design II",
+    "design-3": "Design III",
+    "connect": "Kafka Connect",
+}
+COLUMNS: Final = {
+    "rounds": "rounds",
+    "moved": "moved",
+    "unowned_s": "without owner",
+    "undelivered_s": "not delivered",
+    "duplicates": "twice",
+    "lost": "lost",
+    "converge_s": "to converge, s",
+}
+"""Field of Figures -> its head; partition-seconds where it does not say."""
+
+
+CLIENTS: Final = ("aiokafka", "kafka-python", "connect", "scripted")
+
+
+def characteristics(results: Results, clients: Sequence[str] = CLIENTS) -> list[str]:
+    """The document's table: its lines, a column per protocol, measured with the first of these clients that has it.
+
+    A cell: the document's word, partitions moved, partition-seconds not delivered.
+    """
+    shown = {name: client for name in TITLES if (client := _client(results, name, clients)) is not None}
+    return _table(
+        ["", *(f"{TITLES[name]}<br>{client}" for name, client in shown.items())],
+        (
+            [line, *(_cell(_find(results, scenario, name, client), ROWS[scenario]) for name, client in shown.items())]
+            for scenario, line in LINES.items()
+            if any(each.scenario == scenario for each in results.results)
+        ),
+    )
+
+
+def _client(results: Results, protocol: str, clients: Sequence[str]) -> str | None:
+    there = {each.client for each in results.results if each.protocol == protocol}
+    return next((client for client in clients if client in there), None)
+
+
+def _find(results: Results, scenario: str, protocol: str, client: str) -> Result | None:
+    wanted = (scenario, protocol, client)
+    return next((each for each in results.results if (each.scenario, each.protocol, each.client) == wanted), None)
+
+
+def _cell(result: Result | None, row: str) -> str:
+    if result is None:
+        return "–"
+    if result.figures is None:
+        return _trouble(result)
+    word = WORDS.get((row, result.protocol))
+    told = f"{result.figures['moved']:g} · {result.figures['undelivered_s']:.1f} s"
+    return f"{word}: {told}" if word else told
+
+
+def _trouble(result: Result) -> str:
+    """Its first line: the rest is a story, and a cell has no lines."""
+    return f"**{(result.trouble or 'unknown').splitlines()[0]}**".replace("|", "\\|")
+
+
+def everything(results: Results) -> list[str]:
+    """A table per scenario, a line per protocol and client."""
+    lines: list[str] = []
+    for scenario in SCENARIOS:
+        mine = [each for each in results.results if each.scenario == scenario.name]
+        if mine:
+            lines += ["", f"### {scenario.name}", "", scenario.about, ""]
+            lines += one_scenario(mine)
+    return lines[1:]
+
+
+def one_scenario(mine: Iterable[Result]) -> list[str]:
+    """A line per protocol and client."""
+    return _table(["", *COLUMNS.values()], ([f"{TITLES[each.protocol]}, {each.client}", *_figures(each)] for each in mine))
+
+
+def _figures(result: Result) -> Iterator[str]:
+    if result.figures is None:
+        yield _trouble(result)
+        yield from [""] * (len(COLUMNS) - 1)
+        return
+    for name in COLUMNS:
+        value = result.figures[name]
+        yield f"{value:.1f}" if name.endswith("_s") else f"{value:g}"
+
+
+def sizes(results: Results) -> str:
+    """With what it was measured, in a sentence; another one where Kafka Connect was, which has its own (catalogue.fitting)."""
+    of = ", ".join(f"{name} {number}" for name, number in results.libraries.items())
+    size = results.sizes
+    text = (
+        f"{'Stock clients over TCP' if results.stage == 'live' else 'Scripted members on the virtual clock'}{f' ({of})' if of else ''}: "
+        f"{size['members']:g} members, {size['partitions']:g} partitions, {size['rate']:g} records per second and partition, "
+        f"{_times(size)}; Design III moves {size['max_moves']:g} at a time, every {size['move_interval_ms']:g} ms; "
+        f"scaled by {size['change']:g}; seed {size['seed']:g}."
+    )
+    if any(each.protocol == "connect" for each in results.results):
+        own = fitting(Sizes(**{name: int(value) for name, value in size.items()}), Protocol("connect", "connect")).as_fields()
+        text += f" Kafka Connect: {own['members']:g} workers, {_times(own)}."
+    return text
+
+
+def _times(size: Mapping[str, float]) -> str:
+    return f"session {size['session_ms']:g} ms, heartbeats every {size['heartbeat_ms']:g} ms, delay {size['delay_ms']:g} ms"
+
+
+def _table(head: list[str], rows: Iterable[list[str]]) -> list[str]:
+    return [f"| {' | '.join(head)} |", "|---" * len(head) + "|", *(f"| {' | '.join(row)} |" for row in rows)]

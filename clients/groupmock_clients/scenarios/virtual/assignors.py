@@ -1,0 +1,186 @@
+"""The assignors of scripted members: range, KIP-429's cooperative-sticky, and Designs I to III by the policy that stock members use.
+
+Simplified: `CooperativeSticky` assigns as Apache Kafka's does where everybody subscribes to the same topics (balanced, fewest moves,
+what somebody still owns is withheld for one round); where two members claim one partition the lower id keeps it, as no generation is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Final
+from typing import Protocol as Interface
+
+from groupmock_codec.embedded import consumer
+from groupmock_codec.embedded.consumer import Assignment, Subscription
+from groupmock_codec.messages.k11_join_group import JoinGroupResponseMember
+
+from ...cooperative.balance import Partition, by_id, even_out, place, subscribers_of
+from ...cooperative.member import Member, Outcome, Peer, flat, listed
+from ...cooperative.policy import Rules
+
+Held = frozenset[Partition]
+Counts = Mapping[str, int]
+OURS: Final = 1
+"""The version of every Assignment of ours; range writes 0."""
+
+
+class Assignor(Interface):
+    """One entry of a member's list, for one member."""
+
+    name: str
+    eager: bool
+    """Does a member give everything up before it joins again?"""
+
+    def metadata(self, topics: Iterable[str], owned: Held) -> bytes:
+        """What to join with."""
+
+    def assign(self, counts: Counts, members: Sequence[JoinGroupResponseMember], me: str) -> dict[str, bytes]:
+        """Called in the leader."""
+
+    def received(self, owned: Held, data: bytes, me: str, topics: Iterable[str], counts: Counts) -> Outcome:
+        """What an Assignment means for a member that owned this."""
+
+
+class Range:
+    """Of every topic, its subscribers in the order of their ids get neighbouring partitions. Eager."""
+
+    name = "range"
+    eager = True
+
+    def metadata(self, topics: Iterable[str], owned: Held) -> bytes:
+        """An eager member owns nothing when it joins."""
+        return consumer.encode_subscription(Subscription(0, sorted(topics), b""))
+
+    def assign(self, counts: Counts, members: Sequence[JoinGroupResponseMember], me: str) -> dict[str, bytes]:
+        """See Assignor."""
+        given: dict[str, list[Partition]] = {each.member_id: [] for each in members}
+        for topic, able in subscribers_of({each.member_id: _read(each).topics for each in members}).items():
+            least, more = divmod(counts.get(topic, 0), len(able))
+            first = 0
+            for place_, member in enumerate(able):
+                count = least + (place_ < more)
+                given[member] += [(topic, number) for number in range(first, first + count)]
+                first += count
+        return {member: consumer.encode_assignment(Assignment(0, listed(held), b"")) for member, held in given.items()}
+
+    def received(self, owned: Held, data: bytes, me: str, topics: Iterable[str], counts: Counts) -> Outcome:
+        """See Assignor."""
+        held = _assigned(data)
+        return Outcome(held, held - owned, owned - held, False, 0)
+
+
+class CooperativeSticky:
+    """KIP-429: who owns a partition keeps it for one more round where it is to go to another."""
+
+    name = "cooperative-sticky"
+    eager = False
+
+    def metadata(self, topics: Iterable[str], owned: Held) -> bytes:
+        """Version 1: owned partitions."""
+        return consumer.encode_subscription(Subscription(1, sorted(topics), None, listed(owned)))
+
+    def assign(self, counts: Counts, members: Sequence[JoinGroupResponseMember], me: str) -> dict[str, bytes]:
+        """See Assignor."""
+        told = {each.member_id: _read(each) for each in members}
+        subscribers = subscribers_of({member: each.topics for member, each in told.items()})
+        universe = {(topic, number) for topic in subscribers for number in range(counts.get(topic, 0))}
+        held: dict[Partition, str] = {}
+        for member in sorted(told, key=by_id):
+            for partition in flat(told[member].owned_partitions) & universe:
+                if partition[0] in told[member].topics:
+                    held.setdefault(partition, member)
+        loose = universe - held.keys()
+        target = even_out(place(held, loose, subscribers), loose, {topic: subscribers[topic] for topic in {each[0] for each in universe}})
+        given: dict[str, list[Partition]] = {member: [] for member in told}
+        for partition, member in target.items():
+            if held.get(partition, member) == member:
+                given[member].append(partition)
+        return {member: consumer.encode_assignment(Assignment(1, listed(mine), None)) for member, mine in given.items()}
+
+    def received(self, owned: Held, data: bytes, me: str, topics: Iterable[str], counts: Counts) -> Outcome:
+        """Whoever gives something up joins again at once."""
+        held = _assigned(data)
+        return Outcome(held, held - owned, owned - held, bool(owned - held), 0)
+
+
+class Design:
+    """Designs I to III: the policy, bytes and member side of `groupmock_clients.cooperative`, as the stock assignors have them."""
+
+    eager = False
+
+    def __init__(self, member: Member) -> None:
+        self.member = member
+        self.name = member.name
+
+    def metadata(self, topics: Iterable[str], owned: Held) -> bytes:
+        """See Assignor."""
+        return self.member.subscription(topics, owned)
+
+    def assign(self, counts: Counts, members: Sequence[JoinGroupResponseMember], me: str) -> dict[str, bytes]:
+        """See Assignor."""
+        return self.member.assign(counts, {each.member_id: _peer(each) for each in members}, me)
+
+    def received(self, owned: Held, data: bytes, me: str, topics: Iterable[str], counts: Counts) -> Outcome:
+        """See Assignor."""
+        topics = frozenset(topics)
+        universe = _universe(tuple(sorted((topic, counts.get(topic, 0)) for topic in topics)))
+        found = consumer.read_assignment(data)
+        return self.member.received(owned, _assigned(data), None if found is None else found.user_data, me, topics, universe)
+
+
+class RangeOrDesign(Design):
+    """What aiokafka upgrades with (`cooperative.aio_range`): by the name of range, and cooperative once every member is like this."""
+
+    def __init__(self, member: Member) -> None:
+        super().__init__(member)
+        self.name = Range.name
+        self.eager = True  # until a round was cooperative
+
+    def metadata(self, topics: Iterable[str], owned: Held) -> bytes:
+        """After a round of plain range everything was given up."""
+        return super().metadata(topics, frozenset() if self.eager else owned)
+
+    def assign(self, counts: Counts, members: Sequence[JoinGroupResponseMember], me: str) -> dict[str, bytes]:
+        """See Assignor."""
+        if all(self.member.speaks_ours(_peer(each)) for each in members):
+            return super().assign(counts, members, me)
+        self.member.forget()
+        return Range().assign(counts, members, me)
+
+    def received(self, owned: Held, data: bytes, me: str, topics: Iterable[str], counts: Counts) -> Outcome:
+        """See Assignor."""
+        before = frozenset() if self.eager else owned
+        found = consumer.read_assignment(data)
+        self.eager = found is None or found.version != OURS
+        if not self.eager:
+            return super().received(before, data, me, topics, counts)
+        self.member.forget()
+        return Range().received(before, data, me, topics, counts)
+
+
+def rules(design: int, delay_ms: int, max_moves: int, move_interval_ms: int) -> Rules:
+    """The settings of one group. Raises ValueError."""
+    if design not in (1, 2, 3):
+        raise ValueError(f"design {design} is not 1, 2 or 3")
+    return Rules(1 if design == 1 else 2 if design == 2 else 3, delay_ms, max_moves, move_interval_ms)
+
+
+@lru_cache(maxsize=16)
+def _universe(counts: tuple[tuple[str, int], ...]) -> Held:
+    """One object for a thousand members that subscribe to the same."""
+    return frozenset((topic, number) for topic, count in counts for number in range(count))
+
+
+def _read(member: JoinGroupResponseMember) -> Subscription:
+    return consumer.read_subscription(member.metadata) or Subscription()
+
+
+def _peer(member: JoinGroupResponseMember) -> Peer:
+    told = _read(member)
+    return Peer(told.topics, told.user_data, flat(told.owned_partitions) if told.version else None)
+
+
+def _assigned(data: bytes) -> Held:
+    found = consumer.read_assignment(data)
+    return frozenset() if found is None else flat(found.assigned_partitions)

@@ -1,0 +1,295 @@
+"""A scripted member: what a stock consumer says to its coordinator, with an assignor that is the same code as theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic, OffsetFetchResponse
+from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
+from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
+from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
+
+from ...cooperative.balance import Partition
+from ...cooperative.member import Outcome, listed
+from ..play import GROUP
+from .assignors import Assignor, Held
+from .feed import Delivery, Feed
+
+if TYPE_CHECKING:
+    from groupmock.clock import Handle
+
+    from .link import Link
+    from .world import World
+
+OFFSET_COMMIT, OFFSET_FETCH, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP = 8, 9, 11, 12, 13, 14
+VERSIONS: Final = {OFFSET_COMMIT: 7, OFFSET_FETCH: 5, JOIN_GROUP: 7, HEARTBEAT: 4, LEAVE_GROUP: 4, SYNC_GROUP: 5}
+REBALANCE_TIMEOUT_MS: Final = 60_000
+NOTHING: Final[Held] = frozenset()
+
+
+class Member:
+    """One process from its start to its end. `counts`: topic -> partitions, as the cluster has them.
+
+    `dice`: for when it does what it does again and again. `twin`: delivery goes on while a round is under way.
+    """
+
+    def __init__(
+        self, world: World, feed: Feed, counts: Mapping[str, int], name: str, topics: Sequence[str], assignors: Sequence[Assignor],
+        twin: bool, dice: Random,
+    ) -> None:  # fmt: skip
+        self.dice = dice
+        self.world, self.counts, self.name, self.topics = world, counts, name, frozenset(topics)
+        self.assignors = {each.name: each for each in assignors}
+        self.twin = twin
+        self.delivery = Delivery(name, feed)
+        self.member_id, self.generation, self.leads = "", -1, False
+        self.owned: Held = NOTHING
+        self.stable = False
+        self._handed_over: Held = NOTHING  # asked for by this round: committed once more before the next one, which follows at once
+        self._link: Link | None = None
+        self._timers: dict[str, Handle] = {}
+        self._seen: dict[str, int] = {}
+        self._wants = False  # to join again as soon as it can
+
+    # Life
+
+    def start(self, first: bool) -> None:
+        """The process is started; up and joining after `startup_ms`, the first one of all a little earlier, so that it leads."""
+        self.world.tell(self.name, "started", {})
+        jitter = 0.0 if first else self.dice.uniform(0.001, 0.1) * self.world.sizes.startup_ms
+        self._after(self.world.sizes.startup_ms + jitter, "start", self._up)
+
+    def _up(self) -> None:
+        self._link = self.world.connect(self.name)
+        self.world.tell(self.name, "connection", {"client_id": self.name, "port": self._link.port, "role": "group"})
+        self._after(self.dice.uniform(0, self.world.sizes.heartbeat_ms), "heartbeat", self._heartbeat)
+        self._after(self.dice.uniform(0, self.world.sizes.commit_ms), "commit", self._commit_again)
+        self._after(self.dice.uniform(0, self.world.sizes.metadata_ms), "metadata", self._look_at_metadata)
+        self._seen = dict(self.counts)
+        self._join()
+
+    def kill(self) -> None:
+        """Dead: nothing is committed, nobody is told."""
+        self._end()
+        self.world.tell(self.name, "killed", {})
+
+    def stop(self) -> None:
+        """Commit, leave, end."""
+        if self._link is not None and self.member_id:
+            self.delivery.serve(NOTHING)
+            self._commit(self.owned)
+            leave = LeaveGroupRequest(group_id=GROUP, members=[MemberIdentity(member_id=self.member_id)])
+            link = self.world.connect(self.name) if self._link.waiting else self._link
+            link.ask(LEAVE_GROUP, VERSIONS[LEAVE_GROUP], leave, _ignored)
+            if link is not self._link:
+                link.close()
+        self._end()
+        self.world.tell(self.name, "stopped", {})
+
+    def _end(self) -> None:
+        for handle in self._timers.values():
+            handle.cancel()
+        self._timers.clear()
+        self.stable = False
+        self.delivery.serve(NOTHING)
+        if self._link is not None:
+            self._link.close()
+
+    def subscribe(self, topics: Sequence[str]) -> None:
+        """Another subscription: a stock consumer joins again with it."""
+        self.topics = frozenset(topics)
+        self._seen = dict(self.counts)
+        self._rejoin()
+
+    @property
+    def eager(self) -> bool:
+        """One eager assignor in the list: its listener hears of everything before and after every round, as with kafka-python."""
+        return any(each.eager for each in self.assignors.values())
+
+    @property
+    def at_rest(self) -> bool:
+        """In the group, and nothing of its own is going to change that."""
+        return self.stable and not self._wants and "rejoin" not in self._timers
+
+    # A round
+
+    def _rejoin(self) -> None:
+        """Join again, now or when the round that is under way is over."""
+        if self.stable:
+            self._join()
+        else:
+            self._wants = True
+
+    def _join(self) -> None:
+        self.stable = self._wants = False
+        self._cancel("rejoin")
+        if not self.twin:
+            self.delivery.serve(NOTHING)
+        if self.generation >= 0:
+            self._commit(self.owned | self._handed_over)
+        self._handed_over = NOTHING
+        if self.eager:
+            self._tell("revoked", self.owned)
+        protocols = [JoinGroupRequestProtocol(name, each.metadata(self.topics, self.owned)) for name, each in self.assignors.items()]
+        self._ask_to_join(protocols)
+
+    def _ask_to_join(self, protocols: list[JoinGroupRequestProtocol]) -> None:
+        request = JoinGroupRequest(
+            group_id=GROUP, session_timeout_ms=self.world.sizes.session_ms, rebalance_timeout_ms=REBALANCE_TIMEOUT_MS,
+            member_id=self.member_id, protocol_type="consumer", protocols=protocols,
+        )  # fmt: skip
+        self._ask(JOIN_GROUP, request, lambda answer: self._joined(answer, protocols))
+
+    def _joined(self, answer: JoinGroupResponse, protocols: list[JoinGroupRequestProtocol]) -> None:
+        if answer.error_code == ErrorCode.MEMBER_ID_REQUIRED:
+            self.member_id = answer.member_id
+            self._ask_to_join(protocols)
+            return
+        if answer.error_code:
+            self._refused(answer.error_code)
+            return
+        self.member_id, self.generation, self.leads = answer.member_id, answer.generation_id, answer.leader == answer.member_id
+        chosen = self.assignors[answer.protocol_name or ""]
+        given: dict[str, bytes] = {}
+        if self.leads:
+            self._seen = dict(self.counts)
+            given = chosen.assign(self.counts, answer.members, self.member_id)
+        request = SyncGroupRequest(
+            group_id=GROUP, generation_id=self.generation, member_id=self.member_id, protocol_type="consumer",
+            protocol_name=chosen.name, assignments=[SyncGroupRequestAssignment(member, data) for member, data in given.items()],
+        )  # fmt: skip
+        self._ask(SYNC_GROUP, request, lambda answer: self._synced(answer, chosen))
+
+    def _synced(self, answer: SyncGroupResponse, chosen: Assignor) -> None:
+        if answer.error_code == ErrorCode.REBALANCE_IN_PROGRESS:
+            self._join()
+        elif answer.error_code:
+            self._refused(answer.error_code)
+        else:
+            self.stable = True
+            self._apply(chosen.received(self.owned, answer.assignment, self.member_id, self.topics, self.counts))
+
+    def _apply(self, outcome: Outcome) -> None:
+        kept = self.owned - outcome.revoked
+        self.owned, self._handed_over = outcome.held, outcome.revoked if outcome.rejoin else NOTHING
+        if not self.eager:
+            self._tell("revoked", outcome.revoked)
+            self._tell("assigned", outcome.added)
+        else:
+            self._tell("assigned", outcome.held)
+        if outcome.timeout_ms:
+            self._after(outcome.timeout_ms, "rejoin", self._rejoin)
+        if self.twin:
+            self.delivery.serve(kept)
+        if outcome.rejoin or self._wants:
+            self._wants = True
+        self._fetch_offsets(outcome.added)
+
+    def _fetch_offsets(self, added: Held) -> None:
+        """Where to begin with what is new; then delivery begins, or the next round."""
+        if not added:
+            self._deliver()
+            return
+        topics = [OffsetFetchRequestTopic(name=each.topic, partition_indexes=each.partitions) for each in listed(added)]
+        self._ask(OFFSET_FETCH, OffsetFetchRequest(group_id=GROUP, topics=topics), self._fetched)
+
+    def _fetched(self, answer: OffsetFetchResponse) -> None:
+        for topic in answer.topics:
+            for each in topic.partitions:
+                self.delivery.positions[topic.name, each.partition_index] = max(each.committed_offset, 0)
+        self._deliver()
+
+    def _deliver(self) -> None:
+        if not self.stable:
+            return
+        if self._wants:
+            if self.twin:
+                self.delivery.serve(self.owned)
+            self._join()
+        else:
+            self.delivery.serve(self.owned)
+
+    def _refused(self, error: int) -> None:
+        """Expelled, or the group is not ready: what is owned is lost, and it joins as a new member."""
+        if error not in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS):
+            raise RuntimeError(f"{self.name} got error {ErrorCode(error).name}: a scripted member has no answer to that")
+        if error != ErrorCode.REBALANCE_IN_PROGRESS:
+            self._tell("lost", self.owned)
+            self.delivery.serve(NOTHING)
+            self.owned, self.generation = NOTHING, -1
+            self.member_id = "" if error == ErrorCode.UNKNOWN_MEMBER_ID else self.member_id
+        self._join()
+
+    # In between
+
+    def _heartbeat(self) -> None:
+        self._after(self.world.sizes.heartbeat_ms, "heartbeat", self._heartbeat)
+        if self.stable and self._link is not None and not self._link.waiting:
+            request = HeartbeatRequest(group_id=GROUP, generation_id=self.generation, member_id=self.member_id)
+            self._ask(HEARTBEAT, request, self._beaten)
+
+    def _beaten(self, answer: HeartbeatResponse) -> None:
+        if not self.stable or not answer.error_code:
+            return
+        if answer.error_code == ErrorCode.REBALANCE_IN_PROGRESS:
+            self._join()
+        else:
+            self._refused(answer.error_code)
+
+    def _look_at_metadata(self) -> None:
+        """A leader that sees other partitions than it assigned joins again."""
+        self._after(self.world.sizes.metadata_ms, "metadata", self._look_at_metadata)
+        changed = {topic for topic in self.topics if self.counts.get(topic) != self._seen.get(topic)}
+        self._seen = dict(self.counts)
+        if self.leads and self.stable and changed:
+            self._rejoin()
+
+    def _commit_again(self) -> None:
+        self._after(self.world.sizes.commit_ms, "commit", self._commit_again)
+        if self.stable:
+            self._commit(self.owned)
+
+    def _commit(self, partitions: Iterable[Partition]) -> None:
+        offsets = self.delivery.offsets(partitions)
+        if not offsets:
+            return
+        topics: dict[str, list[OffsetCommitRequestPartition]] = {}
+        for (topic, number), offset in sorted(offsets.items()):
+            topics.setdefault(topic, []).append(OffsetCommitRequestPartition(partition_index=number, committed_offset=offset))
+        request = OffsetCommitRequest(
+            group_id=GROUP, generation_id_or_member_epoch=self.generation, member_id=self.member_id,
+            topics=[OffsetCommitRequestTopic(name=topic, partitions=each) for topic, each in topics.items()],
+        )  # fmt: skip
+        self._ask(OFFSET_COMMIT, request, _ignored)
+
+    # Inside
+
+    def _tell(self, what: str, partitions: Held) -> None:
+        if partitions:
+            self.world.tell(self.name, what, {"partitions": sorted(map(list, partitions))})
+
+    def _ask(self, key: int, message: Any, then: Callable[[Any], None]) -> None:
+        assert self._link is not None, "a member asks when it is up"
+        self._link.ask(key, VERSIONS[key], message, then)
+
+    def _after(self, ms: float, what: str, callback: Callable[[], None]) -> None:
+        def due() -> None:
+            self._timers.pop(what, None)
+            callback()
+
+        self._cancel(what)
+        self._timers[what] = self.world.later(ms, due)
+
+    def _cancel(self, what: str) -> None:
+        handle = self._timers.pop(what, None)
+        if handle is not None:
+            handle.cancel()
+
+
+def _ignored(answer: object) -> None:
+    """A commit that was refused is like one that came too late: the next owner begins at the one before."""

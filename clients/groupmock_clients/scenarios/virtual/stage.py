@@ -1,0 +1,156 @@
+"""The virtual stage: scripted members and the real core on a virtual clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from ...cooperative.member import Member as DesignMember
+from ..play import GROUP, RUNNER, Missed, Protocol, Row, Sizes, Speaks, Unsupported, name_of
+from .assignors import Assignor, CooperativeSticky, Design, Range, RangeOrDesign, rules
+from .feed import Feed
+from .member import Member
+from .world import World
+
+CLIENTS: Final = ("scripted", "scripted-twin")
+PROTOCOLS: Final = ("range", "cooperative-sticky", "design-1", "design-2", "design-3")
+STEPS_PER_HEARTBEAT: Final = 4
+CALM_HEARTBEATS: Final = 2
+
+
+class VirtualStage:
+    """See play.Stage. Raises Unsupported for a protocol or client that it has not."""
+
+    kind = "virtual"
+
+    def __init__(self, sizes: Sizes, protocol: Protocol, journal: Path | None = None) -> None:
+        if protocol.name not in PROTOCOLS or protocol.client not in CLIENTS:
+            raise Unsupported(f"the virtual stage has {', '.join(PROTOCOLS)} with {' or '.join(CLIENTS)}, not {protocol}")
+        if protocol.twin and not protocol.design:
+            raise Unsupported(f"twins are for Designs I to III, not for {protocol.name}")
+        self.sizes, self.protocol = sizes, protocol
+        self.world = World(sizes, journal)
+        self.feed = Feed(sizes.rate, self.world.now, self.world.tell)
+        self.counts: dict[str, int] = {}
+        self.members: dict[str, Member] = {}
+        self.started = 0
+
+    def start(self, member: str, speaks: Speaks, topics: Sequence[str]) -> None:
+        """See play.Stage."""
+        first = not self.started
+        self.started += 1
+        dice = self.world.dice(member, self.started)
+        self.members[member] = new = Member(
+            self.world, self.feed, self.counts, member, topics, self._assignors(speaks), self.protocol.twin, dice
+        )
+        new.start(first)
+
+    def _assignors(self, speaks: Speaks) -> list[Assignor]:
+        """Of a protocol with one bounce, both is one assignor."""
+        if speaks is Speaks.PLAIN or self.protocol.name == Range.name:
+            return [Range()]
+        if speaks is Speaks.BOTH and self.protocol.bounces == (Speaks.BOTH,):
+            return [RangeOrDesign(self._design())]
+        target = Design(self._design()) if self.protocol.design else CooperativeSticky()
+        return [target] if speaks is Speaks.TARGET else [target, Range()]
+
+    def _design(self) -> DesignMember:
+        sizes = self.sizes
+        found = rules(self.protocol.design, sizes.delay_ms, sizes.max_moves, sizes.move_interval_ms)
+        return DesignMember(found, clock=lambda: self.world.now() / 1e9, nonce=self.world.dice("nonce", self.started).getrandbits(31))
+
+    def kill(self, member: str) -> None:
+        """See play.Stage."""
+        self.members.pop(member).kill()
+
+    def stop(self, member: str) -> None:
+        """See play.Stage."""
+        self.members.pop(member).stop()
+
+    def subscribe(self, members: Sequence[str], topics: Sequence[str]) -> None:
+        """See play.Stage."""
+        for member in members:
+            self.members[member].subscribe(topics)
+
+    def create(self, topic: str, partitions: int) -> None:
+        """See play.Stage."""
+        self.world.command("create_topic", name=topic, partitions=partitions)
+        self._count(topic, partitions)
+
+    def grow(self, topic: str, partitions: int) -> None:
+        """See play.Stage."""
+        self.world.command("grow_topic", name=topic, partitions=partitions)
+        self._count(topic, partitions)
+
+    def _count(self, topic: str, partitions: int) -> None:
+        self.feed.born(topic, range(self.counts.get(topic, 0), partitions))
+        self.counts[topic] = partitions
+
+    def leader(self) -> str:
+        """See play.Stage."""
+        group = self.world.cluster.coordinators.find(GROUP)
+        if group is None or group.leader_id is None:
+            raise Missed("nobody leads the group")
+        return name_of(group.leader_id)
+
+    def noticed(self, members: frozenset[str]) -> None:
+        """See play.Stage."""
+        self._until(lambda: self._not_here(members))
+
+    def settled(self, members: frozenset[str]) -> None:
+        """See play.Stage; a few heartbeats more, as live."""
+        self._until(lambda: self._not_here(members) or self._not_settled())
+        self.wait(CALM_HEARTBEATS * self.sizes.heartbeat_ms)
+
+    def _until(self, done: Any) -> None:
+        sizes = self.sizes
+        moves = sum(self.counts.values()) / sizes.max_moves * (sizes.move_interval_ms + 2 * sizes.heartbeat_ms)
+        limit = 10 * sizes.session_ms + 5 * sizes.delay_ms + 2 * moves + 10 * sizes.startup_ms + 5 * sizes.metadata_ms + 60_000
+        self.world.until(done, limit, sizes.heartbeat_ms / STEPS_PER_HEARTBEAT)
+
+    def _not_here(self, members: frozenset[str]) -> str | None:
+        group = self.world.cluster.coordinators.find(GROUP)
+        if group is None:
+            return "there is no group"
+        present = {name_of(member) for member in group.members}
+        unready = sorted(name for name in members if not self.members[name].stable)
+        if str(group.state) != "Stable" or present != members or unready:
+            return f"the group is {group.state} with {len(present)} members where {len(members)} live; not ready: {unready[:5]}"
+        return None
+
+    def _not_settled(self) -> str | None:
+        topics = {topic for member in self.members.values() for topic in member.topics}
+        owned = [partition for member in self.members.values() for partition in member.owned]
+        wanted = sum(self.counts.get(topic, 0) for topic in topics)
+        if len(set(owned)) != wanted or len(owned) != wanted:
+            return f"{len(set(owned))} of {wanted} partitions have an owner"
+        restless = sorted(name for name, member in self.members.items() if not member.at_rest)
+        return f"{restless[:5]} are to join again" if restless else None
+
+    def wait(self, ms: float) -> None:
+        """See play.Stage."""
+        self.world.advance(ms)
+
+    def tell(self, client: str, what: str, fields: Mapping[str, Any]) -> None:
+        """See play.Stage. At the end, what is being delivered and what was produced is told before."""
+        if (client, what) == (RUNNER, "end"):
+            for member in self.members.values():
+                member.delivery.flush()
+            self.feed.report()
+        self.world.tell(client, what, fields)
+
+    def rows(self) -> list[Row]:
+        """See play.Stage."""
+        return self.world.kept.fields()
+
+
+@contextmanager
+def open_stage(sizes: Sizes, protocol: Protocol, journal: Path | None = None) -> Iterator[VirtualStage]:
+    """A stage for one run. Raises Unsupported; OSError if the journal cannot be written."""
+    stage = VirtualStage(sizes, protocol, journal)
+    try:
+        yield stage
+    finally:
+        stage.world.close()

@@ -1,0 +1,9 @@
+"""`python -m groupmock_pipeline JOB IN OUT`, and what spark-submit runs: `spark-submit .../groupmock_pipeline/__main__.py JOB IN OUT`."""
+
+from __future__ import annotations
+
+import sys
+
+from groupmock_pipeline.command import main
+
+sys.exit(main(sys.argv[1:], "groupmock pipeline"))

@@ -1,0 +1,3 @@
+"""What a fault did to groups: strikes, what followed them, what was fetched again (docs/pipeline/faults.md)."""
+
+from __future__ import annotations

@@ -1,0 +1,219 @@
+"""What followed a strike (`strikes`): in the story of each group it is about, and in the answers and connections of the run."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from groupmock_codec.errors import ErrorCode
+
+from .strikes import GONE, GRACE_NS, PLACE, PREPARING, STABLE
+
+EXPECTED: Final = "MEMBER_ID_REQUIRED"
+"""An answer of every first join (KIP-394): no sign of trouble in another group."""
+ENDLESS: Final = 2**62
+"""`seq` after every row."""
+NO_GROUP: Final = "there was no group when it struck"
+
+
+# -- in the groups -----------------------------------------------------------------------------------------------------
+
+
+def per_group(strikes: DataFrame, stories: DataFrame) -> DataFrame:
+    """One line per strike and group it is about: its own one, or every group there was when the strike names none.
+
+    Columns: day, run, seq, `strike` (all of its columns), group, and what `_span` and `_figures` add. A strike that no group was there for
+    has one line without a group.
+    """
+    own = F.col("named").isNull() | (F.col("named") == F.col("group"))
+    kept = strikes.select(*PLACE, "at", "let_go_at", "member", "client", "called_off", F.struct(*strikes.columns).alias("strike"))
+    known = stories.withColumnRenamed("run", "of_run").where(F.size("story") > 0)
+    pairs = kept.withColumn("named", F.col("strike.group")).join(known, (F.col("run") == F.col("of_run")) & own, "left")
+    base = F.try_element_at(F.filter("story", lambda point: point["seq"] < F.col("seq")), F.lit(-1))
+    return _figures(_span(pairs.withColumn("base", F.when(base["state"] != "Dead", base))))
+
+
+def _span(pairs: DataFrame) -> DataFrame:
+    """When the group was disturbed (`first`), when it was Stable again (`calm`), and with all its members (`whole`): points or null.
+
+    Not disturbed: it stayed Stable for a session timeout after the strike, or after the wait that the strike caused.
+    """
+    horizon = F.col("let_go_at") + F.col("session_ns") + F.lit(GRACE_NS)
+    later = pairs.withColumn("later", F.filter("story", lambda point: point["seq"] > F.col("seq")))
+    leaves = F.filter("later", lambda point: (point["state"] != STABLE) & (point["at"] <= horizon))
+    away = F.col("base.state") != STABLE
+    known = later.withColumns({"unsettled": away & ~F.col("base.state").isin(*GONE), "first": F.get(leaves, F.lit(0))})
+    alive = F.col("called_off").isNull() & F.col("base").isNotNull()
+    disturbed = alive & (F.col("unsettled") | F.col("first").isNotNull())
+    since = F.when(F.col("unsettled"), F.col("seq")).otherwise(F.col("first.seq"))
+    marked = known.withColumns({"disturbed": disturbed, "since": since})
+    stable = F.filter("later", lambda point: (point["seq"] >= F.col("since")) & (point["state"] == STABLE) & point["moved"])
+    points = F.filter("later", lambda point: (point["seq"] >= F.col("since")) & (point["state"] == STABLE) & (_missing(point) <= 0))
+    return marked.withColumns(
+        {
+            "calm": F.when(disturbed, F.get(stable, F.lit(0))),
+            "whole": F.when(disturbed, F.get(points, F.lit(0))),
+            "last": F.try_element_at("story", F.lit(-1)),
+        }
+    )
+
+
+def _missing(point: Column) -> Column:
+    """How many of the members there were when it struck are not back; who left on their own are not waited for."""
+    return F.col("base.live") - (point["left"] - F.col("base.left")) - point["live"]
+
+
+def _figures(spans: DataFrame) -> DataFrame:
+    """Counts of what happened from the strike until `whole`, or the end of the journal."""
+    end = F.when(~F.col("disturbed"), F.col("seq")).otherwise(F.coalesce("whole.seq", F.lit(ENDLESS)))
+    cut = spans.withColumn("end_seq", end)
+    cut = cut.withColumn("after", F.filter("later", lambda point: point["seq"] <= F.col("end_seq")))
+    begun = F.size(F.filter("after", lambda point: point["moved"] & (point["state"] == PREPARING)))
+    top = F.array_max(F.transform("after", lambda point: point["generation"]))
+    expelled = F.array_compact(F.transform("after", lambda point: point["expelled"]))
+    added = F.array_compact(F.transform("after", lambda point: point["added"]))
+    figured = cut.withColumns({"gone": expelled, "came": added})
+    there = F.col("base").isNotNull()
+    return figured.select(
+        *PLACE, "strike", F.when(there, F.col("group")).alias("group"), "disturbed", "end_seq",
+        (F.col("calm.at") - F.col("at")).alias("calm_ns"),
+        F.when(F.col("disturbed"), F.col("whole.at") - F.col("at")).when(there, F.lit(0)).alias("whole_ns"),
+        F.when(there, _never()).alias("never"), _link().alias("link"), _why().alias("why"),
+        *[F.when(F.col("disturbed"), each).otherwise(F.lit(0)).alias(name) for name, each in {
+            "rebalances": begun, "generations": F.greatest(F.lit(0), top - F.col("base.generation")),
+            "expelled": F.size("gone"), "rejoined": _rejoined(),
+        }.items()],
+        F.col("base.live").alias("members"), "again",
+    )  # fmt: skip
+
+
+def _never() -> Column:
+    """Why the group was not Stable with all its members again."""
+    last, missing = F.col("last"), _missing(F.col("last"))
+    told = F.when(last["state"].isin(*GONE) & (last["live"] + missing <= 0), "its members left")
+    short = F.format_string("Stable without %d of %d members when the journal ended", missing, F.col("base.live"))
+    told = told.when((last["state"] == STABLE) & (missing > 0), short)
+    told = told.otherwise(F.format_string("%s with %d members when the journal ended", last["state"], last["live"]))
+    return F.when(F.col("disturbed") & F.col("whole").isNull(), told)
+
+
+def _link() -> Column:
+    """How near the first disturbance is to the strike: already, at once, member or later."""
+    names = F.array_compact(F.array("member", "client"))
+    tells = F.exists(names, lambda name: F.contains(F.col("first.why"), name))
+    link = F.when(F.col("unsettled"), "already").when(F.col("first.at") == F.col("at"), "at once").when(tells, "member").otherwise("later")
+    return F.when(F.col("disturbed"), link)
+
+
+def _why() -> Column:
+    """What took the group out of Stable, or had it already."""
+    return F.when(F.col("disturbed"), F.when(F.col("unsettled"), F.col("base.why")).otherwise(F.col("first.why")))
+
+
+def _rejoined() -> Column:
+    """Of those who were expelled, how many were added (again) later in the window: by instance id, else client id."""
+
+    def count(names: str, name: Column) -> Column:
+        return F.size(F.filter(names, lambda each: each == name))
+
+    each = F.transform(F.array_distinct("gone"), lambda name: F.least(count("gone", name), count("came", name)))
+    return F.aggregate(each, F.lit(0), lambda total, one: total + one)
+
+
+# -- windows that overlap ----------------------------------------------------------------------------------------------
+
+
+def shared(per_group: DataFrame) -> DataFrame:
+    """Adds `window` (number of the group's window in the run, from 1), `faults` in it and `opens` it: windows that overlap are one.
+
+    And `records_again`: records that were fetched again after a strike that disturbed the group, until the next window that does: clients
+    notice what they lost when the group is Stable again.
+    """
+    order = Window.partitionBy("run", "group").orderBy("seq")
+    reach = F.max("end_seq").over(order.rowsBetween(Window.unboundedPreceding, -1))
+    opens = F.coalesce(F.col("seq") > reach, F.lit(True)) | F.col("group").isNull()
+    numbered = per_group.withColumn("opens", opens).withColumn("window", F.sum(F.col("opens").cast("int")).over(order))
+    whole = Window.partitionBy("run", "group", "window")
+    next_one = F.min(F.when(F.col("opens") & F.col("disturbed"), F.col("seq"))).over(order.rowsBetween(1, Window.unboundedFollowing))
+    known = numbered.withColumns({"faults": F.count("*").over(whole), "next_seq": F.coalesce(next_one, F.lit(ENDLESS))})
+    steps = F.filter("again", lambda step: F.col("disturbed") & (step["seq"] > F.col("seq")) & (step["seq"] < F.col("next_seq")))
+    records = F.aggregate(steps, F.lit(0).cast("long"), lambda total, step: total + step["records"])
+    return known.withColumn("records_again", records).drop("again")
+
+
+def per_strike(groups: DataFrame) -> DataFrame:
+    """Figures of all groups of a strike together: the longest time, the sum of what is counted. One line per strike."""
+    hit, there = F.col("disturbed"), F.col("group").isNotNull()
+    never = hit & F.col("whole_ns").isNull()
+    soonest = F.when(hit, F.coalesce("calm_ns", F.lit(ENDLESS)))
+    counts = ("rebalances", "generations", "expelled", "rejoined", "members", "records_again")
+    return groups.groupBy(*PLACE).agg(
+        F.first("strike").alias("strike"), F.count_if(hit).alias("groups_disturbed"), F.max("end_seq").alias("end_seq"),
+        F.when(F.count_if(never) == 0, F.max("whole_ns")).alias("until_stable_ns"),
+        F.when(F.count_if(there) == 0, NO_GROUP).otherwise(F.min("never")).alias("never_because"),
+        F.max("calm_ns").alias("until_first_stable_ns"),
+        F.min_by("link", soonest).alias("link"), F.min_by("why", soonest).alias("disturbed_by"),
+        *[F.sum(name).alias(name) for name in counts], F.max("faults").alias("faults_in_window"), F.min("opens").alias("opens_window"),
+    )  # fmt: skip
+
+
+# -- in the answers and connections ------------------------------------------------------------------------------------
+
+
+def happenings(told: DataFrame) -> DataFrame:
+    """Errors of answers, answers that never came, connections that closed: what, name, when, place (seq), of_run, of_group, ..."""
+    asked = told.where(F.col("kind") == "request")
+    by_ticket = asked.select("run", "ticket", "asked")
+    answers = _answers(told).join(by_ticket, ["run", "ticket"], "left")
+    first = asked.groupBy("run", "connection").agg(F.min_by("asked", "seq").alias("asked"))
+    closed = told.where(F.col("kind") == "close").select(
+        "run", "connection", "seq", "at", F.lit("closed").alias("what"), F.lit(None).cast("string").alias("name"),
+        F.lit(None).cast("long").alias("ticket"),
+    )  # fmt: skip
+    both = answers.unionByName(closed.join(first, ["run", "connection"], "left"))
+    renamed = {"run": "of_run", "seq": "place", "at": "when", "asked": "of_group", "ticket": "of_ticket", "connection": "of_connection"}
+    return both.withColumnsRenamed(renamed)
+
+
+def _answers(told: DataFrame) -> DataFrame:
+    """Every error that an answer has, once, by Kafka's name; an answer that never came has none."""
+    names = F.create_map(*[F.lit(each) for code in ErrorCode for each in (str(int(code)), code.name)])
+    inside = F.transform("codes", lambda code: F.coalesce(F.try_element_at(names, code), code))
+    named = F.when(F.col("error").isNotNull(), F.array("error")).when(F.col("codes").isNotNull(), inside).otherwise(F.array())
+    lost = (F.col("kind") == "abandoned") | ~F.col("delivered")
+    errors = F.transform(named, lambda name: F.struct(F.lit("error").alias("what"), name.alias("name")))
+    losses = F.when(lost, F.array(F.struct(F.lit("lost").alias("what"), F.lit(None).cast("string").alias("name"))))
+    answers = told.where(F.col("kind").isin("reply", "abandoned"))
+    found = F.array_union(errors, F.coalesce(losses, F.array()))
+    each = answers.select("run", "connection", "seq", "at", "ticket", F.explode(found).alias("it"))
+    return each.select("run", "connection", "seq", "at", "it.what", "it.name", "ticket")
+
+
+def around(windows: DataFrame, happenings: DataFrame) -> DataFrame:
+    """Adds to every strike (`line`): errors by name, replies lost, connections closed, errors in other groups.
+
+    What belongs to the strike's own call counts even if its group was not disturbed. A strike without a group counts everything.
+    """
+    strike = F.col("strike")
+    its_end = (F.col("what") == "closed") & (F.col("of_connection") == strike["connection"]) & (F.col("when") == strike["at"])
+    own = F.coalesce((F.col("of_ticket") == strike["ticket"]) | its_end, F.lit(False))
+    within = (F.col("run") == F.col("of_run")) & (F.col("place") > F.col("seq")) & ((F.col("place") <= F.col("end_seq")) | own)
+    here = strike["group"].isNull() | F.coalesce(F.col("of_group") == strike["group"], F.lit(False)) | own
+    lines = windows.withColumn("line", F.struct(*[name for name in windows.columns if name not in PLACE]))
+    met = lines.select(*PLACE, "strike", "end_seq", "line").join(happenings, within, "left")
+    marked = met.withColumns({"here": here, "elsewhere": ~here & F.col("of_group").isNotNull() & (F.col("name") != EXPECTED)})
+    counted = marked.groupBy(*PLACE, "what", "name", "here", "elsewhere").agg(F.first("line").alias("line"), F.count("*").alias("times"))
+    error = F.col("what") == "error"
+    named = F.collect_list(F.when(error & F.col("here"), F.struct("name", "times")))
+    return counted.groupBy(*PLACE).agg(
+        F.first("line").alias("line"), F.map_from_entries(named).alias("errors"),
+        _times((F.col("what") == "lost") & F.col("here")).alias("replies_lost"),
+        _times((F.col("what") == "closed") & F.col("here")).alias("connections_closed"),
+        _times(error & F.col("elsewhere")).alias("errors_elsewhere"),
+    )  # fmt: skip
+
+
+def _times(which: Column) -> Column:
+    return F.coalesce(F.sum(F.when(which, F.col("times"))), F.lit(0))

@@ -1,0 +1,222 @@
+"""What a campaign plays: a plan file, checked, and the cells and stretches of seeds that come of it. No Spark."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2s
+from importlib.metadata import PackageNotFoundError, version
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, Final, get_type_hints
+
+import msgspec
+
+from groupmock_clients.scenarios.catalogue import SCENARIOS, VIRTUAL, plays, protocols, scenario
+from groupmock_clients.scenarios.play import Protocol, Scenario, Sizes
+
+from ..errors import BadInput
+
+STAGE: Final = "virtual"
+SIZES: Final[dict[str, type]] = {name: kind for name, kind in get_type_hints(Sizes).items() if name != "seed"}
+"""Name of a size -> its type, as the scenarios have it; the seed is swept by itself."""
+SEEDS: Final = re.compile(r"\s*(\d+)\s*(?:\.\.\s*(\d+)\s*)?")
+NO_PLAN: Final = "-"
+"""Instead of a plan file: the flags alone."""
+
+Number = int | float
+
+
+class Sweep(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Every combination of its lists. `scenarios`, `protocols` (`NAME` or `NAME/CLIENT`): none means all. `sizes`: a number or several."""
+
+    seeds: int | str
+    scenarios: list[str] = []
+    protocols: list[str] = []
+    sizes: dict[str, Number | list[Number]] = {}
+
+
+class Plan(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """`batch`: seeds that one task plays."""
+
+    sweeps: Annotated[list[Sweep], msgspec.Meta(min_length=1)]
+    batch: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One combination without its seed. `key`: short, unique, fit for a path; another product has other keys."""
+
+    scenario: Scenario
+    protocol: Protocol
+    sizes: Sizes
+    product: str
+
+    @property
+    def key(self) -> str:
+        """What it is, and a digest of all of it."""
+        sizes = {name: getattr(self.sizes, name) for name in SIZES}
+        everything = json.dumps([self.product, self.scenario.name, str(self.protocol), sizes])
+        digest = blake2s(everything.encode(), digest_size=5).hexdigest()
+        name = f"{self.scenario.name}-{self.protocol.name}-{self.protocol.client}"
+        return f"{name}-{self.sizes.members}x{self.sizes.partitions}-{digest}"
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Seeds `first` to `last` of a cell, in blocks of the plan's batch; the first block has the number `offset`."""
+
+    cell: Cell
+    first: int
+    last: int
+    offset: int
+
+
+def product_name() -> str:
+    """Whose behaviour is measured, with its version, as a journal's header has it."""
+    try:
+        return f"groupmock {version('groupmock')}"
+    except PackageNotFoundError:  # run from a tree that was never installed
+        return "groupmock"
+
+
+def read_plan(name: str, flags: Mapping[str, Any]) -> Plan:
+    """The file's plan (.toml, .yaml, .yml or .json) with what the flags say instead; `-`: the flags alone. Raises BadInput."""
+    given = {key: value for key, value in flags.items() if value not in (None, [], {})}
+    raw: Any = {"sweeps": [{}]} if name == NO_PLAN else _load(Path(name))
+    sweeps = raw.get("sweeps") if isinstance(raw, dict) else None
+    if isinstance(sweeps, list):  # else it is refused below
+        raw = {**raw, **{key: value for key, value in given.items() if key == "batch"}}
+        raw["sweeps"] = [_with(each, given) if isinstance(each, dict) else each for each in sweeps]
+    try:
+        return msgspec.convert(raw, Plan)
+    except msgspec.ValidationError as problem:
+        raise BadInput(f"{_shown(name)}: {problem}; a sweep has {', '.join(Sweep.__struct_fields__)}, of which seeds is a must") from None
+
+
+def _with(sweep: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    own = sweep.get("sizes", {})
+    sizes = {**own, **given.get("sizes", {})} if isinstance(own, dict) else own
+    said = {key: value for key, value in given.items() if key in Sweep.__struct_fields__ and key != "sizes"}
+    return {**sweep, **said, **({"sizes": sizes} if sizes else {})}
+
+
+def _load(file: Path) -> Any:
+    try:
+        data = file.read_bytes()
+    except OSError as problem:
+        raise BadInput(f"the plan {file}: {problem.strerror}; name a .toml, .yaml or .json file, or {NO_PLAN} and flags") from None
+    try:
+        match file.suffix:
+            case ".toml":
+                return msgspec.toml.decode(data)
+            case ".yaml" | ".yml":
+                return msgspec.yaml.decode(data)
+            case ".json":
+                return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as problem:
+        raise BadInput(f"the plan {file} is no good {file.suffix[1:]}: {' '.join(str(problem).split())}") from None
+    except ImportError as problem:
+        raise BadInput(f"the plan {file}: {problem}; .toml and .json need nothing") from None
+    raise BadInput(f"the plan {file}: write it as .toml, .yaml or .json, not {file.suffix or 'without an ending'}")
+
+
+def _shown(name: str) -> str:
+    return "the flags" if name == NO_PLAN else f"the plan {name}"
+
+
+def stretches(plan: Plan, name: str) -> list[Stretch]:
+    """What there is to play, each seed of each cell once, in an order that depends on the plan alone. Raises BadInput."""
+    wanted: dict[Cell, list[tuple[int, int]]] = {}
+    for place, sweep in enumerate(plan.sweeps):
+        where = f"{_shown(name)}: sweeps[{place}]"
+        seeds = _seeds(sweep.seeds, where)
+        for cell in _cells(sweep, where):
+            wanted.setdefault(cell, []).append(seeds)
+    found, offset = [], 0
+    for cell, spans in wanted.items():
+        for first, last in _joined(spans):
+            found.append(Stretch(cell, first, last, offset))
+            offset += (last - first) // plan.batch + 1
+    return found
+
+
+def _seeds(text: int | str, where: str) -> tuple[int, int]:
+    match = SEEDS.fullmatch(str(text))
+    if match is None:
+        raise BadInput(f"{where}.seeds: {text!r} is no range of seeds; write FROM..TO, as in 1..100")
+    first = int(match[1])
+    last = int(match[2]) if match[2] else first
+    if last < first:
+        raise BadInput(f"{where}.seeds: {text!r} ends before it begins; write {last}..{first}")
+    return first, last
+
+
+def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same seeds in spans that do not meet."""
+    joined: list[tuple[int, int]] = []
+    for first, last in sorted(spans):
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = joined[-1][0], max(joined[-1][1], last)
+        else:
+            joined.append((first, last))
+    return joined
+
+
+def _cells(sweep: Sweep, where: str) -> Iterator[Cell]:
+    """Those that are played at all; BadInput where of something that was named nothing is."""
+    made = product_name()
+    chosen, wanted = _chosen(sweep, where)
+    found = [
+        Cell(each, protocol, sizes, made)
+        for sizes in _sizes(sweep.sizes, where)
+        for each, protocol in product(chosen, wanted)
+        if plays(each, protocol) and sizes.members >= each.least
+    ]
+    there = {cell.scenario.name for cell in found}
+    for lost in (name for name in sweep.scenarios if name not in there):
+        least = scenario(lost).least
+        raise BadInput(f"{where}.scenarios: {lost} is not played with these protocols and sizes (it needs {least} members)")
+    there = {name for cell in found for name in (cell.protocol.name, str(cell.protocol))}
+    for lost in (name for name in sweep.protocols if name not in there):
+        raise BadInput(f"{where}.protocols: {lost} plays none of {', '.join(each.name for each in chosen)}; name other scenarios")
+    yield from found
+
+
+def _chosen(sweep: Sweep, where: str) -> tuple[list[Scenario], list[Protocol]]:
+    try:
+        chosen = [scenario(name) for name in sweep.scenarios] or list(SCENARIOS)
+    except LookupError as problem:
+        raise BadInput(f"{where}.scenarios: {problem.args[0]}") from None
+    try:
+        return chosen, [each for name in sweep.protocols for each in protocols(STAGE, name)] or list(VIRTUAL)
+    except LookupError as problem:
+        raise BadInput(f"{where}.protocols: {problem.args[0]}") from None
+
+
+def _sizes(given: Mapping[str, Number | list[Number]], where: str) -> Iterator[Sizes]:
+    """Every combination of the sizes, the rest at their defaults."""
+    for name, value in given.items():
+        if name not in SIZES:
+            raise BadInput(f"{where}.sizes: no size {name!r}: there are {', '.join(SIZES)}")
+        for each in _list(value):
+            if SIZES[name] is int and not isinstance(each, int):
+                raise BadInput(f"{where}.sizes.{name}: {each!r} is to be a whole number")
+        if not _list(value):
+            raise BadInput(f"{where}.sizes.{name}: an empty list; leave it out for the default {getattr(Sizes(), name):g}")
+    for values in product(*map(_list, given.values())):
+        try:
+            yield replace(Sizes(), **_typed(dict(zip(given, values, strict=True))))
+        except ValueError as problem:
+            raise BadInput(f"{where}.sizes: {problem}") from None
+
+
+def _list(value: Number | list[Number]) -> list[Number]:
+    return value if isinstance(value, list) else [value]
+
+
+def _typed(values: Mapping[str, Number]) -> dict[str, Any]:
+    """10 and 10.0 are the same rate, and have one key."""
+    return {name: float(value) if SIZES[name] is float else value for name, value in values.items()}

@@ -1,0 +1,98 @@
+"""One line of table `campaign`: what was played, and what came of it. The columns are the fields of the scenarios' own classes."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, get_type_hints
+
+from pyspark.sql.types import DataType, DoubleType, IntegerType, StringType, StructField, StructType
+
+from groupmock_clients.scenarios.catalogue import protocols, scenario
+from groupmock_clients.scenarios.measure import Figures
+from groupmock_clients.scenarios.play import Sizes
+from groupmock_clients.scenarios.results import Job, Result, run_one
+
+from ..schema import spark_type
+from .plan import SIZES, STAGE
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+LINES_PER_ARROW_BATCH: Final = 50
+"""Lines that wait in a worker before Spark gets them."""
+
+
+def _column(name: str, hint: Any) -> StructField:
+    kind: DataType = DoubleType() if hint is float else spark_type(hint)
+    return StructField(name, kind)
+
+
+FIGURES: Final = tuple(get_type_hints(Figures))
+"""What is measured of a play: see groupmock_clients.scenarios.measure."""
+WHAT: Final = ("product", "scenario", "protocol", "client", *SIZES)
+"""What makes a cell."""
+_SAID: Final = {"scenario", "protocol", "client", "figures", "agreed"}
+"""Fields of Result that are columns already, are taken apart, or are never asked of a virtual play."""
+
+PLAY: Final = StructType(
+    [
+        StructField("cell", StringType()),
+        StructField("batch", StringType()),
+        *(_column(name, str) for name in WHAT[:4]),
+        *(_column(name, kind) for name, kind in SIZES.items()),
+        _column("seed", int),
+    ]
+)
+"""What is to be played."""
+OUTCOME: Final = StructType(
+    [
+        *(_column(name, hint) for name, hint in get_type_hints(Figures).items()),
+        *(_column(name, hint) for name, hint in get_type_hints(Result).items() if name not in _SAID),
+    ]
+)
+"""What came of it. Figures are null where the play failed: `trouble` says why. `broken`: what an invariant found."""
+RECORD: Final = StructType([*PLAY.fields, *OUTCOME.fields])
+"""Table `campaign`."""
+STRETCH: Final = StructType(
+    [
+        *(field for field in PLAY.fields if field.name not in ("batch", "seed")),
+        *(StructField(name, spark_type(int)) for name in ("first", "last", "offset")),
+    ]
+)
+TASK: Final = IntegerType()
+
+
+def play_all(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Play every line of `PLAY`; lines of `RECORD` come out. What Spark runs in its Python workers."""
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    schema = to_arrow_schema(RECORD)
+    for batch in batches:
+        for start in range(0, batch.num_rows, LINES_PER_ARROW_BATCH):
+            plays = batch.slice(start, LINES_PER_ARROW_BATCH).to_pylist()
+            yield pa.RecordBatch.from_pylist([{**each, **outcome(each)} for each in plays], schema=schema)
+
+
+def outcome(play: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns of `OUTCOME`. Whatever goes wrong in a play is its trouble and no other's."""
+    try:
+        result = run_one(job_of(play))
+    except Exception as problem:
+        return {"trouble": _told(problem), "broken": []}
+    return {**(result.figures or {}), "trouble": result.trouble, "broken": result.broken}
+
+
+def job_of(play: Mapping[str, Any]) -> Job:
+    """What plays that line."""
+    (protocol,) = protocols(STAGE, f"{play['protocol']}/{play['client']}")
+    sizes = Sizes(seed=play["seed"], **{name: play[name] for name in SIZES})
+    return Job(STAGE, scenario(play["scenario"]), protocol, sizes)
+
+
+def _told(problem: Exception) -> str:
+    """With the place where it came from, by its module alone: the same on every machine."""
+    places = traceback.extract_tb(problem.__traceback__)
+    place = f" ({places[-1].filename.rpartition('/')[2]}:{places[-1].lineno})" if places else ""
+    return f"error: {type(problem).__name__}: {problem}{place}"

@@ -1,0 +1,52 @@
+"""The plays of a campaign as a DataFrame, without those that the lake has, and played. No play reaches the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F
+from pyspark.sql.window import Window
+
+from ..arrow import map_in_arrow
+from .plan import SIZES, Stretch
+from .record import PLAY, RECORD, STRETCH, play_all
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ORDINAL = "ordinal"
+"""Number of a batch in the whole plan; what the lake has leaves gaps."""
+
+
+def plays(spark: SparkSession, wanted: Sequence[Stretch], batch: int) -> DataFrame:
+    """A line per play: columns of PLAY but for `batch`, and the ordinal of its batch, `batch` seeds each."""
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    table = pa.Table.from_pylist([_line(each) for each in wanted], schema=to_arrow_schema(STRETCH))
+    seeds = F.sequence("first", "last")
+    block = F.floor((F.col("seed") - F.col("first")) / batch)
+    listed = spark.createDataFrame(table).withColumn("seed", F.explode(seeds))
+    return listed.withColumn(ORDINAL, F.col("offset") + block).drop("first", "last", "offset")
+
+
+def _line(stretch: Stretch) -> dict[str, Any]:
+    cell = stretch.cell
+    sizes = {name: getattr(cell.sizes, name) for name in SIZES}
+    names = {"cell": cell.key, "product": cell.product, "scenario": cell.scenario.name, "protocol": cell.protocol.name}
+    return {**names, "client": cell.protocol.client, **sizes, "first": stretch.first, "last": stretch.last, "offset": stretch.offset}
+
+
+def left(wanted: DataFrame, done: DataFrame | None) -> DataFrame:
+    """Plays that the lake has not, with `batch`: the smallest seed of those of its batch that are left, hence a name not yet taken."""
+    if done is not None:
+        wanted = wanted.join(done.select("cell", "seed"), ["cell", "seed"], "left_anti")
+    smallest = F.min("seed").over(Window.partitionBy(ORDINAL))
+    return wanted.withColumn("batch", smallest.cast("string")).select(*PLAY.names, ORDINAL)
+
+
+def played(todo: DataFrame, tasks: int) -> DataFrame:
+    """Columns of RECORD. One task per batch: of `tasks` tasks a batch is the one that its ordinal says."""
+    spread = todo.repartitionById(tasks, (F.col(ORDINAL) % tasks).cast("int")).select(*PLAY.names)
+    return map_in_arrow(spread, play_all, RECORD)

@@ -1,0 +1,121 @@
+"""The command line of every job: `groupmock pipeline JOB IN OUT`, `python -m groupmock_pipeline` and spark-submit alike."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import logging
+import sys
+import time
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final, NoReturn
+
+from . import jobs
+from .errors import BadInput, CannotStart
+
+OK: Final = 0
+BAD_USE: Final = 2
+CANNOT_START: Final = 3
+INTERRUPTED: Final = 130
+
+log = logging.getLogger("groupmock_pipeline")
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse with one clear line for bad use."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_USE, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def about(job: str) -> str:
+    """The docstring of a job, read without loading Spark."""
+    spec = find_spec(f"{jobs.__name__}.{job}")
+    assert spec is not None and spec.origin is not None
+    return (ast.get_docstring(ast.parse(Path(spec.origin).read_text(encoding="utf-8"))) or "").strip()
+
+
+def overview() -> str:
+    """Every job with its first line."""
+    return "\n".join(f"  {job:16} {about(job).splitlines()[0]}" for job in jobs.names())
+
+
+def main(words: Sequence[str], prog: str) -> int:
+    """Run one job; returns the exit code: 0 done, 2 bad use or input, 3 Spark does not start."""
+    if not words or words[0].startswith("-"):
+        return _top(words, prog)
+    if words[0] not in jobs.names():
+        print(f"{prog}: no job {words[0]!r}: there are {', '.join(jobs.names())}", file=sys.stderr)
+        return BAD_USE
+    if find_spec("pyspark") is None:
+        print(f"{prog}: the pipeline needs Spark: pip install 'groupmock[pipeline]'", file=sys.stderr)
+        return CANNOT_START
+    return _run(words[0], words[1:], f"{prog} {words[0]}")
+
+
+def _top(words: Sequence[str], prog: str) -> int:
+    parser = Parser(
+        prog=prog, usage=f"{prog} JOB IN OUT [OPTION ...]", description=__doc__, epilog=f"jobs:\n{overview()}\n\n`JOB --help` says more.",
+        formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
+    )  # fmt: skip
+    if not words:
+        parser.error(f"which job? There are {', '.join(jobs.names())}")
+    parser.parse_args(list(words))
+    return OK
+
+
+def parse(name: str, words: Sequence[str], prog: str) -> argparse.Namespace:
+    """What a job was told. Exits with 2 and one line for bad use."""
+    job = jobs.job(name)
+    parser = Parser(prog=prog, description=about(name), formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+    parser.add_argument("input", metavar="IN", help=getattr(job, "INPUT", "the lake to read"))
+    parser.add_argument("output", metavar="OUT", help=getattr(job, "OUTPUT", "the lake to write (it may be IN)"))
+    parser.add_argument("--master", metavar="URL", help="where Spark runs: local[2], spark://..., yarn (default local[*]; spark-submit's)")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of Spark (repeatable)")
+    parser.add_argument("--explain", action="store_true", help="print Spark's plan of every table that is written")
+    if hasattr(job, "add_arguments"):
+        job.add_arguments(parser)
+    return parser.parse_args(list(words))
+
+
+def _run(name: str, words: Sequence[str], prog: str) -> int:
+    arguments = parse(name, words, prog)
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(message)s")
+    log.setLevel(logging.INFO)
+    try:
+        settings = _settings(arguments.set) | ({"groupmock.explain": "true"} if arguments.explain else {})
+        return _on_spark(name, arguments, settings)
+    except BadInput as problem:
+        print(f"{prog}: {problem}", file=sys.stderr)
+        return BAD_USE
+    except CannotStart as problem:
+        print(f"{prog}: {problem}", file=sys.stderr)
+        return CANNOT_START
+    except KeyboardInterrupt:
+        print(f"{prog}: interrupted; what is in the lake is whole", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _on_spark(name: str, arguments: argparse.Namespace, settings: dict[str, str]) -> int:
+    from .session import session
+
+    spark = session(name, arguments.master, settings)
+    begun = time.monotonic()
+    try:
+        jobs.job(name).run(spark, arguments)
+    finally:
+        spark.stop()
+    log.info("%s: done in %.1f s", name, time.monotonic() - begun)
+    return OK
+
+
+def _settings(words: Sequence[str]) -> dict[str, str]:
+    settings = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not (key and equals):
+            raise BadInput(f"--set {word}: write KEY=VALUE, as in --set spark.driver.memory=8g")
+        settings[key] = value
+    return settings

@@ -1,0 +1,11 @@
+"""What a job says when its user has to change something."""
+
+from __future__ import annotations
+
+
+class BadInput(ValueError):
+    """The input or an option cannot be used: one sentence that names the place and the remedy. Exit code 2."""
+
+
+class CannotStart(RuntimeError):
+    """Spark or Java is not there or does not start: one sentence that names the remedy. Exit code 3."""

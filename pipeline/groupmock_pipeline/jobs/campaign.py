@@ -1,0 +1,101 @@
+"""Scenario x protocol x sizes x seed on the virtual clock, played by the executors: tables campaign and characteristics.
+
+    groupmock pipeline campaign PLAN LAKE
+    groupmock pipeline campaign - LAKE --seeds 1..100 --scenario scale-up --protocol design-2 --size members=4,8
+
+PLAN is a .toml, .yaml or .json file: `batch`, and `sweeps`, each with `seeds` (FROM..TO), `scenarios`, `protocols` and `sizes` (lists;
+none: all, the defaults). A flag replaces what every sweep of the file says. What the lake has of the plan is not played again.
+docs/pipeline/campaign.md says more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import functions as F
+
+from .. import tables
+from ..campaign.characteristics import characteristics
+from ..campaign.export import to_json
+from ..campaign.plan import Plan, Stretch, read_plan, stretches
+from ..campaign.sweep import ORDINAL, left, played, plays
+from ..errors import BadInput
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+INPUT: Final = "the plan: a .toml, .yaml or .json file, or - for the flags alone"
+WAVE: Final = 64
+TABLE: Final = "campaign"
+PARTITIONS: Final = ("cell", "batch")
+
+log = logging.getLogger("groupmock_pipeline")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
+    parser.add_argument("--seeds", metavar="FROM..TO", help="seeds of every sweep")
+    parser.add_argument("--scenario", action="append", default=[], metavar="NAME", help="only this one (repeatable)")
+    parser.add_argument("--protocol", action="append", default=[], metavar="NAME[/CLIENT]", help="only this one (repeatable)")
+    parser.add_argument("--size", action="append", default=[], metavar="NAME=N[,N...]", help="one size, as in members=4,8 (repeatable)")
+    parser.add_argument("--batch", type=int, metavar="N", help="seeds that one task plays (default 50)")
+    parser.add_argument("--wave", type=int, default=WAVE, metavar="N", help=f"batches between two commits to the lake (default {WAVE})")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="the characteristics of this lake as JSON too")
+
+
+def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
+    """Play what is left of the plan, wave by wave, then write the characteristics of all that the lake has."""
+    plan = read_plan(arguments.input, flags(arguments))
+    if arguments.wave < 1:
+        raise BadInput(f"--wave {arguments.wave}: at least 1")
+    if arguments.json is not None and not arguments.json.absolute().parent.is_dir():
+        raise BadInput(f"--json {arguments.json}: there is no such folder; make it first")
+    play(spark, plan, stretches(plan, arguments.input), arguments.output, arguments.wave)
+    tables.write(characteristics(tables.read(spark, arguments.output, TABLE)).coalesce(1), arguments.output, "characteristics")
+    if arguments.json is not None:
+        arguments.json.write_bytes(to_json(tables.read(spark, arguments.output, "characteristics")))
+
+
+def flags(arguments: argparse.Namespace) -> dict[str, Any]:
+    """By the names that a sweep has. Raises BadInput."""
+    sizes = dict(_size(word) for word in arguments.size)
+    said = {"seeds": arguments.seeds, "scenarios": arguments.scenario, "protocols": arguments.protocol}
+    return {**said, "sizes": sizes, "batch": arguments.batch}
+
+
+def _size(word: str) -> tuple[str, list[int | float]]:
+    name, _, values = word.partition("=")
+    try:
+        return name, [float(each) if "." in each else int(each) for each in values.split(",")]
+    except ValueError:
+        raise BadInput(f"--size {word}: write NAME=N or NAME=N,N, as in --size members=4,8") from None
+
+
+def play(spark: SparkSession, plan: Plan, wanted: Sequence[Stretch], lake: str, wave: int = WAVE) -> None:
+    """Each wave is a Spark job whose batches appear in the lake as whole partitions: a run that is killed loses that wave alone."""
+    todo = left(plays(spark, wanted, plan.batch), done(spark, lake))
+    number = F.floor(F.col(ORDINAL) / wave)
+    # To the driver: the numbers of the waves that have something left, and how many plays.
+    waves = sorted((row[0], row[1]) for row in todo.groupBy(number.alias("wave")).count().collect())
+    every = sum(each.last - each.first + 1 for each in wanted)
+    log.info("campaign: %d plays, of which the lake has %d", every, every - sum(count for _, count in waves))
+    for place, (each, count) in enumerate(waves, 1):
+        log.info("campaign: wave %d of %d: %d plays", place, len(waves), count)
+        tables.write(played(todo.where(number == each), wave), lake, TABLE, PARTITIONS)
+
+
+def done(spark: SparkSession, lake: str) -> DataFrame | None:
+    """Table `campaign` as it is; None: there is nothing, or a run was killed before its first wave was in."""
+    if not tables.exists(spark, lake, TABLE):
+        return None
+    try:
+        return tables.read(spark, lake, TABLE)
+    except AnalysisException as problem:
+        if problem.getCondition() == "UNABLE_TO_INFER_SCHEMA":
+            return None
+        raise

@@ -1,0 +1,170 @@
+"""Which measure of rebalances and heartbeats, of which client in which version, moved between two windows of runs, and by how much.
+
+Reads `rebalances` and `heartbeats`, writes `drift`: one line per measure, library and version, with medians, their intervals, the size of
+the effect, p and q, a verdict, and the runs to look at (docs/pipeline/drift.md).
+
+    groupmock pipeline drift LAKE LAKE --split 2026-11-08
+    groupmock pipeline drift LAKE LAKE --before 2026-11-01..2026-11-07 --after 2026-11-08..2026-11-14
+    groupmock pipeline drift LAKE LAKE --before run:nightly_1.* --after run:nightly_2.*
+"""
+
+from __future__ import annotations
+
+import re
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from .. import tables
+from ..comparison import statistics
+from ..comparison.measures import MEASURES, SHAPE, Measure, measured_tables, per_run, samples
+from ..errors import BadInput
+
+KEYS: Final = ("library", "version")
+ALL: Final = "*"
+"""`version` of the line that takes all versions of a library together; made for libraries that have several."""
+EVIDENCE: Final = 5
+DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+RUNS: Final = "run:"
+COLUMNS: Final = (
+    "measure", "unit", "library", "version", "verdict", "worse", "median_before", "median_after", "difference", "ratio", "delta", "p", "q",
+    "low_before", "high_before", "low_after", "high_after", "quartiles_before", "quartiles_after",
+    "runs_before", "runs_after", "samples_before", "samples_after", "evidence", "reason", "before", "after",
+)  # fmt: skip
+"""Table `drift`."""
+
+
+class Limits(NamedTuple):
+    """What a verdict asks for."""
+
+    least: int = 8
+    alpha: float = 0.05
+    effect: float = 0.33
+
+
+DEFAULT: Final = Limits()
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Windows and limits."""
+    window = "FIRST-DAY..LAST-DAY (either may be left out), a day, or run:REGEXP for runs by their key (orders_v2-...: it writes _ for -)"
+    parser.add_argument("--before", metavar="WINDOW", help=f"runs to compare with: {window}")
+    parser.add_argument("--after", metavar="WINDOW", help="runs that may have moved, written alike")
+    parser.add_argument("--split", metavar="DAY", help="before: all days before this one; after: this one and later")
+    parser.add_argument("--least-runs", type=int, default=DEFAULT.least, metavar="N", help="fewer runs on a side: no verdict (default 8)")
+    parser.add_argument("--alpha", type=float, default=DEFAULT.alpha, help="q up to this counts as moved (default 0.05)")
+    parser.add_argument("--effect", type=float, default=DEFAULT.effect, help="smallest Cliff's delta that counts as moved (default 0.33)")
+
+
+def run(spark: SparkSession, arguments: Namespace) -> None:
+    """Lake to lake."""
+    before, after = windows(arguments.before, arguments.after, arguments.split)
+    values, missing = samples(measured_tables(spark, arguments.input))
+    if values is not None:
+        _inhabited(values, before | after, arguments.input)
+    limits = Limits(arguments.least_runs, arguments.alpha, arguments.effect)
+    empty = spark.createDataFrame([], SHAPE)
+    told = drift(empty if values is None else values, before, after, limits)
+    whole = told.unionByName(not_measured(spark, missing), allowMissingColumns=True)
+    words = (arguments.before or f"until {arguments.split}", arguments.after or f"from {arguments.split}")
+    labels = whole.withColumns({"before": F.lit(words[0]), "after": F.lit(words[1])})
+    tables.write(labels.select(*COLUMNS).coalesce(1), arguments.output, "drift")
+
+
+def _inhabited(values: DataFrame, windows: Column, lake: str) -> None:
+    """Raises BadInput where runs were measured and no window has any: an empty table would look like good news."""
+    told = values.agg(F.count_if(windows), F.min("run"), F.max("run"), F.min("day"), F.max("day")).first()
+    if told is not None and told[1] is not None and not told[0]:
+        raise BadInput(f"no run of {lake} is in either window: its runs are {told[1]} to {told[2]}, of {told[3]} to {told[4]}")
+
+
+# -- windows -----------------------------------------------------------------------------------------------------------
+
+
+def windows(before: str | None, after: str | None, split: str | None) -> tuple[Column, Column]:
+    """Two conditions on `day` and `run`. Raises BadInput."""
+    if split is not None:
+        if before or after:
+            raise BadInput("--split says both windows: leave --before and --after out")
+        return F.col("day") < _day(split, "--split"), F.col("day") >= _day(split, "--split")
+    if not (before and after):
+        raise BadInput("say which runs to compare: --split DAY, or --before WINDOW and --after WINDOW")
+    return _window(before, "--before"), _window(after, "--after")
+
+
+def _window(word: str, option: str) -> Column:
+    if word.startswith(RUNS):
+        pattern = word.removeprefix(RUNS)
+        try:
+            re.compile(pattern)
+        except re.error as problem:
+            raise BadInput(f"{option} {word}: not a regular expression: {problem}") from problem
+        return F.col("run").rlike(f"^(?:{pattern})$")
+    first, dots, last = word.partition("..")
+    if not (first or last):
+        raise BadInput(f"{option} {word!r}: name at least one day, as in 2026-11-01..2026-11-07")
+    from_first = F.col("day") >= _day(first, option) if first else F.lit(True)
+    to = last if dots else first
+    return from_first & (F.col("day") <= _day(to, option) if to else F.lit(True))
+
+
+def _day(word: str, option: str) -> str:
+    if not DAY.fullmatch(word):
+        raise BadInput(f"{option} {word}: a day is written 2026-11-21")
+    return word
+
+
+# -- the table ---------------------------------------------------------------------------------------------------------
+
+
+def drift(values: DataFrame, before: Column, after: Column, limits: Limits = DEFAULT, measures: Sequence[Measure] = MEASURES) -> DataFrame:
+    """Samples (`measures.SHAPE`) -> columns `COLUMNS` but for `before` and `after`. A run in both windows counts as after."""
+    sided = values.withColumn("side", F.when(after, True).when(before, False)).where(F.col("side").isNotNull())
+    runs = per_run(_with_all_versions(sided), (*KEYS, "side"), measures)
+    keys = (*KEYS, "measure")
+    figures = statistics.compared(runs, keys, *_extremes())
+    enough = F.least("runs_before", "runs_after") >= limits.least
+    tested = statistics.adjusted(figures.withColumn("p", F.when(enough, F.col("p"))))
+    return _judged(tested, enough, limits, measures)
+
+
+def _with_all_versions(values: DataFrame) -> DataFrame:
+    """Where a library has several versions, its samples count once more for all of them: an upgrade shows there."""
+    several = values.groupBy("library").agg(F.count_distinct("version").alias("versions"))
+    versions = F.when(F.col("versions") > 1, F.array("version", F.lit(ALL))).otherwise(F.array("version"))
+    return values.join(F.broadcast(several), "library").withColumn("version", F.explode(versions)).drop("versions")
+
+
+def _extremes() -> list[Column]:
+    """The highest and the lowest samples after, of different runs."""
+    tops, bottoms = F.collect_list(F.when(F.col("side"), F.col("top"))), F.collect_list(F.when(F.col("side"), F.col("bottom")))
+    return [
+        F.slice(F.sort_array(tops, asc=False), 1, EVIDENCE).alias("highest"),
+        F.slice(F.sort_array(bottoms), 1, EVIDENCE).alias("lowest"),
+    ]
+
+
+def _judged(tested: DataFrame, enough: Column, limits: Limits, measures: Sequence[Measure]) -> DataFrame:
+    moved = (F.col("q") <= limits.alpha) & (F.abs("delta") >= limits.effect)
+    verdict = F.when(~enough, "too few runs").when(moved, "moved").otherwise("not")
+    facts = F.create_map(*[F.lit(each) for one in measures for each in (one.name, one.unit)])
+    worse = F.create_map(*[F.lit(each) for one in measures if one.worse for each in (one.name, one.worse)])
+    way = F.when(F.col("delta") > 0, "up").when(F.col("delta") < 0, "down")
+    return tested.withColumns(
+        {
+            "verdict": verdict,
+            "unit": facts[F.col("measure")],
+            "worse": F.when(verdict == "moved", F.try_element_at(worse, F.col("measure")) == way),
+            "evidence": F.when(F.col("delta") < 0, F.col("lowest")).otherwise(F.col("highest")),
+            "reason": F.lit(None).cast("string"),
+        }
+    ).drop("highest", "lowest", *(name for side in ("before", "after") for name in (f"min_{side}", f"max_{side}")))
+
+
+def not_measured(spark: SparkSession, missing: dict[str, str]) -> DataFrame:
+    """A line for each measure that could not be had: verdict `not measured`, and why."""
+    lines = [(name, "not measured", reason) for name, reason in sorted(missing.items())]
+    return spark.createDataFrame(lines, "measure string, verdict string, reason string")

@@ -1,0 +1,106 @@
+"""One line per rebalance: what started it, who took part, how long it took, what it moved and left without an owner.
+
+Reads the table `rows`, writes the table `rebalances`. A rebalance is what a group goes through from leaving Stable or Empty until it is
+Stable, Empty or Dead (docs/pipeline/rebalances.md has every column).
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from .. import tables
+from ..rebalance.convergence import converged
+from ..rebalance.delivery import undelivered
+from ..rebalance.events import SYNCED, events
+from ..rebalance.lines import KEY, lines
+from ..rebalance.moves import design, moves
+from ..rebalance.ownership import unowned
+
+COLUMNS: Final = {
+    "day": "of the run's begin",
+    "run": "key of the run",
+    "group": "group id",
+    "rebalance": "number of the rebalance in that group and run, from 1",
+    "generation_before": "generation that it began in",
+    "generation_after": "generation that it ended in",
+    "started_at": "when the group left Stable or Empty, ns since 1970",
+    "ended_at": "when it ended, ns since 1970",
+    "ended": "stable, empty, dead, or journal's end: it was under way when the journal ended",
+    "trigger": "class of the reason",
+    "reason": "the coordinator's sentence about the begin",
+    "command": "the steering command that began it",
+    "members_before": "members before; null: the journal does not say",
+    "members_after": "members at the end",
+    "added": "members that came",
+    "removed": "members that went",
+    "joins": "JoinGroups that were taken",
+    "phases": "how often JoinGroups were collected: more than 1 where it began anew before it was Stable",
+    "convergence": "number of the first rebalance of the convergence that this one belongs to",
+    "round": "place in that convergence, from 1",
+    "rounds": "phases of the whole convergence",
+    "preparing_ns": "time in PreparingRebalance",
+    "completing_ns": "time in CompletingRebalance",
+    "backwards": "the clock went back in it: times were cut to 0",
+    "leader": "member id of the leader in the last generation",
+    "protocol_type": "consumer, connect, ...",
+    "protocol": "the assignor that was voted for",
+    "design": "how partitions change hands",
+    "last_member_id": "who was the last to join",
+    "last_client_id": "its client id",
+    "last_library": "its library",
+    "last_version": "the library's version",
+    "last_after_ns": "how long after the begin it joined",
+    "libraries": "library and version of everybody who joined",
+    "partitions": "partitions that were assigned; null: the assignment is not known",
+    "moved": "partitions assigned to another member id than had them last",
+    "moved_processes": "partitions assigned to another process than had them last",
+    "revoked": "partitions that members were asked to give up",
+    "again_ms": "the longest time after which a member is told to join again, 0: none",
+    "unowned": "how often a partition lost its owner in it and had one again later; null: not known",
+    "unowned_ns": "partition-ns without an owner, from the loss until somebody had it",
+    "abandoned": "partitions that lost their owner in it and have none until the journal's end",
+    "abandoned_ns": "partition-ns from then to the journal's end",
+    "undelivered_ns": "partition-ns in which records waited around it; null: the journal has no Fetch of the group's clients",
+}
+"""Columns of the table, in order."""
+
+
+def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
+    """Read, compute, write: a partition per day. The numbered events and the ends are kept while that goes on: they are read often."""
+    rows = tables.read(spark, arguments.input, "rows")
+    kept, last = events(rows).persist(), ends(rows).persist()
+    try:
+        tables.write(figures(rows, kept, last), arguments.output, "rebalances", ("day",))
+    finally:
+        kept.unpersist()
+        last.unpersist()
+
+
+def rebalances(rows: DataFrame) -> DataFrame:
+    """Table `rows` -> table `rebalances`."""
+    return figures(rows, events(rows), ends(rows))
+
+
+def ends(rows: DataFrame) -> DataFrame:
+    """run, last_at: when each journal ends."""
+    return rows.groupBy("run").agg(F.max("at").alias("last_at"))
+
+
+def figures(rows: DataFrame, found: DataFrame, ends: DataFrame) -> DataFrame:
+    """Events (rebalance.events) and what was produced and fetched -> table `rebalances`. `found` is read several times: keep it."""
+    base = lines(found, ends)
+    heard = found.groupBy("run", "group").agg(F.max(F.col("event") == SYNCED).alias("heard"))
+    waits = undelivered(rows, found, base)
+    fetched = waits.select("run", "group", F.lit(True).alias("fetched")).distinct()
+    known = base.join(moves(base), list(KEY), "left").join(unowned(found, ends), list(KEY), "left").join(heard, ["run", "group"])
+    known = known.join(waits, list(KEY), "left").join(fetched, ["run", "group"], "left")
+    owned = F.col("heard") & (F.col("protocol_type") == "consumer")  # others' assignments are not read
+    shown = known.withColumn("design", design()).withColumns(
+        {name: F.when(owned, F.coalesce(name, F.lit(0))) for name in ("unowned", "unowned_ns", "abandoned", "abandoned_ns")}
+        | {"undelivered_ns": F.when(F.col("fetched"), F.coalesce("undelivered_ns", F.lit(0)))}
+    )
+    return converged(shown).select(*COLUMNS)

@@ -1,0 +1,108 @@
+"""One line per rebalance out of its events: when, why, how long in which state, who."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from .events import COMPLETING, JOIN, JOINED, MEMBER, MOVED, PREPARING, TOLD, UNDER_WAY, library_label
+
+KEY: Final = ("run", "group", "rebalance")
+
+WHO: Final = r"^(?:static member|member|leader) .*? (joined|rejoined with other protocols|rejoined|came back as|(?:and \d+ more )?left)\b"
+"""The coordinator's sentence about one member; a reason that the client gave (KIP-800) follows after a colon."""
+CLASSES: Final = (
+    (WHO, "joined", "join"),
+    (WHO, "rejoined with other protocols", "metadata change"),
+    (WHO, "rejoined", "leader rejoin"),
+    (WHO, "came back as", "static replacement"),
+)
+SENTENCES: Final = (
+    (r"^session of .* expired ", "session expiry"),
+    (r"sent no SyncGroup within|still owed a SyncGroup", "sync timeout"),
+    (r"^instance .* was taken over", "static replacement"),
+    (r"^the assignment of leader .* is too large", "assignment too large"),
+    (r"^the loaded group is larger than", "group too large"),
+)
+TRIGGERS: Final = (
+    "first join", "join", "leave", "session expiry", "metadata change", "leader rejoin", "static replacement", "sync timeout", "forced",
+    "assignment too large", "group too large", "journal's begin", "other",
+)  # fmt: skip
+REJOINS: Final = ("metadata change", "leader rejoin")
+
+
+def trigger() -> Column:
+    """The class of `reason`, of the first `moved` row of a rebalance. `forced`: a command said so, whatever its words."""
+    word = F.regexp_extract("reason", WHO, 1)
+    found = F.when(F.col("command") == "force_rebalance", "forced").when(F.col("after") != PREPARING, "journal's begin")
+    found = found.when((word == "joined") & F.col("before").isin("", "Empty"), "first join")
+    for _, said, name in CLASSES:
+        found = found.when(word == said, name)
+    found = found.when(word.endswith("left"), "leave")
+    for pattern, name in SENTENCES:
+        found = found.when(F.col("reason").rlike(pattern), name)
+    return found.otherwise("other")
+
+
+def lines(events: DataFrame, ends: DataFrame) -> DataFrame:
+    """The rebalances with their own columns. `ends`: run -> last_at of its journal. `told`, `round_claims`: for later parts."""
+    found = (
+        events.withColumn("trigger", trigger())
+        .groupBy("day", "run", "group", F.col("cycle").alias("rebalance"))
+        .agg(*_aggregates())
+        .where(F.col("first").isNotNull())
+        .join(ends, "run")
+    )
+    closed, last = F.col("closing").isNotNull(), F.col("last")
+    rest = F.greatest(F.col("last_at") - last["at"], F.lit(0))
+    still = {state: F.when(~closed & (last["after"] == state), rest).otherwise(0) for state in UNDER_WAY}
+    stable = closed & (F.col("closing.after") == "Stable")
+    matches = stable & (F.col("bringing.generation") == last["generation"]) & (last["protocol_type"] == "consumer")
+    return found.select(
+        "day", *KEY,
+        F.col("first.generation_before").alias("generation_before"), last["generation"].alias("generation_after"),
+        F.col("first.at").alias("started_at"), F.coalesce("closing.at", "last_at").alias("ended_at"),
+        F.when(closed, F.lower("closing.after")).otherwise("journal's end").alias("ended"),
+        F.col("first.trigger").alias("trigger"), F.col("first.reason").alias("reason"), F.col("first.command").alias("command"),
+        F.col("first.members_before").alias("members_before"), last["members"].alias("members_after"),
+        "added", "removed", "joins", "phases",
+        (F.col("preparing_ns") + still[PREPARING]).alias("preparing_ns"),
+        (F.col("completing_ns") + still[COMPLETING]).alias("completing_ns"),
+        "backwards",
+        F.when(F.col("joined_last").isNotNull(), last["leader"]).alias("leader"),
+        last["protocol_type"].alias("protocol_type"), F.when(last["after"] != "Empty", F.col("protocol_name")).alias("protocol"),
+        F.col("joined_last.member_id").alias("last_member_id"), F.col("joined_last.client_id").alias("last_client_id"),
+        F.col("joined_last.library").alias("last_library"), F.col("joined_last.version").alias("last_version"),
+        (F.col("joined_last.at") - F.col("first.at")).alias("last_after_ns"),
+        "libraries",
+        F.when(matches, F.col("bringing.told")).alias("told"), F.when(stable, F.col("claiming.round_claims")).alias("round_claims"),
+        F.col("closing.line").alias("stable_line"), "last_at",
+    )  # fmt: skip
+
+
+def _aggregates() -> list[Column]:
+    moved, member = F.col("event") == MOVED, F.col("event") == MEMBER
+    during = moved & (F.col("begins") | F.col("under_way"))
+    before = F.when(F.col("after") == PREPARING, F.col("generation")).otherwise(F.col("generation") - 1).alias("generation_before")
+    first = F.struct("line", "at", before, "trigger", "reason", "command", "members_before")
+    state = F.struct("line", "at", "after", "generation", "leader", "members", "protocol_type")
+    spent = {state: F.coalesce(F.sum(F.when(F.col("state_before") == state, F.col("spent_ns"))), F.lit(0)) for state in UNDER_WAY}
+    return [
+        F.min(F.when(F.col("begins"), first)).alias("first"),
+        F.max(F.when(during, state)).alias("last"),
+        F.max(F.when(F.col("ends"), state)).alias("closing"),
+        F.max_by("protocol_name", F.when(during & (F.col("after") != PREPARING), F.col("line"))).alias("protocol_name"),
+        F.max(F.when(during, F.col("last_join"))).alias("joined_last"),
+        F.count_if(during & (F.col("after") == PREPARING)).alias("phases"),
+        F.count_if(member & (F.col("what") == "added")).alias("added"),
+        F.count_if(member & F.col("what").isin("removed", "refused") & F.col("client_id").isNotNull()).alias("removed"),
+        F.count_if((F.col("event") == JOIN) & F.col("accepted")).alias("joins"),
+        spent[PREPARING].alias("preparing_ns"),
+        spent[COMPLETING].alias("completing_ns"),
+        F.max("backwards").alias("backwards"),
+        F.sort_array(F.collect_set(library_label())).alias("libraries"),
+        F.max(F.when(F.col("event") == TOLD, F.struct("line", "generation", "told"))).alias("bringing"),
+        F.max(F.when(F.col("event") == JOINED, F.struct("line", "generation", "round_claims"))).alias("claiming"),
+    ]

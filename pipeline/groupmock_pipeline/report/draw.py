@@ -1,0 +1,169 @@
+"""Plots of the report: SVG that takes the page's colours (dark or light), and the same as PNG on white."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from html import escape
+from typing import TYPE_CHECKING, Any, Final
+
+from .shapes import Plot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH: Final = 5.4
+"""Inches; a phone shows it at about two thirds."""
+LINE_HEIGHT: Final = 0.30
+INK: Final = ("#1a1a1a", "#6a6a6a", "#d8d8d8")
+"""Text, what is quieter, grid: `--ink0` ... of the page."""
+COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b08600", "#3d8fd1", "#7f3c8d", "#666666")
+"""Okabe and Ito's, told apart by colour-blind readers too; `--hue0` ... of the page."""
+MARKERS: Final = "osD^vP*X"
+"""Series differ by shape as well as by colour."""
+LABEL: Final = 34
+"""Characters of a label."""
+WIDE: Final = 200.0
+"""Largest over smallest value from which the axis is logarithmic."""
+
+
+@contextmanager
+def _settings() -> Iterator[None]:
+    import matplotlib as mpl
+
+    quiet: Any = {
+        "svg.fonttype": "none", "svg.hashsalt": "groupmock", "text.parse_math": False, "font.size": 9.5, "axes.edgecolor": INK[1],
+        "axes.labelcolor": INK[0], "text.color": INK[0], "xtick.color": INK[1], "ytick.color": INK[0], "xtick.labelcolor": INK[0],
+        "axes.spines.top": False, "axes.spines.right": False, "axes.spines.left": False, "axes.axisbelow": True, "grid.color": INK[2],
+        "axes.unicode_minus": True, "font.family": "DejaVu Sans",
+    }  # fmt: skip
+    with mpl.rc_context(quiet), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # a box stands for it
+        yield
+
+
+def draw(plot: Plot) -> Figure:
+    """The figure; no window, no pyplot."""
+    from matplotlib.figure import Figure
+
+    with _settings():
+        legend = len(plot.series) > 1
+        lines = len(plot.labels) * (1.25 if plot.kind == "dots" else 1.0)
+        columns = 4 if len(plot.series) <= 4 else 3
+        above = 0.25 * -(-len(plot.series) // columns) if legend else 0
+        figure = Figure(figsize=(WIDTH, 0.75 + LINE_HEIGHT * lines + above), layout="constrained")
+        axes = figure.subplots()
+        _DRAW[plot.kind](axes, plot)
+        _furnish(axes, plot)
+        if legend:
+            figure.legend(loc="outside upper right", ncols=columns, frameon=False, fontsize=8.5, handletextpad=0.3, columnspacing=1.2)
+        return figure
+
+
+def _furnish(axes: Axes, plot: Plot) -> None:
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+
+    axes.set_yticks(range(len(plot.labels)), [_label(each) for each in plot.labels])
+    axes.set_ylim(len(plot.labels) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    values = [value for each in plot.series for value in each.values if value is not None]
+    positive = [value for value in values if value > 0]
+    if positive and plot.kind != "bars" and len(positive) == len(values) and max(positive) / min(positive) > WIDE:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))  # the usual one writes powers in TeX
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.set_xlabel(f"{_printable(plot.axis)} (logarithmic)")
+    else:
+        axes.set_xlabel(_printable(plot.axis))
+        axes.set_xlim(*_limits(values))
+        axes.xaxis.set_major_locator(MaxNLocator("auto", integer=all(value.is_integer() for value in values)))
+    axes.grid(axis="x", linewidth=0.7)
+
+
+def _limits(values: Sequence[float]) -> tuple[float, float]:
+    """With zero, and room for a whole dot at either end."""
+    low, high = min([0.0, *values]), max([0.0, *values])
+    room = 0.03 * ((high - low) or 1.0)
+    return low - room, (high or 1.0) + room
+
+
+def _printable(text: str) -> str:
+    """On one line; what XML cannot hold is shown as a box."""
+    return re.sub(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\ufffd]", "\u25a1", text)
+
+
+def _label(text: str) -> str:
+    """One that fits: of a long one the begin and the end, where names differ."""
+    told = _printable(text)
+    return told if len(told) <= LABEL else f"{told[: LABEL // 2]}…{told[1 - LABEL // 2 :]}"
+
+
+def _bars(axes: Axes, plot: Plot) -> None:
+    values = [value or 0.0 for value in plot.series[0].values]
+    axes.barh(range(len(values)), values, height=0.62, color=COLOURS[0])
+
+
+def _range(axes: Axes, plot: Plot) -> None:
+    """A line from the first to the third series, a dot at each; a fourth is a stroke across."""
+    *quantiles, = plot.series[:3]
+    for place in range(len(plot.labels)):
+        ends = [value for each in quantiles if (value := each.values[place]) is not None]
+        if ends:
+            axes.hlines(place, ends[0], ends[-1], color=INK[1], linewidth=1.2, zorder=1)
+    for number, each in enumerate(plot.series):
+        found = _points(each.values, range(len(plot.labels)))
+        if number < len(quantiles):
+            axes.scatter(*found, s=26, marker=MARKERS[number], color=COLOURS[number], label=_label(each.name), zorder=3)
+        else:
+            axes.scatter(*found, s=160, marker="|", linewidths=2, color=COLOURS[number], label=_label(each.name), zorder=2)
+
+
+def _dots(axes: Axes, plot: Plot) -> None:
+    """Series a little above each other, so that equal values can all be seen."""
+    step = 0.7 / max(1, len(plot.series) - 1)
+    for number, each in enumerate(plot.series):
+        shift = -0.35 + step * number if len(plot.series) > 1 else 0.0
+        places = [place + shift for place in range(len(plot.labels))]
+        colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+        axes.scatter(*_points(each.values, places), s=20, marker=marker, color=colour, label=_label(each.name), zorder=3)
+    for place in range(len(plot.labels) - 1):
+        axes.axhline(place + 0.5, color=INK[2], linewidth=0.5)
+
+
+def _points(values: Sequence[float | None], places: Sequence[float]) -> tuple[list[float], list[float]]:
+    found = [(value, place) for value, place in zip(values, places, strict=True) if value is not None]
+    return [value for value, _ in found], [place for _, place in found]
+
+
+_DRAW: Final[dict[str, Callable[[Any, Plot], None]]] = {"bars": _bars, "range": _range, "dots": _dots}
+
+
+def png(figure: Figure) -> bytes:
+    """On white, twice the page's resolution."""
+    with _settings():
+        target = io.BytesIO()
+        figure.savefig(target, format="png", dpi=160, facecolor="white", metadata={"Software": None})
+        return target.getvalue()
+
+
+def svg(figure: Figure, name: str, told: str) -> str:
+    """For the middle of a page: the page's colours, `told` for those who hear it, ids that are this figure's own (`name`) and used."""
+    with _settings():
+        target = io.StringIO()
+        figure.savefig(target, format="svg", transparent=True, metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+    text = target.getvalue()
+    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+    used = set(re.findall(r"(?:url\(#|href=\"#)([\w-]+)", text))
+    text = re.sub(r' id="([^"]+)"', lambda found: f' id="{name}-{found[1]}"' if found[1] in used else "", text)
+    text = re.sub(r"(url\(#|href=\"#)([\w-]+)", rf"\g<1>{name}-\g<2>", text)
+    for place, colour in enumerate(INK):
+        text = text.replace(colour, f"var(--ink{place})")
+    for place, colour in enumerate(COLOURS):
+        text = text.replace(colour, f"var(--hue{place})")
+    text = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", text)
+    opening = f'role="img" aria-label="{escape(told)}">'
+    return re.sub(r'<svg [^>]*?(viewBox="[^"]*")[^>]*>', lambda found: f"<svg {found[1]} {opening}", text, count=1)

@@ -1,0 +1,142 @@
+"""The page: one file, nothing from elsewhere, everything that came from a journal escaped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from html import escape
+from typing import Final
+
+from ..tables import job_of
+from .ask import shown
+from .draw import COLOURS, INK
+from .shapes import Answer, Cell, Head, Section
+
+DARK_INK: Final = ("#ececec", "#a6a6a6", "#3c3c3c")
+DARK_COLOURS: Final = ("#5fb4ec", "#ff9a4d", "#3fcb9b", "#eaa4cb", "#e0b93c", "#8ed0f7", "#c39bd3", "#aaaaaa")
+STYLE: Final = """
+:root { color-scheme: light dark; --paper: #fdfdfc; --line: #ddd; --head: #f2f2ef; --link: #0b5a93; %(light)s }
+@media (prefers-color-scheme: dark) { :root { --paper: #16181a; --line: #3a3d40; --head: #202326; --link: #7cc0f5; %(dark)s } }
+* { box-sizing: border-box }
+body { margin: 0; background: var(--paper); color: var(--ink0); font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif }
+main, header, nav { max-width: 64rem; margin: 0 auto; padding: 0 1rem }
+h1 { font-size: 1.6rem; margin: 1.5rem 0 .25rem }
+h2 { font-size: 1.3rem; margin: 2.5rem 0 .25rem; padding-top: 1rem; border-top: 1px solid var(--line) }
+h3 { font-size: 1.05rem; margin: 1.6rem 0 .25rem }
+p { margin: .25rem 0 .75rem; max-width: 46rem } .quiet { color: var(--ink1); font-size: .875rem }
+a { color: var(--link) } nav ul { columns: 16rem; column-gap: 2rem; padding-left: 1.2rem; margin: .5rem 0 } nav .none { color: var(--ink1) }
+.wide { overflow-x: auto; margin: .5rem 0 1rem } .wide:focus-visible { outline: 2px solid var(--link) }
+table { border-collapse: collapse; font-size: .875rem; line-height: 1.35 }
+th, td { padding: .3rem .6rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top }
+th, td { max-width: 26rem; overflow-wrap: break-word }
+th { background: var(--head); font-weight: 600; vertical-align: bottom }
+tbody th { background: none; font-weight: 400; min-width: 7rem; vertical-align: top }
+th .unit { font-weight: 400; color: var(--ink1) }
+.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap } thead .n { white-space: normal }
+figure { margin: .5rem 0 1rem; max-width: 40rem }
+figure svg { width: 100%%; height: auto; display: block } svg text { font-family: inherit }
+""".strip()
+
+
+@dataclass(slots=True)
+class Shown:
+    """One section with its answers and, by their place, its plots as SVG. `missing`: the table is not there. `trouble`: it is no use."""
+
+    section: Section
+    answers: list[Answer] = field(default_factory=list)
+    plots: dict[int, str] = field(default_factory=dict)
+    missing: bool = False
+    trouble: str | None = None
+
+
+def page(title: str, about: str, sections: Iterable[Shown]) -> str:
+    """HTML 5. `about`: what it was made of, plain text."""
+    shown_sections = list(sections)
+    style = STYLE % {"light": _hues(INK, COLOURS), "dark": _hues(DARK_INK, DARK_COLOURS)}
+    return "\n".join(
+        [
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'; img-src data:">',
+            f"<title>{escape(title)}</title>\n<style>\n{style}\n</style>\n</head>\n<body>",
+            f"<header><h1>{escape(title)}</h1>\n<p>{escape(about)}</p></header>",
+            *_contents(shown_sections),
+            "<main>",
+            *(line for each in shown_sections for line in _section(each)),
+            "</main>\n</body>\n</html>\n",
+        ]
+    )
+
+
+def _hues(ink: Iterable[str], colours: Iterable[str]) -> str:
+    named = [("ink", ink), ("hue", colours)]
+    return " ".join(f"--{name}{place}: {value};" for name, values in named for place, value in enumerate(values))
+
+
+def _contents(sections: Iterable[Shown]) -> Iterator[str]:
+    yield '<nav aria-label="Contents">\n<ul>'
+    for each in sections:
+        note = ' <span class="none">(not in this lake)</span>' if each.missing else ""
+        yield f'<li><a href="#{_anchor(each)}">{escape(each.section.title)}</a>{note}</li>'
+    yield "</ul>\n</nav>"
+
+
+def _anchor(each: Shown) -> str:
+    return re.sub(r"\W+", "-", each.section.table)
+
+
+def _section(each: Shown) -> Iterator[str]:
+    section = each.section
+    yield f'<section id="{_anchor(each)}" aria-labelledby="{_anchor(each)}-title">'
+    yield f'<h2 id="{_anchor(each)}-title">{escape(section.title)}</h2>'
+    if each.missing:
+        command = f"<code>groupmock pipeline {escape(job_of(section.table))} IN LAKE</code>"
+        yield f"<p>This lake has no table {escape(section.table)}: {command} makes it.</p>"
+    elif each.trouble is not None:
+        yield f"<p>Table {escape(section.table)} cannot be read: {escape(each.trouble)}</p>"
+    else:
+        yield f"<p>{escape(section.about)}</p>"
+        for place, answer in enumerate(each.answers):
+            yield from _answer(answer, each.plots.get(place))
+    yield "</section>"
+
+
+def _answer(answer: Answer, plot: str | None) -> Iterator[str]:
+    yield f"<h3>{escape(answer.title)}</h3>"
+    if answer.about:
+        yield f"<p>{escape(answer.about)}</p>"
+    if not answer.rows:
+        yield '<p class="quiet">None.</p>'
+        return
+    if plot is not None:
+        yield f"<figure>{plot}</figure>"
+    yield f'<div class="wide" role="region" tabindex="0" aria-label="{escape(answer.title)}">\n<table>'
+    yield f"<thead><tr>{''.join(map(_head, answer.heads))}</tr></thead>\n<tbody>"
+    for row in answer.rows:
+        cells = zip(row, answer.heads, strict=True)
+        yield f"<tr>{''.join(_cell(value, head, not place) for place, (value, head) in enumerate(cells))}</tr>"
+    yield "</tbody>\n</table>\n</div>"
+    yield from _notes(answer)
+
+
+def _notes(answer: Answer) -> Iterator[str]:
+    notes = [answer.note] if answer.note else []
+    notes += [f"The first {len(answer.rows)}; there are more."] if answer.more else []
+    notes += [f"Not in this table: {', '.join(answer.lacking)}."] if answer.lacking else []
+    if notes:
+        yield f'<p class="quiet">{escape(" ".join(notes))}</p>'
+
+
+def _head(head: Head) -> str:
+    unit = f' <span class="unit">{escape(head.unit)}</span>' if head.unit else ""
+    return f'<th scope="col"{_class(head)}>{escape(head.text)}{unit}</th>'
+
+
+def _cell(value: Cell, head: Head, first: bool) -> str:
+    text = escape(shown(value))
+    return f'<th scope="row"{_class(head)}>{text}</th>' if first else f"<td{_class(head)}>{text}</td>"
+
+
+def _class(head: Head) -> str:
+    return ' class="n"' if head.number else ""

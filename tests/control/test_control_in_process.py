@@ -1,0 +1,57 @@
+"""A `Broker` with its control API: two hands on one cluster."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+
+from groupmock import Broker
+from groupmock.assembly import CannotStart
+
+
+def ask(broker: Broker, method: str, path: str, body: object = None) -> Any:
+    assert broker.control is not None
+    data = None if body is None else json.dumps(body).encode()
+    with urlopen(Request(broker.control + path, data=data, method=method)) as answer:
+        return json.loads(answer.read())
+
+
+def test_what_one_hand_does_the_other_sees() -> None:
+    with Broker(topics={"orders": 1}, control=0) as broker:
+        broker.add_fault({"api": "Heartbeat"}, "drop", name="mine")
+        assert [rule["name"] for rule in ask(broker, "GET", "/v1/faults")] == ["mine"]
+        ask(broker, "POST", "/v1/nodes/1/stall", {})
+        broker.start_node(1)
+        assert ask(broker, "GET", "/v1/health")["nodes"][0]["state"] == "running"
+
+
+@pytest.mark.parametrize("by", ["reset", "clear"])
+def test_a_reset_is_the_brokers_too(by: str) -> None:
+    """The plan that was given as a text is there again."""
+    plan = '[[rule]]\nname = "mine"\nwhen = { api = "Heartbeat" }\ndo = { kind = "drop" }\n'
+    with Broker(topics={"orders": 1}, control=0, plan=plan) as broker:
+        before = broker.bootstrap, broker.control
+        broker.create_topic("more", 1)
+        broker.remove_fault("mine")
+        if by == "reset":
+            ask(broker, "POST", "/v1/reset")
+        else:
+            broker.clear()
+        assert (broker.bootstrap, broker.control) == before
+        broker.create_topic("more", 1)
+        assert [report.name for report in broker.faults] == ["mine"]
+
+
+def test_without_it_there_is_no_url() -> None:
+    with Broker() as broker:
+        assert broker.control is None
+
+
+def test_a_taken_port_leaves_nothing_behind() -> None:
+    with Broker(control=0) as first:
+        port = int((first.control or "").rsplit(":", 1)[1])
+        with pytest.raises(CannotStart, match="cannot serve the control API"):
+            Broker(control=port).start()

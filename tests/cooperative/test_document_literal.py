@@ -1,0 +1,148 @@
+"""`coop-d2-literal`: the document's Design II byte for byte on the wire, as no stock client can read it, between scripts on raw sockets."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from doc_vectors import T1_MS, Example, Held, examples, held
+from raw_member import HEARTBEAT, ID_REQUIRED, JOIN, LEAVE, REBALANCING, SYNC, VERSIONS, ask, read_answer, send, until
+
+from groupmock_clients.cooperative import policy
+from groupmock_clients.cooperative.member import flat, listed
+from groupmock_clients.cooperative.policy import Claim, Memory, Rules, name_of
+from groupmock_codec.embedded import designs
+from groupmock_codec.embedded.designs import DesignAssignment, DesignSubscription
+from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
+from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest
+from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+
+NAME: Final = "coop-d2-literal"
+TOPICS: Final = frozenset({"T"})
+DESIGN_TWO = [each for each in examples() if each.design == 2]
+
+
+class Script:
+    """One member, moved step by step by the test."""
+
+    def __init__(self, bootstrap: str, name: str, claims: Held = frozenset()) -> None:
+        host, port = bootstrap.split(":")
+        self.name, self.owned = name, claims
+        self.socket = socket.create_connection((host, int(port)), 30)
+        self.socket.settimeout(30)
+        self.member_id, self.generation, self.heard = "", -1, b""
+
+    def ask(self, key: int, request: Any) -> Any:
+        return ask(self.socket, self.name, key, VERSIONS[key], request)
+
+    def join(self) -> None:
+        """Sends JoinGroup with the document's Subscription: PartitionAssignorData is empty."""
+        data = designs.encode_subscription(DesignSubscription(1, ["T"], b"", listed(self.owned)))
+        request = JoinGroupRequest("g", 30_000, 30_000, self.member_id, None, "consumer", [JoinGroupRequestProtocol(NAME, data)])
+        if not self.member_id:
+            refused = self.ask(JOIN, request)
+            assert refused.error_code == ID_REQUIRED
+            self.member_id = request.member_id = refused.member_id
+        send(self.socket, self.name, JOIN, VERSIONS[JOIN], request)
+
+    def joined(self) -> Any:
+        answer = read_answer(self.socket, JOIN, VERSIONS[JOIN])
+        assert not answer.error_code
+        self.generation = answer.generation_id
+        return answer
+
+    def obey(self, data: bytes) -> None:
+        """(owned - revoked) | assigned."""
+        self.heard = data
+        told = designs.decode_assignment(data)
+        self.owned = (self.owned - flat(told.revoke_topic_partitions)) | flat(told.assigned_topic_partitions)
+
+    def leave(self) -> None:
+        self.ask(LEAVE, LeaveGroupRequest(group_id="g", member_id=self.member_id))
+        self.socket.close()
+
+
+class Scripts:
+    """The group. A leads, with the policy and the document's literal Assignment; t1 is a constant of its configuration."""
+
+    def __init__(self, house: Any, example: Example) -> None:
+        self.broker = house.broker
+        self.members = {name: Script(self.broker.bootstrap, name, held(text)) for name, text in example.initial.items()}
+        self.memory: Memory | None = None
+
+    def round(self, now: int) -> dict[str, bytes]:
+        """Everybody joins, A plans, everybody hears; what each heard, by name."""
+        first, *others = sorted(self.members.values(), key=lambda each: each.generation >= 0)
+        first.join()  # who is new, or the others have their round without it; else A: it leads, as it came first of all
+        self.broker.wait_for("g", state="PreparingRebalance")  # a follower that overtakes it changes nothing and hears of its old round
+        for member in others:
+            member.join()
+        answers = {name: member.joined() for name, member in self.members.items()}
+        assert name_of(answers["A"].leader) == "A"
+        claims = {
+            each.member_id: Claim(TOPICS, flat(designs.decode_subscription(each.metadata).assigned_topic_partitions))
+            for each in answers["A"].members
+        }
+        planned = policy.plan(Rules(2, delay_ms=T1_MS), {"T": 4}, claims, self.members["A"].member_id, self.memory, None, now)
+        self.memory = planned.memory
+        brought = [SyncGroupRequestAssignment(member, literal(one)) for member, one in planned.decisions.items()]
+        for member in self.members.values():
+            request = SyncGroupRequest("g", member.generation, member.member_id, assignments=brought if member.name == "A" else [])
+            send(member.socket, member.name, SYNC, VERSIONS[SYNC], request)
+        for member in self.members.values():
+            member.obey(read_answer(member.socket, SYNC, VERSIONS[SYNC]).assignment)
+        return {name: member.heard for name, member in self.members.items()}
+
+    def become(self, names: set[str]) -> None:
+        """Whoever is missing leaves, whoever is new comes; the others learn of it by a heartbeat."""
+        for name in set(self.members) - names:
+            self.members.pop(name).leave()
+        for name in names - set(self.members):
+            self.members[name] = Script(self.broker.bootstrap, name.rstrip("'"))
+
+
+def literal(one: policy.Decision) -> bytes:
+    """Partitions that do not change are left out, as in the document's examples."""
+    return designs.encode_assignment(DesignAssignment(2, listed(one.listed), listed(one.revoked), one.timeout_ms))
+
+
+def told_to_join_again(member: Script) -> bool:
+    return bool(member.ask(HEARTBEAT, HeartbeatRequest("g", member.generation, member.member_id)).error_code == REBALANCING)
+
+
+@pytest.mark.parametrize("house", [{"group_initial_rebalance_delay_ms": 300}], indirect=True)
+@pytest.mark.parametrize("example", DESIGN_TWO, ids=lambda example: example.name)
+def test_scripts_hear_the_documents_bytes(example: Example, house: Any) -> None:
+    group = Scripts(house, example)
+    group.round(0)
+    for one in example.rounds:
+        before = set(group.members)
+        group.become(set(one.claims))
+        if set(group.members) < before:
+            assert told_to_join_again(group.members["A"])
+        now = T1_MS if one.when == "after" else 0 if one.when is None else T1_MS // 2
+        assert {name: member.owned for name, member in group.members.items()} == {name: held(text) for name, text in one.claims.items()}
+        assert group.round(now) == one.assignment_delta
+    for member in group.members.values():
+        member.leave()
+    shown = timeouts_in(house.broker.journal)
+    assert T1_MS in shown and 0 in shown
+
+
+def timeouts_in(journal: str) -> set[int]:
+    """ScheduledRebalanceTimeout of every decoded Assignment that a leader brought, once the last one is written."""
+    found: set[int] = set()
+
+    def read() -> bool:
+        lines = Path(journal).read_text().splitlines(keepends=True)
+        rows = [json.loads(line) for line in lines if line.endswith("\n")]
+        brought = [row["embedded"] for row in rows if row.get("api_key") == SYNC and row["kind"] == "request" and row.get("embedded")]
+        found.update(each.get("scheduled_rebalance_timeout", 0) for embedded in brought for each in embedded.values())
+        return len(found) > 1
+
+    until("decoded timeouts", read, lambda: found)
+    return found

@@ -1,0 +1,131 @@
+"""KIP-568 for both libraries: one call is one round, whoever calls, static members too; nothing without a group."""
+
+from __future__ import annotations
+
+import logging
+from importlib import import_module
+from typing import Any
+
+import pytest
+from coop_members import EVERY, LIBRARIES, Partition, heard
+from raw_member import until
+
+from groupmock.journal.read import read
+from groupmock.journal.rows import ClientRow
+from groupmock_clients.cooperative import asked
+
+EVERY_LIBRARY = pytest.mark.parametrize("library", LIBRARIES)
+
+
+def enforce(library: str) -> Any:
+    return import_module(f"groupmock_clients.cooperative.{'aio' if 'aiokafka' in library else 'kp'}").enforce_rebalance
+
+
+def settled(house: Any, *members: Any) -> list[frozenset[Partition]]:
+    """Four partitions between them, once each, and their listeners know; what each has."""
+
+    def done() -> bool:
+        held = sorted(part for member in members for part in member.owned())
+        told = all(member.owned() and heard(member) == member.owned() for member in members)
+        return told and held == [("T", number) for number in range(4)]
+
+    until("four partitions", done, lambda: house.broker.story("g"))
+    house.broker.wait_for("g", state="Stable", members=len(members))
+    return [member.owned() for member in members]
+
+
+@pytest.mark.parametrize("caller", ["leader", "follower"])
+@pytest.mark.parametrize("static", [False, True], ids=["dynamic", "static"])
+@EVERY_LIBRARY
+def test_a_call_is_a_round_in_which_nothing_moves(
+    library: str, static: bool, caller: str, house: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    def options(name: str) -> dict[str, str]:
+        return {"group_instance_id": name} if static else {}
+
+    a = house.stock(library, "A", {"design": 2, "delay_ms": 60_000}, **options("A"))
+    settled_alone = settled(house, a)
+    b = house.stock(library, "B", {"design": 2, "delay_ms": 60_000}, **options("B"))
+    before = settled(house, a, b)
+    assert settled_alone != before
+    generation, told = house.broker.groups["g"].generation, [len(a.told), len(b.told)]
+    with caplog.at_level(logging.INFO, "groupmock.cooperative"):
+        asked = (a if caller == "leader" else b).call(lambda consumer: enforce(library)(consumer, "the moon is full"))
+    assert asked is True
+    house.broker.wait_for("g", state="Stable", members=2, generation=generation + 1)
+    assert settled(house, a, b) == before
+    assert [len(a.told), len(b.told)] == told
+    assert "the moon is full" in caplog.text
+
+
+@pytest.mark.parametrize("library", EVERY)
+def test_the_reason_can_be_kept_in_a_row_of_the_journal(library: str, house: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asked, "hooks", [asked.client_rows(house.broker.client_says)])
+    a = house.stock(library, "A", {"design": 2, "delay_ms": 60_000})
+    settled(house, a)
+    generation = house.broker.groups["g"].generation
+    assert a.call(lambda consumer: enforce(library)(consumer, "the moon is full")) is True
+    house.broker.wait_for("g", state="Stable", members=1, generation=generation + 1)
+
+    def rows() -> list[ClientRow]:
+        return [row for row in read(house.broker.journal)[1] if isinstance(row, ClientRow)]
+
+    until("a client row", rows, lambda: house.broker.story("g"))
+    (row,) = rows()
+    assert (row.what, row.fields["group"], row.fields["reason"]) == ("asked", "g", "the moon is full")
+    assert row.fields["member"].startswith(row.client)
+
+
+@pytest.mark.parametrize("library", EVERY)
+def test_a_second_call_before_the_round_does_nothing(library: str, house: Any) -> None:
+    a = house.stock(library, "A", {"design": 1})
+    settled(house, a)
+    generation = house.broker.groups["g"].generation
+    both = a.call(lambda consumer: (enforce(library)(consumer), enforce(library)(consumer)))
+    assert both == (True, False)
+    house.broker.wait_for("g", state="Stable", members=1, generation=generation + 1)
+
+
+async def test_aiokafka_without_a_subscription_to_topics_in_a_group_is_refused(house: Any) -> None:
+    from aiokafka import AIOKafkaConsumer, TopicPartition
+    from aiokafka.errors import IllegalStateError
+
+    for group in ("g", None):
+        consumer = AIOKafkaConsumer(bootstrap_servers=house.broker.bootstrap, group_id=group)
+        with pytest.raises(IllegalStateError, match="started consumer"):
+            enforce("aiokafka")(consumer)
+        await consumer.start()
+        consumer.assign([TopicPartition("T", 0)])
+        with pytest.raises(IllegalStateError):
+            enforce("aiokafka")(consumer)
+        await consumer.topics()  # stopped at once, aiokafka trips over a task of its own that has not begun
+        await consumer.stop()
+
+
+def test_kafka_python_without_a_subscription_to_topics_in_a_group_is_refused(house: Any) -> None:
+    from kafka import KafkaConsumer, TopicPartition
+    from kafka.errors import IllegalStateError
+
+    for group in ("g", None):
+        consumer = KafkaConsumer(bootstrap_servers=house.broker.bootstrap, group_id=group, metrics_enabled=False)
+        consumer.assign([TopicPartition("T", 0)])
+        with pytest.raises(IllegalStateError, match="subscribed to topics"):
+            enforce("kafka-python")(consumer)
+        consumer.close(autocommit=False)
+
+
+@EVERY_LIBRARY
+def test_under_a_foreign_assignor_only_the_leaders_call_starts_a_round(library: str, house: Any) -> None:
+    """A follower's identical JoinGroup is answered with the last round: the broker's rule, which the docs tell."""
+    a = house.stock(library, "A", None)
+    b = house.stock(library, "B", None)
+    house.broker.wait_for("g", state="Stable", members=2)
+    until("both to have joined", lambda: a.told and b.told and a.told[-1][0] == b.told[-1][0] == "assigned", lambda: (a.told, b.told))
+    view = house.broker.groups["g"]
+    leader, follower = (a, b) if view.leader.startswith("A") else (b, a)
+    told = len(follower.told)
+    follower.call(lambda consumer: enforce(library)(consumer))
+    until("the follower's answer", lambda: len(follower.told) > told and follower.told[-1][0] == "assigned", lambda: follower.told)
+    assert house.broker.groups["g"].generation == view.generation
+    leader.call(lambda consumer: enforce(library)(consumer))
+    house.broker.wait_for("g", state="Stable", members=2, generation=view.generation + 1)

@@ -1,0 +1,251 @@
+"""Every kind of fault that strikes one call, at every group API, in its oldest and its newest version: the effect as a client sees it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from fault_world import GROUP_APIS, Occasion, World, ends
+
+from groupmock.faults.plan import BadPlan
+from groupmock_codec import APIS
+from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest
+
+CALLS = pytest.mark.parametrize(
+    ("key", "version"), [pytest.param(key, version, id=f"{APIS[key].name}-{version}") for key in GROUP_APIS for version in ends(key)]
+)
+STAGES = pytest.mark.parametrize("stage", ["request", "reply"])
+PAUSE_S = 0.03
+AT_LEAST_S = PAUSE_S - 0.002
+"""uvloop's timers count whole milliseconds: one may ring that much before its time."""
+
+
+def strike(world: World, asked: Occasion, do: dict[str, Any] | str, stage: str | None = None) -> str:
+    """Register the rule for this occasion, send, wait until it fired; its name."""
+    name = world.broker.add_fault(asked.when(), do, stage=stage, times=1)
+    asked.send()
+    world.broker.wait_for_fault(name)
+    return name
+
+
+def done(asked: Occasion, expected: bool) -> None:
+    """Was the request applied? Only where it leaves a trace."""
+    if asked.applied is not None:
+        assert asked.applied() is expected
+
+
+def nothing_comes(world: World, asked: Occasion) -> None:
+    """Another client was served meanwhile, and still there is not a byte."""
+    world.wire().ask(18, 0, ApiVersionsRequest())
+    assert asked.wire.silent()
+
+
+def alive(asked: Occasion) -> None:
+    """The connection is served again."""
+    assert asked.wire.ask(18, 0, ApiVersionsRequest()).error_code == 0
+
+
+@CALLS
+def test_the_occasion_itself_is_answered_as_usual_and_does_something(world: World, key: int, version: int) -> None:
+    asked = world.occasion(key, version)
+    done(asked, False)
+    asked.send()
+    answer = asked.read(asked.wire.frame())
+    assert asked.error(answer) == asked.usual
+    done(asked, True)
+
+
+@CALLS
+@STAGES
+def test_error(world: World, key: int, version: int, stage: str) -> None:
+    asked = world.occasion(key, version)
+    strike(world, asked, {"kind": "error", "code": "NOT_COORDINATOR"}, stage)
+    assert asked.error(asked.read(asked.wire.frame())) == 16
+    done(asked, stage == "reply")
+    alive(asked)
+
+
+@CALLS
+@STAGES
+def test_delay(world: World, key: int, version: int, stage: str) -> None:
+    asked = world.occasion(key, version)
+    begun = time.monotonic()
+    strike(world, asked, {"kind": "delay", "seconds": PAUSE_S}, stage)
+    answer = asked.read(asked.wire.frame())
+    assert time.monotonic() - begun >= AT_LEAST_S
+    assert asked.error(answer) == asked.usual
+    done(asked, True)
+    alive(asked)
+
+
+@CALLS
+@STAGES
+def test_hold(world: World, key: int, version: int, stage: str) -> None:
+    asked = world.occasion(key, version)
+    name = strike(world, asked, "hold", stage)
+    nothing_comes(world, asked)
+    done(asked, stage == "reply")
+    world.broker.release_fault(name)
+    assert asked.error(asked.read(asked.wire.frame())) == asked.usual
+    done(asked, True)
+    alive(asked)
+
+
+@CALLS
+@STAGES
+def test_drop(world: World, key: int, version: int, stage: str) -> None:
+    """Not even another request on that connection is answered."""
+    asked = world.occasion(key, version)
+    strike(world, asked, "drop", stage)
+    asked.wire.send(18, 0, ApiVersionsRequest())
+    nothing_comes(world, asked)
+    done(asked, stage == "reply")
+
+
+@CALLS
+@STAGES
+def test_close(world: World, key: int, version: int, stage: str) -> None:
+    asked = world.occasion(key, version)
+    strike(world, asked, "close", stage)
+    assert asked.wire.rest() == b""
+    done(asked, stage == "reply")
+
+
+@CALLS
+@STAGES
+def test_reset(world: World, key: int, version: int, stage: str) -> None:
+    asked = world.occasion(key, version)
+    strike(world, asked, "reset", stage)
+    with pytest.raises(ConnectionResetError):
+        asked.wire.rest()
+    done(asked, stage == "reply")
+
+
+@CALLS
+def test_truncate(world: World, key: int, version: int) -> None:
+    asked = world.occasion(key, version)
+    strike(world, asked, {"kind": "truncate", "at": 9})
+    data = asked.wire.rest()
+    assert len(data) == 9 and int.from_bytes(data[:4], "big") > 5
+    done(asked, True)
+
+
+@CALLS
+def test_truncate_and_stay_open(world: World, key: int, version: int) -> None:
+    asked = world.occasion(key, version)
+    strike(world, asked, {"kind": "truncate", "at": 6, "close": False})
+    assert len(asked.wire._exactly(6)) == 6
+    nothing_comes(world, asked)
+
+
+@CALLS
+def test_split(world: World, key: int, version: int) -> None:
+    """The first piece is there before the second is sent; then the whole is right and the connection goes on."""
+    asked = world.occasion(key, version)
+    begun = time.monotonic()
+    strike(world, asked, {"kind": "split", "pieces": 2, "seconds": PAUSE_S})
+    first = asked.wire.socket.recv(65536)
+    assert len(first) < int.from_bytes(first[:4], "big") + 4
+    rest = asked.wire._exactly(int.from_bytes(first[:4], "big") + 4 - len(first))
+    assert time.monotonic() - begun >= AT_LEAST_S
+    assert asked.error(asked.read(first + rest)) == asked.usual
+    alive(asked)
+
+
+@CALLS
+def test_garble(world: World, key: int, version: int) -> None:
+    """Length and correlation id are right, one byte behind them is not."""
+    asked = world.occasion(key, version)
+    world.broker.add_fault(asked.when(), {"kind": "garble"}, times=1)
+    correlation = asked.send()
+    frame = asked.wire.frame()
+    right = whole_answer(world, asked)
+    assert frame[4:8] == correlation and len(frame) == len(right)
+    assert [place for place, (got, wanted) in enumerate(zip(frame, right, strict=True)) if got != wanted and place >= 8] != []
+    assert sum(got != wanted for got, wanted in zip(frame, right, strict=True)) == 1
+    done(asked, True)
+
+
+@CALLS
+def test_wrong_correlation_id(world: World, key: int, version: int) -> None:
+    asked = world.occasion(key, version)
+    world.broker.add_fault(asked.when(), {"kind": "wrong_correlation_id", "by": 5}, times=1)
+    correlation = asked.send()
+    frame = asked.wire.frame()
+    assert int.from_bytes(frame[4:8], "big") == int.from_bytes(correlation, "big") + 5
+    assert asked.error(asked.read(frame)) == asked.usual
+    done(asked, True)
+    alive(asked)
+
+
+@CALLS
+def test_duplicate(world: World, key: int, version: int) -> None:
+    asked = world.occasion(key, version)
+    strike(world, asked, "duplicate")
+    assert asked.wire.frame() == asked.wire.frame()
+    done(asked, True)
+    alive(asked)
+
+
+@CALLS
+def test_swallow(world: World, key: int, version: int) -> None:
+    """It is done, nothing says so, and the next answer is that of the next request."""
+    asked = world.occasion(key, version)
+    strike(world, asked, "swallow")
+    done(asked, True)
+    alive(asked)
+
+
+@CALLS
+def test_throttle_time(world: World, key: int, version: int) -> None:
+    """Where the answer has the field; elsewhere the rule is refused with the reason."""
+    asked = world.occasion(key, version)
+    do = {"kind": "throttle_time", "seconds": PAUSE_S}
+    response = APIS[key].response
+    if (key, version) in NO_THROTTLE:
+        with pytest.raises(BadPlan, match=rf"throttle_time cannot be at stage reply of {asked.name} v{version}: its answer has no"):
+            world.broker.add_fault(asked.when(), do)
+        return
+    begun = time.monotonic()
+    strike(world, asked, do)
+    answer = asked.read(asked.wire.frame())
+    assert answer.throttle_time_ms == int(PAUSE_S * 1000), response
+    alive(asked)
+    assert time.monotonic() - begun >= AT_LEAST_S, "it is served again only when the time is over"
+
+
+NO_THROTTLE = {(8, 0), (9, 0), (10, 0), (11, 0), (12, 0), (13, 0), (14, 0), (15, 0), (16, 0)}
+"""Versions before KIP-124 (spec 1.4)."""
+
+
+def whole_answer(world: World, asked: Occasion) -> bytes:
+    """The answer as the server meant it, from the journal's last reply row of this connection."""
+    from groupmock.journal.rows import ReplyRow
+    from groupmock.net.exchange import Exchange
+
+    def last() -> ReplyRow:
+        ring = world.broker._up().ring
+        assert ring is not None
+        return next(row for row in reversed(ring.rows) if isinstance(row, ReplyRow) and row.api_key == asked.key)
+
+    row = world.broker._call(last)
+    return Exchange(asked.key, asked.version).answer(row.correlation_id.to_bytes(4, "big"), row.message)
+
+
+@pytest.mark.parametrize("node", [1, 2])
+def test_refuse(world: World, node: int) -> None:
+    """Only at the node that is named; a client there reads a reset, before it has sent anything."""
+    other = world.wire(3 - node)
+    with world.broker.fault({"node": node}, "refuse", stage="connect"):
+        with pytest.raises(ConnectionResetError):  # perhaps as soon as it connects
+            world.wire(node).rest()
+        assert other.ask(18, 0, ApiVersionsRequest()).error_code == 0
+    assert world.wire(node).ask(18, 0, ApiVersionsRequest()).error_code == 0
+
+
+def test_close_at_connect(world: World) -> None:
+    with world.broker.fault({"nth": 2}, "close", stage="connect"):
+        first, second = world.wire(), world.wire()
+        assert second.rest() == b""
+        assert first.ask(18, 0, ApiVersionsRequest()).error_code == 0

@@ -1,0 +1,233 @@
+"""Every kind of fault that moves something in the cluster, at every group API, in its oldest and its newest version."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import pytest
+from fault_world import GROUP_APIS, TOPIC, Occasion, World, ends
+
+from groupmock.faults.plan import BadPlan
+from groupmock_codec import APIS
+from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
+from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
+from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest
+
+CALLS = pytest.mark.parametrize(
+    ("key", "version"), [pytest.param(key, version, id=f"{APIS[key].name}-{version}") for key in GROUP_APIS for version in ends(key)]
+)
+LISTS = 16
+FIND_COORDINATOR = 10
+MEMBER_FROM = {8: 1, 11: 0, 12: 0, 13: 0, 14: 0}
+"""API key -> first version whose request names a member."""
+INSTANCE_FROM = {8: 7, 11: 5, 12: 3, 13: 3, 14: 3}
+UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, NOT_COORDINATOR, LOADING, REBALANCING = 25, 82, 16, 14, 27
+
+
+def add(world: World, asked: Occasion, do: dict[str, Any] | str) -> str:
+    return world.broker.add_fault(asked.when(), do, times=1)
+
+
+def refused(world: World, asked: Occasion, do: dict[str, Any] | str, reason: str) -> None:
+    with pytest.raises(BadPlan, match=reason):
+        add(world, asked, do)
+    assert world.broker.faults == []
+
+
+def answer_of(asked: Occasion) -> Any:
+    asked.send()
+    return asked.read(asked.wire.frame())
+
+
+def member_error(asked: Occasion, answer: Any) -> int:
+    """LeaveGroup tells each member from version 3 on."""
+    return int(answer.members[0].error_code) if asked.key == 13 and asked.version >= 3 else asked.error(answer)
+
+
+def still_fine(world: World) -> None:
+    """Nothing of groupmock itself broke on the way."""
+    assert world.broker._call(lambda: world.broker._up().server.counters.internal_errors) == 0
+
+
+@CALLS
+def test_expire_member(world: World, key: int, version: int) -> None:
+    asked = world.occasion(key, version)
+    if version < MEMBER_FROM.get(key, 99):
+        refused(world, asked, "expire_member", "it names no member")
+        return
+    add(world, asked, "expire_member")
+    # JoinGroup and SyncGroup of an expired member, and the others: 25. OffsetCommit of an empty group's former member: 25 as well.
+    assert member_error(asked, answer_of(asked)) == UNKNOWN_MEMBER_ID
+    assert asked.member_id not in [member.member_id for member in world.broker.groups[asked.group].members]
+    still_fine(world)
+
+
+@CALLS
+def test_fence_instance(world: World, key: int, version: int) -> None:
+    """Versions that do not name the instance are told that the member id is unknown."""
+    asked = world.occasion(key, version, instance="desk-1")
+    if version < MEMBER_FROM.get(key, 99):
+        refused(world, asked, "fence_instance", "it names no member")
+        return
+    add(world, asked, "fence_instance")
+    fenced = version >= INSTANCE_FROM[key]
+    assert member_error(asked, answer_of(asked)) == (FENCED_INSTANCE_ID if fenced else UNKNOWN_MEMBER_ID)
+    assert [member.member_id == asked.member_id for member in world.broker.groups[asked.group].members] == [False]
+    still_fine(world)
+
+
+def test_a_member_that_is_not_static_cannot_be_fenced(world: World) -> None:
+    asked = world.occasion(12, 4)
+    add(world, asked, "fence_instance")
+    assert asked.error(answer_of(asked)) == 0
+
+
+@CALLS
+def test_force_rebalance(world: World, key: int, version: int) -> None:
+    """A round begins, whatever the request then does; a group that has nobody cannot rebalance, and the request goes on."""
+    asked = world.occasion(key, version)
+    if key == LISTS:
+        refused(world, asked, "force_rebalance", "it names no group")
+        return
+    name = add(world, asked, "force_rebalance")
+    answer_of(asked)
+    assert world.broker.fault_report(name).fired == 1
+    story = world.broker.story(asked.group)
+    assert ("a fault rule" in story) is (key not in (42, 47)), story
+    still_fine(world)
+
+
+def test_a_member_learns_of_the_forced_round_from_its_heartbeat(world: World) -> None:
+    asked = world.occasion(12, 4)
+    add(world, asked, "force_rebalance")
+    assert asked.error(answer_of(asked)) == REBALANCING
+    assert world.broker.groups[asked.group].state == "PreparingRebalance"
+
+
+@CALLS
+def test_move_coordinator(world: World, key: int, version: int) -> None:
+    """The node that is asked coordinates the group no more; FindCoordinator names the other one."""
+    asked = world.occasion(key, version)
+    if key == LISTS:
+        refused(world, asked, "move_coordinator", "it names no group")
+        return
+    before = world.node_of(asked.group)
+    add(world, asked, "move_coordinator")
+    answer = answer_of(asked)
+    if key == FIND_COORDINATOR:
+        assert (answer if version < 4 else answer.coordinators[0]).node_id == 3 - before
+    elif asked.usual == 0:
+        assert asked.error(answer) == NOT_COORDINATOR
+    assert world.node_of(asked.group) == 3 - before
+    still_fine(world)
+
+
+def test_a_moved_coordinator_loads(world: World) -> None:
+    """Kafka answers 14 to all but Heartbeat, which is answered blindly while the coordinator loads."""
+    asked = world.occasion(14, 5)
+    add(world, asked, {"kind": "move_coordinator", "node": world.node_of(asked.group), "loading_seconds": 600})
+    assert asked.error(answer_of(asked)) == LOADING
+    world.broker.move_coordinator(asked.group)  # it loads no longer, for the tests after this one
+
+
+@CALLS
+def test_freeze_member(world: World, key: int, version: int) -> None:
+    asked = world.occasion(key, version)
+    if version < MEMBER_FROM.get(key, 99):
+        refused(world, asked, "freeze_member", "it names no member")
+        return
+    name = add(world, asked, "freeze_member")
+    asked.send()
+    world.broker.wait_for_fault(name)
+    beat = world.wire(world.node_of(asked.group))
+    beat.send(12, 0, HeartbeatRequest(group_id=asked.group, generation_id=1, member_id=asked.member_id))
+    world.wire().ask(18, 0, ApiVersionsRequest())
+    assert asked.wire.silent() and beat.silent(), "the member waits on every connection"
+    world.broker.thaw(asked.group, asked.member_id)
+    assert asked.error(asked.read(asked.wire.frame())) == asked.usual
+    beat.frame()
+    still_fine(world)
+
+
+@CALLS
+def test_jump_timer_session(world: World, key: int, version: int) -> None:
+    asked = world.occasion(key, version)
+    do = {"kind": "jump_timer", "timer": "session"}
+    if version < MEMBER_FROM.get(key, 99):
+        refused(world, asked, do, "it names no (member|group)")
+        return
+    add(world, asked, do)
+    assert member_error(asked, answer_of(asked)) == UNKNOWN_MEMBER_ID
+    still_fine(world)
+
+
+def test_jump_timer_ends_a_join_phase(world: World) -> None:
+    """The member that has not joined again is waited for no longer."""
+    asked = world.occasion(15, 0)
+    world.broker.rebalance(asked.group)
+    add(world, asked, {"kind": "jump_timer", "timer": "join"})
+    answer = answer_of(asked)
+    assert (answer.groups[0].group_state, answer.groups[0].members) == ("Empty", [])
+
+
+def test_a_timer_that_is_not_armed_is_a_note_and_the_call_goes_on(world: World) -> None:
+    asked = world.occasion(12, 4)
+    name = add(world, asked, {"kind": "jump_timer", "timer": "join"})
+    assert asked.error(answer_of(asked)) == 0
+    assert world.broker.fault_report(name).fired == 1
+
+
+@CALLS
+def test_move_leader(world: World, key: int, version: int) -> None:
+    asked = world.occasion(key, version)
+    wire = world.wire()
+
+    def leader() -> int:
+        metadata = wire.ask(3, 1, MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)]))
+        return next(part.leader_id for part in metadata.topics[0].partitions if part.partition_index == 0)
+
+    target = 3 - leader()
+    add(world, asked, {"kind": "move_leader", "topic": TOPIC, "partition": 0, "node": target})
+    assert asked.error(answer_of(asked)) == asked.usual
+    assert leader() == target
+    still_fine(world)
+
+
+@CALLS
+def test_stall_node(world: World, key: int, version: int) -> None:
+    """No answer, nobody else is served there, no end; the other node is; then everything goes on."""
+    asked = world.occasion(key, version)
+    node = world.node_of(asked.group)
+    before = world.wire(node)
+    name = add(world, asked, "stall_node")
+    asked.send()
+    world.broker.wait_for_fault(name)
+    before.send(18, 0, ApiVersionsRequest())
+    world.wire(3 - node).ask(18, 0, ApiVersionsRequest())
+    assert asked.wire.silent() and before.silent()
+    world.broker.start_node(node)
+    assert asked.error(asked.read(asked.wire.frame())) == asked.usual
+    before.frame()
+    still_fine(world)
+
+
+@CALLS
+def test_stop_node(world: World, key: int, version: int) -> None:
+    """The connection ends, the port refuses, the other node serves; after its start the node does too."""
+    asked = world.occasion(key, version)
+    node = world.node_of(asked.group)
+    host, port = world.broker.bootstrap.split(",")[node - 1].split(":")
+    name = add(world, asked, "stop_node")
+    asked.send()
+    world.broker.wait_for_fault(name)
+    try:
+        asked.wire.rest()
+    except ConnectionResetError:
+        pass  # an end as good as any
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((host, int(port)), 5)
+    world.wire(3 - node).ask(18, 0, ApiVersionsRequest())
+    world.broker.start_node(node)
+    assert world.wire(node).ask(18, 0, ApiVersionsRequest()).error_code == 0
+    still_fine(world)

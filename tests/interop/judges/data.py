@@ -1,0 +1,57 @@
+"""docs/data/clients.json: what each judge saw on each broker. One entry per (judge, broker); a new run replaces its own entries only."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from .cell import Row, Verdict
+from .stages import ROOT
+
+DATA = ROOT / "docs" / "data" / "clients.json"
+Entry = dict[str, Any]
+
+
+def load(path: Path = DATA) -> dict[str, Any]:
+    """The stored matrix; empty if there is none yet."""
+    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {"brokers": {}, "judges": {}}
+    return found
+
+
+def put(data: dict[str, Any], judge: str, broker: str, row: Row, note: str) -> None:
+    """Enter what a row saw."""
+    entry = data["judges"].setdefault(judge, {})
+    entry["note"] = note
+    def kept(verdict: Verdict) -> Entry:
+        return asdict(verdict) | {"seconds": round(verdict.seconds, 1), "why": verdict.why.split("\n", 1)[0]}
+
+    checks = {name: kept(verdict) for name, verdict in row.verdicts.items()}
+    entry.setdefault("brokers", {})[broker] = {"client": row.client, "checks": checks}
+
+
+def save(data: dict[str, Any], order: list[str], path: Path = DATA) -> None:
+    """Write it, judges in catalogue order; judges that the catalogue does not know any more go."""
+    data["judges"] = {name: data["judges"][name] for name in order if name in data["judges"]}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+
+
+def differences(data: dict[str, Any], judges: set[str] | None = None, brokers: set[str] | None = None, kafka: str = "kafka") -> list[str]:
+    """Where a broker is red and Kafka is not, or where the same green check saw something else; of these judges and brokers, or of all."""
+    found = []
+    for judge, entry in data["judges"].items():
+        if judges is not None and judge not in judges:
+            continue
+        theirs = entry["brokers"].get(kafka, {"checks": {}})["checks"]
+        for broker, row in entry["brokers"].items():
+            if broker == kafka or (brokers is not None and broker not in brokers):
+                continue
+            for check, ours in row["checks"].items():
+                reference = theirs.get(check)
+                if ours["ok"] is False and (reference is None or reference["ok"]):
+                    found.append(f"{judge}: {check}: red on {broker}: {ours['why']}")
+                elif reference is not None and ours["ok"] and reference["ok"] and ours["saw"] != reference["saw"]:
+                    found.append(f"{judge}: {check}: {broker} {ours['saw']}, {kafka} {reference['saw']}")
+    return found

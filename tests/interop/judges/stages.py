@@ -1,0 +1,90 @@
+"""The two brokers that are judged: Apache Kafka itself, by the shared oracle, and groupmock."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+READY_SECONDS = 20.0
+KAFKA = "4.3.0"
+# The same on both: a quick first round, and sessions short enough that a crash does not make a check long.
+SETTINGS = {"group.initial.rebalance.delay.ms": "300", "group.min.session.timeout.ms": "1000"}
+
+
+class NotStarted(Exception):
+    """A broker did not come up."""
+
+
+def oracle() -> Path | None:
+    """The shared script that starts Apache Kafka; None where the shared folder is not."""
+    shared = Path(os.environ.get("GROUPMOCK_SHARED", ROOT.parent / "shared"))
+    found = shared / "oracle" / "kafka.py"
+    return found if found.exists() else None
+
+
+def interpreter() -> str:
+    """The Python that has groupmock: this one, else that of the project's own virtual environment."""
+    own = ROOT / ".venv" / "bin" / "python"
+    return sys.executable if importlib.util.find_spec("groupmock") is not None or not own.exists() else str(own)
+
+
+@contextlib.contextmanager
+def kafka() -> Iterator[str]:
+    """One node of Apache Kafka; yields its bootstrap address."""
+    script = oracle()
+    if script is None:
+        raise NotStarted("no ../shared/oracle/kafka.py (GROUPMOCK_SHARED says where the shared folder is)")
+    where = Path(tempfile.mkdtemp(prefix="interop-kafka-"))
+    settings = [word for key, value in SETTINGS.items() for word in ("--set", f"{key}={value}")]
+    begun = subprocess.run([sys.executable, str(script), "start", "--version", KAFKA, *settings, "--dir", str(where)],
+                           stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if begun.returncode:
+        raise NotStarted(f"Apache Kafka {KAFKA}: {begun.stdout[-500:]}{begun.stderr[-1500:]}")
+    try:
+        yield str(json.loads(begun.stdout.strip().splitlines()[-1])["bootstrap"])
+    finally:
+        subprocess.run([sys.executable, str(script), "stop", str(where)], stdin=subprocess.DEVNULL, check=False)
+        shutil.rmtree(where, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def groupmock(profile: str, nodes: int = 1, settings: dict[str, str] | None = None) -> Iterator[str]:
+    """A groupmock of its own; yields its bootstrap address and says so if it does not end cleanly."""
+    words = [word for key, value in (settings or {}).items() for word in ("--set", f"{key}={value}")]
+    command = [interpreter(), "-m", "groupmock", "serve", "--port", "0", "--log", "off", "--profile", profile, "--nodes", str(nodes),
+               *words]
+    if journal := os.environ.get("GROUPMOCK_INTEROP_JOURNAL"):
+        command += ["--journal", journal]
+    server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    try:
+        yield bootstrap_of(server)
+    finally:
+        server.terminate()
+        try:
+            code = server.wait(10)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            code = server.wait()
+        if code:
+            print(f"groupmock ended with status {code} on SIGTERM", file=sys.stderr)
+
+
+def bootstrap_of(server: subprocess.Popen[str]) -> str:
+    """The address in the ready line."""
+    assert server.stdout is not None
+    if not select.select([server.stdout], [], [], READY_SECONDS)[0]:
+        raise NotStarted(f"groupmock printed no ready line within {READY_SECONDS:.0f} s")
+    line = server.stdout.readline()
+    if not line:
+        raise NotStarted(f"groupmock ended with status {server.wait()} before it was ready")
+    return str(json.loads(line)["bootstrap"])

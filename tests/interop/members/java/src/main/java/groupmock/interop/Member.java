@@ -1,0 +1,97 @@
+package groupmock.interop;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.CooperativeStickyAssignor;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.RangeAssignor;
+import org.apache.kafka.clients.consumer.RoundRobinAssignor;
+import org.apache.kafka.clients.consumer.StickyAssignor;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.StringDeserializer;
+import org.apache.kafka.common.utils.AppInfoParser;
+
+/** A member that is a KafkaConsumer; the protocol is told in ../../README.md of the members. */
+public final class Member {
+    private static final Map<String, Class<?>> ASSIGNORS = Map.of(
+            "range", RangeAssignor.class, "roundrobin", RoundRobinAssignor.class,
+            "sticky", StickyAssignor.class, "cooperative-sticky", CooperativeStickyAssignor.class);
+
+    private final Wish wish;
+    private final Orders orders = new Orders();
+    private final KafkaConsumer<String, String> consumer;
+    private List<Integer> told;
+
+    private Member(Wish wish) {
+        this.wish = wish;
+        consumer = new KafkaConsumer<>(config(wish), new StringDeserializer(), new StringDeserializer());
+    }
+
+    private static Map<String, Object> config(Wish wish) {
+        Map<String, Object> config = new HashMap<>();
+        config.put("bootstrap.servers", wish.text("bootstrap"));
+        config.put("group.id", wish.text("group"));
+        config.put("client.id", wish.text("name"));
+        config.put("partition.assignment.strategy", List.of(ASSIGNORS.get(wish.text("assignor"))));
+        config.put("auto.offset.reset", "earliest");
+        config.put("enable.auto.commit", false);
+        config.put("heartbeat.interval.ms", wish.number("heartbeat_ms"));
+        config.put("session.timeout.ms", wish.number("session_ms"));
+        config.put("fetch.max.wait.ms", 200);
+        if (wish.text("instance") != null) {
+            config.put("group.instance.id", wish.text("instance"));
+        }
+        return config;
+    }
+
+    private void holds() {
+        List<Integer> held = new ArrayList<>();
+        for (TopicPartition each : consumer.assignment()) {
+            held.add(each.partition());
+        }
+        Collections.sort(held);
+        if (!held.equals(told)) {
+            told = held;
+            Say.line("holds", "\"partitions\": " + held);
+        }
+    }
+
+    private void run() {
+        consumer.subscribe(List.of(wish.text("topic")));
+        Say.line("ready", "\"client\": " + Say.quoted("kafka-clients " + AppInfoParser.getVersion()));
+        while (true) {
+            Iterable<ConsumerRecord<String, String>> batch = consumer.poll(Duration.ofMillis(50));
+            holds();
+            batch.forEach(each -> Say.line("record", "\"partition\": " + each.partition() + ", \"offset\": " + each.offset()
+                    + ", \"value\": " + Say.quoted(each.value())));
+            String order = orders.next();
+            if ("commit".equals(order)) {
+                consumer.commitSync(Duration.ofSeconds(10));
+                Say.line("committed", null);
+            } else if ("leave".equals(order)) {
+                consumer.close(Duration.ofSeconds(5));
+                Say.line("left", null);
+                return;
+            }
+        }
+    }
+
+    public static void main(String[] none) {
+        int status = 0;
+        try {
+            new Member(new Wish(System.getenv("MEMBER"))).run();
+        } catch (Throwable failed) {
+            Say.line("failed", "\"why\": " + Say.quoted(failed.toString()));
+            failed.printStackTrace();
+            status = 1;
+        }
+        System.out.flush();
+        Runtime.getRuntime().halt(status);
+    }
+}

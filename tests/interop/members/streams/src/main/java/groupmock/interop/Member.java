@@ -1,0 +1,93 @@
+package groupmock.interop;
+
+import java.time.Duration;
+import java.util.Map;
+import java.util.Properties;
+import java.util.TreeSet;
+
+import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.common.utils.AppInfoParser;
+import org.apache.kafka.streams.KafkaStreams;
+import org.apache.kafka.streams.StreamsBuilder;
+import org.apache.kafka.streams.kstream.Grouped;
+import org.apache.kafka.streams.kstream.KStream;
+import org.apache.kafka.streams.kstream.Materialized;
+import org.apache.kafka.streams.kstream.Produced;
+import org.apache.kafka.streams.state.Stores;
+
+/**
+ * One instance of an application that counts: `topic` -> by another key (a repartition topic) -> counts in a store (a compacted changelog
+ * topic) -> `topic`-counts. At least once: transactions are not asked for. The tasks held are told as "0_3" for partition 3 of subtopology 0.
+ */
+public final class Member {
+    private final Wish wish;
+    private final Orders orders = new Orders();
+    private final KafkaStreams streams;
+    private TreeSet<String> told;
+
+    private Member(Wish wish) {
+        this.wish = wish;
+        streams = new KafkaStreams(topology(wish.text("topic")).build(), config(wish));
+        streams.setStateListener((now, before) -> Say.line("state", "\"state\": " + Say.quoted(now.toString())));
+    }
+
+    private static StreamsBuilder topology(String topic) {
+        StreamsBuilder builder = new StreamsBuilder();
+        KStream<String, String> source = builder.stream(topic);
+        source.groupBy((key, value) -> value.substring(0, value.indexOf(' ')), Grouped.as("by-word"))
+                .count(Materialized.<String, Long>as(Stores.inMemoryKeyValueStore("counts")))
+                .toStream().mapValues(String::valueOf).to(topic + "-counts", Produced.with(Serdes.String(), Serdes.String()));
+        return builder;
+    }
+
+    private static Properties config(Wish wish) {
+        Properties config = new Properties();
+        config.putAll(Map.of(
+                "application.id", wish.text("group"), "client.id", wish.text("name"), "bootstrap.servers", wish.text("bootstrap"),
+                "default.key.serde", Serdes.StringSerde.class, "default.value.serde", Serdes.StringSerde.class,
+                "state.dir", wish.text("folder"), "commit.interval.ms", 200, "statestore.cache.max.bytes", 0,
+                "auto.offset.reset", "earliest", "replication.factor", 1));
+        config.putAll(Map.of("num.stream.threads", 1, "session.timeout.ms", wish.number("session_ms"), "metadata.max.age.ms", 2000,
+                "heartbeat.interval.ms", wish.number("heartbeat_ms"), "probing.rebalance.interval.ms", 60_000,
+                "repartition.purge.interval.ms", 1_000));
+        if (wish.text("instance") != null) {
+            config.put("group.instance.id", wish.text("instance"));
+        }
+        return config;
+    }
+
+    private void holds() {
+        TreeSet<String> held = new TreeSet<>();
+        streams.metadataForLocalThreads().forEach(thread -> thread.activeTasks().forEach(task -> held.add(task.taskId().toString())));
+        if (!held.equals(told)) {
+            told = held;
+            StringBuilder tasks = new StringBuilder();
+            held.forEach(each -> tasks.append(tasks.length() == 0 ? "" : ", ").append(Say.quoted(each)));
+            Say.line("tasks", "\"tasks\": [" + tasks + "]");
+        }
+    }
+
+    private void run() throws InterruptedException {
+        streams.start();
+        Say.line("ready", "\"client\": " + Say.quoted("kafka-streams " + AppInfoParser.getVersion()));
+        while (!"leave".equals(orders.next())) {
+            holds();
+            Thread.sleep(20); // how often this process looks at itself
+        }
+        boolean clean = streams.close(new KafkaStreams.CloseOptions().timeout(Duration.ofSeconds(15)).leaveGroup(true));
+        Say.line("left", "\"clean\": " + clean);
+    }
+
+    public static void main(String[] none) {
+        int status = 0;
+        try {
+            new Member(new Wish(System.getenv("MEMBER"))).run();
+        } catch (Throwable failed) {
+            Say.line("failed", "\"why\": " + Say.quoted(failed.toString()));
+            failed.printStackTrace();
+            status = 1;
+        }
+        System.out.flush();
+        Runtime.getRuntime().halt(status);
+    }
+}

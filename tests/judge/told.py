@@ -1,0 +1,40 @@
+"""What a run of the judge compared, appended as JSON lines to the file that GROUPMOCK_JUDGE_LOG names; docs/fidelity.md is made from it."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+
+class Compared(Protocol):
+    """One message."""
+
+    @property
+    def kind(self) -> str:
+        """Kafka's name of its type."""
+
+    @property
+    def version(self) -> int:
+        """Of the type."""
+
+
+def tell(what: str, release: str, seed: int, cases: Sequence[Compared]) -> None:
+    """One line, when a log is asked for. Only a comparison without a difference gets here."""
+    log = os.environ.get("GROUPMOCK_JUDGE_LOG")
+    if not log:
+        return
+    line = {
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "what": what,
+        "release": release,
+        "seed": seed,
+        "messages": len(cases),
+        "types_and_versions": len({(case.kind, case.version) for case in cases}),
+        "types": len({case.kind for case in cases}),
+    }
+    with Path(log).open("a") as out:
+        out.write(json.dumps(line) + "\n")

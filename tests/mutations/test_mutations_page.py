@@ -1,0 +1,34 @@
+"""docs/mutations.md is what the last complete run showed, and that run is of this list."""
+
+from __future__ import annotations
+
+import json
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def data(tool: ModuleType) -> dict[str, Any]:
+    """The last complete run."""
+    found: dict[str, Any] = json.loads(tool.DATA.read_text(encoding="utf-8"))
+    return found
+
+
+def test_the_run_is_of_this_list(tool: ModuleType, data: dict[str, Any]) -> None:
+    assert [(name, row["breaks"]) for name, row in data["mutations"].items()] == [(each.name, each.breaks) for each in tool.load()]
+
+
+def test_the_page_is_the_run(tool: ModuleType, data: dict[str, Any]) -> None:
+    assert tool.PAGE.read_text(encoding="utf-8") == tool.page(data, tool.load()), "run `python tools/mutations.py --page`"
+
+
+def test_hardly_any_survives_the_golden_corpus_and_each_is_explained(tool: ModuleType, data: dict[str, Any]) -> None:
+    survivors = [each for each in tool.load() if not data["mutations"][each.name]["golden"]["caught"]]
+    assert [each.name for each in survivors if not each.survives] == []
+    assert len(survivors) <= tool.MOST_SURVIVORS * len(data["mutations"])
+
+
+def test_every_broken_server_is_named_by_a_rule_that_it_breaks(tool: ModuleType, data: dict[str, Any]) -> None:
+    assert [each.name for each in tool.load() if not tool.named_by(each, data["mutations"][each.name]["exchanges"]["rows"])] == []

@@ -1,0 +1,155 @@
+"""The job `faults` against a count by hand: random faults on the virtual clock, and stock consumers of two groups on one broker."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+from blast_reference import Blast, blast, refetched, strikes
+from column_pages import documented
+from fault_script import Run
+from journal_frames import TEXT, read
+from journal_frames import lines as table_lines
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from groupmock import Broker
+from groupmock.core.commands import COMMANDS
+from groupmock.core.steering import STEERS
+from groupmock_pipeline.blast import strikes as words
+from groupmock_pipeline.blast.after import NO_GROUP
+from groupmock_pipeline.jobs import faults
+from groupmock_pipeline.schema import ROWS, fields_of
+
+SEEDS = range(30, 44)
+Rows = dict[str, list[dict[str, Any]]]
+
+
+def lines(path: Path, run: str) -> list[dict[str, Any]]:
+    """A journal's rows as the table has them, but with nested values as objects and every field of their kind."""
+    whole = [dict.fromkeys(fields_of(row["kind"])) | row for row in table_lines(run, read(path))]
+    return [{name: json.loads(value) if name in TEXT and value is not None else value for name, value in row.items()} for row in whole]
+
+
+def frame(spark: SparkSession, path: Path, rows: Rows) -> DataFrame:
+    with path.open("w", encoding="utf-8") as file:
+        for row in (row for run in rows.values() for row in run):
+            texts = {name: json.dumps(row[name]) for name in TEXT if row.get(name) is not None}
+            file.write(json.dumps(row | texts) + "\n")
+    return spark.read.schema(ROWS).json(str(path))
+
+
+def scripted(folder: Path) -> Rows:
+    """Runs of scripted members under random faults and commands."""
+    print(f"seeds {SEEDS}")
+    for seed in SEEDS:
+        Run(seed, folder / f"{seed}.jsonl").play()
+    return {f"script-{seed}": lines(folder / f"{seed}.jsonl", f"script-{seed}") for seed in SEEDS}
+
+
+def live(path: Path) -> list[dict[str, Any]]:
+    """kafka-python in the group `struck`, expelled at its third heartbeat, and in the group `calm` of the same broker."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas by importlib.resources.read_text
+        from kafka import KafkaConsumer
+    when = {"api": "Heartbeat", "group": "struck", "state": "Stable", "nth": 3}
+    with Broker(topics={"orders": 2}, seed=1, journal=str(path), group_initial_rebalance_delay_ms=20) as broker:
+        names = ("struck", "calm")
+        common = {"bootstrap_servers": broker.bootstrap, "heartbeat_interval_ms": 30, "fetch_max_wait_ms": 50}
+        names_of = [{"group_id": name, "client_id": f"reader-{name}"} for name in names]
+        consumers = [KafkaConsumer("orders", auto_offset_reset="earliest", enable_auto_commit=False, **each, **common) for each in names_of]
+        for number in range(20):
+            broker.produce("orders", b"one coffee", partition=number % 2)
+        for name, consumer in zip(names, consumers, strict=True):
+            while len(consumer.assignment()) < 2 or any(consumer.position(each) < 10 for each in consumer.assignment()):
+                consumer.poll(50)
+            broker.wait_for(name, state="Stable")
+        with broker.fault(when=when, do={"kind": "expire_member"}, times=1) as fault:
+            while not (fault.fired and broker.groups["struck"].state == "Stable" and broker.groups["struck"].generation >= 3):
+                for consumer in consumers:
+                    consumer.poll(20)
+        while any(consumers[0].position(each) < 10 for each in consumers[0].assignment()):
+            consumers[0].poll(20)
+        broker.produce("orders", b"the last one", partition=0)
+        while not consumers[0].poll(50):
+            pass
+        consumers[0].poll(50)
+        for consumer in consumers:
+            consumer.close()
+    return lines(path, "live")
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Rows:
+    folder = tmp_path_factory.mktemp("faulted")
+    told = live(folder / "live.jsonl")
+    unbroken = [row | {"run": "unbroken"} for row in told if row["kind"] not in ("fault", "command")]
+    return scripted(folder) | {"live": told, "unbroken": unbroken}
+
+
+@pytest.fixture(scope="module")
+def table(spark: SparkSession, rows: Rows, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], Row]:
+    every = frame(spark, tmp_path_factory.mktemp("rows") / "rows.jsonl", rows)
+    told = words.told(every).persist()
+    found = faults.from_told(told, every)
+    assert tuple(found.columns) == faults.COLUMNS
+    lines = {(line.run, line.seq): line for line in found.collect()}
+    told.unpersist()
+    return lines
+
+
+@pytest.fixture(scope="module")
+def expected(rows: Rows) -> dict[tuple[str, int], Blast]:
+    return {
+        (run, each[place]["seq"]): blast(each, place)
+        for run, each in rows.items()
+        for place in strikes(each, words.BREAKING)
+    }  # fmt: skip
+
+
+def test_every_command_breaks_or_mends() -> None:
+    assert sorted(words.BREAKING + words.MENDING) == sorted({*STEERS, *COMMANDS})
+
+
+def test_the_page_of_faults_has_every_column() -> None:
+    assert documented("faults", faults.COLUMNS) == (set(), set())
+
+
+def test_one_line_per_strike(table: dict[tuple[str, int], Row], expected: dict[tuple[str, int], Blast]) -> None:
+    assert set(table) == set(expected)
+    assert len(table) >= 40
+
+
+def test_what_followed_is_what_a_count_by_hand_finds(table: dict[tuple[str, int], Row], expected: dict[tuple[str, int], Blast]) -> None:
+    for key, told in expected.items():
+        line = table[key]
+        counts = (line.rebalances, line.generations, line.expelled, line.rejoined, line.replies_lost, line.connections_closed)
+        assert counts == (told.rebalances, told.generations, told.expelled, told.rejoined, told.lost, told.closed), key
+        assert (line.group, line.groups_disturbed, line.until_stable_ns) == (told.group, told.disturbed, told.until), key
+        assert (line.errors, line.errors_elsewhere) == (dict(told.errors), told.elsewhere), key
+        assert (line.never_because is None) == (told.until is not None), key
+        assert {line.link} - {None} == told.links, key
+        assert line.records_again is None or key[0] == "live", key  # scripted members fetch nothing
+
+
+def test_a_member_that_is_expelled_comes_back_and_the_other_group_hears_nothing(table: dict[tuple[str, int], Row], rows: Rows) -> None:
+    ((_, line),) = [(key, line) for key, line in table.items() if key[0] == "live"]
+    assert (line.kind, line.source, line.group, line.api, line.client) == ("expire_member", "rule", "struck", "Heartbeat", "reader-struck")
+    assert line.member.startswith("reader-struck-")
+    assert (line.groups_disturbed, line.link, line.expelled, line.rejoined, line.errors_elsewhere) == (1, "at once", 1, 1, 0)
+    assert line.records_again == sum(records for seq, records in refetched(rows["live"], "struck") or () if seq > line.seq) == 20
+    assert line.errors["UNKNOWN_MEMBER_ID"] >= 1 and line.until_stable_ns > 0
+
+
+def test_windows_that_overlap_are_one(table: dict[tuple[str, int], Row]) -> None:
+    """Each window is opened by one strike, and has as many as say so."""
+    by_run: dict[str, list[Row]] = {}
+    for (run, _), line in sorted(table.items()):
+        by_run.setdefault(run, []).append(line)
+    for run, of_run in by_run.items():
+        single = [line for line in of_run if line.group is not None and line.never_because != NO_GROUP]
+        if len(single) == len(of_run):  # else a strike without a group belongs to several windows
+            assert sum(line.opens_window for line in of_run) == round(sum(1 / line.faults_in_window for line in of_run), 9), run
+    assert any(line.faults_in_window > 1 for line in table.values())

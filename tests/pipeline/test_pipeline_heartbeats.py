@@ -1,0 +1,110 @@
+"""`heartbeats`: a journal written by hand with figures worked out by hand, and a real one against a plain reading of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import stock_group
+from journal_frames import Row, frame, read
+from journal_pen import Pen
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+MS = 1_000_000
+
+
+def _beat(pen: Pen, member: str, connection: int, generation: int = 1, error: str | None = None, client_id: str = "app") -> None:
+    message = {"group_id": "kitchen", "member_id": member, "generation_id": generation}
+    ticket = pen.request((12, "Heartbeat"), connection, message, client_id=client_id)
+    pen.reply(ticket, {"error_code": 0}, **({"error": error} if error else {}))
+
+
+def _by_hand() -> list[Row]:
+    """anna: librdkafka by ApiVersions, session 10 s. ben: aiokafka by his client id; he rejoins with a session of 6 s and expires."""
+    pen = Pen()
+    software = {"client_software_name": "librdkafka", "client_software_version": "2.16.0"}
+    ticket = pen.request((18, "ApiVersions"), 1, software, client_id="app")
+    pen.reply(ticket, {"error_code": 35}, error="UNSUPPORTED_VERSION")
+    first = pen.join("kitchen", "", 1)
+    second = pen.join("kitchen", "ben", 2, client_id="aiokafka-0.14.0")
+    pen.at(100 * MS).joined(first, "anna", 1)
+    pen.joined(second, "ben", 1)
+    sync = pen.sync("kitchen", "anna", 1, 1)
+    pen.at(200 * MS).synced(sync, [0])
+    for t in (1200, 2200, 6200, 6200):
+        _beat(pen.at(t * MS), "anna", 1)  # gaps of 1000 (from the answer to SyncGroup), 1000, 4000 and 0 ms
+    _beat(pen.at(6300 * MS), "ben", 2, error="REBALANCE_IN_PROGRESS", client_id="aiokafka-0.14.0")  # nothing to count it from
+    rejoin = pen.join("kitchen", "ben", 2, client_id="aiokafka-0.14.0", session_timeout_ms=6000)
+    pen.joined(rejoin, "ben", 2)
+    _beat(pen.at(7000 * MS), "ben", 2, generation=2, client_id="aiokafka-0.14.0")  # another generation: no gap
+    _beat(pen.at(13_500 * MS), "ben", 2, generation=2, client_id="aiokafka-0.14.0")  # 6500 of 6000 ms
+    pen.request((12, "Heartbeat"), 1, {"group_id": "kitchen", "member_id": "anna", "generation_id": 1}, client_id="app")  # 7300 of 10000 ms
+    pen.at(20_000 * MS).row("member", group="kitchen", member_id="ben", what="removed", reason="session of ben expired after 6000 ms")
+    return pen.rows
+
+
+@pytest.fixture(scope="module")
+def journals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
+    path: Path = tmp_path_factory.mktemp("journal") / "aiokafka.jsonl"
+    command = [sys.executable, "-W", "ignore", stock_group.__file__, "aiokafka"]
+    served = ["run", "--topic", "orders:6", "--log", "off", "--journal", str(path), "--", *command]
+    subprocess.run([sys.executable, "-m", "groupmock", *served], check=True, timeout=60, stderr=subprocess.DEVNULL)
+    return {"by hand": _by_hand(), "aiokafka": read(path)}
+
+
+@pytest.fixture(scope="module")
+def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, journals: dict[str, list[Row]]) -> dict[tuple[str, str], Row]:
+    from groupmock_pipeline.jobs.heartbeats import COLUMNS, heartbeats
+
+    found = heartbeats(frame(spark, tmp_path_factory.mktemp("rows"), journals))
+    assert found.columns == list(COLUMNS)
+    return {(line["run"], line["library"]): line.asDict() for line in found.collect()}
+
+
+def test_gaps_shares_errors_and_expiries_by_hand(table: dict[tuple[str, str], Row]) -> None:
+    anna, ben = table["by hand", "librdkafka"], table["by hand", "aiokafka"]
+    assert len([key for key in table if key[0] == "by hand"]) == 2
+    sessions = ("session_timeout_min_ms", "session_timeout_max_ms")
+    shown = ("version", "members", "heartbeats", "unanswered", "gaps", *sessions, "expiries", "errors")
+    assert [anna[name] for name in shown] == ["2.16.0", 1, 5, 1, 5, 10_000, 10_000, 0, {}]
+    assert [ben[name] for name in shown] == ["0.14.0", 1, 3, 0, 1, 6000, 10_000, 1, {"REBALANCE_IN_PROGRESS": 1}]
+    assert [anna[f"gap_{name}_ns"] // MS for name in ("p50", "p90", "p99", "max")] == [1000, 7300, 7300, 7300]
+    assert [anna[f"over_{name}"] for name in ("third", "two_thirds", "session")] == [2, 1, 0]
+    assert [ben[f"over_{name}"] for name in ("third", "two_thirds", "session")] == [1, 1, 1]
+    assert (anna["share_max"], ben["share_max"]) == (pytest.approx(0.73), pytest.approx(6.5 / 6))
+
+
+def test_a_real_run_is_as_a_plain_reading_has_it(journals: dict[str, list[Row]], table: dict[tuple[str, str], Row]) -> None:
+    for name in ("anna", "ben"):  # the libraries: aiokafka does not say its name, and was given another client id
+        expected = _read(journals["aiokafka"], name)
+        line = table["aiokafka", name]
+        assert (line["heartbeats"], line["errors"], line["session_timeout_max_ms"]) == (expected["count"], expected["errors"], 6000)
+        gaps: list[int] = expected["gaps"]
+        assert (line["gaps"], line["gap_max_ns"]) == (len(gaps), max(gaps))
+        assert line["gap_p50_ns"] in sorted(gaps)[(len(gaps) - 1) // 2 : len(gaps) // 2 + 1]
+
+
+def _read(rows: list[Row], client: str) -> dict[str, Any]:
+    """Of one client: how many heartbeats, their errors, the gaps."""
+    answers = {row["ticket"]: row for row in rows if row.get("kind") == "reply"}
+    alive: dict[tuple[str, int], int] = {}
+    gaps, errors, count = [], Counter[str](), 0
+    for row in rows[1:]:
+        if row["kind"] != "request" or row["api_name"] not in ("Heartbeat", "SyncGroup") or row["client_id"] != client:
+            continue
+        answer, key = answers[row["ticket"]], (row["message"]["member_id"], row["message"]["generation_id"])
+        if row["api_name"] == "SyncGroup":
+            alive[key] = answer["t"]
+            continue
+        count += 1
+        errors.update([answer["error"]] if answer.get("error") else [])
+        gaps.append(row["t"] - alive[key])
+        alive[key] = row["t"]
+    return {"count": count, "errors": dict(errors), "gaps": gaps}

@@ -1,0 +1,139 @@
+"""`rebalances` against a second computation in plain Python, and against `groupmock scenario`'s own figures: journals of real runs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import pytest
+import stock_group
+from journal_frames import Row, frame, read
+from rebalance_corners import CORNERS, expected
+from rebalance_reader import Reader
+
+from groupmock_clients.scenarios.measure import measure
+from groupmock_clients.scenarios.play import Sizes
+from groupmock_clients.scenarios.results import jobs, play_one
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+VIRTUAL = [
+    ("death-in-time", "range/scripted"),
+    ("death-in-time", "cooperative-sticky/scripted"),
+    ("death-too-late", "design-2/scripted"),
+    ("scale-up", "design-3/scripted"),
+    ("rolling-bounce", "design-1/scripted"),
+]
+LIVE = ["aiokafka", "kafka-python"]
+
+
+@pytest.fixture(scope="module")
+def journals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
+    folder = tmp_path_factory.mktemp("journals")
+    found = {}
+    sizes = Sizes(members=3, partitions=7, rate=0.0)
+    for name, protocol in VIRTUAL:
+        (job,) = jobs("virtual", sizes, [name], [protocol], folder)
+        play_one(job)
+        assert job.file is not None
+        found[f"{name} {protocol}"] = read(job.file)
+    for library in LIVE:
+        path = folder / f"{library}.jsonl"
+        command = [sys.executable, "-W", "ignore", stock_group.__file__, library]
+        served = ["run", "--topic", "orders:6", "--log", "off", "--journal", str(path), "--", *command]
+        subprocess.run([sys.executable, "-m", "groupmock", *served], check=True, timeout=60, stderr=subprocess.DEVNULL)
+        found[library] = read(path)
+    return found | {name: corner().rows for name, corner in CORNERS.items()} | {"again": CORNERS["dies"]().rows}
+
+
+@pytest.fixture(scope="module")
+def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, journals: dict[str, list[Row]]) -> dict[str, list[Row]]:
+    from groupmock_pipeline.jobs.rebalances import COLUMNS, ends, events, figures
+
+    rows = frame(spark, tmp_path_factory.mktemp("rows"), journals)
+    kept = events(rows).persist()
+    found = figures(rows, kept, ends(rows))
+    assert found.columns == list(COLUMNS)
+    lines = [line.asDict(recursive=True) for line in found.orderBy("run", "group", "rebalance").collect()]
+    kept.unpersist()
+    return {run: [line for line in lines if line["run"] == run] for run in journals}
+
+
+@pytest.mark.parametrize("run", [*(f"{name} {protocol}" for name, protocol in VIRTUAL), *LIVE, *sorted(CORNERS.keys() - {"headless"})])
+def test_every_rebalance_is_as_a_second_computation_has_it(run: str, journals: dict[str, list[Row]], table: dict[str, list[Row]]) -> None:
+    second = [asdict(line) for line in Reader(journals[run]).lines]
+    assert len(second) >= 2
+    assert [{name: line[name] for name in second[0]} for line in table[run]] == second
+
+
+@pytest.mark.parametrize(("name", "protocol"), VIRTUAL)
+def test_a_scenario_counts_the_same_moves_and_times_without_owner(
+    name: str, protocol: str, journals: dict[str, list[Row]], table: dict[str, list[Row]]
+) -> None:
+    run = f"{name} {protocol}"
+    measured = measure(journals[run][1:])
+    later = table[run][1:]
+    assert sum(line["moved_processes"] for line in later) == measured.moved
+    assert sum(line["unowned_ns"] for line in later) / 1e9 == pytest.approx(measured.unowned_s)
+    assert len(later) == measured.generations
+
+
+@pytest.mark.parametrize("corner", CORNERS)
+def test_what_seldom_happens_has_the_figures_worked_out_by_hand(corner: str, table: dict[str, list[Row]]) -> None:
+    worked_out = expected()[corner]
+    assert [{name: line[name] for name in wanted} for line, wanted in zip(table[corner], worked_out, strict=True)] == worked_out
+
+
+def test_two_runs_with_the_same_group_do_not_meet(table: dict[str, list[Row]]) -> None:
+    assert [line | {"run": ""} for line in table["again"]] == [line | {"run": ""} for line in table["dies"]]
+
+
+def test_a_cooperative_rebalance_and_what_follows_from_it_are_one_convergence(table: dict[str, list[Row]]) -> None:
+    shown = ("rebalance", "trigger", "convergence", "round", "rounds", "revoked")
+    assert [tuple(line[name] for name in shown) for line in table["scale-up design-3/scripted"]][:3] == [
+        (1, "first join", 1, 1, 1, 0),
+        (2, "join", 2, 1, 2, 1),
+        (3, "metadata change", 2, 2, 2, 0),
+    ]
+    assert {line["design"] for line in table["scale-up design-3/scripted"]} == {"design-3"}
+    assert [line["rounds"] for line in table["death-in-time range/scripted"]] == [1, 1, 1]
+
+
+def test_libraries_and_who_was_last(table: dict[str, list[Row]]) -> None:
+    aiokafka, kafka_python = table["aiokafka"], table["kafka-python"]
+    assert {line["last_client_id"] for line in aiokafka[:-1]} <= {"anna", "ben"}
+    assert kafka_python[0]["last_library"] == "kafka-python"
+    assert kafka_python[0]["libraries"] == [f"kafka-python {kafka_python[0]['last_version']}"]
+    assert (aiokafka[-1]["ended"], aiokafka[-1]["last_member_id"], aiokafka[-1]["trigger"]) == ("empty", None, "leave")
+    assert {line["design"] for line in kafka_python[:-1]} == {"kip-429"}
+
+
+def test_every_sentence_of_the_coordinator_has_its_class(spark: SparkSession) -> None:
+    from groupmock_pipeline.rebalance.lines import TRIGGERS, trigger
+
+    sentences = [
+        ("Empty", "PreparingRebalance", "member a b-1 joined", None, "first join"),
+        ("Stable", "PreparingRebalance", "member x joined: the pod left and rejoined", None, "join"),
+        ("Stable", "PreparingRebalance", "member x left: all joined", None, "leave"),
+        ("Stable", "PreparingRebalance", "static member i left", None, "leave"),
+        ("Stable", "PreparingRebalance", "member x and 3 more left: scale down", None, "leave"),
+        ("Stable", "PreparingRebalance", "session of x expired after 45000 ms", None, "session expiry"),
+        ("Stable", "PreparingRebalance", "session of x expired before its first answer", None, "session expiry"),
+        ("Stable", "PreparingRebalance", "member x rejoined with other protocols: topics", None, "metadata change"),
+        ("Stable", "PreparingRebalance", "leader x rejoined", None, "leader rejoin"),
+        ("CompletingRebalance", "PreparingRebalance", "static member i came back as i-2", None, "static replacement"),
+        ("CompletingRebalance", "PreparingRebalance", "instance i was taken over: j replaces i", "fence_instance", "static replacement"),
+        ("CompletingRebalance", "PreparingRebalance", "x, y, z and 4 more sent no SyncGroup within 300 ms", None, "sync timeout"),
+        ("Stable", "PreparingRebalance", "a replaced member's id still owed a SyncGroup", None, "sync timeout"),
+        ("CompletingRebalance", "PreparingRebalance", "the assignment of leader x is too large to be stored", None, "assignment too large"),
+        ("Stable", "PreparingRebalance", "the loaded group is larger than group.max.size", None, "group too large"),
+        ("Stable", "PreparingRebalance", "it was told to", "force_rebalance", "forced"),
+        ("Stable", "PreparingRebalance", "a sentence of another coordinator", None, "other"),
+        ("PreparingRebalance", "CompletingRebalance", "the initial delay is over", None, "journal's begin"),
+    ]
+    frame = spark.createDataFrame(sentences, "before string, after string, reason string, command string, wanted string")
+    assert [row for row in frame.withColumn("got", trigger()).collect() if row.got != row.wanted] == []
+    assert {sentence[-1] for sentence in sentences} == set(TRIGGERS)

@@ -1,0 +1,18 @@
+"""The pages of `rebalances` and `heartbeats` have every column with the sentence that the job has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs" / "pipeline"
+
+
+@pytest.mark.parametrize("job", ["rebalances", "heartbeats"])
+def test_the_page_has_the_columns_of_the_job(job: str) -> None:
+    from groupmock_pipeline import jobs
+
+    page = (DOCS / f"{job}.md").read_text(encoding="utf-8")
+    for name, text in jobs.job(job).COLUMNS.items():
+        assert f"| `{name}` | {text} |" in page

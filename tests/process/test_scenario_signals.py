@@ -1,0 +1,52 @@
+"""`groupmock scenario` as a process of its own: who ends it leaves no member behind."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+STORY = ("run", "scale-up", "--live", "--protocol", "range/aiokafka", "--members", "2", "--partitions", "2")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_ends_the_members_too(number: signal.Signals, tmp_path: Path) -> None:
+    """SIGKILL cannot be heard: members end because nobody gives them orders any more."""
+    command = [sys.executable, "-m", "groupmock", "scenario", *STORY, "--journal", str(tmp_path)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    journal = tmp_path / "scale-up-range-aiokafka-live.jsonl"
+    until(lambda: journal.exists() and b'"added"' in journal.read_bytes())
+    (nursery,) = children(process.pid)
+    members = children(nursery)
+    assert members
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    if number is not signal.SIGKILL:
+        assert (process.returncode, out, err) == (130, "", "groupmock scenario: interrupted\n")
+    until(lambda: not any(running(each) for each in [nursery, *members]))
+
+
+def until(reached: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not reached():
+        assert time.monotonic() < end, "not within 30 s"
+        threading.Event().wait(0.05)
+
+
+def children(pid: int) -> list[int]:
+    """Of that process's main thread."""
+    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def running(pid: int) -> bool:
+    """Not gone, and not only waited for."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

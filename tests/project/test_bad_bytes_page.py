@@ -1,0 +1,30 @@
+"""docs/bad-bytes.md is its data, and nobody wrote by hand that we react as Kafka."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+PAGE, DATA = "bad-bytes.md", "bad-bytes.json"
+
+
+def test_the_page_is_its_data(tree: Path, tool: Callable[[str], ModuleType]) -> None:
+    data = json.loads((tree / "docs" / "data" / DATA).read_text())
+    assert (tree / "docs" / PAGE).read_text() == tool("bad_bytes_page").page(data), "run `make docs`"
+
+
+def test_three_releases_and_thousands_of_inputs(tree: Path) -> None:
+    data = json.loads((tree / "docs" / "data" / DATA).read_text())
+    assert set(data) == {"4.3", "3.9", "2.8"}
+    for release, found in data.items():
+        assert sum(one["inputs"] for one in found["classes"].values()) >= 2000, release
+
+
+def test_a_different_reaction_shows_on_the_page(tree: Path, tool: Callable[[str], ModuleType]) -> None:
+    data = copy.deepcopy(json.loads((tree / "docs" / "data" / DATA).read_text()))
+    data["4.3"]["classes"]["HTTP"]["different"] = 2
+    assert "| HTTP |" in tool("bad_bytes_page").page(data)
+    assert "2 otherwise, see below" in tool("bad_bytes_page").page(data)

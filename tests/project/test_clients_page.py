@@ -1,0 +1,95 @@
+"""The client matrix: the page says what the data says, the data holds every judge, and what makes a cell wrong is known."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(name="judges")
+def interop_judges(tree: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
+    """`judges("data")`: a module of tests/interop/judges, as tests/interop/matrix sees it."""
+    monkeypatch.syspath_prepend(str(tree / "tests" / "interop"))
+    return lambda name: importlib.import_module(f"judges.{name}")
+
+
+@pytest.fixture(name="data")
+def stored_matrix(tree: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((tree / "docs" / "data" / "clients.json").read_text())
+    return found
+
+
+def matrix_of(kafka: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
+    """One judge, one check, two brokers."""
+    plain = {"ok": True, "saw": {"members": 2}, "seconds": 0.1, "why": ""}
+    brokers = {
+        "kafka": {"client": "c", "checks": {"joins": plain | kafka}},
+        "groupmock": {"client": "c", "checks": {"joins": plain | ours}},
+    }
+    return {"brokers": {"kafka": "K", "groupmock": "G"}, "judges": {"c 1": {"note": "", "brokers": brokers}}}
+
+
+def test_the_matrix_page_is_current(tree: Path, data: dict[str, Any], tool: Callable[[str], ModuleType]) -> None:
+    assert (tree / "docs" / "clients.md").read_text() == tool("clients_page").page(data), "run `.venv/bin/python tools/clients_page.py`"
+
+
+def test_the_page_explains_every_check(judges: Callable[[str], ModuleType], tool: Callable[[str], ModuleType]) -> None:
+    assert tuple(tool("clients_page").CHECKS) == judges("cell").CHECKS
+
+
+def test_no_stored_cell_is_red_where_kafka_is_green(judges: Callable[[str], ModuleType], data: dict[str, Any]) -> None:
+    assert judges("data").differences(data) == []
+
+
+def test_every_judge_was_heard_on_every_broker(judges: Callable[[str], ModuleType], data: dict[str, Any]) -> None:
+    wanted = {each.name: {"kafka", "groupmock-4.3"} | ({"groupmock"} if each.default else set()) for each in judges("catalogue").JUDGES}
+    assert {name: set(entry["brokers"]) for name, entry in data["judges"].items()} == wanted
+
+
+def test_every_family_is_judged_under_the_default_profile(judges: Callable[[str], ModuleType]) -> None:
+    def family(name: str) -> str:
+        return name.rsplit(",", 1)[0].rsplit(" ", 1)[0]
+
+    everyone = judges("catalogue").JUDGES
+    assert {family(each.name) for each in everyone if each.default} == {family(each.name) for each in everyone}
+
+
+@pytest.mark.parametrize(
+    ("kafka", "ours", "expected"),
+    [
+        ({}, {}, []),
+        ({}, {"ok": False, "saw": {}, "why": "late"}, ["c 1: joins: red on groupmock: late"]),
+        ({"ok": False, "saw": {}}, {"ok": False, "saw": {}, "why": "late"}, []),
+        ({"ok": False, "saw": {}}, {}, []),
+        ({}, {"saw": {"members": 3}}, ["c 1: joins: groupmock {'members': 3}, kafka {'members': 2}"]),
+    ],
+    ids=["the same", "red here, green there", "red on both", "red there only", "both green, another outcome"],
+)
+def test_what_counts_as_a_difference(
+    judges: Callable[[str], ModuleType], kafka: dict[str, Any], ours: dict[str, Any], expected: list[str]
+) -> None:
+    assert judges("data").differences(matrix_of(kafka, ours)) == expected
+
+
+def test_a_broker_that_kafka_was_not_compared_with_is_still_red(judges: Callable[[str], ModuleType]) -> None:
+    data = matrix_of({}, {"ok": False, "saw": {}, "why": "late"})
+    del data["judges"]["c 1"]["brokers"]["kafka"]
+    assert judges("data").differences(data) == ["c 1: joins: red on groupmock: late"]
+
+
+def test_only_the_brokers_asked_for_are_compared(judges: Callable[[str], ModuleType]) -> None:
+    data = matrix_of({}, {"ok": False, "saw": {}, "why": "late"})
+    assert judges("data").differences(data, brokers={"groupmock-4.3"}) == []
+    assert judges("data").differences(data, judges={"another"}) == []
+
+
+def test_the_page_names_what_is_red(tool: Callable[[str], ModuleType]) -> None:
+    page = tool("clients_page").page(matrix_of({}, {"ok": False, "saw": {}, "why": "late"}))
+    assert "| c 1 | ok · **RED** |" in page
+    assert "- c 1, `joins`, G: late\n" in page

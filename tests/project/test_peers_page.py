@@ -1,0 +1,33 @@
+"""docs/peers.md is what its reports say, and the reports say it of Apache Kafka and of us: nothing broken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from groupmock_clients.probe.report.json import from_json
+
+DATA = Path(__file__).resolve().parents[2] / "docs" / "data" / "peers"
+CLEAN = ("apache-kafka-4.3.0", "apache-kafka-3.9.1", "apache-kafka-2.8.2", "groupmock")
+
+
+def test_the_page_is_current(tree: Path, tool: Callable[[str], ModuleType]) -> None:
+    peers = tool("peers")
+    assert (tree / "docs" / "peers.md").read_text() == peers.page(peers.reports_on_disk()), "run `python tools/peers.py page`"
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_nothing_is_broken_where_it_must_not_be(name: str) -> None:
+    report = from_json((DATA / f"{name}.json").read_bytes())
+    assert [row.row for row in report.rows if row.verdict == "broken"] == []
+    assert report.counts["rows"]["kept"] > 230
+
+
+def test_reports_are_slim(tree: Path) -> None:
+    """What the page does not need stays out of the repository: transcripts, dialogues that were kept."""
+    for file in DATA.glob("*.json"):
+        report = from_json(file.read_bytes())
+        assert [each.name for each in report.exchanges if each.verdict != "broken" or each.transcript] == []

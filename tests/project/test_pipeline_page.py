@@ -1,0 +1,18 @@
+"""docs/pipeline.md is what the jobs and the measured figures say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+from groupmock_pipeline import jobs
+
+
+def test_the_page_is_current(tree: Path, tool: Callable[[str], ModuleType]) -> None:
+    text = (tree / "docs" / "pipeline.md").read_text()
+    assert text == tool("pipeline_page").page(), "run `python tools/pipeline_page.py`"
+
+
+def test_every_job_has_a_page_of_its_own(tree: Path) -> None:
+    assert [name for name in jobs.names() if not (tree / "docs" / "pipeline" / f"{name}.md").exists()] == []

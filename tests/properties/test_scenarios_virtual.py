@@ -1,0 +1,63 @@
+"""Every scenario with random sizes and seeds on the virtual clock: the invariants hold, nothing is lost, and twins repeat nothing.
+
+`GROUPMOCK_SCENARIO_RUNS=1000 pytest tests/properties/test_scenarios_virtual.py` searches longer.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
+
+from groupmock_clients.scenarios.catalogue import SCENARIOS, VIRTUAL, plays
+from groupmock_clients.scenarios.invariants import broken
+from groupmock_clients.scenarios.measure import measure
+from groupmock_clients.scenarios.play import Protocol, Sizes, Speaks, play
+from groupmock_clients.scenarios.virtual import open_stage
+
+RUNS = int(os.environ.get("GROUPMOCK_SCENARIO_RUNS", "8"))
+ONE_BOUNCE = tuple(replace(each, bounces=(Speaks.BOTH,)) for each in VIRTUAL if each.design and not each.twin)
+
+
+@st.composite
+def sizes(draw: st.DrawFn) -> Sizes:
+    """Sessions and delays of all proportions; a delay in which a process has time to come back."""
+    members = draw(st.integers(3, 9))
+    heartbeat = draw(st.sampled_from([50, 200, 500]))
+    startup = draw(st.sampled_from([10, 400, 1500]))
+    return Sizes(
+        members=members,
+        partitions=draw(st.integers(1, 30)),
+        change=draw(st.integers(1, members - 1)),
+        heartbeat_ms=heartbeat,
+        session_ms=heartbeat * draw(st.integers(3, 10)),
+        startup_ms=startup,
+        absence_ms=draw(st.sampled_from([0, 300])),
+        delay_ms=draw(st.sampled_from([1, 2, 5])) * 2 * (startup + heartbeat + 400),
+        max_moves=draw(st.integers(1, 4)),
+        move_interval_ms=draw(st.sampled_from([1, 300, 2000])),
+        initial_delay_ms=draw(st.sampled_from([200, 1000])),
+        metadata_ms=draw(st.sampled_from([100, 1000])),
+        commit_ms=draw(st.sampled_from([100, 1000])),
+        rate=draw(st.sampled_from([0.0, 1.0, 50.0])),
+        seed=draw(st.integers(0, 2**32)),
+    )
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name)
+@settings(max_examples=RUNS, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_any_group(scenario, data) -> None:
+    protocol: Protocol = data.draw(st.sampled_from([each for each in (*VIRTUAL, *ONE_BOUNCE) if plays(scenario, each)]))
+    size = data.draw(sizes())
+    with open_stage(size, protocol) as stage:
+        seen = play(scenario, size, protocol, stage)
+    figures = measure(seen.rows)
+    note(f"{protocol}: {figures}")
+    assert [str(each) for each in broken(seen)] == []
+    assert figures.lost == 0
+    assert figures.rounds <= figures.generations
+    assert figures.unowned_s >= 0 and figures.undelivered_s >= 0 and figures.converge_s >= 0

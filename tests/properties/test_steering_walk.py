@@ -1,0 +1,207 @@
+"""Random members and random steering in the pure core: invariants hold, nothing is answered twice, and nobody is forgotten at a door."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from core_world import World
+from fault_script import MEMBERS, Run
+
+from groupmock.core.commands import UnknownCommand
+from groupmock.core.events import Command
+from groupmock.core.steering import STEERS, CannotSteer
+from groupmock.core.steering.doors import Doors
+from groupmock.replay import replay
+
+SEEDS = 1500
+STEPS = 60
+STATES = ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable")
+Make = Callable[[Random, list[str]], dict[str, Any]]
+
+
+def _who(dice: Random, ids: list[str]) -> str:
+    return dice.choice([*ids, "c0", "c1", "i0"])
+
+
+COMMANDS: dict[str, Make] = {
+    "expire_member": lambda dice, ids: {"group": "g", "member": _who(dice, ids)},
+    "fence_instance": lambda dice, ids: {"group": "g", "instance": "i0"},
+    "freeze_member": lambda dice, ids: {"group": "g", "member": _who(dice, ids), "ms": dice.choice([None, 500, 5000])},
+    "thaw_member": lambda dice, ids: {"group": "g", "member": _who(dice, ids)},
+    "force_rebalance": lambda dice, ids: {"group": "g"},
+    "hold_group": lambda dice, ids: {"group": "g", "state": dice.choice(STATES)},
+    "release_group": lambda dice, ids: {"group": "g"},
+    "complete_delay": lambda dice, ids: {"group": "g"},
+    "order_joins": lambda dice, ids: {"group": "g", "names": dice.sample(["c0", "c1", "c2"], 2)},
+    "choose_leader": lambda dice, ids: {"group": "g", "member": _who(dice, ids)},
+    "move_coordinator": lambda dice, ids: {"group": "g", "loading_ms": dice.choice([0, 300])},
+    "load_coordinator": lambda dice, ids: {"partition": 3, "node": 1},
+    "unload_coordinator": lambda dice, ids: {"group": "g"},
+    "stall_node": lambda dice, ids: {"node": dice.choice([1, 2]), "ms": 300},
+    "start_node": lambda dice, ids: {"node": dice.choice([1, 2])},
+    "jump_timer": lambda dice, ids: {"timer": dice.choice(["join", "sync", "load"]), "subject": [dice.choice(["g", "3"])]},
+    "step_clock": lambda dice, ids: {"ms": 400},
+    "reseed": lambda dice, ids: {"seed": dice.randrange(9)},
+}
+
+
+class Walk:
+    """One walk: requests of a few members, whoever they are by now, and commands."""
+
+    def __init__(self, seed: int) -> None:
+        self.dice = Random(seed)
+        self.world = World.make(nodes=2, seed=seed, group_initial_rebalance_delay_ms=200)
+        self.ids: list[str] = []
+        self.done: Counter[str] = Counter()
+
+    @property
+    def node(self) -> int:
+        return self.world.cluster.coordinators.node_of("g") or 1
+
+    def play(self) -> None:
+        for _ in range(STEPS):
+            self.dice.choice([self.ask, self.ask, self.steer, self.wait])()
+            group = self.world.cluster.coordinators.find("g")
+            self.ids = [*group.members] if group is not None else []
+
+    def ask(self) -> None:
+        dice, world = self.dice, self.world
+        group = world.cluster.coordinators.find("g")
+        generation = group.generation if group is not None else 0
+        client = f"c{dice.randrange(3)}"
+        instance = dice.choice([None, None, "i0"])
+        who = dice.choice(self.ids) if self.ids else ""
+        how = {"node": self.node}
+        kind = dice.randrange(6)
+        if kind == 0:
+            world.join(client=client, instance=instance, session=2000, rebalance=3000, **how)
+        elif kind == 1 and group is not None:
+            reserved = sorted(group.pending_joins)
+            world.join(dice.choice(reserved) if reserved else who, client=client, session=2000, rebalance=3000, **how)
+        elif kind == 2 and group is not None:
+            world.sync(dice.choice([who, group.leader_id or who]), generation, {who: b"a"}, version=3, **how)
+        elif kind == 3:
+            world.beat(who, generation, **how) if self._heard(who) else None
+        elif kind == 4:
+            world.commit(who, generation, **how)
+        else:
+            world.leave(who, **how)
+
+    def _heard(self, who: str) -> bool:
+        """`World.beat` wants an answer at once."""
+        doors = self.world.cluster.doors
+        return doors is None or ("g", who) not in doors.frozen
+
+    def steer(self) -> None:
+        name = self.dice.choice(sorted(COMMANDS))
+        try:
+            self.world.command(name, **COMMANDS[name](self.dice, self.ids))
+            self.done[name] += 1
+        except CannotSteer:
+            self.done["refused"] += 1
+
+    def wait(self) -> None:
+        self.world.sleep(self.dice.choice([1, 50, 300, 1000, 2500]))
+
+    def let_go(self) -> None:
+        """Release everything, and let every timer there can be fire."""
+        world = self.world
+        doors = world.cluster.doors
+        for group_id, member_id in [*(doors.frozen if doors is not None else ())]:
+            world.command("thaw_member", group=group_id, member=member_id)
+        if doors is not None and ("g" in doors.holds or "g" in doors.orders):
+            world.command("release_group", group="g")
+        world.command("move_coordinator", group="g")
+        world.sleep(400_000)
+
+
+@pytest.mark.parametrize("share", range(3))
+def test_nobody_is_forgotten_at_a_door(share: int) -> None:
+    done: Counter[str] = Counter()
+    for seed in range(share, SEEDS, 3):
+        walk = Walk(seed)
+        try:
+            walk.play()
+            walk.let_go()
+            doors = walk.world.cluster.doors or Doors(walk.world.cluster)
+            assert (doors.holds, doors.orders, doors.frozen, list(doors.ready)) == ({}, {}, {}, [])
+            forgotten = [asked.request.message for asked in walk.world.asked.values() if asked.parked]
+            assert forgotten == []
+        except (AssertionError, KeyError, AttributeError) as found:
+            raise AssertionError(f"seed {seed}: {found}") from found
+        done.update(walk.done)
+    assert {name for name in COMMANDS if not done[name]} == set(), "these were never possible: the walk proves nothing about them"
+
+
+# -- the same through a driver and its journal, and again by replay ----------------------------------------------------
+
+
+def _member(dice: Random, run: Run) -> str:
+    return f"m{dice.randrange(MEMBERS)}"
+
+
+STEERED: dict[str, Callable[[Random, Run], dict[str, Any]]] = {
+    "expire_member": lambda dice, run: {"group": "g", "member": _member(dice, run)},
+    "fence_instance": lambda dice, run: {"group": "g", "instance": dice.choice(list(_instances(run)) or ["i"])},
+    "freeze_member": lambda dice, run: {"group": "g", "member": _member(dice, run), "ms": dice.choice([None, 400])},
+    "thaw_member": lambda dice, run: {"group": "g", "member": _member(dice, run)},
+    "force_rebalance": lambda dice, run: {"group": "g"},
+    "hold_group": lambda dice, run: {"group": "g", "state": dice.choice(STATES)},
+    "release_group": lambda dice, run: {"group": "g"},
+    "complete_delay": lambda dice, run: {"group": "g"},
+    "order_joins": lambda dice, run: {"group": "g", "names": [_member(dice, run)]},
+    "choose_leader": lambda dice, run: {"group": "g", "member": _member(dice, run)},
+    "move_coordinator": lambda dice, run: {"group": "g", "loading_ms": dice.choice([0, 100])},
+    "load_coordinator": lambda dice, run: {"partition": 3, "node": dice.choice([1, 2])},
+    "unload_coordinator": lambda dice, run: {"group": "g"},
+    "move_leader": lambda dice, run: {"topic": "T", "partition": 0, "node": dice.choice([1, 2])},
+    "stop_node": lambda dice, run: {"node": dice.choice([1, 2]), "clean": dice.random() < 0.5},
+    "start_node": lambda dice, run: {"node": dice.choice([1, 2])},
+    "stall_node": lambda dice, run: {"node": dice.choice([1, 2]), "ms": 200},
+    "jump_timer": lambda dice, run: {"timer": dice.choice(["join", "sync", "load"]), "subject": [dice.choice(["g", "3"])]},
+    "step_clock": lambda dice, run: {"ms": 500},
+    "reseed": lambda dice, run: {"seed": dice.randrange(100)},
+}
+
+
+def _instances(run: Run) -> list[str]:
+    group = run.driver.cluster.coordinators.find("g")
+    return list(group.static_members) if group is not None else []
+
+
+class SteeredRun(Run):
+    """Scripted members on a driver without sockets; every command there is."""
+
+    done: Counter[str]
+
+    def _break(self, dice: Random) -> None:
+        name = dice.choice(sorted(STEERED))
+        try:
+            self.driver.submit(Command(name, STEERED[name](dice, self)))
+            self.done[name] += 1
+        except CannotSteer:
+            self.done["refused"] += 1
+
+
+def test_every_command_is_replayed(tmp_path: Path) -> None:
+    done: Counter[str] = Counter()
+    for seed in range(80):
+        path = tmp_path / "run.jsonl"
+        run = SteeredRun(seed, path)
+        run.done = done
+        run.play()
+        result = replay(path)
+        assert result.difference is None, f"seed {seed}: {result.difference}"
+        assert "internal error" not in path.read_text(), f"seed {seed}: a defect of groupmock itself"
+    assert set(STEERS) - {name for name in done if done[name]} - {"fence_instance"} == set(), "never possible in any of these runs"
+
+
+def test_the_table_of_commands_is_whole() -> None:
+    assert set(STEERED) == set(STEERS)
+    with pytest.raises(UnknownCommand):
+        World.make().command("steer_nowhere")

@@ -1,0 +1,86 @@
+"""ApiVersions of a real broker and of us as that release, every version, field by field; what we leave out is in a checked-in list."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from groupmock_clients.differential.bytes_play import over_tcp
+from groupmock_clients.differential.bytes_run import ours
+from groupmock_clients.differential.families.hostile import PROFILES, probe
+from groupmock_clients.differential.families.target import framed
+from groupmock_clients.differential.tcp_link import parse_address
+from groupmock_codec import APIS
+from groupmock_codec.headers import RequestHeader, encode_request_header
+from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse
+
+LEFT_OUT = Path(__file__).resolve().parents[1] / "data" / "api_versions_left_out.toml"
+API_VERSIONS = 18
+
+
+def asked(version: int) -> list[bytes]:
+    """The request and a last one behind it."""
+    message = ApiVersionsRequest(client_software_name="twin", client_software_version="1")
+    head = encode_request_header(RequestHeader(API_VERSIONS, version, 7, "twin"))
+    return [framed(head + APIS[API_VERSIONS].request.encode(version, message)), probe()]
+
+
+def told(frame: bytes, version: int) -> ApiVersionsResponse:
+    """The answer."""
+    answer = APIS[API_VERSIONS].response.decode(version, frame[4:])
+    assert isinstance(answer, ApiVersionsResponse)
+    return answer
+
+
+def shown(answer: ApiVersionsResponse, keys: set[int], features: set[str]) -> dict[str, Any]:
+    """Without what is left out. The epoch counts a controller's records: only whether there is one is comparable."""
+    return {
+        "error_code": answer.error_code,
+        "throttle_time_ms": answer.throttle_time_ms,
+        "api_keys": [(row.api_key, row.min_version, row.max_version) for row in answer.api_keys if row.api_key not in keys],
+        "supported_features": sorted((f.name, f.min_version, f.max_version) for f in answer.supported_features if f.name not in features),
+        "finalized_features": sorted(
+            (f.name, f.min_version_level, f.max_version_level) for f in answer.finalized_features if f.name not in features
+        ),
+        "finalized_features_epoch": answer.finalized_features_epoch >= 0,
+        "zk_migration_ready": answer.zk_migration_ready,
+        "unknown_tags": dict(answer.unknown_tags),
+    }
+
+
+async def differences(release: str, host: str, port: int) -> list[str]:
+    """What differs, and what the list of left-outs says wrongly."""
+    listed = tomllib.loads(LEFT_OUT.read_text())
+    keys = {int(key): why for key, why in listed["apis"].items()}
+    features = listed["features"]
+    found: list[str] = []
+    newest = 3 if release == "2.8" else 4
+    for version in range(newest + 1):
+        writes = asked(version)
+        mine = told(ours(release, writes).frames[0], version)
+        real = told((await over_tcp(host, port, writes, None)).frames[0], version)
+        here = {row.api_key for row in mine.api_keys}
+        found += [f"key {row.api_key} is neither served nor in the list" for row in real.api_keys if row.api_key not in {*here, *keys}]
+        found += [f"key {key} is served but in the list of what is left out" for key in keys if key in here]
+        left, right = (shown(each, set(keys), set(features)) for each in (real, mine))
+        found += [f"v{version} {name}: Kafka {left[name]}, ours {right[name]}" for name in left if left[name] != right[name]]
+    return found
+
+
+def main() -> int:
+    """0: equal."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--release", choices=tuple(PROFILES), default="4.3")
+    how = parser.parse_args()
+    found = asyncio.run(differences(how.release, *parse_address(os.environ["KAFKA_BOOTSTRAP"])))
+    print("\n".join(found) or "equal")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,301 @@
+"""Runs of scripted members under random fault rules and commands, on a virtual clock and without sockets: what they do says the seed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+from groupmock.clock import NS_PER_MS, VirtualClock
+from groupmock.core.cluster import ApiRange, Cluster, Identity, Node
+from groupmock.core.events import Command
+from groupmock.core.settings import Settings
+from groupmock.faults.plan import BadPlan
+from groupmock.journal.file import FileSink
+from groupmock.journal.journal import Journal
+from groupmock.journal.rows import END, Header
+from groupmock.net.connection import Connection
+from groupmock.net.describe import describe
+from groupmock.net.driver import Driver
+from groupmock.net.limits import Limits
+from groupmock_codec import APIS
+from groupmock_codec.declare import Message
+from groupmock_codec.errors import CodecError
+from groupmock_codec.frame import FrameError, Framer
+from groupmock_codec.headers import RequestHeader, encode_request_header, response_header_version
+from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
+from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest
+from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+
+GROUP: Final = "g"
+VERSIONS: Final = {8: 7, 11: 5, 12: 3, 13: 2, 14: 3}
+JOIN, SYNC, HEARTBEAT, COMMIT, LEAVE = 11, 14, 12, 8, 13
+MEMBERS: Final = 4
+STEPS: Final = 30
+IDENTITY: Final = Identity(
+    "script",
+    tuple(Node(number, "127.0.0.1", 9091 + number) for number in (1, 2)),
+    tuple(ApiRange(key, *APIS[key].versions) for key in (1, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18)),
+)
+
+
+class FakeTransport:
+    """Keeps what is written; says when it was closed."""
+
+    def __init__(self) -> None:
+        self.data = b""
+        self.closed = False
+
+    def write(self, data: bytes) -> None:
+        self.data += data
+
+    def close(self) -> None:
+        self.closed = True
+
+    abort = close
+
+    def can_write_eof(self) -> bool:
+        return False
+
+    def set_write_buffer_limits(self, high: int) -> None: ...
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
+    def get_extra_info(self, name: str) -> Any:
+        return self
+
+    def setsockopt(self, *_: object) -> None: ...
+
+
+class Scripted:
+    """One member: it joins, syncs, beats, commits, leaves; what it cannot read makes it connect again."""
+
+    def __init__(self, run: Run, number: int) -> None:
+        self.run, self.name = run, f"m{number}"
+        self.instance = self.name if number == 0 else None
+        self.member_id = ""
+        self.generation = -1
+        self.wants = JOIN
+        self.members: list[str] = []
+        self.connect()
+
+    def connect(self) -> None:
+        self.connection, self.transport = self.run.connect()
+        self.framer = Framer(1 << 20)
+        self.correlation = 0
+        self.waits_for = 0
+
+    def hang_up(self) -> None:
+        self.connection.connection_lost(None)
+        self.connect()
+
+    def act(self, dice: Random) -> None:
+        """Read what came, then perhaps do something."""
+        self._read()
+        if self.transport.closed:
+            self.hang_up()
+        elif self.waits_for:
+            if dice.random() < 0.05:
+                self.hang_up()
+        elif dice.random() < 0.8:
+            self._send(dice)
+
+    def _read(self) -> None:
+        data, self.transport.data = self.transport.data, b""
+        try:
+            frames = self.framer.feed(data) if data else []
+            for frame in frames:
+                self._heard(frame)
+        except (CodecError, FrameError, IndexError):
+            self.hang_up()
+
+    def _heard(self, frame: bytes) -> None:
+        if not self.waits_for or int.from_bytes(frame[:4], "big") != self.correlation:
+            raise IndexError("not what was asked for")
+        key, self.waits_for = self.waits_for, 0
+        version = VERSIONS[key]
+        answer: Any = APIS[key].response.decode(version, frame[5 if response_header_version(key, version) else 4 :])
+        error = answer.topics[0].partitions[0].error_code if key == COMMIT else answer.error_code
+        if error == 79 and key == JOIN:
+            self.member_id = answer.member_id
+        elif error in (25, 82):
+            self.member_id, self.wants = "", JOIN
+        elif error:
+            self.wants = JOIN
+        elif key == JOIN:
+            self.member_id, self.generation, self.wants = answer.member_id, answer.generation_id, SYNC
+            self.members = [member.member_id for member in answer.members]
+        elif key == SYNC:
+            self.wants = HEARTBEAT
+        elif key == LEAVE:
+            self.member_id, self.wants = "", JOIN
+
+    def _send(self, dice: Random) -> None:
+        key = self.wants
+        if key == HEARTBEAT and (drawn := dice.random()) < 0.4:
+            key = LEAVE if drawn < 0.04 else JOIN if drawn < 0.1 else COMMIT
+        self.correlation += 1
+        self.waits_for = key
+        body = encode_request_header(RequestHeader(key, VERSIONS[key], self.correlation, self.name))
+        body += APIS[key].request.encode(VERSIONS[key], self._message(key))
+        self.connection.data_received(len(body).to_bytes(4, "big") + body)
+
+    def _message(self, key: int) -> Message:
+        if key == JOIN:
+            protocols = [JoinGroupRequestProtocol(name="range", metadata=b"\0\0\0\0\0\0")]
+            return JoinGroupRequest(
+                group_id=GROUP, session_timeout_ms=6000, rebalance_timeout_ms=4000, member_id=self.member_id,
+                group_instance_id=self.instance, protocol_type="consumer", protocols=protocols,
+            )  # fmt: skip
+        place: Any = {"group_id": GROUP, "member_id": self.member_id}
+        if key == LEAVE:
+            return LeaveGroupRequest(**place)
+        if key == COMMIT:
+            parts = [OffsetCommitRequestPartition(partition_index=0, committed_offset=self.correlation)]
+            return OffsetCommitRequest(
+                **place, generation_id_or_member_epoch=self.generation, topics=[OffsetCommitRequestTopic(name="T", partitions=parts)]
+            )
+        place |= {"generation_id": self.generation, "group_instance_id": self.instance}
+        if key == HEARTBEAT:
+            return HeartbeatRequest(**place)
+        told = [SyncGroupRequestAssignment(member_id=member, assignment=b"\0\0") for member in self.members]
+        return SyncGroupRequest(**place, assignments=told)
+
+
+class Run:
+    """One run. `leases`: may heartbeats be repeated? `chaos`: also random rules and commands."""
+
+    def __init__(self, seed: int, path: Path, leases: bool = True, chaos: bool = True) -> None:
+        self.script = Random(f"script {seed}")
+        self.chaos = chaos
+        self.clock = VirtualClock()
+        cluster = Cluster(Settings(group_initial_rebalance_delay_ms=50), IDENTITY, Random(seed), self.clock.epoch_ns // NS_PER_MS)
+        header = Header(v=1, run="r", product="p", seed=seed, epoch_ns=self.clock.epoch_ns, profile="p", config={}, complete=False)
+        self.journal = Journal(header, [FileSink(str(path), self._failed)])
+        self.driver = Driver(cluster, self.clock, self.journal, Limits(replies_slice_us=10**9))
+        self.driver.leases = leases
+        self.journal.begin(describe(cluster))
+        self.numbers = 0
+        self.written: dict[int, FakeTransport] = {}
+        self.commands = 0
+
+    def connect(self) -> tuple[Connection, FakeTransport]:
+        self.numbers += 1
+        connection = Connection(self.driver, self.numbers, self.script.choice((1, 1, 2)), "/127.0.0.1", self.numbers)
+        transport = self.written[self.numbers] = FakeTransport()
+        connection.connection_made(transport)  # type: ignore[arg-type]  # as much of a transport as the driver needs
+        return connection, transport
+
+    def play(self) -> None:
+        """Members act in turns; now and then somebody breaks or steers something; time goes on."""
+        dice = self.script
+        self.driver.submit(Command("create_topic", {"name": "T", "partitions": 1}))
+        members = [Scripted(self, number) for number in range(MEMBERS)]
+        for _ in range(STEPS):
+            if self.chaos and dice.random() < 0.25:
+                self._break(dice)
+            for member in members:
+                member.act(dice)
+            self.clock.advance(dice.choice((0, 10, 60, 300, 300, 3000)))
+        self.driver.stop()
+        self.driver.record.remark(END, self.clock.now())
+        self.journal.close()
+
+    def _break(self, dice: Random) -> None:
+        name, arguments = dice.choice(MAKERS)(dice, self)
+        try:
+            self.driver.submit(Command(name, arguments))
+            self.commands += 1
+        except (ValueError, LookupError) as refusal:
+            assert not isinstance(refusal, BadPlan) or "cannot" in str(refusal) or "names no" in str(refusal), refusal
+
+    def _failed(self, reason: str) -> None:
+        raise AssertionError(reason)
+
+
+def random_rule(dice: Random) -> dict[str, Any]:
+    """Any kind, with conditions that happen."""
+    do, stage = dice.choice(DOINGS)
+    rule: dict[str, Any] = {"do": dict(do), "stage": stage}
+    when: dict[str, Any] = {}
+    if stage != "connect":
+        when["api"] = dice.choice(("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "LeaveGroup"))
+        when["version"] = "3-" if when["api"] != "LeaveGroup" else "2-"
+        if dice.random() < 0.3:
+            when["client_id"] = f"m{dice.randrange(MEMBERS)}"
+        if dice.random() < 0.2:
+            when["role"] = dice.choice(("leader", "follower"))
+    chance = dice.random()
+    if chance < 0.3:
+        when["nth"] = dice.randrange(1, 4)
+    elif chance < 0.5:
+        when["every"] = dice.randrange(1, 4)
+    elif chance < 0.8:
+        when["probability"] = 0.5
+    if "nth" not in when:
+        rule["times"] = dice.randrange(1, 4)
+    return rule | {"when": when}
+
+
+DOINGS: Final[list[tuple[dict[str, Any], str]]] = [
+    ({"kind": "error", "code": "REBALANCE_IN_PROGRESS"}, "request"),
+    ({"kind": "error", "code": "NOT_COORDINATOR"}, "reply"),
+    ({"kind": "delay", "seconds": 0.4}, "request"),
+    ({"kind": "delay", "seconds": 0.4}, "reply"),
+    ({"kind": "hold"}, "request"),
+    ({"kind": "hold"}, "reply"),
+    ({"kind": "drop"}, "request"),
+    ({"kind": "drop"}, "reply"),
+    ({"kind": "swallow"}, "reply"),
+    ({"kind": "close"}, "request"),
+    ({"kind": "close"}, "reply"),
+    ({"kind": "close"}, "connect"),
+    ({"kind": "reset"}, "request"),
+    ({"kind": "reset"}, "reply"),
+    ({"kind": "refuse"}, "connect"),
+    ({"kind": "truncate", "at": 7}, "reply"),
+    ({"kind": "truncate", "at": 7, "close": False}, "reply"),
+    ({"kind": "split", "pieces": 3, "seconds": 0.05}, "reply"),
+    ({"kind": "garble", "bytes": 2}, "reply"),
+    ({"kind": "wrong_correlation_id"}, "reply"),
+    ({"kind": "duplicate"}, "reply"),
+    ({"kind": "throttle_time", "seconds": 0.2}, "reply"),
+    ({"kind": "freeze_member", "seconds": 0.7}, "request"),
+    ({"kind": "expire_member"}, "request"),
+    ({"kind": "fence_instance"}, "request"),
+    ({"kind": "force_rebalance"}, "request"),
+    ({"kind": "move_coordinator", "loading_seconds": 0.1}, "request"),
+    ({"kind": "jump_timer", "timer": "session"}, "request"),
+    ({"kind": "stall_node", "seconds": 0.3}, "request"),
+]
+
+
+def _a_name(dice: Random, run: Run) -> str:
+    names = [report.name for report in run.driver.rules.reports()]
+    return dice.choice(names) if names else "none"
+
+
+MAKERS: Final[list[Any]] = [
+    *[lambda dice, run: ("add_faults", {"rules": [random_rule(dice)]})] * 8,
+    lambda dice, run: ("release_fault", {"name": _a_name(dice, run)}),
+    lambda dice, run: ("remove_fault", {"name": _a_name(dice, run)}),
+    lambda dice, run: ("clear_faults", {}),
+    lambda dice, run: ("seed_faults", {"seed": dice.randrange(100)}),
+    lambda dice, run: ("force_rebalance", {"group": GROUP}),
+    lambda dice, run: ("expire_member", {"group": GROUP, "member": f"m{dice.randrange(MEMBERS)}"}),
+    lambda dice, run: ("hold_group", {"group": GROUP, "state": dice.choice(("PreparingRebalance", "CompletingRebalance", "Stable"))}),
+    *[lambda dice, run: ("release_group", {"group": GROUP})] * 3,
+    lambda dice, run: ("freeze_member", {"group": GROUP, "member": f"m{dice.randrange(MEMBERS)}", "ms": 400}),
+    lambda dice, run: ("complete_delay", {"group": GROUP}),
+    lambda dice, run: ("choose_leader", {"group": GROUP, "member": f"m{dice.randrange(MEMBERS)}"}),
+    lambda dice, run: ("move_coordinator", {"group": GROUP}),
+    lambda dice, run: ("stall_node", {"node": 1, "ms": 300}),
+    lambda dice, run: ("step_clock", {"ms": 500}),
+]

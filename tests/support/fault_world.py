@@ -1,0 +1,292 @@
+"""One occasion for each group API in each version: a group in the state in which the request does something, and what shows that it did."""
+
+from __future__ import annotations
+
+import itertools
+import select
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from groupmock import Broker
+from groupmock_codec import APIS
+from groupmock_codec.declare import Message
+from groupmock_codec.headers import RequestHeader, encode_request_header, response_header_version
+from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from groupmock_codec.messages.k09_offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
+)
+from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
+from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
+from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
+from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from groupmock_codec.messages.k15_describe_groups import DescribeGroupsRequest
+from groupmock_codec.messages.k16_list_groups import ListGroupsRequest
+from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest
+from groupmock_codec.messages.k47_offset_delete import OffsetDeleteRequest, OffsetDeleteRequestPartition, OffsetDeleteRequestTopic
+
+GROUP_APIS: Final = (8, 9, 10, 11, 12, 13, 14, 15, 16, 42, 47)
+TOPIC: Final = "orders"
+PATIENCE_S: Final = 20
+_numbers = itertools.count(1)
+
+
+class Wire:
+    """A raw, blocking connection: frames out, bytes in."""
+
+    def __init__(self, address: str, client_id: str) -> None:
+        host, port = address.split(":")
+        self.client_id = client_id
+        self.socket = socket.create_connection((host, int(port)), PATIENCE_S)
+        self._correlation = next(_numbers) * 1000
+
+    def send(self, key: int, version: int, message: Message) -> bytes:
+        """One request; returns its correlation id."""
+        self._correlation += 1
+        header = encode_request_header(RequestHeader(key, version, self._correlation, self.client_id))
+        body = header + APIS[key].request.encode(version, message)
+        self.socket.sendall(len(body).to_bytes(4, "big") + body)
+        return self._correlation.to_bytes(4, "big")
+
+    def frame(self) -> bytes:
+        """The next whole frame, with its length."""
+        size = self._exactly(4)
+        return size + self._exactly(int.from_bytes(size, "big"))
+
+    def ask(self, key: int, version: int, message: Message) -> Any:
+        """Send, receive, decode."""
+        correlation = self.send(key, version, message)
+        frame = self.frame()
+        assert frame[4:8] == correlation
+        return read(key, version, frame)
+
+    def silent(self) -> bool:
+        """Is there nothing to read now, not even an end?"""
+        return not select.select([self.socket], [], [], 0)[0]
+
+    def rest(self) -> bytes:
+        """Everything until FIN; an RST raises ConnectionResetError."""
+        data = b""
+        while piece := self.socket.recv(65536):
+            data += piece
+        return data
+
+    def close(self) -> None:
+        self.socket.close()
+
+    def _exactly(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            piece = self.socket.recv(size - len(data))
+            assert piece, f"the connection ended after {len(data)} of {size} bytes"
+            data += piece
+        return data
+
+
+def read(key: int, version: int, frame: bytes) -> Any:
+    """The response in a whole frame."""
+    return APIS[key].response.decode(version, frame[9 if response_header_version(key, version) else 8 :])
+
+
+@dataclass
+class Occasion:
+    """`ask` is ready to be sent on `wire`; `applied()` says whether the server did it (None: it leaves no trace)."""
+
+    key: int
+    version: int
+    group: str
+    wire: Wire
+    request: Message
+    applied: Callable[[], bool] | None
+    member_id: str
+
+    @property
+    def name(self) -> str:
+        return APIS[self.key].name
+
+    def when(self) -> dict[str, Any]:
+        """Conditions that only this request meets."""
+        return {"api": self.name, "version": self.version, "client_id": self.wire.client_id}
+
+    @property
+    def usual(self) -> int:
+        """The error without any fault: none, but for the versions that wrote to ZooKeeper (35, UNSUPPORTED_VERSION)."""
+        return 35 if (self.key, self.version) in ((8, 0), (9, 0)) else 0
+
+    def send(self) -> bytes:
+        return self.wire.send(self.key, self.version, self.request)
+
+    def read(self, frame: bytes) -> Any:
+        return read(self.key, self.version, frame)
+
+    def error(self, answer: Any) -> int:
+        """The error code where Kafka has it in this version (spec part 1, each API's section)."""
+        place = ERROR_AT[self.key](answer, self.version)
+        return int(place.error_code)
+
+
+ERROR_AT: Final[dict[int, Callable[[Any, int], Any]]] = {
+    8: lambda answer, version: answer.topics[0].partitions[0],
+    9: lambda answer, version: answer.topics[0].partitions[0] if version < 2 else answer if version < 8 else answer.groups[0],
+    10: lambda answer, version: answer if version < 4 else answer.coordinators[0],
+    11: lambda answer, version: answer,
+    12: lambda answer, version: answer,
+    13: lambda answer, version: answer,
+    14: lambda answer, version: answer,
+    15: lambda answer, version: answer.groups[0],
+    16: lambda answer, version: answer,
+    42: lambda answer, version: answer.results[0],
+    47: lambda answer, version: answer,
+}
+
+
+class World:
+    """A broker with the topic `orders` and occasions on it; closes every connection at the end."""
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self.topic_id: bytes = broker._call(lambda: broker._up().cluster.topics.topic_id(TOPIC) or b"")
+        self._wires: list[Wire] = []
+
+    def close(self) -> None:
+        for wire in self._wires:
+            wire.close()
+
+    def wire(self, node: int = 1, client_id: str = "") -> Wire:
+        """A new connection to a node."""
+        wire = Wire(self.broker.bootstrap.split(",")[node - 1], client_id or f"client-{next(_numbers)}")
+        self._wires.append(wire)
+        return wire
+
+    def node_of(self, group: str) -> int:
+        """Who coordinates it."""
+        return int(self.wire().ask(10, 0, FindCoordinatorRequest(key=group)).node_id)
+
+    def occasion(self, key: int, version: int, instance: str | None = None) -> Occasion:
+        """A group as this request needs it."""
+        group = f"g{next(_numbers)}"
+        wire = self.wire(self.node_of(group))
+        member_id, generation = self._join(wire, group, instance)
+        if key != 14:
+            self._sync(wire, group, member_id, generation)
+        if key in (9, 42, 47):
+            self._commit(wire, group, member_id, generation)
+        if key in (42, 47):
+            wire.ask(13, 3, LeaveGroupRequest(group_id=group, members=[MemberIdentity(member_id=member_id)]))
+        request, applied = getattr(self, f"_k{key:02}")(version, group, member_id, generation, instance)
+        return Occasion(key, version, group, wire, request, applied, member_id)
+
+    # How a group gets there
+
+    def _join(self, wire: Wire, group: str, instance: str | None) -> tuple[str, int]:
+        protocols = [JoinGroupRequestProtocol(name="range", metadata=b"\0\0\0\0\0\0")]
+        wish = JoinGroupRequest(
+            group_id=group, session_timeout_ms=10_000, rebalance_timeout_ms=10_000, protocol_type="consumer", protocols=protocols,
+            group_instance_id=instance,
+        )  # fmt: skip
+        joined = wire.ask(11, 5, wish)
+        if joined.error_code == 79:
+            wish.member_id = joined.member_id
+            joined = wire.ask(11, 5, wish)
+        assert joined.error_code == 0, joined
+        return joined.member_id, joined.generation_id
+
+    def _sync(self, wire: Wire, group: str, member_id: str, generation: int) -> None:
+        told = [SyncGroupRequestAssignment(member_id=member_id, assignment=b"\0\0")]
+        synced = wire.ask(14, 3, SyncGroupRequest(group_id=group, generation_id=generation, member_id=member_id, assignments=told))
+        assert synced.error_code == 0, synced
+
+    def _commit(self, wire: Wire, group: str, member_id: str, generation: int) -> None:
+        committed = wire.ask(8, 7, self._commit_request(7, group, member_id, generation))
+        assert committed.topics[0].partitions[0].error_code == 0
+
+    def _commit_request(self, version: int, group: str, member_id: str, generation: int) -> OffsetCommitRequest:
+        topic = OffsetCommitRequestTopic(name=TOPIC, partitions=[OffsetCommitRequestPartition(partition_index=0, committed_offset=7)])
+        if version >= 10:
+            topic.name, topic.topic_id = "", self.topic_id
+        return OffsetCommitRequest(
+            group_id=group, generation_id_or_member_epoch=generation, member_id=member_id, topics=[topic]
+        )
+
+    def _group(self, group: str) -> Any:
+        return self.broker.groups.get(group)
+
+    # The request of each API
+
+    def _k08(self, version: int, group: str, member_id: str, generation: int, instance: str | None) -> Any:
+        request = self._commit_request(version, group, member_id, generation)
+        if version >= 7:
+            request.group_instance_id = instance
+        trace = (lambda: self._group(group).offsets == {TOPIC: {0: 7}}) if version else None
+        return request, trace
+
+    def _k09(self, version: int, group: str, *_: Any) -> Any:
+        if version < 8:
+            return OffsetFetchRequest(group_id=group, topics=[OffsetFetchRequestTopic(name=TOPIC, partition_indexes=[0])]), None
+        topic = OffsetFetchRequestTopics(name=TOPIC, partition_indexes=[0])
+        if version >= 10:
+            topic = OffsetFetchRequestTopics(topic_id=self.topic_id, partition_indexes=[0])
+        return OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=[topic])]), None
+
+    def _k10(self, version: int, group: str, *_: Any) -> Any:
+        return FindCoordinatorRequest(key=group) if version < 4 else FindCoordinatorRequest(coordinator_keys=[group]), None
+
+    def _k11(self, version: int, group: str, member_id: str, generation: int, instance: str | None) -> Any:
+        """The member, who leads, joins again: the generation after this one begins."""
+        request = JoinGroupRequest(
+            group_id=group, session_timeout_ms=10_000, member_id=member_id, protocol_type="consumer",
+            protocols=[JoinGroupRequestProtocol(name="range", metadata=b"\0\0\0\0\0\1")],
+        )  # fmt: skip
+        if version >= 1:
+            request.rebalance_timeout_ms = 10_000
+        if version >= 5:
+            request.group_instance_id = instance
+        return request, lambda: self._group(group).generation == generation + 1
+
+    def _k12(self, version: int, group: str, member_id: str, generation: int, instance: str | None) -> Any:
+        request = HeartbeatRequest(group_id=group, generation_id=generation, member_id=member_id)
+        if version >= 3:
+            request.group_instance_id = instance
+        return request, None
+
+    def _k13(self, version: int, group: str, member_id: str, generation: int, instance: str | None) -> Any:
+        if version < 3:
+            request = LeaveGroupRequest(group_id=group, member_id=member_id)
+        else:
+            request = LeaveGroupRequest(group_id=group, members=[MemberIdentity(member_id=member_id, group_instance_id=instance)])
+        return request, lambda: self._group(group).state == "Empty"
+
+    def _k14(self, version: int, group: str, member_id: str, generation: int, instance: str | None) -> Any:
+        request = SyncGroupRequest(
+            group_id=group, generation_id=generation, member_id=member_id,
+            assignments=[SyncGroupRequestAssignment(member_id=member_id, assignment=b"\0\1")],
+        )  # fmt: skip
+        if version >= 3:
+            request.group_instance_id = instance
+        if version >= 5:
+            request.protocol_type, request.protocol_name = "consumer", "range"
+        return request, lambda: self._group(group).state == "Stable"
+
+    def _k15(self, version: int, group: str, *_: Any) -> Any:
+        return DescribeGroupsRequest(groups=[group]), None
+
+    def _k16(self, version: int, group: str, *_: Any) -> Any:
+        return ListGroupsRequest(), None
+
+    def _k42(self, version: int, group: str, *_: Any) -> Any:
+        return DeleteGroupsRequest(groups_names=[group]), lambda: self._group(group) is None
+
+    def _k47(self, version: int, group: str, *_: Any) -> Any:
+        topic = OffsetDeleteRequestTopic(name=TOPIC, partitions=[OffsetDeleteRequestPartition(partition_index=0)])
+        return OffsetDeleteRequest(group_id=group, topics=[topic]), lambda: self._group(group) is None or not self._group(group).offsets
+
+
+def ends(key: int) -> tuple[int, ...]:
+    """The oldest and the newest version that the default profile serves."""
+    versions = APIS[key].versions
+    return tuple(dict.fromkeys((versions.lowest, versions.highest)))

@@ -1,0 +1,170 @@
+"""A group member as a script on a raw socket: it joins with the document's bytes, obeys what it is told and keeps every byte of it."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from typing import Any, Final
+
+from groupmock_clients.cooperative.balance import Partition
+from groupmock_clients.cooperative.member import flat, listed
+from groupmock_codec import APIS
+from groupmock_codec.embedded import consumer, designs
+from groupmock_codec.embedded.designs import AssignorData, DesignSubscription
+from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
+from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest
+from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
+
+JOIN, HEARTBEAT, LEAVE, SYNC = 11, 12, 13, 14
+VERSIONS: Final = {JOIN: 5, HEARTBEAT: 1, LEAVE: 1, SYNC: 3}
+BEAT_S: Final = 0.03
+REBALANCING, ID_REQUIRED = 27, 79
+
+
+class RawMember:
+    """Runs on a thread of its own until `leave` or `drop`. It never leads and never joins again by a timer of its own."""
+
+    def __init__(self, bootstrap: str, group: str, name: str, topic: str, design: int) -> None:
+        self.group, self.name, self.topic, self.design = group, name, topic, design
+        self.member_id = ""
+        self.generation = -1
+        self.owned: frozenset[Partition] = frozenset()
+        self.assignments: list[bytes] = []
+        self._nonce = 0
+        host, port = bootstrap.split(":")
+        self._socket = socket.create_connection((host, int(port)), 30)
+        self._end = threading.Event()
+        self.may_beat = threading.Event()  # cleared: it lives, but hears of no round
+        self.may_beat.set()
+        self._deaf = threading.Event()
+        self._leaving = False
+        self.failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name=f"raw-{name}", daemon=True)
+        self._thread.start()
+
+    def hear_nothing(self) -> None:
+        """No heartbeat from now on until `may_beat` is set; returns when none is under way."""
+        self._deaf.clear()
+        self.may_beat.clear()
+        assert self._deaf.wait(30), f"{self.name} is still busy"
+
+    def leave(self) -> None:
+        """LeaveGroup, then the connection is closed."""
+        self._leaving = True
+        self._end.set()
+        self._thread.join(30)
+        self.drop()
+
+    def drop(self) -> None:
+        """The connection is closed, whatever it waits for; idempotent. Raises what went wrong before."""
+        self._end.set()
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # closed before
+        self._thread.join(30)
+        self._socket.close()
+        if self.failure is not None:
+            raise AssertionError(f"raw member {self.name}: {self.failure!r}") from self.failure
+
+    def _run(self) -> None:
+        try:
+            self._join()
+            while not self._end.wait(BEAT_S):
+                if not self.may_beat.is_set():
+                    self._deaf.set()
+                    continue
+                beat = self._ask(HEARTBEAT, HeartbeatRequest(self.group, self.generation, self.member_id))
+                if beat.error_code:
+                    self._join()
+            if self._leaving:
+                self._ask(LEAVE, LeaveGroupRequest(group_id=self.group, member_id=self.member_id))
+        except Exception as error:  # belongs to the test: `drop` raises it
+            if not self._end.is_set():
+                self.failure = error
+
+    def _join(self) -> None:
+        while not self._end.is_set():
+            self._nonce += 1
+            protocol = JoinGroupRequestProtocol(f"coop-d{self.design}", self._subscription())
+            joined = self._ask(JOIN, JoinGroupRequest(self.group, 10_000, 30_000, self.member_id, None, "consumer", [protocol]))
+            if joined.error_code == ID_REQUIRED:
+                self.member_id = joined.member_id
+                continue
+            assert not joined.error_code, joined
+            self.member_id, self.generation = joined.member_id, joined.generation_id
+            assert joined.leader != self.member_id, "a script does not lead"
+            synced = self._ask(SYNC, SyncGroupRequest(self.group, self.generation, self.member_id))
+            if synced.error_code == REBALANCING:
+                continue
+            assert not synced.error_code, synced
+            if not self._obey(synced.assignment):
+                return
+
+    def _subscription(self) -> bytes:
+        nonce, held = self._nonce, listed(self.owned)
+        if self.design == 1:
+            return designs.encode_subscription(
+                DesignSubscription(1, [self.topic], designs.encode_assignor_data(AssignorData(held, nonce)), held)
+            )
+        return designs.carry_subscription(DesignSubscription(self.design, [self.topic], nonce.to_bytes(4), held))
+
+    def _obey(self, data: bytes) -> bool:
+        """(owned - revoked) | assigned; says whether to join again at once."""
+        self.assignments.append(data)
+        told = (
+            designs.decode_assignment(data) if self.design == 1 else designs.carried_assignment(consumer.decode_assignment(data).user_data)
+        )
+        assert told is not None, data.hex()
+        revoked = flat(told.revoke_topic_partitions)
+        self.owned = (self.owned - revoked) | flat(told.assigned_topic_partitions)
+        return bool(revoked)
+
+    def _ask(self, key: int, request: Any) -> Any:
+        return ask(self._socket, self.name, key, VERSIONS[key], request)
+
+    @staticmethod
+    def ask_once(bootstrap: str, key: int, version: int, request: Any) -> Any:
+        """One request on a connection of its own."""
+        host, port = bootstrap.split(":")
+        with socket.create_connection((host, int(port)), 30) as connection:
+            return ask(connection, "admin", key, version, request)
+
+
+def ask(connection: socket.socket, client_id: str, key: int, version: int, request: Any) -> Any:
+    """Send one request and read its answer."""
+    send(connection, client_id, key, version, request)
+    return read_answer(connection, key, version)
+
+
+def send(connection: socket.socket, client_id: str, key: int, version: int, request: Any) -> None:
+    """One request (header without tagged fields)."""
+    name, body = client_id.encode(), APIS[key].request.encode(version, request)
+    frame = key.to_bytes(2) + version.to_bytes(2) + (7).to_bytes(4) + len(name).to_bytes(2) + name + body
+    connection.sendall(len(frame).to_bytes(4) + frame)
+
+
+def read_answer(connection: socket.socket, key: int, version: int) -> Any:
+    """The next answer, which must be to a request of this kind."""
+    size = int.from_bytes(_read(connection, 4))
+    return APIS[key].response.decode(version, _read(connection, size)[4:])
+
+
+def _read(connection: socket.socket, size: int) -> bytes:
+    found = b""
+    while len(found) < size:
+        more = connection.recv(size - len(found))
+        if not more:
+            raise ConnectionError("the server closed the connection")
+        found += more
+    return found
+
+
+def until(what: str, done: Any, seen: Any, patience: float = 40.0) -> None:
+    """Block until `done()`, else fail with `seen()`."""
+    end = time.monotonic() + patience
+    while not done():
+        assert time.monotonic() < end, f"{what}: not within {patience:g} s; last seen: {seen()}"
+        time.sleep(0.005)

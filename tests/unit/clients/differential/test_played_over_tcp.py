@@ -1,0 +1,63 @@
+"""The whole check over TCP, our own server as the broker: equal where it is set as the core is, and a difference where it is not."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Iterator
+
+import pytest
+
+from groupmock.broker import Broker
+from groupmock_clients.differential.__main__ import main
+from groupmock_clients.differential.run import Run, Wanted
+from groupmock_clients.differential.script import Drop, Pause, Reconnect, Script, Send, Step, TopicNeed
+from groupmock_clients.differential.settings_classes import BASE, ORACLE
+from groupmock_clients.differential.tcp_link import Peer, parse_address
+
+SETTINGS = {**BASE, **ORACLE}
+MEMBER = {"group_id": {"group": 1}, "member_id": {"$": "A.member_id"}, "group_instance_id": None}
+JOIN = Send(
+    "A", 11, 9,
+    {**MEMBER, "session_timeout_ms": 300_000, "rebalance_timeout_ms": 300_000, "protocol_type": "consumer",
+     "protocols": [{"name": "range", "metadata": {"bytes": "AAA="}}]},
+)  # fmt: skip
+SYNC = Send("A", 14, 4, {**MEMBER, "generation_id": {"$": "A.generation"}, "assignments": {"assign": ["A"]}})
+STEPS: list[Step] = [JOIN, JOIN, Pause(450), SYNC, Drop("A", "rst"), Reconnect("A"), JOIN, SYNC]
+SCRIPT = Script("groups", 1, "4.3", "plain", STEPS, 1, [TopicNeed(2)])
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with Broker(profile="kafka-4.3", settings=SETTINGS, seed=1) as broker:
+        yield broker.bootstrap
+
+
+def judged(address: str) -> Run:
+    """A run of the one script."""
+    run = Run(Peer(*parse_address(address), "4.3"), Wanted("groups", "4.3", (1, 2)), io.StringIO())
+    asyncio.run(run.one(SCRIPT))
+    return run
+
+
+def test_a_member_joins_leads_and_comes_back_as_on_the_core(address: str) -> None:
+    tally = judged(address).tally
+    assert (tally.exchanges, tally.differences, tally.unstable) == (1, [], [])
+    assert {cell[2] for cell in tally.cells if cell[0] == 11} == {"0", "79"}
+
+
+def test_a_server_that_answers_otherwise_differs() -> None:
+    with Broker(profile="kafka-4.3", settings={**SETTINGS, "group.max.session.timeout.ms": "1000"}, seed=1) as broker:
+        (found,) = judged(broker.bootstrap).tally.differences
+    assert (found.step, found.key, found.path, found.real, found.ours) == (0, 11, "error_code", 26, 79)
+
+
+def test_settings_of_no_class_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with Broker(profile="kafka-4.3", settings={"group.min.session.timeout.ms": "7"}, seed=1) as broker:
+        assert main(["run", "groups", "--broker", broker.bootstrap]) == 3
+    assert "the broker's settings are of no class that scripts ask for" in capsys.readouterr().err
+
+
+def test_seeds_of_another_class_alone_are_no_proof(address: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "groups", "--broker", address, "--seeds", "5", "6"]) == 2
+    assert "no seed of these is for a broker of the settings 'plain'" in capsys.readouterr().err

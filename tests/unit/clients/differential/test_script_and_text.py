@@ -1,0 +1,93 @@
+"""Scripts as data and as text."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupmock_clients.differential.core_player import play
+from groupmock_clients.differential.script import Drop, Pause, Raw, Reconnect, Script, Send, Step, TopicNeed, ending
+from groupmock_clients.differential.text import as_text
+from groupmock_clients.differential.transcript import Transcript
+
+
+def script(*steps: Step, family: str = "groups", topics: tuple[TopicNeed, ...] = ()) -> Script:
+    return Script(family, 5, "4.3", "plain", list(steps), 2, list(topics))
+
+
+def lines(*steps: Step, transcript: Transcript | None = None) -> list[str]:
+    return as_text(script(*steps), transcript).splitlines()[3:]
+
+
+@pytest.mark.parametrize(
+    ("step", "line"),
+    [
+        (Pause(450), "pause 450"),
+        (Drop("A"), "A drops"),
+        (Drop("A", "rst", "A2"), "A2 resets"),
+        (Reconnect("B"), "B reconnects"),
+        (Raw("A", b"\0\xff"), 'A: frame x"00ff"'),
+        (Raw("A", b"\0\xff", framed=False), 'A: bytes x"00ff"'),
+        (Send("A", 12, 4, {"member_id": {"$": "B.member_id"}}), "A: Heartbeat v4 member_id=$B.member_id"),
+        (Send("A", 12, 4, {"generation_id": {"$": "A.generation", "+": -1}}), "A: Heartbeat v4 generation_id=$A.generation-1"),
+        (Send("A", 12, 4, {"group_id": {"group": 1}, "member_id": {"group": 2}}), "A: Heartbeat v4 group_id=$group member_id=$group2"),
+        (Send("A", 14, 4, {"assignments": {"assign": ["A"]}}), "A: SyncGroup v4 assignments=[for($A.member_id)]"),
+        (Send("A", 12, 4, {"member_id": "a b", "group_instance_id": None}), 'A: Heartbeat v4 member_id="a b" group_instance_id=null'),
+        (Send("A", 12, 2, {"group_instance_id": "i", "member_id": "m"}), "A: Heartbeat v2 member_id=m"),
+    ],
+    ids=str,
+)
+def test_a_step_is_a_line(step: Step, line: str) -> None:
+    assert lines(step) == [line]
+
+
+def test_answers_stand_behind_their_requests_and_the_ending_is_shown() -> None:
+    told = Send("A", 12, 4, {"group_id": {"group": 1}, "generation_id": 1, "member_id": "m"})
+    shown = lines(told, transcript=play(script(told)))
+    assert shown[0].endswith(" -> 25 ")
+    assert [line.split()[1] for line in shown[1:]] == ["DescribeGroups", "ListGroups", "OffsetFetch"]
+
+
+def test_a_play_that_was_stopped_says_why() -> None:
+    played = play(script(Pause(1)))
+    played.stopped = "the broker does not answer"
+    assert lines(Pause(1), transcript=played)[-1] == "# stopped: the broker does not answer"
+
+
+def test_the_heading_says_what_makes_it_again() -> None:
+    text = as_text(script(topics=(TopicNeed(3),)))
+    assert text.startswith('exchange groups-5 "Generated: family groups, seed 5, release 4.3"\n')
+    assert "\ntopics: t1:3\n" in text
+
+
+# -- what is asked at the end
+
+
+VERSIONS = {1: (4, 17), 2: (1, 10), 3: (0, 13), 9: (1, 10), 15: (0, 6), 16: (0, 5)}
+
+
+def test_a_script_about_groups_ends_with_their_state_and_offsets() -> None:
+    asked = ending(script(), VERSIONS)
+    assert [(step.key, step.version) for step in asked if isinstance(step, Send)] == [(15, 6), (16, 5), (9, 9)]
+
+
+def test_before_version_8_offsets_are_asked_group_by_group() -> None:
+    asked = ending(script(), {**VERSIONS, 9: (1, 7)})
+    assert [step.fields.get("group_id") for step in asked if isinstance(step, Send)][2:] == [{"group": 1}, {"group": 2}]
+
+
+def test_a_script_about_the_log_ends_with_both_ends_and_all_that_is_stored() -> None:
+    asked = ending(script(family="log", topics=(TopicNeed(2), TopicNeed(1))), VERSIONS)
+    assert [(step.key, step.version) for step in asked if isinstance(step, Send)] == [(3, 12), (2, 6), (2, 6), (1, 11), (1, 11)]
+
+
+def test_bytes_have_no_ending() -> None:
+    assert ending(script(family="bytes"), VERSIONS) == []
+
+
+@pytest.mark.parametrize(("topics", "about"), [((), "groups"), ((TopicNeed(),), "groups"), ((TopicNeed(own=True),), "log")])
+def test_what_people_wrote_is_about_the_log_when_its_topics_are_its_own(topics: tuple[TopicNeed, ...], about: str) -> None:
+    assert script(family="exchanges", topics=topics).about == about
+
+
+def test_clients_come_in_order_of_appearance_and_once() -> None:
+    assert script(Send("B", 12, 4), Pause(1), Drop("A"), Send("B", 12, 4, connection="B2")).clients() == ["B", "A"]

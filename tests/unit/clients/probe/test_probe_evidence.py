@@ -1,0 +1,127 @@
+"""What counts as evidence against a broker: not the way to it, not what another row is about, not a machine that is too busy."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from groupmock.broker import Broker
+from groupmock_clients.probe.broker import TcpBroker
+from groupmock_clients.probe.core_stage import CoreStage
+from groupmock_clients.probe.exchange import BASE_SETTINGS, Variant
+from groupmock_clients.probe.lag import Lag
+from groupmock_clients.probe.outcome import BROKEN, KEPT, UNKNOWN, Outcome
+from groupmock_clients.probe.parser import load
+from groupmock_clients.probe.plan import Planned
+from groupmock_clients.probe.results import exchange_results, row_results
+from groupmock_clients.probe.runner import play
+from groupmock_clients.probe.session import GONE, Pace, Session
+from groupmock_clients.probe.stage import Answer
+from groupmock_clients.probe.suite import load_suite
+
+RIGHT, WRONG = "A: Heartbeat member_id=x generation_id=1 -> 25\n", "A: Heartbeat member_id=x generation_id=1 -> 0\n"
+Read = Callable[[str], Planned]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    def one(text: str) -> Planned:
+        file = tmp_path / "x.exchange"
+        file.write_text(text)
+        variant = next(iter(load([file])[0].variants()))
+        return Planned(variant, variant, 1)
+
+    return one
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[TcpBroker]:
+    with Broker(profile="kafka-4.3", settings=BASE_SETTINGS, seed=1) as server:
+        host, _, port = server.bootstrap.rpartition(":")
+        judged = TcpBroker(host, int(port))
+        yield judged
+        judged.close()
+
+
+def test_what_breaks_in_a_macro_is_on_the_way(read: Read, broker: TcpBroker) -> None:
+    planned = read(f'macro m(A)\n{WRONG}\nexchange x "t"\nrows: R\ndo m(A)\n{RIGHT}')
+    (outcome,) = Session(broker, Pace(retries=1)).play([planned])
+    assert (outcome.verdict, outcome.attempts) == (UNKNOWN, 2)
+    assert outcome.detail == "could not get that far: x.exchange:6 (x.exchange:2): error 0 expected, 25 seen"
+
+
+def test_what_breaks_in_the_exchange_itself_is_broken(read: Read, broker: TcpBroker) -> None:
+    planned = read(f'macro m(A)\n{RIGHT}\nexchange x "t"\nrows: R\ndo m(A)\n{WRONG}')
+    (outcome,) = Session(broker, Pace(retries=0)).play([planned])
+    assert outcome.verdict == BROKEN and outcome.detail.startswith("x.exchange:7: error 0 expected, 25 seen")
+
+
+def test_no_time_left_is_unknown(read: Read, broker: TcpBroker) -> None:
+    planned = read('exchange x "t"\nrows: R\nA: JoinGroup v3 -> silence 5000\n')
+    (outcome,) = Session(broker, Pace(seconds=1)).play([planned])
+    assert (outcome.verdict, outcome.detail) == (UNKNOWN, "no time left of the 1 s (see --time)")
+
+
+def test_a_broker_that_goes_away_breaks_nothing(read: Read) -> None:
+    with Broker(profile="kafka-4.3", settings=BASE_SETTINGS, seed=1) as server:
+        host, _, port = server.bootstrap.rpartition(":")
+        judged = TcpBroker(host, int(port))
+    (outcome,) = Session(judged, Pace()).play([read(f'exchange x "t"\nrows: R\n{RIGHT}')])
+    judged.close()
+    assert (outcome.verdict, outcome.detail) == (UNKNOWN, GONE)
+
+
+class Forgetful(CoreStage):
+    """A core whose followers are told to skip their assignment: what standing.py knows of every successful JoinGroup."""
+
+    def answer(self, member: str, limit_ms: float) -> Answer | None:
+        found = super().answer(member, limit_ms)
+        if found is not None and found.api == "JoinGroup":
+            message: Any = msgspec.structs.replace(found.message, skip_assignment=True)
+            return found._replace(message=message)
+        return found
+
+
+def other(name: str) -> Variant:
+    return list(next(each for each in load_suite().exchanges if each.name == name).variants())[-1]
+
+
+def test_what_holds_for_every_answer_has_a_row_of_its_own() -> None:
+    outcome = play(other("SERVER-18-alone"), Forgetful("4.3", BASE_SETTINGS), asides=True)
+    assert outcome.verdict == KEPT
+    assert {row for row, _ in outcome.asides} == {"P1-d4", "SERVER-12"}
+    (kept, broken) = row_results(load_suite(), ["SERVER-18", "SERVER-12"], exchange_results(load_suite(), [outcome], False))
+    assert (kept.verdict, broken.verdict) == (KEPT, BROKEN)
+    assert broken.detail == "SERVER-18-alone[v=9]: skip_assignment: False expected (it always is so), True seen"
+
+
+def test_where_it_is_the_subject_it_breaks() -> None:
+    outcome = play(other("SERVER-12"), Forgetful("4.3", BASE_SETTINGS), asides=True)
+    assert outcome.verdict == BROKEN
+
+
+def test_a_machine_that_wakes_nobody_is_noticed() -> None:
+    with Lag() as lag:
+        began = time.monotonic()
+        sum(range(20_000_000))  # one call that lets no other thread run
+        ended = time.monotonic()
+        deadline = ended + 5
+        while not (late := lag.since(began)) and time.monotonic() < deadline:
+            time.sleep(0.005)
+    assert late >= (ended - began) * 1000 * 0.5
+
+
+def test_an_attempt_on_a_busy_machine_is_not_one_of_the_retries(read: Read, broker: TcpBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Lag, "since", lambda self, moment: 1000.0)
+    (outcome,) = Session(broker, Pace(retries=1)).play([read(f'exchange x "t"\nrows: R\n{WRONG}')])
+    assert outcome.attempts == 4
+    assert outcome.detail.endswith("error 0 expected, 25 seen (seen on a busy machine alone)")
+
+
+def test_an_outcome_prints_its_transcript_where_it_broke() -> None:
+    assert str(Outcome("x", ("R",), BROKEN, "why", ["a line"])) == "broken          x: why\n    a line"

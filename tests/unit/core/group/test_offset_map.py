@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from groupmock.core.group.group import Offset
+from groupmock.core.group.hashing import java_map_order, scala_names_order
+from groupmock.core.group.offset_map import Offsets
+
+SOME = Offset(1, -1, "", 0)
+
+
+def filled(*places: tuple[str, int]) -> Offsets:
+    offsets = Offsets()
+    for place in places:
+        offsets[place] = SOME
+    return offsets
+
+
+def test_partitions_lie_in_the_slots_of_kafkas_table() -> None:
+    """Two slots for two entries, by the top bit of the hash times 2^64 over the golden ratio: 1 falls into the upper, 2 into the lower."""
+    assert filled(("t", 0), ("t", 1)).listed(scala=False) == [("t", 0), ("t", 1)]
+    assert filled(("t", 1), ("t", 2)).listed(scala=False) == [("t", 2), ("t", 1)]
+
+
+def test_within_a_slot_the_last_comes_first() -> None:
+    assert filled(("t", 0), ("t", 2)).listed(scala=False) == [("t", 2), ("t", 0)]
+    assert filled(("t", 2), ("t", 0)).listed(scala=False) == [("t", 0), ("t", 2)]
+
+
+def test_a_table_grows_when_an_entry_is_replaced_too_and_never_shrinks() -> None:
+    offsets = filled(("t", 0), ("t", 2))
+    offsets["t", 2] = SOME  # four slots now: 2 in the first, 0 in it too
+    before = offsets.listed(scala=False)
+    offsets["t", 3] = SOME
+    offsets.discard(("t", 3))
+    assert offsets.listed(scala=False) == before
+
+
+def test_a_topic_that_lost_all_offsets_begins_anew() -> None:
+    offsets = filled(*(("t", index) for index in range(40)), ("u", 0))
+    for index in range(40):
+        offsets.discard(("t", index))
+    assert offsets.listed(scala=False) == [("u", 0)]
+    offsets["t", 1] = offsets["t", 2] = SOME
+    assert [at for at in offsets.listed(scala=False) if at[0] == "t"] == [("t", 2), ("t", 1)]
+    offsets.clear()
+    assert offsets.listed(scala=False) == [] and not offsets
+
+
+def test_the_old_coordinator_lists_in_scalas_order() -> None:
+    places = [("t", index) for index in range(9)]
+    assert sorted(filled(*places).listed(scala=True)) == places
+    assert filled(*places).listed(scala=True) != places
+
+
+def test_groups_are_described_by_offsets_partition_as_kafka_4_3_did() -> None:
+    """Partitions 0 to 4 of __consumer_offsets came in the order 0, 3, 4, 1, 2 in a running broker's answers."""
+    order = java_map_order(("__consumer_offsets", index) for index in (4, 3, 1, 0, 2))
+    assert [index for _, index in order] == [0, 3, 4, 1, 2]
+
+
+def test_names_in_scalas_table_are_each_there_once() -> None:
+    assert sorted(scala_names_order(["b", "a", "b", "c"])) == ["a", "b", "c"]

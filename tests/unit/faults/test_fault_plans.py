@@ -1,0 +1,144 @@
+"""Plans as data: one clear error for each thing that cannot be, and nothing half-applied."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from groupmock.faults.kind import all_kinds
+from groupmock.faults.plan import BadPlan, Plan, Rule, When, make_rule, parse_plan, plain, read_plan, ready_plans
+from groupmock.faults.registry import Registry
+from groupmock_codec import APIS
+
+SERVED = {APIS[key].name: (APIS[key].versions.lowest, APIS[key].versions.highest) for key in APIS}
+GOOD = """
+seed = 7
+[[rule]]
+name = "lost-sync"
+when = { api = "SyncGroup", group = "orders", role = "follower", nth = 3 }
+stage = "reply"
+do = { kind = "drop" }
+times = 1
+"""
+BAD: dict[str, str] = {
+    "x = 1": "p.toml: no key 'x': there are about, seed, rule",
+    "seed = 'a'": "p.toml: seed: expected `int | null`, got `str`",
+    "rule = 3": "p.toml: `rule` is a list of rules: write [[rule]]",
+    "[[rule]]\nnme = 'a'": "p.toml, rule 1: no key 'nme' (did you mean name?): there are name, when, stage, do, times",
+    "[[rule]]\nname = 'a'": "p.toml, rule 1 \"a\": there is no `do`: say what is to happen, as do = { kind = \"drop\" }",
+    "[[rule]]\ndo = { kind = 'drp' }": "do: no kind 'drp' (did you mean drop?): there are close",
+    "[[rule]]\ndo = { kind = 'drop', seconds = 1 }": "do: drop has no 'seconds': it takes nothing else",
+    "[[rule]]\ndo = { kind = 'delay' }": "do: delay: object missing required field `seconds`",
+    "[[rule]]\ndo = { kind = 'delay', seconds = 0 }": "do: delay: seconds: expected `float` > 0.0",
+    "[[rule]]\ndo = { kind = 'error', code = 'NOT_CORDINATOR' }": "no error 'NOT_CORDINATOR' (did you mean NOT_COORDINATOR?)",
+    "[[rule]]\ndo = { kind = 'error', code = 'NONE' }": "no error 'NONE'",
+    "[[rule]]\ndo = { kind = 'error', code = 9999 }": "9999 is no error of Kafka",
+    "[[rule]]\ndo = { kind = 'drop' }\nstage = 'replay'": "stage is one of connect, request, reply, not 'replay' (did you mean reply?)",
+    "[[rule]]\ndo = { kind = 'drop' }\nstage = 'connect'": "drop cannot strike at stage 'connect': its stages are reply, request",
+    "[[rule]]\ndo = { kind = 'drop' }\ntimes = 0": "times is 1 or more, not 0",
+    "[[rule]]\ndo = { kind = 'drop' }\nwhen = { grup = 'x' }": "no key 'grup' (did you mean group?)",
+    "[[rule]]\ndo = { kind = 'drop' }\nwhen = { nth = '3' }": "when.nth: expected `int | null`, got `str`",
+    "[[rule]]\ndo = { kind = 'drop' }\nwhen = { nth = 0 }": "when: nth is 1 or more, not 0",
+    "[[rule]]\ndo = { kind = 'drop' }\nwhen = { nth = 1, every = 2 }": "nth and every exclude each other",
+    "[[rule]]\ndo = { kind = 'drop' }\nwhen = { nth = 2 }\ntimes = 2": "call number 2 comes once, so it cannot fire 2 times",
+    "[[rule]]\ndo = { kind = 'drop' }\nwhen = { probability = 2.0 }": "probability is above 0 and at most 1, not 2",
+    "[[rule]]\ndo = { kind = 'drop' }\nwhen = { window = [3.0, 1.0] }": "window is [from, until] in seconds",
+    "[[rule]]\ndo = { kind = 'drop' }\nwhen = { role = 'boss' }": "role is leader or follower, not 'boss'",
+    "[[rule]]\ndo = { kind = 'drop' }\nwhen = { version = 'a' }": "version: 'a' is no version: write 5",
+    "[[rule]]\ndo = { kind = 'drop' }\nwhen = { api = 'Hartbeat' }": "no API 'Hartbeat' is served (did you mean Heartbeat?)",
+    "[[rule]]\ndo = { kind = 'drop' }\nwhen = { api = 'Heartbeat', version = 9 }": "version 9 is never asked for: served are Heartbeat 0-4",
+    "[[rule]]\ndo = { kind = 'drop' }\nwhen = { api = 'Metadata', group = 'x' }": "group can never hold: a request of Metadata v0 to v13",
+    "[[rule]]\ndo = { kind = 'drop' }\nwhen = { api = 'OffsetCommit', version = 0, instance_id = 'x' }": "instance_id can never hold",
+    "[[rule]]\ndo = { kind = 'close' }\nstage = 'connect'\nwhen = { group = 'x' }": "group is not known at stage connect",
+    "[[rule]]\ndo = { kind = 'drop' }\nwhen = { after = 'x' }": "after names no rule 'x' that is registered before this one",
+    "[[rule]]\ndo = { kind = 'throttle_time', seconds = 1 }\nwhen = { api = 'Heartbeat' }": "Heartbeat v0: its answer has no",
+    "[[rule]]\ndo = { kind = 'error', code = 3 }\nwhen = { api = 'Metadata', version = 1 }": "its error stands beside each topic",
+    "[[rule]]\ndo = { kind = 'expire_member' }\nwhen = { api = 'ListGroups' }": "it names no member: say which api",
+    "[[rule]]\nname = 'a'\ndo = { kind = 'drop' }\n[[rule]]\nname = 'a'\ndo = { kind = 'drop' }": "two rules are called \"a\"",
+    "what": "p.toml is not TOML",
+}
+
+
+class NoDice:
+    def below(self, limit: int, /) -> int:
+        raise AssertionError("nothing is left to chance here")
+
+
+def registry() -> Registry:
+    return Registry(SERVED, NoDice())
+
+
+def test_the_plan_of_the_readme() -> None:
+    plan = parse_plan(GOOD)
+    when = When(api="SyncGroup", group="orders", role="follower", nth=3)
+    assert plan == Plan(seed=7, rule=[Rule(name="lost-sync", when=when, stage="reply", do={"kind": "drop"}, times=1)])
+
+
+def test_json_is_the_same() -> None:
+    table = {"seed": 7, "rule": [plain(parse_plan(GOOD).rule[0])]}
+    assert parse_plan(json.dumps(table), json=True) == parse_plan(GOOD)
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_a_bad_plan_is_one_clear_error_and_nothing_is_registered(text: str) -> None:
+    rules = registry()
+    good = make_rule({"name": "good", "do": {"kind": "drop"}})
+    with pytest.raises(BadPlan) as refusal:
+        rules.add_all([good, *parse_plan(text, "p.toml").rule], "p.toml")
+    assert str(refusal.value).startswith("p.toml")
+    assert BAD[text] in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+    assert rules.reports() == []
+
+
+def test_a_name_that_is_taken() -> None:
+    rules = registry()
+    rules.add(make_rule({"name": "a", "do": {"kind": "drop"}}))
+    with pytest.raises(BadPlan, match=r'the rule, rule "a": there is a rule of that name already: remove it first'):
+        rules.add(make_rule({"name": "a", "do": {"kind": "hold"}}))
+    assert [report.rule["do"] for report in rules.reports()] == [{"kind": "drop"}]
+
+
+def test_names_are_given_to_those_without() -> None:
+    rules = registry()
+    assert [rule.name for rule in rules.add_all([make_rule({"do": {"kind": "drop"}}), make_rule({"do": {"kind": "hold"}})])] == [
+        "rule-1",
+        "rule-2",
+    ]
+
+
+def test_the_stage_is_the_usual_one_of_the_kind() -> None:
+    rules = registry()
+    for kind, stage in (("drop", "reply"), ("freeze_member", "request"), ("refuse", "connect")):
+        when = {"api": "Heartbeat"} if stage != "connect" else {}
+        assert rules.add(make_rule({"when": when, "do": {"kind": kind}})).stage == stage
+
+
+def test_a_file_that_is_not_there_names_the_ready_plans() -> None:
+    with pytest.raises(BadPlan, match=r"cannot read the plan lost-snc: No such file or directory \(ready plans: .*lost-sync"):
+        read_plan("lost-snc")
+
+
+@pytest.mark.parametrize("name", ready_plans())
+def test_a_ready_plan_can_be_registered_and_says_what_a_client_must_do(name: str) -> None:
+    plan = read_plan(name)
+    assert "A correct client" in plan.about
+    assert len(registry().add_all(plan.rule, name)) >= 1
+
+
+def test_a_plan_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(GOOD)
+    (tmp_path / "a.json").write_text(json.dumps({"seed": 7, "rule": [plain(parse_plan(GOOD).rule[0])]}))
+    assert read_plan(str(tmp_path / "a.toml")) == read_plan(str(tmp_path / "a.json")) == parse_plan(GOOD)
+
+
+@pytest.mark.parametrize("kind", all_kinds())
+def test_every_kind_says_what_it_does_and_each_of_its_fields(kind: str) -> None:
+    import msgspec
+
+    fault = all_kinds()[kind]
+    assert fault.__doc__ and len(fault.__doc__) > 30
+    schema = msgspec.json.schema(fault)["$defs"][fault.__name__]["properties"]
+    assert all(field.get("description") for name, field in schema.items() if name != "kind"), schema

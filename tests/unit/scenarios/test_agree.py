@@ -1,0 +1,83 @@
+"""Live runs against their virtual twins: what is compared, and what becomes of a run that disagrees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groupmock_clients.scenarios.agree import compared, disagreement, twin_of
+from groupmock_clients.scenarios.catalogue import protocols, scenario
+from groupmock_clients.scenarios.play import Sizes
+from groupmock_clients.scenarios.results import Job, Result
+
+SIZES = Sizes(members=3, partitions=6)
+
+
+def job(name: str = "scale-up", named: str = "design-1/aiokafka") -> Job:
+    return Job("live", scenario(name), protocols("live", named)[0], SIZES)
+
+
+def live(moved: float, rounds: float, late: float = 0, **more: Any) -> Result:
+    """As if measured: the two moves of a scale-up from 3 to 4 are 1 partition, in 2 rounds."""
+    figures = {"moved": moved, "rounds": rounds, "late": late}
+    return Result(scenario="scale-up", protocol="design-1", client="aiokafka", figures=figures, **more)
+
+
+def never(_: Job) -> Result:
+    raise AssertionError("it is not played again")
+
+
+def test_moves_and_rounds_are_compared_without_the_late_ones() -> None:
+    assert disagreement(job(), live(1, 2)) is None
+    assert disagreement(job(), live(1, 3, late=1)) is None
+    assert disagreement(job(), live(1, 3)) == "moves and rounds were 1 and 3, of its virtual twin 1 and 2"
+    assert disagreement(job(), live(2, 2)) == "moves and rounds were 2 and 2, of its virtual twin 1 and 2"
+
+
+def test_one_that_agrees_is_not_played_again() -> None:
+    assert compared(job(), live(1, 2), never).agreed is True
+
+
+@pytest.mark.parametrize("others", [[live(1, 2)], [live(3, 3), live(1, 2)]])
+def test_one_that_disagrees_is_played_again_and_the_last_one_counts(others: list[Result]) -> None:
+    """But what was broken in an earlier one was broken."""
+    left = iter(others)
+    found = compared(job(), live(4, 4, broken=["I1"]), lambda _: next(left))
+    assert (found.agreed, found.broken, found.figures) == (True, ["I1"], live(1, 2).figures)
+    assert not list(left)
+
+
+def test_one_that_disagrees_three_times_is_broken() -> None:
+    left = iter([live(3, 3), live(2, 2, broken=["I6"])])
+    found = compared(job(), live(4, 4), lambda _: next(left))
+    assert (found.agreed, found.broken) == (False, ["I6", "moves and rounds were 2 and 2, of its virtual twin 1 and 2 (played 3 times)"])
+
+
+def test_the_journals_of_earlier_plays_are_kept(tmp_path: Path) -> None:
+    wanted = replace(job(), journal=tmp_path)
+    file = wanted.file
+    assert file is not None
+    plays = iter(["second", "third"])
+
+    def again(_: Job) -> Result:
+        file.write_text(next(plays))
+        return live(9, 9)
+
+    file.write_text("first")
+    compared(wanted, live(9, 9), again)
+    assert [each.read_text() for each in (file.with_suffix(".1.jsonl"), file.with_suffix(".2.jsonl"), file)] == ["first", "second", "third"]
+
+
+@pytest.mark.parametrize("named", ["connect"])
+def test_connect_has_no_twin(named: str) -> None:
+    connect = job("death-in-time", named)
+    assert twin_of(connect) is None
+    assert compared(connect, live(9, 9), never).agreed is None
+
+
+def test_what_could_not_be_measured_is_not_compared() -> None:
+    trouble = Result(scenario="scale-up", protocol="design-1", client="aiokafka", trouble="missed: it")
+    assert compared(job(), trouble, never) == trouble

@@ -1,0 +1,196 @@
+"""The parts of the live stage: the nursery of members, what a member says, the journal that is followed, the producer's offsets."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from groupmock import Broker
+from groupmock_clients.scenarios.live.follow import Follower
+from groupmock_clients.scenarios.live.members.desk import pairs, spans
+from groupmock_clients.scenarios.live.nursery import Child, Nursery, close_all, nursery_of
+from groupmock_clients.scenarios.live.process import MemberProcess
+from groupmock_clients.scenarios.live.producer import Producer
+from groupmock_clients.scenarios.live.wish import RANGE, Wish
+from groupmock_clients.scenarios.play import Missed
+
+
+def until(reached: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not reached():
+        assert time.monotonic() < end, "not within 20 s"
+        threading.Event().wait(0.01)
+
+
+def wish(bootstrap: str, **more: Any) -> Wish:
+    fields = {"library": "aiokafka", "name": "m0001", "group": "g", "topics": ("T",), "assignors": (RANGE,)}
+    return Wish(bootstrap=bootstrap, **{**fields, **more})
+
+
+@pytest.fixture
+def broker() -> Iterator[Broker]:
+    with Broker(topics={"T": 2}, group_initial_rebalance_delay_ms=0, group_min_session_timeout_ms=100) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    made = Nursery("aiokafka")
+    yield made
+    made.close()
+
+
+def ended(nursery: Nursery, child: Child) -> int:
+    """Its exit status, and its pipes closed."""
+    found: list[int] = []
+
+    def over() -> bool:
+        status = nursery.status(child)
+        found.extend([] if status is None else [status])
+        return bool(found)
+
+    until(over)
+    child.events.close()
+    child.orders.close()
+    return found[0]
+
+
+def test_a_member_ends_when_nobody_gives_it_orders_any_more(nursery: Nursery, broker: Broker, tmp_path: Path) -> None:
+    """So no member outlives its stage, however that ended."""
+    child = nursery.spawn(wish(broker.bootstrap), tmp_path / "log")
+    assert child.events.readline() == '{"event": "ready", "library": "aiokafka 0.14.0"}\n'
+    child.orders.close()
+    assert child.events.read().count('"left"') == 0
+    assert ended(nursery, child) == 0
+
+
+def test_members_of_one_nursery_do_not_hold_each_others_pipes(nursery: Nursery, broker: Broker, tmp_path: Path) -> None:
+    first, second = (nursery.spawn(wish(broker.bootstrap, name=name), tmp_path / name) for name in "AB")
+    first.orders.close()
+    first.events.read()  # to its end, which the second one does not keep open
+    assert ended(nursery, first) == 0
+    nursery.signal(second, signal.SIGKILL)
+    second.events.read()
+    assert ended(nursery, second) == -signal.SIGKILL
+
+
+def test_a_nursery_that_is_gone_is_told_and_the_next_member_has_another() -> None:
+    gone = nursery_of("aiokafka")
+    gone._process.kill()
+    with pytest.raises(Missed, match="starts members of aiokafka ended with status -9"):
+        gone.status(Child(1, None, None))  # type: ignore[arg-type]  # it never comes to that
+    until(lambda: not gone.lives)
+    another = nursery_of("aiokafka")
+    assert another is not gone
+    assert another is nursery_of("aiokafka")
+    gone.close()
+    close_all()
+
+
+def test_a_process_says_what_happens_to_it_and_leaves_in_good_order(broker: Broker, tmp_path: Path) -> None:
+    heard: list[tuple[str, str, dict[str, Any]]] = []
+    member = MemberProcess(wish(broker.bootstrap), tmp_path / "log", lambda *what: heard.append(what))
+    broker.wait_for("g", state="Stable", members=1)
+    broker.produce("T", b"x", partition=1)
+    delivered = ("m0001", "delivered", {"topic": "T", "partition": 1, "first": 0, "last": 0})
+    until(lambda: delivered in heard)
+    member.check()
+    member.leave()
+    assert broker.wait_for("g", state="Empty").offsets["T"][1] == 1
+    assert [what for _, what, _ in heard if what in ("ready", "assigned", "holds", "left")] == ["ready", "assigned", "holds", "left"]
+    close_all()
+
+
+def test_a_killed_process_stays_in_the_group_until_its_session_ends(broker: Broker, tmp_path: Path) -> None:
+    member = MemberProcess(wish(broker.bootstrap, session_ms=400, heartbeat_ms=100), tmp_path / "log", lambda *_: None)
+    broker.wait_for("g", state="Stable", members=1)
+    member.kill()
+    member.kill()  # harmless
+    assert len(broker.groups["g"].members) == 1
+    broker.wait_for("g", members=0)
+    with pytest.raises(Missed, match="m0001 ended by itself with status -9"):
+        member.check()
+    close_all()
+
+
+def test_a_process_whose_nursery_is_gone_cannot_leave_and_lets_go_of_it(broker: Broker, tmp_path: Path) -> None:
+    member = MemberProcess(wish(broker.bootstrap), tmp_path / "log", lambda *_: None)
+    broker.wait_for("g", state="Stable", members=1)
+    nursery_of("aiokafka")._process.kill()
+    with pytest.raises(Missed, match="the process that starts members of aiokafka ended"):
+        member.leave()
+    assert (member._child.orders.closed, member._child.events.closed) == (True, True)
+    close_all()
+
+
+def test_a_process_whose_nursery_is_gone_ends_all_the_same(broker: Broker, tmp_path: Path) -> None:
+    """As after an order that was interrupted: its answer must not be taken for the next one's."""
+    heard: list[str] = []
+    member = MemberProcess(wish(broker.bootstrap), tmp_path / "log", lambda _, what, __: heard.append(what))
+    until(lambda: "ready" in heard)
+    nursery_of("aiokafka")._process.kill()
+    member.kill()
+    assert not member._listening.is_alive()
+    close_all()
+
+
+class Place(NamedTuple):
+    """As a library's TopicPartition."""
+
+    topic: str
+    partition: int
+
+
+def test_what_members_say_is_in_order_and_in_stretches_without_gaps() -> None:
+    assert pairs({Place("b", 0), Place("a", 2), Place("a", 1)}) == [("a", 1), ("a", 2), ("b", 0)]
+    assert list(spans([3, 4, 5, 8, 10, 11])) == [(3, 5), (8, 8), (10, 11)]
+    assert list(spans([])) == []
+
+
+def test_a_journal_is_followed_though_its_lines_come_in_halves(tmp_path: Path) -> None:
+    file, seen = tmp_path / "journal.jsonl", []
+    rows = [
+        b'{"kind":"open","seq":1,"t":1,"connection":7,"client_host":"/127.0.0.1","client_port":4711}\n',
+        b'{"kind":"request","seq":2,"t":2,"connection":7,"ticket":1,"api_key":1,"client_id":"A","message":{}}\n',
+        b'{"kind":"request","seq":3,"t":3,"connection":7,"ticket":2,"api_key":1,"client_id":"A","message":{}}\n',
+    ]
+    text = b'{"v":1}\n' + b"".join(rows)
+    file.write_bytes(b"")
+    follower = Follower(file, "g", lambda *what: seen.append(what))
+    with file.open("ab", buffering=0) as out:
+        for place, cut in enumerate((5, 20, 100, len(text))):
+            out.write(text[(0, 5, 20, 100)[place] : cut])
+            threading.Event().wait(0.06)  # any pause will do: what counts is that the follower may read between the halves
+    until(lambda: len(follower.rows) == 3)
+    follower.close()
+    assert [row["seq"] for row in follower.rows] == [1, 2, 3]
+    assert seen == [("A", 4711, "data")], "once a connection"
+
+
+def test_the_producer_feeds_every_partition_and_tells_what_was_acknowledged(broker: Broker) -> None:
+    told: list[tuple[str, int, int, int]] = []
+    producer = Producer(broker, 50.0, lambda *what: told.append(what))
+    producer.feed("T", 1)
+    until(lambda: len(told) >= 2)
+    producer.feed("T", 2)
+    producer.between_two()
+    until(lambda: ("T", 1, 0, 0) in told)
+    producer.stop()
+    producer.stop()  # harmless
+    assert told[0] == ("T", 0, 0, 0)
+    assert producer.ends == {("T", number): len(broker.records("T", number)) for number in (0, 1)}
+    assert sorted(told) == [("T", number, at, at) for number in (0, 1) for at in range(producer.ends["T", number])]
+
+
+def test_without_a_rate_nothing_is_produced(broker: Broker) -> None:
+    producer = Producer(broker, 0.0, lambda *_: None)
+    producer.feed("T", 2)
+    producer.between_two()
+    producer.stop()
+    assert broker.records("T") == []

@@ -1,0 +1,144 @@
+"""Every scenario on the virtual clock with the default sizes: what it costs to the last partition, the same every time."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from groupmock.journal.read import read
+from groupmock.replay import replay
+from groupmock_clients.scenarios.catalogue import SCENARIOS, VIRTUAL, plays, protocols, scenario
+from groupmock_clients.scenarios.invariants import broken
+from groupmock_clients.scenarios.measure import Figures, measure
+from groupmock_clients.scenarios.play import TOPIC, Missed, Protocol, Run, Sizes, Speaks, Unsupported, play
+from groupmock_clients.scenarios.virtual import open_stage
+
+EVERY = [(each, protocol) for each in SCENARIOS for protocol in VIRTUAL if plays(each, protocol)]
+
+
+@cache
+def run(name: str, protocol: Protocol) -> Run:
+    with open_stage(Sizes(), protocol) as stage:
+        return play(scenario(name), stage.sizes, protocol, stage)
+
+
+def figures(name: str, protocol: str) -> Figures:
+    return measure(run(name, protocols("virtual", protocol)[0]).rows)
+
+
+@pytest.mark.parametrize(("each", "protocol"), EVERY, ids=lambda value: getattr(value, "name", str(value)))
+def test_the_invariants_hold_and_no_record_is_lost(each, protocol) -> None:
+    seen = run(each.name, protocol)
+    assert [str(each) for each in broken(seen)] == []
+    assert measure(seen.rows).lost == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        # (rounds, partitions moved) for range, cooperative-sticky, Designs I, II and III
+        ("death-at-once", [(1, 0), (1, 0), (1, 0), (1, 0), (1, 0)]),
+        ("death-in-time", [(2, 8), (3, 6), (3, 6), (2, 0), (2, 0)]),
+        ("death-too-late", [(2, 8), (3, 6), (3, 6), (4, 6), (8, 6)]),
+        ("rolling-bounce", [(8, 40), (12, 24), (12, 24), (8, 0), (8, 0)]),
+        ("scale-up", [(1, 3), (2, 2), (2, 2), (2, 2), (4, 2)]),
+        ("scale-down", [(1, 6), (1, 3), (1, 3), (2, 3), (2, 3)]),
+        ("leader-exit", [(2, 10), (2, 7), (2, 7), (3, 6), (3, 6)]),
+        ("second-loss", [(3, 12), (4, 11), (4, 11), (4, 3), (4, 3)]),
+        ("new-subscription", [(1, 0), (1, 0), (1, 0), (1, 0), (1, 0)]),
+        ("partition-growth", [(1, 9), (1, 0), (1, 0), (1, 0), (1, 0)]),
+    ],
+)
+def test_rounds_and_moves(name: str, expected: list[tuple[int, int]]) -> None:
+    names = ("range", "cooperative-sticky", "design-1", "design-2", "design-3")
+    assert [(found.rounds, found.moved) for found in (figures(name, protocol) for protocol in names)] == expected
+
+
+@pytest.mark.parametrize("name", ["rolling-bounce", "scale-up", "scale-down", "new-subscription"])
+@pytest.mark.parametrize("protocol", [each for each in VIRTUAL if each.design], ids=str)
+def test_nothing_comes_twice_where_everybody_leaves_in_good_order(name: str, protocol: Protocol) -> None:
+    assert measure(run(name, protocol).rows).duplicates == 0
+
+
+@pytest.mark.parametrize("name", ["rolling-bounce", "scale-up", "partition-growth"])
+def test_a_twin_stops_for_what_moves_alone(name: str) -> None:
+    """A partition is not delivered when it has no owner, and for the moment that its new owner asks for the offset."""
+    twin = figures(name, "design-1/scripted-twin")
+    assert twin.undelivered_s == pytest.approx(twin.unowned_s, abs=0.05)
+    assert figures(name, "design-1/scripted").undelivered_s > twin.undelivered_s + 0.5
+
+
+def test_who_dies_had_records_that_it_did_not_commit() -> None:
+    """Three partitions with ten records a second, and a commit every second."""
+    assert 0 < figures("death-in-time", "design-2").duplicates <= 3 * (10 + 1)
+
+
+def test_design_three_asks_for_one_partition_at_a_time() -> None:
+    rows = run("death-too-late", protocols("virtual", "design-3")[0]).rows
+    asked = [row["fields"]["partitions"] for row in rows if row["kind"] == "client" and row["what"] == "revoked"]
+    assert [len(partitions) for partitions in asked] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("name", ["death-in-time", "leader-exit", "mixed-upgrade"])
+def test_a_run_writes_the_same_journal_again_and_replay_takes_it(name: str, tmp_path: Path) -> None:
+    protocol = protocols("virtual", "design-3")[0]
+    files = [tmp_path / turn / f"{name}.jsonl" for turn in ("first", "second")]  # the file's name is the run's
+    for file in files:
+        file.parent.mkdir()
+        with open_stage(Sizes(seed=7), protocol, file) as stage:
+            play(scenario(name), stage.sizes, protocol, stage)
+    assert files[0].read_bytes() == files[1].read_bytes()
+    result = replay(files[0])
+    assert (result.difference, result.cut) == (None, False)
+    assert result.rows > 100
+    assert read(files[0])[0].header.run == f"{name}-seed-7"
+
+
+def test_another_seed_is_another_run_with_the_same_moves() -> None:
+    protocol = protocols("virtual", "design-2")[0]
+    found = []
+    for seed in (1, 2):
+        with open_stage(Sizes(seed=seed), protocol) as stage:
+            found.append(measure(play(scenario("death-in-time"), stage.sizes, protocol, stage).rows))
+    assert found[0].unowned_s != found[1].unowned_s
+    assert (found[0].moved, found[0].rounds) == (found[1].moved, found[1].rounds)
+
+
+def test_an_upgrade_in_one_bounce_is_eager_until_everybody_has_it() -> None:
+    """What aiokafka does: range by name all the way, and after the last bounce nobody gives anything up any more."""
+    protocol = Protocol("design-2", "scripted", (Speaks.BOTH,))
+    seen = run("mixed-upgrade", protocol)
+    assert [str(each) for each in broken(seen)] == []
+    revoked = [row["client"] for row in seen.rows if row["kind"] == "client" and row["what"] == "revoked"]
+    assert {"m0001", "m0002", "m0003"} <= set(revoked)
+    assert {row["protocol_name"] for row in seen.rows if row["kind"] == "moved" and row["after"] == "Stable"} == {"range"}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "said"),
+    [
+        (Protocol("connect", "connect"), "not connect/connect"),
+        (Protocol("design-2", "aiokafka"), "scripted or scripted-twin, not design-2/aiokafka"),
+        (Protocol("range", "scripted-twin"), "twins are for Designs I to III, not for range"),
+    ],
+)
+def test_what_the_stage_has_not_is_refused(protocol: Protocol, said: str) -> None:
+    with pytest.raises(Unsupported, match=said), open_stage(Sizes(), protocol):
+        pass
+
+
+def test_a_group_that_never_settles_is_missed_with_what_is_missing() -> None:
+    protocol = protocols("virtual", "design-2")[0]
+    with open_stage(Sizes(), protocol) as stage:
+        stage.create(TOPIC, 4)
+        stage.start("m0001", Speaks.TARGET, [TOPIC])
+        with pytest.raises(Missed, match=r"virtual ms: the group is Stable with 1 members where 2 live"):
+            stage.members["m0002"] = stage.members["m0001"]
+            stage.noticed(frozenset({"m0001", "m0002"}))
+
+
+def test_a_journal_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(OSError), open_stage(Sizes(), protocols("virtual", "range")[0], tmp_path / "missing" / "j.jsonl"):
+        pass
