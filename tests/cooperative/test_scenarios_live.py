@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,8 @@ from groupmock_clients.scenarios.agree import compared
 from groupmock_clients.scenarios.catalogue import LIVE, SCENARIOS, protocols, scenario
 from groupmock_clients.scenarios.live import stage as live_stage
 from groupmock_clients.scenarios.live.nursery import close_all
+from groupmock_clients.scenarios.live.process import Hear, MemberProcess
+from groupmock_clients.scenarios.live.wish import Wish
 from groupmock_clients.scenarios.play import TOPIC, Missed, Protocol, Sizes, Speaks, Unsupported
 from groupmock_clients.scenarios.results import Job, Result, run_one
 
@@ -88,6 +92,32 @@ def test_what_does_not_settle_is_told_with_the_groups_story(monkeypatch: pytest.
         with pytest.raises(Missed, match=r"(?s)waited 1 s for .*a settled group of m0001, m0002.*m0001.*joined"):
             stage.start("m0001", Speaks.TARGET, [TOPIC])
             stage.settled(frozenset({"m0001", "m0002"}))
+    close_all()
+
+
+def test_a_member_whose_start_was_interrupted_may_talk_after_the_close(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C between its birth and its being known: the stage cannot end it, and there is no broker to note down what it says."""
+    born: list[MemberProcess] = []
+    spoke, closed = threading.Event(), threading.Event()
+
+    def interrupted(wish: Wish, log: Path, hear: Hear) -> MemberProcess:
+        def late(member: str, event: str, facts: dict[str, Any]) -> None:
+            spoke.set()
+            assert closed.wait(20)
+            hear(member, event, facts)
+            said.append(event)
+
+        born.append(MemberProcess(wish, log, late))
+        assert spoke.wait(20)
+        raise KeyboardInterrupt
+
+    said: list[str] = []
+    monkeypatch.setattr(live_stage, "MemberProcess", interrupted)
+    with pytest.raises(KeyboardInterrupt), live.open_stage(SIZES, protocols("live", "range/aiokafka")[0]) as stage:
+        stage.start("m0001", Speaks.TARGET, [TOPIC])
+    closed.set()
+    born[0].kill()
+    assert said[0] == "ready"
     close_all()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -78,7 +79,8 @@ class LiveStage:
         self._living: dict[str, Process] = {}
         self._holds: dict[str, frozenset[Partition]] = {}
         self._delivered: dict[Partition, int] = {}  # the offset after the last one that anybody got
-        self._failures: dict[str, str] = {}
+        self._hearing = threading.Lock()
+        self._closed = False
         self._topics: Sequence[str] = ()
         self._follower = Follower(journal, GROUP, self._connected)
         self._producer = Producer(broker, sizes.rate, self._produced)
@@ -90,6 +92,8 @@ class LiveStage:
         for process in self._living.values():
             process.kill()
         self._living.clear()
+        with self._hearing:
+            self._closed = True  # a member whose start was interrupted is not among the living and may go on talking
         self._follower.close()
 
     def start(self, member: str, speaks: Speaks, topics: Sequence[str]) -> None:
@@ -222,14 +226,17 @@ class LiveStage:
     # What is heard
 
     def _heard(self, member: str, event: str, facts: dict[str, Any]) -> None:
-        """On the member's thread."""
-        if event == "holds":
-            self._holds[member] = frozenset((topic, number) for topic, number in facts["partitions"])
-            return  # for `settled`; in a row it would say that a consumer in the middle of a round delivers
-        if event == "delivered":
-            place = facts["topic"], facts["partition"]
-            self._delivered[place] = max(self._delivered.get(place, 0), facts["last"] + 1)
-        self.tell(member, event, facts)
+        """On the member's thread. Whoever speaks after the close is not heard: there may be no broker any more that notes it down."""
+        with self._hearing:
+            if self._closed:
+                return
+            if event == "holds":
+                self._holds[member] = frozenset((topic, number) for topic, number in facts["partitions"])
+                return  # for `settled`; in a row it would say that a consumer in the middle of a round delivers
+            if event == "delivered":
+                place = facts["topic"], facts["partition"]
+                self._delivered[place] = max(self._delivered.get(place, 0), facts["last"] + 1)
+            self.tell(member, event, facts)
 
     def _produced(self, topic: str, partition: int, first: int, last: int) -> None:
         self.tell(PRODUCER, "produced", {"topic": topic, "partition": partition, "first": first, "last": last})
