@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -11,7 +12,11 @@ from typing import Final
 import msgspec
 
 from .canonical import Difference
+from .script import Script, Send
+from .transcript import Transcript
 
+Asked = tuple[int, int | None]
+"""A request's API key (-1: bytes that are none), and the error code that the broker answered, if the answer as a whole has one."""
 FILE: Final = Path(__file__).with_name("recorded.toml")
 
 
@@ -32,13 +37,16 @@ class Recorded(msgspec.Struct, rename="kebab"):
     breaks_connection: bool = False
     """The connection ends, sooner or later: it may be its next request, whatever that asks, that finds it closed. The rest of such a play
     is another story: requests on it reached us alone."""
+    after: Asked | None = None
+    """Only where the broker has answered that on the same connection before."""
 
-    def covers(self, family: str, release: str, difference: Difference, before: int | None = None) -> bool:
-        """Is it this one? `before`: the API key of the request before on that connection."""
+    def covers(self, family: str, release: str, difference: Difference, before: Sequence[Asked] = ()) -> bool:
+        """Is it this one? `before`: see `asked_before`."""
         return (
             self.family == family
             and release in self.releases
-            and (self.api_key == difference.key or (self.breaks_connection and self.api_key == before))
+            and (self.api_key == difference.key or (self.breaks_connection and [self.api_key] == [key for key, _ in before[-1:]]))
+            and (self.after is None or self.after in before)
             and (not self.versions or difference.version in self.versions)
             and re.fullmatch(self.path, difference.path) is not None
             and re.fullmatch(self.real, str(difference.real), re.DOTALL) is not None
@@ -52,6 +60,12 @@ def recorded() -> tuple[Recorded, ...]:
     return tuple(msgspec.convert(rows, list[Recorded]))
 
 
-def known_as(family: str, release: str, difference: Difference, before: int | None = None) -> Recorded | None:
-    """The one that covers a difference; `before`: the API key of the request before on that connection."""
+def asked_before(script: Script, real: Transcript, index: int) -> list[Asked]:
+    """What the connection of that step has asked until then, oldest first, as the broker answered it."""
+    sent = ((script.steps[at], real.events[at].answer or {}) for at in script.before(index))
+    return [(step.key if isinstance(step, Send) else -1, answer.get("error_code")) for step, answer in sent]
+
+
+def known_as(family: str, release: str, difference: Difference, before: Sequence[Asked] = ()) -> Recorded | None:
+    """The one that covers a difference; `before`: see `asked_before`."""
     return next((one for one in recorded() if one.covers(family, release, difference, before)), None)

@@ -13,7 +13,7 @@ from .canonical import Difference, compare
 from .corpus import Golden, golden_of
 from .families import family
 from .janitor import Janitor
-from .recorded import known_as
+from .recorded import asked_before, known_as
 from .script import Script, ending
 from .settings_classes import BROKERS, known
 from .shrink import shrink
@@ -89,7 +89,7 @@ class Run:
             return []
         versions = known(script.release, script.settings).versions
         self.tally.played((*script.steps, *ending(script, versions)), played.real.events, played.states)
-        new = self._unrecorded(script, found)
+        new = self._unrecorded(script, played, found)
         if not new:
             if self.wanted.keep and not found and (golden := golden_of(script, played)) is not None:
                 self.golden.append(golden)
@@ -109,7 +109,7 @@ class Run:
         by_ids = any(name in first.path for name in BY_IDS)
         for _ in range(CHANCES if by_ids else REPEATS - 1):
             self.tally.replayed += 1
-            again = self._unrecorded(script, (await self._play(script))[1])
+            again = self._unrecorded(script, *await self._play(script))
             if by_ids and again and (again[0].step, again[0].path) == (first.step, first.path):
                 return True
             if not by_ids and not again:
@@ -137,10 +137,11 @@ class Run:
             self.tally.noisy += 1
         return None, []
 
-    def _unrecorded(self, script: Script, found: list[Difference]) -> list[Difference]:
+    def _unrecorded(self, script: Script, played: Played | None, found: list[Difference]) -> list[Difference]:
         new = []
         for difference in found:
-            one = known_as(script.family, script.release, difference, script.asked_before(difference.step))
+            before = asked_before(script, played.real, difference.step) if played is not None else []
+            one = known_as(script.family, script.release, difference, before)
             if one is None:
                 new.append(difference)
                 continue
@@ -151,7 +152,7 @@ class Run:
 
     async def _shrink(self, script: Script) -> None:
         async def differs(smaller: Script) -> bool:
-            return bool(self._unrecorded(smaller, (await self._play(smaller))[1]))
+            return bool(self._unrecorded(smaller, *await self._play(smaller)))
 
         small = await shrink(script, differs)
         played, found = await self._play(small)

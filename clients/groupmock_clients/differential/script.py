@@ -118,14 +118,16 @@ class Script(msgspec.Struct, omit_defaults=True):
         """Who takes part, in order of appearance."""
         return list(dict.fromkeys(step.client for step in self.steps if not isinstance(step, Pause)))
 
-    def asked_before(self, index: int) -> int | None:
-        """The API key of the request before that step on its connection; None: there is none, or it is not a request of this script."""
+    def before(self, index: int) -> list[int]:
+        """The requests (numbers of steps) that the connection of that step has sent until then, oldest first. A new one has sent none."""
         here = self.steps[index] if 0 <= index < len(self.steps) else None
+        sent: list[int] = []
         if here is None or isinstance(here, Pause):
-            return None
-        earlier = (step for step in reversed(self.steps[:index]) if not isinstance(step, Pause))
-        before = next((step for step in earlier if step.link == here.link), None)
-        return before.key if isinstance(before, Send) else None
+            return sent
+        for at, step in enumerate(self.steps[:index]):
+            if not isinstance(step, Pause) and step.link == here.link:
+                sent = [] if isinstance(step, Reconnect | Drop) else [*sent, at]
+        return sent
 
 
 # -- references --------------------------------------------------------------------------------------------------------

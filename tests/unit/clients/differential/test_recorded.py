@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from groupmock_clients.differential.canonical import Difference
-from groupmock_clients.differential.recorded import Recorded, known_as
-from groupmock_clients.differential.script import Pause, Reconnect, Script, Send, Step
+from groupmock_clients.differential.core_player import imagined
+from groupmock_clients.differential.recorded import Asked, Recorded, asked_before, known_as
+from groupmock_clients.differential.script import Pause, Raw, Reconnect, Script, Send, Step
+from groupmock_clients.differential.transcript import ANSWERED, Event, Transcript
 
 ROW = Recorded("x", "log", ["3.9"], 44, r"responses\[\d+\]\.error_code", "why", versions=[0, 1], real="42")
 SEEN: dict[str, Any] = {"step": 1, "path": "responses[3].error_code", "real": 42, "ours": 17, "key": 44, "version": 1}
@@ -32,32 +34,56 @@ def test_it_holds_for_its_family_and_releases(family: str, release: str) -> None
     assert not ROW.covers(family, release, Difference(**SEEN))
 
 
+REFUSED: list[Asked] = [(11, 79), (11, -1)]
+
+
+def closed(step: int, key: int) -> Difference:
+    return Difference(step, "status", "closed", "answered", key, 2)
+
+
 def test_a_difference_is_known_by_its_id_on_its_releases() -> None:
-    closed = Difference(4, "status", "closed", "answered", 13, 2)
-    one = known_as("groups", "2.8", closed)
+    one = known_as("groups", "2.8", closed(4, 13), REFUSED)
     assert one is not None
     assert one.id == "second-answer-to-a-refused-join"
-    assert known_as("groups", "4.3", closed) is None
+    assert known_as("groups", "4.3", closed(4, 13), REFUSED) is None
+
+
+@pytest.mark.parametrize("before", [[], [(11, 0)], [(11, None)], [(14, -1)]], ids=str)
+def test_without_what_causes_it_it_is_another(before: list[Asked]) -> None:
+    assert known_as("groups", "2.8", closed(4, 13), before) is None
 
 
 def test_a_broken_connection_is_found_broken_by_the_next_request() -> None:
-    closed = Difference(5, "status", "closed", "answered", 8, 7)
-    one = known_as("groups", "2.8", closed, before=13)
+    one = known_as("groups", "2.8", closed(5, 8), [*REFUSED, (13, 0)])
     assert one is not None
     assert one.id == "second-answer-to-a-refused-join"
-    assert known_as("groups", "2.8", closed, before=12) is None
-    assert known_as("groups", "2.8", closed) is None
+    assert known_as("groups", "2.8", closed(5, 8), [*REFUSED, (13, 0), (12, 25)]) is None
+    assert known_as("groups", "2.8", closed(5, 8), [(13, 0)]) is None
 
 
-def test_the_request_before_is_that_of_the_same_connection() -> None:
+def test_what_was_asked_before_is_what_the_same_connection_asked() -> None:
     steps: list[Step] = [
         Send("A", 13, 3),
         Send("B", 11, 1),
         Pause(10),
         Send("A", 8, 7),
         Send("A", 12, 1, connection="A2"),
+        Raw("A", b""),
+        Send("A", 9, 1),
         Reconnect("A"),
         Send("A", 9, 1),
     ]
     script = Script("groups", 1, "2.8", "plain", steps)
-    assert [script.asked_before(index) for index in (-1, *range(len(steps) + 1))] == [None, None, None, None, 13, None, 8, None, None]
+    answers: list[dict[str, Any]] = [{"error_code": at} if at != 3 else {"topics": []} for at in range(len(steps))]
+    real = Transcript(imagined(script), [Event(status=ANSWERED, answer=answer) for answer in answers])
+    assert [asked_before(script, real, index) for index in (-1, *range(len(steps) + 1))] == [
+        [],
+        *[[]] * 3,
+        [(13, 0)],
+        [],
+        [(13, 0), (8, None)],
+        [(13, 0), (8, None), (-1, 5)],
+        [(13, 0), (8, None), (-1, 5), (9, 6)],
+        [],
+        [],
+    ]

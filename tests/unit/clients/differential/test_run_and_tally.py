@@ -19,9 +19,11 @@ from groupmock_clients.differential.tcp_player import Played
 from groupmock_clients.differential.transcript import ANSWERED, CLOSED, PARKED, Event
 
 SCRIPT = Script("groups", 9, "2.8", "plain", [Send("A", 12, 2, {"group_id": {"group": 1}, "generation_id": 1, "member_id": "m"})])
+REFUSED = Script("groups", 9, "2.8", "plain", [Send("A", 11, 2), Send("A", 13, 2, {"group_id": {"group": 1}, "member_id": "m"})])
 CODE = Difference(0, "error_code", 25, 0, 12, 2, 9)
 LEADER = Difference(0, "leader", "a", "b", 11, 2, 9)
-RECORDED = Difference(0, "status", "closed", "answered", 13, 2, 9)
+RECORDED = Difference(1, "status", "closed", "answered", 13, 2, 9)
+"""Of REFUSED, whose JoinGroup the broker answered -1."""
 
 
 class Staged(Run):
@@ -36,12 +38,15 @@ class Staged(Run):
         if found is None:
             return None, []
         core = CorePlayer(script, imagined(script))
-        return Played(play(script), core.transcript(), set(), 0.0, False), found
+        real = play(script)
+        if script is REFUSED:
+            real.events[0].answer = {"error_code": -1}
+        return Played(real, core.transcript(), set(), 0.0, False), found
 
 
-def judged(*plays: list[Difference] | None) -> tuple[list[Difference], Tally]:
+def judged(*plays: list[Difference] | None, script: Script = SCRIPT) -> tuple[list[Difference], Tally]:
     run = Staged(*plays)
-    return asyncio.run(run.one(SCRIPT)), run.tally
+    return asyncio.run(run.one(script)), run.tally
 
 
 def test_equal_is_played_once_and_counted() -> None:
@@ -68,14 +73,19 @@ def test_what_follows_from_ids_counts_when_it_comes_once_more() -> None:
 
 
 def test_what_is_recorded_is_counted_and_no_difference() -> None:
-    found, tally = judged([RECORDED])
+    found, tally = judged([RECORDED], script=REFUSED)
     assert (found, tally.recorded) == ([], {"second-answer-to-a-refused-join": 1})
 
 
+def test_what_looks_recorded_without_its_cause_differs() -> None:
+    found, tally = judged(*[[RECORDED]] * REPEATS)
+    assert (found, tally.recorded) == ([RECORDED], {})
+
+
 def test_what_follows_a_recorded_break_of_the_connection_is_another_story() -> None:
-    found, tally = judged([CODE, RECORDED, LEADER], *[[CODE]] * REPEATS)
+    found, tally = judged([CODE, RECORDED, LEADER], *[[CODE]] * REPEATS, script=REFUSED)
     assert (found, tally.recorded) == ([CODE], {"second-answer-to-a-refused-join": 1})
-    assert judged([RECORDED, CODE])[0] == []
+    assert judged([RECORDED, CODE], script=REFUSED)[0] == []
 
 
 def test_a_machine_that_is_too_slow_judges_nothing() -> None:
