@@ -268,7 +268,7 @@ class KpTwin(KpCoop):
         from groupmock_clients.cooperative.kp import CooperativeAssignor, CooperativeConsumer
 
         self.told, self.delivered, self.failure = [], [], None
-        self._poll_ms = 500
+        self._poll_ms = options.pop("poll_ms", 500)
         self.assignor = CooperativeAssignor(**settings or {})
         self.consumer: Any = CooperativeConsumer(
             bootstrap_servers=bootstrap, group_id=group, client_id=name, assignor=self.assignor,

@@ -281,6 +281,7 @@ class CooperativeListener(ConsumerRebalanceListener):  # type: ignore[misc]  # a
 
     async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
         """aiokafka's, before every join, of everything: the consumer keeps it, unless it was expelled."""
+        await _others_begin()  # its heartbeats end next: cancelled before their first step they would take the whole coordination along
         self._assignor.forget_if_expelled()
         await self._tell_lost()
         given_up = self._assignor.give_up()
@@ -290,6 +291,7 @@ class CooperativeListener(ConsumerRebalanceListener):  # type: ignore[misc]  # a
     async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
         """aiokafka's, after every join, of everything."""
         assignor = self._assignor
+        await _others_begin()  # its fetcher was just given an assignment, and fails if there is another subscription when it looks
         try:
             await self._tell_lost()
             if assignor.revoked:
@@ -309,6 +311,11 @@ class CooperativeListener(ConsumerRebalanceListener):  # type: ignore[misc]  # a
             await tell(self._user, name, partitions)
         except Exception:  # the user's, whatever it is: the round goes on
             log.exception("listener %r failed %s of %s", self._user, name, sorted(partitions))
+
+
+async def _others_begin() -> None:
+    """Let aiokafka's tasks that can run do so. Subscribing anew within a callback meets two of them (0.14) before they are ready for it."""
+    await asyncio.sleep(0)
 
 
 def _pair(tp: TopicPartition) -> Partition:

@@ -142,6 +142,9 @@ class CooperativeAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # k
     def metadata(self, topics: Iterable[str]) -> bytes:
         """kafka-python's: called for every attempt to join. The consumer is asked what it owns: it forgets that when it is expelled."""
         self._cancel_timer()
+        # Until this attempt has ended in an assignment: 3.0.12 joins for a change of partitions without setting this, and forgets the join,
+        # its assignment and the heartbeats when a poll ends before SyncGroup is answered (Java's rejoinNeededOrPending does not).
+        self.consumer._coordinator.request_rejoin()
         subscription = self.consumer._subscription
         wanted = set(topics)
         self.owned = frozenset(tp for tp in subscription.assigned_partitions() if tp.topic in wanted)
