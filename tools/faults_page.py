@@ -159,6 +159,8 @@ FINDINGS = """\
   member's partitions are never fetched, and only an error event says so; known as librdkafka issue 5586, open.
 - aiokafka 0.14.0, `offsets-elsewhere`: in about one run of five a member that was told 16 stays without a coordinator for good: it is
   expelled, still believes to hold its partitions, and its `stop()` does not return. The table shows a run that went well.
+- aiokafka 0.14.0, `loading-coordinator`: a member whose SyncGroup meets the loading coordinator (14) ends with a KafkaError instead of
+  asking again; seen when the machine is busy. The table shows a run in which both had their assignments.
 - aiokafka 0.14.0, `fenced-twin`: its heartbeats are v1 and do not name the instance, so that it is told 25 instead of 82, and it joins
   again with the same instance id: two such processes take each other's place for ever. kafka-python and confluent-kafka stop with an error.
 - aiokafka 0.14.0, where a node is gone: `stop()` raises CancelledError, and leaves connections open, while a failed fetch waits for its

@@ -21,6 +21,8 @@ OTHERWISE = [key for key, each in RECORDED.items() if not each["settled"]]
 """Findings about these clients: a plan after which this release does not find its way back. Not run again: each costs half a minute."""
 SOMETIMES = [("offsets-elsewhere", "aiokafka")]
 """The same, in about one run of five."""
+GIVES_UP = {("loading-coordinator", "aiokafka"): "GroupLoadInProgressError"}
+"""A finding that chance decides: a member ends with this if its SyncGroup comes so late that it meets the fault."""
 RUNS = [(name, library) for name in ready_plans() for library in LIBRARIES if (name, library) not in (*OTHERWISE, *SOMETIMES)]
 
 
@@ -38,7 +40,8 @@ def test_the_client_does_what_the_page_says(name: str, library: str) -> None:
     assert outcome.fired >= 1
     assert outcome.settled, outcome
     assert (outcome.lost == 0) or outcome.ended, outcome
-    assert outcome.ended == recorded["ended"], (outcome, recorded)
+    gave_up = outcome.ended == 1 and GIVES_UP.get((name, library), "no such words") in " ".join(outcome.raised)
+    assert gave_up or outcome.ended == recorded["ended"], (outcome, recorded)
 
 
 def test_all_plans_were_run_with_all_clients() -> None:

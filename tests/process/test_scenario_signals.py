@@ -15,10 +15,15 @@ import pytest
 STORY = ("run", "scale-up", "--live", "--protocol", "range/aiokafka", "--members", "2", "--partitions", "2")
 
 
+DEAF = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
+"""As a shell starts what it puts into the background: with SIGINT ignored."""
+
+
+@pytest.mark.parametrize("start", [(), DEAF], ids=["foreground", "background"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_a_signal_ends_the_members_too(number: signal.Signals, tmp_path: Path) -> None:
+def test_a_signal_ends_the_members_too(number: signal.Signals, start: tuple[str, ...], tmp_path: Path) -> None:
     """SIGKILL cannot be heard: members end because nobody gives them orders any more."""
-    command = [sys.executable, "-m", "groupmock", "scenario", *STORY, "--journal", str(tmp_path)]
+    command = [*start, sys.executable, "-m", "groupmock", "scenario", *STORY, "--journal", str(tmp_path)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     journal = tmp_path / "scale-up-range-aiokafka-live.jsonl"
     until(lambda: journal.exists() and b'"added"' in journal.read_bytes())

@@ -89,15 +89,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """SIGTERM is like Ctrl-C: a stage ends what it started."""
+    """SIGTERM is like Ctrl-C: a stage ends what it started. SIGINT too where a shell has it ignored, which it does in the background."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    before = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _check(arguments: argparse.Namespace) -> None:
