@@ -49,9 +49,14 @@ def test_a_call_is_a_round_in_which_nothing_moves(
     before = settled(house, a, b)
     assert settled_alone != before
     generation, told = house.broker.groups["g"].generation, [len(a.told), len(b.told)]
+    who = a if caller == "leader" else b
+
+    def asked() -> bool:
+        """Not before its round is over, which its listener does not hear of if it neither gains nor loses anything."""
+        return bool(who.call(lambda consumer: enforce(library)(consumer, "the moon is full")))
+
     with caplog.at_level(logging.INFO, "groupmock.cooperative"):
-        asked = (a if caller == "leader" else b).call(lambda consumer: enforce(library)(consumer, "the moon is full"))
-    assert asked is True
+        until("the call to be taken", asked, lambda: house.broker.story("g"))
     house.broker.wait_for("g", state="Stable", members=2, generation=generation + 1)
     assert settled(house, a, b) == before
     assert [len(a.told), len(b.told)] == told
