@@ -13,7 +13,9 @@ from column_pages import documented
 from fault_script import Run
 from journal_frames import TEXT, read
 from journal_frames import lines as table_lines
+from kp_reader import Reader
 from pyspark.sql import DataFrame, Row, SparkSession
+from raw_member import until
 
 from groupmock import Broker
 from groupmock.core.commands import COMMANDS
@@ -51,33 +53,30 @@ def scripted(folder: Path) -> Rows:
 
 def live(path: Path) -> list[dict[str, Any]]:
     """kafka-python in the group `struck`, expelled at its third heartbeat, and in the group `calm` of the same broker."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas by importlib.resources.read_text
-        from kafka import KafkaConsumer
     when = {"api": "Heartbeat", "group": "struck", "state": "Stable", "nth": 3}
+    everything = {(number % 2, number // 2) for number in range(20)}
     with Broker(topics={"orders": 2}, seed=1, journal=str(path), group_initial_rebalance_delay_ms=20) as broker:
-        names = ("struck", "calm")
-        common = {"bootstrap_servers": broker.bootstrap, "heartbeat_interval_ms": 30, "fetch_max_wait_ms": 50}
-        names_of = [{"group_id": name, "client_id": f"reader-{name}"} for name in names]
-        consumers = [KafkaConsumer("orders", auto_offset_reset="earliest", enable_auto_commit=False, **each, **common) for each in names_of]
+
+        def reader(name: str) -> Reader:
+            options = {"bootstrap_servers": broker.bootstrap, "heartbeat_interval_ms": 30, "fetch_max_wait_ms": 50}
+            more = {"group_id": name, "client_id": f"reader-{name}", "auto_offset_reset": "earliest", "enable_auto_commit": False}
+            return Reader("orders", **options, **more)
+
         for number in range(20):
             broker.produce("orders", b"one coffee", partition=number % 2)
-        for name, consumer in zip(names, consumers, strict=True):
-            while len(consumer.assignment()) < 2 or any(consumer.position(each) < 10 for each in consumer.assignment()):
-                consumer.poll(50)
-            broker.wait_for(name, state="Stable")
-        with broker.fault(when=when, do={"kind": "expire_member"}, times=1) as fault:
-            while not (fault.fired and broker.groups["struck"].state == "Stable" and broker.groups["struck"].generation >= 3):
-                for consumer in consumers:
-                    consumer.poll(20)
-        while any(consumers[0].position(each) < 10 for each in consumers[0].assignment()):
-            consumers[0].poll(20)
-        broker.produce("orders", b"the last one", partition=0)
-        while not consumers[0].poll(50):
-            pass
-        consumers[0].poll(50)
-        for consumer in consumers:
-            consumer.close()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas by importlib.resources.read_text
+            struck, calm = reader("struck"), reader("calm")
+            for each in (struck, calm):
+                until("all records", lambda each=each: everything <= set(each.delivered), lambda: (struck.delivered, calm.delivered))
+            before = len(struck.delivered)
+            with broker.fault(when=when, do={"kind": "expire_member"}, times=1):
+                broker.wait_for("struck", state="Stable", generation=3, timeout=40)
+            until("all again", lambda: everything <= set(struck.delivered[before:]), lambda: broker.story("struck"))
+            broker.produce("orders", b"the last one", partition=0)
+            until("the last one", lambda: (0, 10) in struck.delivered, lambda: broker.story("struck"))
+            struck.close()
+            calm.close()
     return lines(path, "live")
 
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import time
+from collections.abc import Callable
 from typing import Any
+
+from kp_reader import Reader
 
 TURN_MS = 20
 
@@ -41,28 +45,25 @@ async def _until(reached: Any, producer: Any) -> None:
 
 def kafka_python() -> None:
     """By their default client id; cooperative-sticky."""
-    from kafka import KafkaConsumer, KafkaProducer
+    from kafka import KafkaProducer
     from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 
-    def consumer() -> Any:
-        return KafkaConsumer("orders", partition_assignment_strategy=[CooperativeStickyAssignor], session_timeout_ms=6000, **where())
+    def reader() -> Reader:
+        return Reader("orders", partition_assignment_strategy=[CooperativeStickyAssignor], session_timeout_ms=6000, **where())
 
-    def turn(*consumers: Any) -> None:
-        for partition in range(6):
-            producer.send("orders", b"one", partition=partition)
-        for each in consumers:
-            each.poll(timeout_ms=TURN_MS)
+    def until(reached: Callable[[], bool]) -> None:
+        while not reached():
+            for partition in range(6):
+                producer.send("orders", b"one", partition=partition)
+            time.sleep(TURN_MS / 1000)
 
     producer = KafkaProducer(bootstrap_servers=os.environ["KAFKA_BOOTSTRAP_SERVERS"])
-    one = consumer()
-    while len(one.assignment()) < 6:
-        turn(one)
-    two = consumer()
-    while not len(one.assignment()) == len(two.assignment()) == 3:
-        turn(one, two)
+    one = reader()
+    until(lambda: one.held == 6)
+    two = reader()
+    until(lambda: one.held == two.held == 3)
     two.close()
-    while len(one.assignment()) < 6:
-        turn(one)
+    until(lambda: one.held == 6)
     one.close()
     producer.close()
 
