@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups, also when this folder alone is tested
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(__file__.rpartition("/")[0]):
@@ -25,4 +26,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     folder = tmp_path_factory.mktemp("spark")
     made = session("tests", "local[2]", SETTINGS | {"spark.sql.warehouse.dir": str(folder / "warehouse"), "spark.local.dir": str(folder)})
     yield made
+    filled = code_filled(made)
     made.stop()
+    assert filled < 0.8, f"{filled:.0%} of what Java keeps for compiled code: when that is full, Spark ends itself sooner or later"
+
+
+def code_filled(spark: SparkSession) -> float:
+    """The most of it that was ever taken, as a share. It is in one pool or in several, by Java's settings."""
+    assert spark._jvm is not None
+    pools = spark._jvm.java.lang.management.ManagementFactory.getMemoryPoolMXBeans()
+    peaks = [pool.getPeakUsage() for pool in pools if "Code" in pool.getName()]
+    return float(sum(peak.getUsed() for peak in peaks) / sum(peak.getMax() for peak in peaks))
