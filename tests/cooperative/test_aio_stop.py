@@ -1,4 +1,4 @@
-"""aiokafka's stop() where a failed fetch waits for its next attempt: what it does by itself, and what stop_wholly makes of it."""
+"""aiokafka's stop() where a failed fetch waits for its next attempt, or the coordinator is gone: by itself, and by stop_wholly."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer
 
 from groupmock import Broker
-from groupmock_clients.cooperative.aio_stop import stop_wholly
+from groupmock_clients.cooperative.aio_stop import _rest, stop_wholly
 
 PATIENCE = 20
 
@@ -64,8 +64,43 @@ async def test_stopped_wholly_it_ends_and_leaves_nothing(waits_to_fetch_again: A
     assert not connections(waits_to_fetch_again)
 
 
+@pytest.fixture
+async def without_a_coordinator() -> AsyncIterator[AIOKafkaConsumer]:
+    """A consumer that has something to commit and nobody to commit it to."""
+    async with asyncio.timeout(PATIENCE):
+        async with Broker(topics={"orders": 2}, group_initial_rebalance_delay_ms=0) as broker:
+            one = AIOKafkaConsumer(
+                "orders", bootstrap_servers=broker.bootstrap, group_id="g", auto_offset_reset="earliest", retry_backoff_ms=50,
+                heartbeat_interval_ms=50,
+            )  # fmt: skip
+            await one.start()
+            await broker.produce("orders", b"one")
+            await one.getone()
+        while one._coordinator.coordinator_id is not None:  # noqa: ASYNC110  # there is no event
+            await asyncio.sleep(0.01)
+        yield one
+
+
+async def test_by_itself_it_commits_for_ever(without_a_coordinator: AIOKafkaConsumer) -> None:
+    """Green as long as stop_wholly is needed."""
+    stopping = asyncio.create_task(without_a_coordinator.stop())
+    assert not (await asyncio.wait([stopping], timeout=2))[0]
+    without_a_coordinator._coordinator._coordination_task.cancel()
+    await asyncio.gather(stopping, return_exceptions=True)
+    await _rest(without_a_coordinator)
+
+
+async def test_stopped_wholly_it_gives_up_its_commit_and_leaves_nothing(without_a_coordinator: AIOKafkaConsumer) -> None:
+    await stop_wholly(without_a_coordinator)
+    assert not connections(without_a_coordinator)
+    theirs = ("aiokafka", "GroupCoordinator", "Fetcher")
+    assert not [task for task in asyncio.all_tasks() if any(word in repr(task.get_coro()) for word in theirs)]
+
+
 async def test_who_is_cancelled_meanwhile_is_cancelled() -> None:
     class Endless:
+        _group_id = None
+
         async def stop(self) -> None:
             await asyncio.Event().wait()
 

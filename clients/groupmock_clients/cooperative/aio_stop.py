@@ -1,23 +1,52 @@
-"""Stopping an aiokafka consumer to its end, also where a fetch of it has failed."""
+"""Stopping an aiokafka consumer to its end, also where a fetch of it has failed or its coordinator is gone."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, Final
+
+GRACE_S: Final = 1.0
+"""How long a lookup of the coordinator that was under way may take."""
 
 
 async def stop_wholly(consumer: Any) -> None:
-    """`consumer.stop()`, and the rest of it where a failed fetch waits for its next attempt.
+    """`consumer.stop()`, and the rest of it where aiokafka 0.14 does not get there. A cancellation of the caller passes.
 
-    aiokafka 0.14 cancels such a fetch and awaits it, and it does not expect to be cancelled there (Fetcher.close,
+    It cancels a fetch that waits for its next attempt and awaits it, and does not expect to be cancelled there (Fetcher.close,
     Fetcher._proc_fetch_request): stop() ends with a CancelledError though nobody cancelled the caller, and its connections stay open.
-    A cancellation of the caller passes.
+    And if the coordinator is unknown when it stops, its last commit is tried for ever, as nobody looks for a coordinator any more
+    (GroupCoordinator.commit_offsets, ensure_coordinator_known): stop() does not return.
     """
     task = asyncio.current_task()
     before = task.cancelling() if task else 0
+    watch = asyncio.create_task(_give_up_without_a_coordinator(consumer._coordinator)) if consumer._group_id is not None else None
     try:
         await consumer.stop()
     except asyncio.CancelledError:
         if task and task.cancelling() > before:
             raise
-        await consumer._client.close()
+        await _rest(consumer)
+    finally:
+        if watch is not None:
+            watch.cancel()
+
+
+async def _give_up_without_a_coordinator(coordinator: Any) -> None:
+    """End the coordination of a consumer that stops, when there is nobody to whom it could commit."""
+    if coordinator is not None:
+        await asyncio.sleep(GRACE_S)
+        while coordinator.coordinator_id is not None:  # noqa: ASYNC110  # aiokafka tells nobody
+            await asyncio.sleep(GRACE_S)
+        coordinator._coordination_task.cancel()
+
+
+async def _rest(consumer: Any) -> None:
+    """What stop() would have done next."""
+    await asyncio.gather(consumer._fetcher.close(), return_exceptions=True)
+    left = set(consumer._fetcher._pending_tasks)
+    if consumer._group_id is not None:
+        left |= {consumer._coordinator._heartbeat_task, consumer._coordinator._commit_refresh_task} - {None}
+    for each in left:
+        each.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+    await consumer._client.close()
