@@ -99,8 +99,6 @@ async def test_stopped_wholly_it_gives_up_its_commit_and_leaves_nothing(without_
 
 async def test_who_is_cancelled_meanwhile_is_cancelled() -> None:
     class Endless:
-        _group_id = None
-
         async def stop(self) -> None:
             await asyncio.Event().wait()
 

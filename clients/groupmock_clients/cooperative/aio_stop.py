@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
+from aiokafka.consumer.group_coordinator import GroupCoordinator
+
 GRACE_S: Final = 1.0
 """How long a lookup of the coordinator that was under way may take."""
 
@@ -19,7 +21,8 @@ async def stop_wholly(consumer: Any) -> None:
     """
     task = asyncio.current_task()
     before = task.cancelling() if task else 0
-    watch = asyncio.create_task(_give_up_without_a_coordinator(consumer._coordinator)) if consumer._group_id is not None else None
+    coordinator = _coordinator(consumer)
+    watch = None if coordinator is None else asyncio.create_task(_give_up_without_a_coordinator(coordinator))
     try:
         await consumer.stop()
     except asyncio.CancelledError:
@@ -31,21 +34,27 @@ async def stop_wholly(consumer: Any) -> None:
             watch.cancel()
 
 
-async def _give_up_without_a_coordinator(coordinator: Any) -> None:
+def _coordinator(consumer: Any) -> GroupCoordinator | None:
+    """None where there is no group, where it was not started, and of a twin, whose halves are stopped one by one."""
+    found = getattr(consumer, "_coordinator", None)
+    return found if isinstance(found, GroupCoordinator) else None
+
+
+async def _give_up_without_a_coordinator(coordinator: GroupCoordinator) -> None:
     """End the coordination of a consumer that stops, when there is nobody to whom it could commit."""
-    if coordinator is not None:
+    await asyncio.sleep(GRACE_S)
+    while coordinator.coordinator_id is not None:  # noqa: ASYNC110  # aiokafka tells nobody
         await asyncio.sleep(GRACE_S)
-        while coordinator.coordinator_id is not None:  # noqa: ASYNC110  # aiokafka tells nobody
-            await asyncio.sleep(GRACE_S)
-        coordinator._coordination_task.cancel()
+    coordinator._coordination_task.cancel()
 
 
 async def _rest(consumer: Any) -> None:
     """What stop() would have done next."""
     await asyncio.gather(consumer._fetcher.close(), return_exceptions=True)
     left = set(consumer._fetcher._pending_tasks)
-    if consumer._group_id is not None:
-        left |= {consumer._coordinator._heartbeat_task, consumer._coordinator._commit_refresh_task} - {None}
+    coordinator = _coordinator(consumer)
+    if coordinator is not None:
+        left |= {coordinator._heartbeat_task, coordinator._commit_refresh_task} - {None}
     for each in left:
         each.cancel()
     await asyncio.gather(*left, return_exceptions=True)

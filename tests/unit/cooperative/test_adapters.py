@@ -116,7 +116,10 @@ def test_a_service_loads_no_server_with_it(module: str, distribution: str, known
 
 
 FOLDER = Path(__file__).resolve().parents[3] / "clients/groupmock_clients/cooperative"
-CLIENT = {"aio.py": "aiokafka", "aio_range.py": "aiokafka", "aio_twin.py": "aiokafka", "kp.py": "kafka", "kp_twin.py": "kafka"}
+CLIENT = {
+    "aio.py": "aiokafka", "aio_range.py": "aiokafka", "aio_stop.py": "aiokafka", "aio_twin.py": "aiokafka", "kp.py": "kafka",
+    "kp_twin.py": "kafka",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*.py")), ids=lambda file: file.name)
