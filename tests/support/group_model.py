@@ -239,7 +239,7 @@ class GroupModel:
             client.member_id, client.generation = "", -1
         elif code == 22:
             client.generation = -1
-        elif key == 14 and code == 0:
+        elif key == 14 and code in (0, 27):  # with whatever answer the wait ends (GroupCoordinator.propagateAssignment)
             self._sign(client.group, client.member_id)
 
     # -- what the specification says
