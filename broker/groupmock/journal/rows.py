@@ -149,7 +149,7 @@ class MemberRow(Row, tag="member", kw_only=True):
 class TimerRow(Row, tag="timer", kw_only=True):
     """A deadline passed. Without `timer`: time was looked at and nothing was due after all (replay needs to know)."""
 
-    timer: Annotated[str | None, about("session, join, sync, fetch, retention or load")] = None
+    timer: Annotated[str | None, about("session, join, sync, write, fetch, retention or load")] = None
     subject: Annotated[tuple[str, ...], about("what it was set for, as group and member id")] = ()
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..effects import Effects
 from ..events import NS_PER_MS
-from . import codes, leaving, rebalance, retention, storage
+from . import codes, leaving, rebalance, replacement, retention, storage
 from .group import Group, Offset, StoredGroup
 from .hashing import java_map_order, java_order, partition_for, scala_names_order
 from .states import DEAD, EMPTY, PREPARING, STABLE
@@ -131,6 +131,7 @@ class Coordinators:
             "session": self._on_session,
             "join": self._on_join,
             "sync": self._on_sync,
+            "write": self._on_write,
             "retention": self._on_retention,
             "load": self._on_load,
         }
@@ -153,6 +154,10 @@ class Coordinators:
         if group is None or self._deferred(("sync", *subject), group):
             return False
         return rebalance.on_sync_timer(Turn(self._cluster, now, out), group)
+
+    def _on_write(self, subject: tuple[str, ...], now: int, out: Effects) -> bool:
+        group = self._groups.get(subject[0])
+        return group is not None and replacement.written(Turn(self._cluster, now, out), group, subject[1])
 
     def _deferred(self, key: Key, group: Group) -> bool:
         """Somebody holds the group: the timer waits for the release."""
