@@ -170,7 +170,8 @@ async def test_of_restarts_that_arrive_together_the_last_is_answered(tmp_path, h
     for peer in (member, *again, alone):
         peer.close()
     await kitchen.server.close()
-    assert sorted(answer.error_code for answer in answers) == sorted(codes)  # in which order one look at the sockets finds them is the kernel's
+    # In which order one look at the sockets finds them is the kernel's.
+    assert sorted(answer.error_code for answer in answers) == sorted(codes)
     assert (last.error_code, len({answer.member_id for answer in answers})) == (0, 3)
     result = replay(tmp_path / "j")
     assert result.difference is None, str(result.difference)

@@ -326,3 +326,13 @@ def test_a_replacement_whose_record_is_not_written_before_the_coordinator_moves(
     world.command("unload_coordinator", group="g")
     world.fire()
     assert joined.error == 16
+
+
+def test_restarts_that_a_held_group_lets_in_together_fence_each_other() -> None:
+    world, _ = at_once()
+    world.command("hold_group", group="g", state="Stable")
+    first, second = world.join(instance="j"), world.join(instance="j")
+    assert (first.parked, second.parked) == (True, True)
+    world.command("release_group", group="g")
+    world.fire()
+    assert (first.error, second.error) == (82, 0)
