@@ -8,5 +8,7 @@ pytest_plugins = ("outcomes",)
 
 # What decides is a function of the tree: the same examples every time, none remembered from a run before, and no deadline that a busy
 # machine could miss. Tests say how many examples and how many steps; nothing else.
-settings.register_profile("decides", derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
+settings.register_profile(
+    "decides", derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True
+)
 settings.load_profile("decides")
