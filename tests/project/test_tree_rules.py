@@ -69,6 +69,16 @@ def test_every_public_module_has_a_docstring() -> None:
     assert [shown(file) for file, tree in modules() if public(file) and not ast.get_docstring(tree)] == []
 
 
+def test_the_house_has_a_line_for_every_folder_of_the_tree() -> None:
+    """CONTRIBUTING draws the house: it lacked the pipeline, and tests that had come since."""
+    text = (TREE / "CONTRIBUTING.md").read_text()
+    house = text[text.index("## The house") : text.index("## Rules")]
+    tests = {file.relative_to(TREE / "tests").parts[0] for file in files("tests") if file.parent != TREE / "tests"}
+    folders = {f"{each}/" for each in tests | {"tests", "tools", "benchmarks", "docker"}}
+    wanted = {f"{root}/{package}" for root, package in ROOTS.items()} | folders
+    assert sorted(each for each in wanted if not re.search(rf"(?<![\w/]){re.escape(each)}", house)) == []
+
+
 def test_modules_are_short() -> None:
     lengths = {shown(file): file.read_text().count("\n") for file, _ in modules()}
     assert {name: length for name, length in lengths.items() if length > LONGEST_MODULE} == {}
@@ -137,6 +147,23 @@ def test_nothing_names_a_package_registry() -> None:
     """Pinned by version, not by address: a mirror must do as well."""
     hosts = (r"pypi\.org", r"pythonhosted", r"registry\.npmjs", r"registry\.yarnpkg", r"proxy\.golang", r"repo1?\.maven", r"maven\.org")
     assert lines_with(re.compile("|".join(hosts))) == []
+
+
+SHARED_DOCUMENTS = {"checked-on-brokers.md", "group-protocol.md", "limits.md", "kafka.py"}
+"""What developers have beside the tree; comments cite it."""
+
+
+def test_every_file_that_the_product_cites_is_there() -> None:
+    """Two sentences sent the reader to files that had been renamed."""
+    known = {shown(file) for file in files(*FOLDERS)} | {file.name for file in TREE.iterdir()}
+    cited = re.compile(r"(?<![\w./-])((?:[\w-]+/)*[\w-]+\.(?:py|md))\b(?!\()")
+    lost = [
+        f"{shown(file)}: {name}"
+        for file, _ in modules()
+        for name in cited.findall(file.read_text())
+        if name.rpartition("/")[2] not in SHARED_DOCUMENTS and not any(f"/{each}".endswith(f"/{name}") for each in known)
+    ]
+    assert lost == []
 
 
 def test_nothing_is_left_for_later() -> None:
