@@ -1,6 +1,7 @@
 """Exchanges over TCP against our server, in real time: what the core alone cannot show (bytes, queues, mute connections, timers).
 
-`make test` plays every short exchange in one of its versions; `.ci/run` all of them on real Kafka and on us.
+Every short exchange in one of its versions; on real Kafka all of them are played in tests/live/kafka. What only a wire can show is in
+tests/exchanges, and decides.
 """
 
 from __future__ import annotations
