@@ -6,45 +6,12 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from coop_members import LIBRARIES, Partition, heard
+from coop_house import ALL, PER_PARTITION, everything, fill, holding
+from coop_members import LIBRARIES
 from raw_member import until
 
 EVERY_LIBRARY = pytest.mark.parametrize("library", LIBRARIES)
 DESIGNS = pytest.mark.parametrize("design", [1, 2, 3])
-ALL = frozenset(("T", number) for number in range(4))
-PER_PARTITION = 20
-
-
-def fill(house: Any, count: int = PER_PARTITION) -> None:
-    """`count` more records in every partition."""
-    for number in range(4):
-        for _ in range(count):
-            house.broker.produce("T", b"x", partition=number)
-
-
-def holding(house: Any, *members: Any, wanted: frozenset[Partition] = ALL, sizes: list[int] | None = None) -> None:
-    """Wait until these hold `wanted` between them, each partition once, that many each."""
-
-    def done() -> bool:
-        for member in members:
-            member.check()
-        held = [member.owned() for member in members]
-        told = all(heard(member) == member.owned() for member in members if getattr(member, "listens", True))
-        return told and sorted(part for each in held for part in each) == sorted(wanted) and sizes in (None, sorted(map(len, held)))
-
-    until(f"{sorted(wanted)} as {sizes}", done, lambda: ([sorted(each.owned()) for each in members], house.broker.story("g")))
-
-
-def everything(house: Any, *members: Any, each: int) -> Counter[tuple[Partition, int]]:
-    """Wait until `each` records of every partition came to somebody; how often each did."""
-    wanted = {(part, offset) for part in ALL for offset in range(each)}
-    until(
-        f"{len(wanted)} records",
-        lambda: wanted <= {record for member in members for record in member.delivered},
-        lambda: ([len(member.delivered) for member in members], house.broker.story("g")),
-    )
-    return Counter(record for member in members for record in list(member.delivered))
-
 
 @DESIGNS
 @EVERY_LIBRARY
