@@ -50,6 +50,7 @@ HOST: Final = frozenset(
 FLUSH: Final = "log.flush.scheduler.interval.ms=9223372036854775807"
 """Kafka's default: the oracle has another, which shows as flush.ms of topics."""
 VALUES: Final = ("x", "-5", "0", "", "1", "99999999999", " 2 ", "0.25", "a,,b", "a,a", "TRUE")
+ONE_OF_EACH: Final = ["log.retention.bytes", "log.retention.ms", "num.partitions", "ssl.key.password", "broker.id", "delete.topic.enable"]
 Step = list[Any]
 RETENTION: Final = ["retention.ms", "retention.bytes", "segment.ms", "segment.jitter.ms", "flush.ms", "cleanup.policy", "max.message.bytes"]
 FAMILIES: Final = [
@@ -147,7 +148,7 @@ STORY: Final[list[Step]] = [
     ["show", BROKER, NODE, FAMILIES],
     ["show", TOPIC, "story", RETENTION],
 ]  # fmt: skip
-"""`show` kind name keys; `change` name validate_only [operation, config, value]; `replace` name validate_only {config: value}."""
+"""`show` kind name keys [version]; `change` name validate_only [operation, config, value]; `replace` name validate_only {config: value}."""
 
 
 class Recorder:
@@ -156,21 +157,23 @@ class Recorder:
     def __init__(self, bootstrap: str, release: str) -> None:
         host, port = bootstrap.rsplit(":", 1)
         self._broker = TcpBroker(host, int(port), release)
+        self.oldest = self._broker.ranges[32].lowest
+        """DescribeConfigs version."""
         made = CreatableTopic(name="story", num_partitions=1, replication_factor=1)
         self._broker.ask(19, 5, CreateTopicsRequest(topics=[made], timeout_ms=10_000))
 
-    def show(self, kind: int, name: str, keys: list[str] | None) -> Any:
-        """DescribeConfigs v4 of one resource: its rows, or [code, text]."""
+    def show(self, kind: int, name: str, keys: list[str] | None, version: int = 4) -> Any:
+        """DescribeConfigs of one resource: its rows, or [code, text]."""
         resource = DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=keys)
-        asked = DescribeConfigsRequest(resources=[resource], include_synonyms=True, include_documentation=True)
-        result: Any = self._broker.ask(32, 4, asked)
+        asked = DescribeConfigsRequest(resources=[resource], include_synonyms=version >= 1, include_documentation=version >= 3)
+        result: Any = self._broker.ask(32, version, asked)
         (found,) = result.results
         if found.error_code:
             return [found.error_code, found.error_message]
         return [
             [
                 one.name, one.value, one.config_type, one.config_source, one.read_only, one.is_sensitive,
-                [[each.name, each.value, each.source] for each in one.synonyms], one.documentation is not None,
+                [[each.name, each.value, each.source] for each in one.synonyms], bool(one.documentation), one.is_default,
             ]
             for one in found.configs
         ]  # fmt: skip
@@ -225,7 +228,7 @@ def as_started_plainly(rows: list[Any], defaults: Mapping[str, str | None], orac
         if name in HOST or (name in oracles and name not in defaults):
             continue
         if name in oracles and defaults[name] is not None:
-            row = [name, defaults[name], row[2], DEFAULT, *row[4:6], [[name, defaults[name], DEFAULT]], row[7]]
+            row = [name, defaults[name], row[2], DEFAULT, *row[4:6], [[name, defaults[name], DEFAULT]], *row[7:]]
         kept.append(row)
     return kept
 
@@ -288,6 +291,9 @@ def record(release: str, bootstrap: str) -> None:
 
 def _lines(recorder: Recorder, defaults: Mapping[str, str | None], oracles: frozenset[str]) -> Iterator[list[Any]]:
     """[what, arguments, answer] for each thing asked."""
+    for version in range(recorder.oldest, 5):
+        told = [BROKER, NODE, ONE_OF_EACH, version]
+        yield ["show", told, recorder.show(*told)]  # type: ignore[arg-type]
     changeable = [row[0] for row in recorder.show(BROKER, NODE, None) if not row[4] and row[0] not in HOST]
     some = sorted(defaults)[::17]
     for resource in ([BROKER, NODE, None], [BROKER, "", None], [BROKER, NODE, some], [TOPIC, "story", None], [TOPIC, "story", RETENTION]):
