@@ -6,6 +6,7 @@ import zlib
 from typing import Any
 
 import pytest
+from cases import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,8 +18,8 @@ from .peer_records import MemoryRecords, MemoryRecordsBuilder
 
 NEW = [NewRecord(b"k", b"v", (), 1000), NewRecord(None, b"", (), 990), NewRecord(b"", None, (), 2000)]
 OLD = [(0, b"k", b"v", 1000), (1, None, b"", 990), (2, b"", None, 2000)]
-BOTH = pytest.mark.parametrize("magic", [0, 1])
-COMPRESSIONS = pytest.mark.parametrize(("code", "name"), [(0, "none"), (1, "gzip")])
+BOTH = for_each("magic", [0, 1])
+COMPRESSIONS = for_each(("code", "name"), [(0, "none"), (1, "gzip")])
 blobs = st.none() | st.binary(max_size=60)
 plain_records = st.builds(NewRecord, blobs, blobs, st.just(()), st.integers(0, 2**50))
 
@@ -100,7 +101,7 @@ def test_log_append_time_goes_down_to_magic_1() -> None:
 
 
 @BOTH
-@pytest.mark.parametrize("code", [2, 3, 4])
+@for_each("code", [2, 3, 4])
 def test_other_compressions_are_refused_both_ways(magic: int, code: int) -> None:
     data = bytearray(encode_message_set([Record(0, 5, None, b"opaque")], magic))
     data[17] = code
@@ -155,7 +156,7 @@ BAD_INNER = {
 }
 
 
-@pytest.mark.parametrize("inner", BAD_INNER.values(), ids=BAD_INNER)
+@for_each("inner", BAD_INNER.values(), ids=BAD_INNER)
 def test_wrappers_of_nothing_of_wrappers_or_of_later_offsets_are_refused(inner: bytes) -> None:
     with pytest.raises(RecordsError) as caught:
         read_message_set(wrapped(inner, 3))

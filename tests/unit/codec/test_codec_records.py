@@ -7,6 +7,7 @@ import pickle
 from typing import Any
 
 import pytest
+from cases import for_each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -62,14 +63,14 @@ def test_records_come_back(compression: str, records: list[NewRecord], base: int
     check_produced(batch)
 
 
-@pytest.mark.parametrize("compression", ["none", "gzip"])
+@for_each("compression", ["none", "gzip"])
 def test_kafka_python_reads_what_we_write(compression: str) -> None:
     data = encode_batch(NEW, 7, compression=compression)
     found = theirs(data)
     assert found == [(7 + n, new.timestamp, new.key, new.value, list(new.headers)) for n, new in enumerate(NEW)]
 
 
-@pytest.mark.parametrize("codec", [0, 1])
+@for_each("codec", [0, 1])
 def test_we_read_what_kafka_python_writes(codec: int) -> None:
     builder = MemoryRecordsBuilder(2, codec, 100_000)
     for new in NEW:
@@ -122,7 +123,7 @@ def broken(**fields: Any) -> Batch:
     return one(head[:17] + crc.to_bytes(4) + head[21:] + batch.data[HEADER_BYTES:])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fields", "code"),
     [
         ({"attributes": 0x20}, ErrorCode.INVALID_RECORD),
@@ -156,14 +157,14 @@ def test_every_cut_is_refused() -> None:
         assert caught.value.error_code == ErrorCode.CORRUPT_MESSAGE
 
 
-@pytest.mark.parametrize("length", [-1, 0, 48, 2**31 - 1])
+@for_each("length", [-1, 0, 48, 2**31 - 1])
 def test_impossible_batch_lengths_are_refused(length: int) -> None:
     data = encode_batch(NEW)
     with pytest.raises(RecordsError, match="does not fit"):
         read_batches(data[:8] + length.to_bytes(4, signed=True) + data[12:])
 
 
-@pytest.mark.parametrize("magic", [0, 1, 3])
+@for_each("magic", [0, 1, 3])
 def test_other_magics_are_told(magic: int) -> None:
     data = encode_batch(NEW)
     other = data[:16] + bytes((magic,)) + data[17:]
@@ -178,7 +179,7 @@ def test_magic_of_too_few_bytes() -> None:
         magic_of(bytes(16))
 
 
-@pytest.mark.parametrize(("code", "name"), [(2, "snappy"), (3, "lz4"), (4, "zstd"), (7, "unknown")])
+@for_each(("code", "name"), [(2, "snappy"), (3, "lz4"), (4, "zstd"), (7, "unknown")])
 def test_other_compressions_are_opaque(code: int, name: str) -> None:
     batch = broken(attributes=code)
     assert batch.compression.startswith(name)
@@ -199,7 +200,7 @@ def test_records_that_do_not_fit_their_lengths_are_refused() -> None:
                 assert error.error_code == ErrorCode.INVALID_RECORD
 
 
-@pytest.mark.parametrize("count", [-1, 2, 2**31 - 1])
+@for_each("count", [-1, 2, 2**31 - 1])
 def test_a_record_count_that_is_not_true_is_refused(count: int) -> None:
     with pytest.raises(RecordsError):
         decode_records(one(encode_batch(NEW[:1]))._replace(records_count=count))

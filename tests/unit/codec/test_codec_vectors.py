@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-import pytest
+from cases import for_each
 
 from groupmock_codec import APIS, reference
 from groupmock_codec.kafka_json import from_kafka_json
@@ -14,7 +14,7 @@ from .kit import every_version, types, vectors
 STEMS = [APIS[key].stem for key in APIS]
 
 
-@pytest.mark.parametrize("stem", STEMS)
+@for_each("stem", STEMS)
 def test_recorded_bytes_are_read_as_kafka_meant_them(stem: str) -> None:
     for vector in vectors(stem):
         codec, version = types()[vector["type"]].codec, vector["version"]
@@ -22,7 +22,7 @@ def test_recorded_bytes_are_read_as_kafka_meant_them(stem: str) -> None:
         assert codec.decode(version, bytes.fromhex(vector["hex"])) == expected, vector
 
 
-@pytest.mark.parametrize("stem", STEMS)
+@for_each("stem", STEMS)
 def test_recorded_messages_are_written_as_kafka_wrote_them(stem: str) -> None:
     for vector in vectors(stem):
         codec, version = types()[vector["type"]].codec, vector["version"]
@@ -30,7 +30,7 @@ def test_recorded_messages_are_written_as_kafka_wrote_them(stem: str) -> None:
         assert codec.encode(version, message).hex() == vector["hex"], vector
 
 
-@pytest.mark.parametrize("stem", STEMS)
+@for_each("stem", STEMS)
 def test_the_judge_reads_and_writes_recorded_bytes_alike(stem: str) -> None:
     for vector in vectors(stem):
         codec, version, data = types()[vector["type"]].codec, vector["version"], bytes.fromhex(vector["hex"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from cases import for_each
 
 from groupmock.faults.decide import Armed, Tally, decide
 from groupmock.faults.facts import Facts
@@ -51,7 +52,7 @@ def fires(when: dict[str, Any], tally: Tally = NEW, dice: Thrown | None = None, 
     return bool(verdicts) and verdicts[0].fires
 
 
-@pytest.mark.parametrize("condition", HOLDS)
+@for_each("condition", HOLDS)
 def test_each_condition_holds_and_fails(condition: str) -> None:
     assert fires({condition: HOLDS[condition]})
     assert not fires({condition: FAILS[condition]})
@@ -68,7 +69,7 @@ def test_a_call_at_another_stage_is_none_of_its_business() -> None:
     assert decide(SYNC._replace(stage="request"), [armed({})], {"r": Tally()}, Thrown()) == []
 
 
-@pytest.mark.parametrize(("matched", "expected"), [(0, False), (1, False), (2, True), (3, False)])
+@for_each(("matched", "expected"), [(0, False), (1, False), (2, True), (3, False)])
 def test_the_third_call(matched: int, expected: bool) -> None:
     assert fires({"nth": 3}, Tally(matched=matched)) is expected
 

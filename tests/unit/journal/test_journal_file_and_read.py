@@ -7,6 +7,7 @@ import os
 
 import msgspec
 import pytest
+from cases import for_each
 
 from groupmock.journal.file import FLUSH_BYTES, FileSink, without_empty_tags
 from groupmock.journal.journal import Journal
@@ -78,7 +79,7 @@ def test_unknown_kinds_are_kept_and_broken_lines_named(tmp_path):
     assert journal.ended
 
 
-@pytest.mark.parametrize(
+@for_each(
     "content", [b"", b"\n", b"hello\n", b"{}\n", b'{"v":2}\n'], ids=["empty", "blank", "text", "no header", "short header"]
 )
 def test_what_is_no_journal_is_refused(tmp_path, content):

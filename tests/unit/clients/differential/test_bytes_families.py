@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-import pytest
+from cases import for_each
 
 from groupmock_clients.differential.bytes_play import CLOSED, OPEN, outcome_of
 from groupmock_clients.differential.bytes_run import kind_of, ours
@@ -22,7 +22,7 @@ RELEASES = ("4.3", "3.9", "2.8")
 SEEDS = range(60)
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@for_each("release", RELEASES)
 def test_pieces_joined_are_what_the_codec_writes(release: str) -> None:
     for key, version in hostile.served(release):
         flexible = request_header_version(key, version) == 2
@@ -31,7 +31,7 @@ def test_pieces_joined_are_what_the_codec_writes(release: str) -> None:
             assert joined(pieces_of(message, version, flexible)) == APIS[key].request.encode(version, message), f"seed {seed}"
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@for_each("release", RELEASES)
 def test_plain_requests_are_answered(release: str) -> None:
     """So that what happens to spoiled ones is the spoiling's doing. (Produce with acks=0 to a topic that is nowhere is closed.)"""
     for key, version in hostile.served(release):
@@ -59,14 +59,14 @@ def test_a_script_of_bytes_ends_with_the_probe() -> None:
     assert frames_of(last.data)[-1][4:8] == b"prob"
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@for_each("release", RELEASES)
 def test_exchanges_of_the_data_plane_use_every_api(release: str) -> None:
     used = {step.key for seed in range(400) for step in log.generate(seed, release).steps if isinstance(step, Send)}
     expected = {0, 1, 2, 3, 19, 20, 21, 22, 23, 32, 33, 37, 44, 60, 75} - ({75} if release == "2.8" else set())
     assert used == expected
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@for_each("release", RELEASES)
 def test_most_requests_of_the_data_plane_come_through(release: str) -> None:
     found = [event.status for seed in SEEDS for event in play(log.generate(seed, release)).events]
     assert found.count("answered") > 0.8 * len(found)
