@@ -126,7 +126,7 @@ def broken(**fields: Any) -> Batch:
     ("fields", "code"),
     [
         ({"attributes": 0x20}, ErrorCode.INVALID_RECORD),
-        ({"producer_id": 5, "base_sequence": -1}, ErrorCode.INVALID_RECORD),
+        ({"producer_id": 0, "base_sequence": -1}, ErrorCode.INVALID_RECORD),  # the first id that Kafka gives
         ({"last_offset_delta": -1}, ErrorCode.INVALID_RECORD),
         ({"records_count": 4}, ErrorCode.INVALID_RECORD),
         ({"records_count": 0}, ErrorCode.INVALID_RECORD),

@@ -90,6 +90,10 @@ def test_chance_is_drawn_only_when_all_else_holds() -> None:
     assert dice.shown == []
 
 
+def test_a_chance_of_1_is_a_certainty() -> None:
+    assert all(fires({"probability": 1.0}, dice=Thrown(shown)) for shown in (0, 500, 999))
+
+
 def test_a_rule_after_another() -> None:
     rules = Registry(SERVED, Thrown())
     rules.add_all([make_rule({"name": "first", "when": {"nth": 2}, "do": {"kind": "drop"}}),
@@ -146,6 +150,16 @@ def test_what_is_held_is_let_go_by_release_and_by_removal() -> None:
     assert rules.remove("r") == [9]
     with pytest.raises(UnknownRule, match="no rule 'r': there are none"):
         rules.release("r")
+
+
+def test_what_a_rule_held_goes_with_it() -> None:
+    rules = Registry(SERVED, Thrown())
+    held = make_rule({"name": "r", "do": {"kind": "hold"}})
+    rules.add(held)
+    rules.hold("r", 4)
+    assert rules.remove("r") == [4]
+    rules.add(held)
+    assert (rules.report("r").holding, rules.release("r")) == (0, [])
 
 
 def test_live_while_something_could_still_fire() -> None:
