@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Final, NamedTuple
 
 import pytest
@@ -59,6 +59,7 @@ def _test_of(test: Callable[..., Any], cases: list[Case]) -> Callable[..., Any]:
     body = getattr(test, "body_of_cases", test)
     before: Sequence[Case] = getattr(test, "cases", ())
     every = [Case(f"{one.name}-{two.name}", one.arguments | two.arguments) for one in before for two in cases] or cases
+    assert not inspect.iscoroutinefunction(body), f"{body.__name__} would not be awaited"
     fields = every[0].arguments
     signature = inspect.signature(body)
     assert set(fields) <= set(signature.parameters), f"{body.__name__} takes no {', '.join(set(fields) - set(signature.parameters))}"
@@ -66,7 +67,7 @@ def _test_of(test: Callable[..., Any], cases: list[Case]) -> Callable[..., Any]:
     @wraps(body)
     def run(**fixtures: Any) -> None:
         __tracebackhide__ = True
-        _tell(_failures((case.name, lambda case=case: _played(body, case, fixtures)) for case in every), len(every))
+        _tell(_failures((case.name, partial(_played, body, case, fixtures)) for case in every), len(every))
 
     run.__signature__ = signature.replace(  # type: ignore[attr-defined]  # what pytest asks which fixtures there are to give
         parameters=[each for name, each in signature.parameters.items() if name not in fields]
@@ -77,8 +78,7 @@ def _test_of(test: Callable[..., Any], cases: list[Case]) -> Callable[..., Any]:
 
 def _played(body: Callable[..., Any], case: Case, fixtures: Mapping[str, Any]) -> None:
     with _fresh(fixtures) as own:
-        found = body(**own, **case.arguments)
-        assert not inspect.iscoroutine(found), "a coroutine is not awaited here"
+        body(**own, **case.arguments)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import pytest
@@ -198,8 +199,8 @@ class Beats:
 
     def pair(self, place: int) -> tuple[RequestRow, ReplyRow]:
         number = self.correlations[place]
-        common = {"t": self.now, "connection": 3, "ticket": self.first_ticket + place, "correlation_id": number, "api_key": 12}
-        common |= {"api_name": "Heartbeat", "api_version": 4}
+        common: dict[str, Any] = {"t": self.now, "connection": 3, "ticket": self.first_ticket + place, "correlation_id": number}
+        common |= {"api_key": 12, "api_name": "Heartbeat", "api_version": 4}
         raw = b"\0\x0c\0\x04" + number.to_bytes(4) + b"\0\x02me and the rest"
         request = RequestRow(**common, received=self.now, handled=self.now, size=len(raw), message={"group_id": "g"}, raw=raw)
         reply = ReplyRow(**common, size=10, message={"error_code": 0})
