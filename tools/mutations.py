@@ -60,8 +60,8 @@ wire, and are asked about the core:
 - the **exchanges** (what `groupmock probe` asks of any broker) also say *which rule* is broken: {named} of the {ruled} that break a rule
   of theirs are named by a row that they were expected to break.
 
-The third, the **unit tests** of the part that is broken (`tests/unit/<part>`), notices {noticed} of {count}: of the core {noticed_core} of
-{core}, of everything else all, since nothing else looks there."""
+The third, the **unit tests** of the part that is broken (`tests/unit/<part>`), notices {noticed} of {count}: {noticed_core} of the {core} of the
+core, and {noticed_rest} of the {rest} elsewhere, where it is asked alone. What went from the tests by this evidence: [tests.md](tests.md)."""
 
 
 class Stale(Exception):
@@ -286,6 +286,8 @@ def page(data: dict[str, Any], mutations: Sequence[Mutation]) -> str:
         "named": sum(bool(named_by(each, found[each.name]["exchanges"]["rows"])) for each in mutations if each.rows),
         "noticed": len(noticed),
         "noticed_core": sum(each.in_core for each in noticed),
+        "noticed_rest": sum(not each.in_core for each in noticed),
+        "rest": len(mutations) - len(core),
     }
     lines = [NOTICE, "# The checks can fail", "", *INTRODUCTION.format(**counts, **data).splitlines(), "", "## The core", ""]
     lines += ["| mutation | what it breaks | golden corpus: scripts that differ | exchanges: rows that name it | unit tests that fail |"]
