@@ -60,8 +60,9 @@ wire, and are asked about the core:
 - the **exchanges** (what `groupmock probe` asks of any broker) also say *which rule* is broken: {named} of the {ruled} that break a rule
   of theirs are named by a row that they were expected to break.
 
-The third, the **unit tests** of the part that is broken (`tests/unit/<part>`), notices {noticed} of {count}: {noticed_core} of the {core} of the
-core, and {noticed_rest} of the {rest} elsewhere, where it is asked alone. What went from the tests by this evidence: [tests.md](tests.md)."""
+The third, the **unit tests** of the part that is broken (`tests/unit/<part>`), notices {noticed} of {count}: {noticed_core} of the {core}
+of the core, and {noticed_rest} of the {rest} elsewhere, where it is asked alone. What went from the tests by this evidence:
+[tests.md](tests.md)."""
 
 
 class Stale(Exception):
