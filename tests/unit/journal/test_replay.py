@@ -9,6 +9,7 @@ from pathlib import Path
 
 import aiokafka
 import pytest
+from cases import for_each
 
 from groupmock import Broker
 from groupmock.journal.read import NotAJournal, read
@@ -131,7 +132,7 @@ def test_a_reply_that_never_came_is_noticed(recorded, tmp_path):
     assert str(result.difference).endswith("did not come again")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "why"),
     [
         (lambda rows: rows[0].update(complete=False, incomplete_because="frames are not kept"), "frames are not kept"),

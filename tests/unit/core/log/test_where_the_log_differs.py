@@ -10,7 +10,6 @@ from log_world import WALL_MS, LogWorld, batch
 
 from groupmock import profiles
 from groupmock.core import log
-from groupmock.core.log.broker_configs import broker_keys
 from groupmock.core.settings import Quirks
 from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from groupmock_codec.messages.k03_metadata import MetadataRequest
@@ -32,7 +31,7 @@ SHOWN: Final = {
     "Partition leaders follow": "test_a_leader_moves_by_command_or_with_its_node_and_stays_where_it_is",
     "Two topics of one CreateTopics": "test_topics_of_one_request_may_collide_under_no_profile",
     "AlterConfigs with a resource listed twice": "test_a_resource_listed_twice_is_refused_but_where_a_profile_leaves_it_unanswered",
-    "Broker configs behind topic configs": "test_broker_configs_are_the_same_under_every_profile_and_of_no_other_kind",
+    "Configs of groups": "test_configs_of_other_kinds_than_topics_and_brokers_are_not_served",
 }
 
 
@@ -139,10 +138,8 @@ def test_a_resource_listed_twice_is_refused_but_where_a_profile_leaves_it_unansw
     assert outcome == "abandoned" or {row.error_code for row in world.answers[ticket].responses} == {42}
 
 
-@pytest.mark.parametrize("profile", profiles.names())
-def test_broker_configs_are_the_same_under_every_profile_and_of_no_other_kind(profile: str) -> None:
-    world = LogWorld(quirks=quirks_of(profile))
+def test_configs_of_other_kinds_than_topics_and_brokers_are_not_served() -> None:
+    world = LogWorld()
     kinds = [DescribeConfigsResource(resource_type=kind, resource_name="1", configuration_keys=None) for kind in (4, 8, 16, 32)]
     results = world.ask(32, 4, DescribeConfigsRequest(resources=kinds)).results
     assert [result.error_code for result in results] == [0, 42, 42, 42]
-    assert set(broker_keys()) <= {config.name for config in results[0].configs}
