@@ -7,8 +7,11 @@ import pickle
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from found import packed
+from hypothesis import given
 from hypothesis import strategies as st
+from properties.codec import RECORDS, one
+from searching import examples
 
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.records import (
@@ -35,15 +38,8 @@ NEW = [
     NewRecord(b"", None, (), 1_700_000_000_000),
 ]
 texts = st.text(max_size=8)
-blobs = st.none() | st.binary(max_size=200)
-records = st.lists(
-    st.builds(NewRecord, blobs, blobs, st.lists(st.tuples(texts, blobs), max_size=3), st.integers(-1, 2**53)), min_size=1, max_size=8
-)
-
-
-def one(data: bytes) -> Batch:
-    (batch,) = read_batches(data)
-    return batch
+blobs = (st.none() | st.binary(max_size=200)).map(packed)
+records = st.lists(st.tuples(blobs, blobs, st.lists(st.tuples(texts, blobs), max_size=3), st.integers(-1, 2**53)), min_size=1, max_size=8)
 
 
 def theirs(data: bytes) -> list[tuple[Any, ...]]:
@@ -51,15 +47,12 @@ def theirs(data: bytes) -> list[tuple[Any, ...]]:
     return [(each.offset, each.timestamp, each.key, each.value, [tuple(header) for header in each.headers]) for each in batch]
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("compression", ["none", "gzip"])
-@settings(deadline=None)
+@examples(100)
 @given(records=records, base=st.integers(0, 2**40))
-def test_records_come_back(compression: str, records: list[NewRecord], base: int) -> None:
-    batch = one(encode_batch(records, base, 3, compression))
-    assert (batch.base_offset, batch.leader_epoch, batch.compression) == (base, 3, compression)
-    expected = [Record(base + n, new.timestamp, new.key, new.value, tuple(new.headers)) for n, new in enumerate(records)]
-    assert decode_records(batch) == expected
-    check_produced(batch)
+def test_records_come_back(compression: str, records: list[Any], base: int) -> None:
+    RECORDS.check({"compression": compression, "records": records, "base": base})
 
 
 @pytest.mark.parametrize("compression", ["none", "gzip"])
