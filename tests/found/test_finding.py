@@ -25,7 +25,7 @@ SUPPORT = Path(found.__file__).parent
 
 
 def search(machine: type, folder: Path) -> Path:
-    """What a search does with a machine that finds something. The seed is the profile's; hypothesis' shrinking takes minutes, the find's not."""
+    """What a search does with a machine that finds something, but for hypothesis' own shrinking, which takes a minute."""
     with pytest.raises((AssertionError, ExceptionGroup)):
         run_state_machine_as_test(machine, settings=settings(max_examples=200, stateful_step_count=50, phases=[Phase.generate]))
     return found.write(folder, found.SHOWN[0], ABOUT)

@@ -133,10 +133,10 @@ def replay(text: str, properties: dict[str, Property]) -> None:
 
 
 def packed(data: bytes | None) -> str | None:
-    """Base64."""
+    """Base64; None stays None."""
     return None if data is None else base64.b64encode(data).decode()
 
 
-def unpacked(text: str | None) -> bytes | None:
-    """What `packed` packed."""
-    return None if text is None else base64.b64decode(text)
+def unpacked(text: str) -> bytes:
+    """What `packed` made of bytes."""
+    return base64.b64decode(text)

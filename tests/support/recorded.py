@@ -1,4 +1,4 @@
-"""State machines whose runs can be written down: every rule that hypothesis calls is a step of the machine's case, and can be taken again."""
+"""State machines whose runs can be written down: each rule that hypothesis calls is a step of the case, and can be taken again."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 Condition = Callable[[Any], Any]
 Method = Callable[..., None]
+Decorates = Callable[..., Callable[[Method], Method]]
+# hypothesis types these by what a rule puts into bundles; ours have none.
+_begin: Decorates = initialize
+_rule: Decorates = rule
+_possible: Decorates = precondition
 
 
 class RecordedMachine(RuleBasedStateMachine):
@@ -57,14 +62,14 @@ def _recorded(method: Method, when: Condition | None) -> Method:
 
 def begins(**draws: st.SearchStrategy[Any]) -> Callable[[Method], Method]:
     """hypothesis' `initialize`, recorded."""
-    return lambda method: initialize(**draws)(_recorded(method, None))
+    return lambda method: _begin(**draws)(_recorded(method, None))
 
 
 def step(when: Condition | None = None, /, **draws: st.SearchStrategy[Any]) -> Callable[[Method], Method]:
     """hypothesis' `rule`, recorded; possible only where `when` holds."""
 
     def made(method: Method) -> Method:
-        ruled = rule(**draws)(_recorded(method, when))
-        return ruled if when is None else precondition(when)(ruled)
+        ruled = _rule(**draws)(_recorded(method, when))
+        return ruled if when is None else _possible(when)(ruled)
 
     return made

@@ -53,7 +53,7 @@ class StubCore:
 
     def _command(self, event: Command) -> Effects:
         parked, self.parked = self.parked, []
-        made = APIS[11].response.message
+        made: Any = APIS[11].response.message
         if event.name == "release":
             return [Replies(Reply(ticket, made(generation_id=place)) for place, ticket in enumerate(parked))]
         if event.name == "abandon":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
+from typing import Any
 
 from found import Case, Property, unpacked
 
@@ -41,10 +42,11 @@ class Asking:
         for name in TOPICS:
             self._perform(self.cluster.handle(Command("create_topic", {"name": name, "partitions": PARTITIONS}), 0))
 
-    def take(self, step: Sequence) -> None:
+    def take(self, step: Sequence[Any]) -> None:
         """One step of a case."""
         what, *values = step
-        {"ask": self._ask, "gone": self._gone, "wait": self._wait}[what](*values)
+        doing: dict[str, Callable[..., None]] = {"ask": self._ask, "gone": self._gone, "wait": self._wait}
+        doing[what](*values)
 
     def _ask(self, node: int, connection: int, key: int, version: int, data: str) -> None:
         message = APIS[key].request.decode(version, unpacked(data))

@@ -1,7 +1,7 @@
-"""The compiled form of a message equals the construct reference, and the framer and both record formats give back what they were given.
+"""The compiled form of a message equals the construct reference; the framer and both record formats give back what they were given.
 
-Cases: `kind` (Kafka's name of a message), `version` and `bytes` (base64); `bodies` and `cuts` of a stream of frames; `records`, each with key,
-value, headers and timestamp, behind `base`, with `compression`, and for the older formats `magic`.
+Cases: `kind` (Kafka's name of a message), `version` and `bytes` (base64); `bodies` and `cuts` of a stream of frames; `records` (each with
+key, value, headers, timestamp) behind `base`, with `compression`, and for the older formats `magic`.
 """
 
 from __future__ import annotations
@@ -103,9 +103,13 @@ FRAMES = Property("codec-frames", _cut_anywhere)
 
 def _records(case: Case) -> list[NewRecord]:
     return [
-        NewRecord(unpacked(key), unpacked(value), tuple((name, unpacked(data)) for name, data in headers), timestamp)
+        NewRecord(_blob(key), _blob(value), tuple((name, _blob(data)) for name, data in headers), timestamp)
         for key, value, headers, timestamp in case["records"]
     ]
+
+
+def _blob(text: str | None) -> bytes | None:
+    return None if text is None else unpacked(text)
 
 
 def one(data: bytes) -> Batch:

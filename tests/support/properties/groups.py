@@ -6,7 +6,7 @@ Case: `old` (the quirks of older releases), `max_size`, `steps`: [action, who, n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from found import Case, Property
 from group_model import LIKELY, GroupModel
@@ -32,7 +32,7 @@ def _model(case: Case) -> GroupModel:
     return GroupModel(case["old"], case["max_size"])
 
 
-def _take(model: GroupModel, step: Sequence) -> None:
+def _take(model: GroupModel, step: Sequence[Any]) -> None:
     """One step, and what the judge says of it."""
     action, who, number = step
     if action == "tick":

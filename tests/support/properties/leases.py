@@ -10,6 +10,7 @@ import asyncio
 import tempfile
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from found import Case, Property
 
@@ -60,13 +61,13 @@ class Side:
         self.tapes = [Tape() for _ in range(MEMBERS + 1)]
         self.connections = [Connection(self.driver, number, 1, "/127.0.0.1", 5) for number in range(MEMBERS + 1)]
         for connection, tape in zip(self.connections, self.tapes, strict=True):
-            connection.connection_made(tape)
+            connection.connection_made(tape)  # type: ignore[arg-type]  # as much of a transport as the driver needs
         self.members = [("", 0)] * MEMBERS
 
     def failed(self, reason: str) -> None:
         raise AssertionError(reason)
 
-    def ask(self, key: int, version: int, **fields: object):
+    def ask(self, key: int, version: int, **fields: Any) -> Any:
         """Over a connection of its own, so that the members' connections keep what they remember."""
         self.connections[ASKING].data_received(frame(key, version, 1, **fields))
         self.clock.advance(0)
@@ -75,7 +76,7 @@ class Side:
 
     def join(self, place: int) -> None:
         protocols = [JoinGroupRequestProtocol(name="p")]
-        fields = {"session_timeout_ms": 1000, "rebalance_timeout_ms": 1000, "protocol_type": "x", "protocols": protocols}
+        fields: dict[str, Any] = {"session_timeout_ms": 1000, "rebalance_timeout_ms": 1000, "protocol_type": "x", "protocols": protocols}
         refused = self.ask(11, 4, group_id=f"g{place}", **fields)
         joined = self.ask(11, 4, group_id=f"g{place}", member_id=refused.member_id, **fields)
         self.ask(14, 1, group_id=f"g{place}", generation_id=joined.generation_id, member_id=joined.member_id)
@@ -96,13 +97,13 @@ class Side:
         return self.path.read_bytes()
 
 
-def frame(key: int, version: int, correlation: int, client: str = "c%d", **fields: object) -> bytes:
+def frame(key: int, version: int, correlation: int, client: str = "c%d", **fields: Any) -> bytes:
     payload = encode_request_header(RequestHeader(key, version, correlation, client))
     payload += APIS[key].request.encode(version, APIS[key].request.message(**fields))
     return len(payload).to_bytes(4, "big") + payload
 
 
-def play(side: Side, steps: list) -> None:
+def play(side: Side, steps: list[Any]) -> None:
     for place in range(MEMBERS):
         side.join(place)
     for kind, *arguments in steps:
@@ -117,7 +118,7 @@ def play(side: Side, steps: list) -> None:
             beat(side, *arguments)
 
 
-def beat(side: Side, place: int, sent: list, cut: int = 0) -> None:
+def beat(side: Side, place: int, sent: list[Any], cut: int = 0) -> None:
     data = b"".join(side.beat(place, *(one if isinstance(one, list | tuple) else (one, 4, ""))) for one in sent)
     for piece in (data[:cut], data[cut:]):
         if piece:
@@ -128,7 +129,7 @@ def _holds(case: Case) -> None:
     asyncio.run(_both(case["steps"]))
 
 
-async def _both(steps: list) -> None:
+async def _both(steps: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         sides = [Side(Path(folder, f"{leases}.jsonl"), leases) for leases in (True, False)]
         for side in sides:

@@ -76,7 +76,7 @@ def side(driver: Driver, number: int, kinds: list[int], cuts: list[int]) -> Simp
         data = data[cut:]
     tape = Tape()
     connection = Connection(driver, number, 1, "/127.0.0.1", 1)
-    connection.connection_made(tape)
+    connection.connection_made(tape)  # type: ignore[arg-type]  # as much of a transport as the driver needs
     return SimpleNamespace(connection=connection, tape=tape, pieces=[piece for piece in [*pieces, data] if piece], kinds=kinds)
 
 
