@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ("outcomes", "searching")
+pytest_plugins = ("outcomes", "searching", "stock_fixtures")
 
 # What decides is a function of the tree: the same examples every time, none remembered from a run before, and no deadline that a busy
 # machine could miss. Tests say how many examples and how many steps (`searching.examples`); nothing else.

@@ -1,4 +1,5 @@
-"""Writes the pages under docs/ that come from the program: settings, journal rows, states of a group. A test compares them."""
+"""Writes the pages under docs/ that come from the program: settings, journal rows, states of a group, the control API,
+and from recorded runs: fidelity, scenarios. A test compares them."""
 
 from __future__ import annotations
 

@@ -12,8 +12,9 @@ from searching import seeds
 
 from groupmock.faults.kind import all_kinds
 
-SEEDS = 1000
-SHARES = 20
+SEEDS = 160
+"""`make search` plays fresh ones."""
+SHARES = 4
 NOT_SCRIPTED = {"move_leader", "stop_node"}
 """Need sockets or a leader elsewhere; their commands are replayed in the tests of steering."""
 
@@ -21,14 +22,14 @@ NOT_SCRIPTED = {"move_leader", "stop_node"}
 @pytest.mark.property
 @pytest.mark.soak
 @pytest.mark.parametrize("share", range(SHARES))
-def test_a_thousand_seeds(share: int) -> None:
+def test_the_same_seed_is_the_same_journal_and_replays(share: int) -> None:
     for seed in seeds(SEEDS)[share::SHARES]:
         FAULT_SCRIPT.check({"seed": seed})
 
 
 def test_the_script_comes_to_every_kind_of_fault(tmp_path: Path) -> None:
     struck: set[str] = set()
-    for seed in range(SEEDS // 5):
+    for seed in range(SEEDS):
         Run(seed, tmp_path / "run.jsonl").play()
         rows = map(json.loads, (tmp_path / "run.jsonl").read_text().splitlines()[1:])
         struck |= {row["action"] for row in rows if row["kind"] == "fault"}

@@ -70,7 +70,7 @@ def _options(words: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"these only: {' '.join(SHARES)}")
     parser.add_argument("--seconds", type=float, default=3600, help="all parts together (default 3600)")
-    parser.add_argument("--seed", type=int, default=SystemRandom().randrange(2**31), help="what every draw depends on (default: a fresh one)")
+    parser.add_argument("--seed", type=int, default=SystemRandom().randrange(2**31), help="what every draw depends on (default: fresh)")
     parser.add_argument("--workers", type=int, default=2, help="pytest workers (default 2)")
     parser.add_argument("--finds", type=Path, default=FOUND, help="where finds are written (default tests/found)")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the report is written (default build/search)")

@@ -1,7 +1,7 @@
 """A server that is late: a function on a server's thread sleeps 2 s when a test first calls it. Which tests turn red?
 
-First every function of the broker is watched, not slowed (`scout`): which tests call it on a server's thread, and which tests are green. Then
-places are drawn from those that were called, and the tests that call one are run with the sleep in it. tests/support/late plants both.
+First every function of the broker is watched, not slowed (`scout`): which tests call it on a server's thread, and which tests are green.
+Then places are drawn from those that were called, and the tests that call one are run with the sleep in it. tests/support/late plants both.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HOOK: Final = ROOT / "tests/support/late"
 NOT_OURS: Final = ("groupmock.cli.",)
 """What runs before there is a server, or beside it."""
 WITHOUT_SERVERS: Final = (
-    *("pipeline", "properties", "found", "golden", "mutations", "project", "live", "search", "interop", "judge", "fidelity", "bytes"),
+    *("pipeline", "properties", "found", "golden", "mutations", "project", "live", "bytes"),
     *("unit/codec", "unit/core", "unit/cooperative", "unit/faults", "unit/clients/differential"),
 )
 """Folders of tests that start no server, or are no part of `make test`, or take Spark."""
@@ -75,7 +75,7 @@ def _scout(wanted: Wanted, places: Sequence[str]) -> tuple[dict[str, set[str]], 
     """Place -> tests that call it on a server's thread; and how the tests are without any sleep."""
     plan = _plan(wanted, places or list(everything()), 0.0)
     ignored = [f"--ignore={ROOT / 'tests' / folder}" for folder in WITHOUT_SERVERS]
-    done = _run([*ignored, "-m", "not judge and not fidelity"], plan, wanted, limit=SCOUT_S)
+    done = _run([*ignored], plan, wanted, limit=SCOUT_S)
     called: dict[str, set[str]] = defaultdict(set)
     log = wanted.folder / "late.log"
     for line in log.read_text(encoding="utf-8").splitlines() if log.is_file() else ():

@@ -31,7 +31,7 @@ def knob(name: str, about: str, lowest: int | None = None, highest: int | None =
 
 class Quirks(msgspec.Struct, frozen=True):
     """What releases do differently, one named flag per row of spec 2.15 / checked-on-brokers (c). All false: groupmock's own profile,
-    which is Kafka 4.3.0 but for the first two flags (every real release has these; they make large or sloppy test groups hang).
+    which is Kafka 4.3.0 without the flags that 4.3.0 has (two of them make large or sloppy test groups hang, one leaves a client waiting).
 
     The comment behind a flag says which releases have it.
     """

@@ -1,8 +1,8 @@
 """A late server, planted from outside: with this folder on PYTHONPATH, functions of a server sleep when they are first called in a test.
 
-Python runs `sitecustomize` when it starts, so that a pytest process, its workers and every `python -m groupmock` that a test starts have it.
-$GROUPMOCK_LATE is a file of JSON: `places` ("module:Class.function", each), `seconds` to sleep (0: only log), `log`, a file that gets a line
-`place TAB test` for each first call. Nothing is late on the main thread of pytest: there is the test, or a core without a server.
+Python runs `sitecustomize` when it starts, so that a pytest process, its workers and every `python -m groupmock` of a test have it.
+$GROUPMOCK_LATE is a file of JSON: `places` ("module:Class.function", each), `seconds` to sleep (0: only log), and `log`, a file that gets
+a line `place TAB test` for each first call. Nothing is late on the main thread of pytest: there is the test, or a core without a server.
 `make search` (tools/search/late.py) says which places.
 """
 
