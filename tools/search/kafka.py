@@ -1,4 +1,4 @@
-"""Generated exchanges of fresh seeds, on real Apache Kafka and on the core. A difference becomes a golden play that decides from then on."""
+"""Generated exchanges of fresh seeds, on real Apache Kafka and on the core. A difference becomes a golden play that decides."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -80,7 +81,7 @@ def search(name: str, wanted: Wanted) -> Part:
     part, before = Part(name), _finds(wanted.finds)
     end = time.monotonic() + wanted.seconds
     for seed, factor in _rounds(wanted.seed, end):
-        words = ["-m", MARKS[name], "--search", f"{factor:.3g}", "--search-seed", str(seed), "--finds", str(wanted.finds)]
+        words = [*files(), "-m", MARKS[name], "--search", f"{factor:.3g}", "--search-seed", str(seed), "--finds", str(wanted.finds)]
         done = run(words, wanted, max(end - time.monotonic(), 0) + PATIENCE_S)
         if done.code not in RAN:
             return part.failed(done.output)
@@ -91,6 +92,12 @@ def search(name: str, wanted: Wanted) -> Part:
         if done.failed:  # the same would be found again
             break
     return part
+
+
+def files() -> list[str]:
+    """Those that hold a property: to collect all the others takes longer than many a search."""
+    mark = re.compile(r"^@(pytest\.mark\.property|given)\b", re.MULTILINE)
+    return [str(file.relative_to(ROOT)) for file in sorted((ROOT / "tests").rglob("test_*.py")) if mark.search(file.read_text())]
 
 
 def _rounds(seed: int, end: float) -> Iterator[tuple[int, float]]:
