@@ -20,7 +20,7 @@ from groupmock import __version__
 
 GROUPMOCK = [sys.executable, "-m", "groupmock"]
 API_VERSIONS_V0 = struct.pack(">ihhih", 10, 18, 0, 7, -1)
-PATIENCE = 20
+PATIENCE = 60
 
 
 class Served:

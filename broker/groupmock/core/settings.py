@@ -144,7 +144,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     auto_create_topics_enable: Annotated[bool, knob("auto.create.topics.enable", "create a topic that a client asks for")] = True
     message_max_bytes: Annotated[int, knob("message.max.bytes", "largest record batch a topic takes", 0)] = 1_048_588
     log_retention_bytes: Annotated[
-        int, knob("log.retention.bytes", "bytes kept per partition (-1: all); the oldest batches go first", -1, LONG_MAX)
+        int,
+        knob(
+            "log.retention.bytes",
+            "bytes kept per partition, the bound of memory (-1: all, as in the profiles of Kafka's releases); the oldest batches go first",
+            -1,
+            LONG_MAX,
+        ),
     ] = 64 * 1024 * 1024
     fetch_max_bytes: Annotated[int, knob("fetch.max.bytes", "most bytes of one fetch answer", 1024)] = 57_671_680
     max_incremental_fetch_session_cache_slots: Annotated[

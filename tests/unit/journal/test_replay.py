@@ -188,6 +188,6 @@ async def ask(peer, key: int, version: int, message):
     reader, writer = peer
     payload = encode_request_header(RequestHeader(key, version, 1, "many")) + APIS[key].request.encode(version, message)
     writer.write(len(payload).to_bytes(4, "big") + payload)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         size = int.from_bytes(await reader.readexactly(4), "big")
         return APIS[key].response.decode(version, (await reader.readexactly(size))[4:])

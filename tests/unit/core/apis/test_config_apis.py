@@ -69,7 +69,7 @@ def test_what_a_version_tells_of_a_config(version: int) -> None:
     if version >= 3:
         size |= {"config_type": 3, "documentation": None}
         age |= {"config_type": 5, "documentation": None}
-    assert found == [size, age]
+    assert found == [age, size]  # in the order of Kafka's map
 
 
 def test_documentation_is_given_when_asked_for() -> None:
@@ -118,7 +118,6 @@ def test_a_broker_tells_its_settings() -> None:
     assert (configs["node.id"]["value"], configs["advertised.listeners"]["value"]) == ("2", "PLAINTEXT://127.0.0.1:9093")
     assert configs["auto.create.topics.enable"]["value"] == "true"
     assert "read_only" not in configs["message.max.bytes"]
-    assert list(configs) == sorted(configs)
 
 
 def test_a_setting_of_the_broker_shows_as_the_topics_default() -> None:
