@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, settings
 
+pytest.register_assert_rewrite("properties")  # a find's file says what was not equal
 pytest_plugins = ("outcomes", "searching", "stock_fixtures")
 
 # What decides is a function of the tree: the same examples every time, none remembered from a run before, and no deadline that a busy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import found
 import pytest
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
-from properties import properties
+from properties import properties, try_again
 from properties.groups import GroupMachine
 from properties.policies import DesignTwo
 from properties.timers import TimersMachine
@@ -19,9 +20,12 @@ from recorded import RecordedMachine
 from groupmock.core.group.states import ANSWERS, PREPARING, Answer, Ask, Do
 from groupmock.core.timers import Timers
 from groupmock_clients.cooperative.policy import Round
+from groupmock_clients.differential.corpus import Golden, difference_of, load, save_one
+from groupmock_clients.differential.tcp_player import Played
 
 ABOUT = {"date": "2026-11-22", "seed": 1, "version": "test"}
 SUPPORT = Path(found.__file__).parent
+GOLDEN = SUPPORT.parent / "golden"
 
 
 def search(machine: type, folder: Path) -> Path:
@@ -36,8 +40,8 @@ def test_a_mistake_of_the_core_becomes_a_file_that_is_red_until_it_is_mended(tmp
         planted.setitem(ANSWERS, (PREPARING, Ask.HEARTBEAT), Answer(Do.ANSWER, 0, True))
         text = search(GroupMachine, tmp_path).read_text()
         with pytest.raises(AssertionError, match="heartbeat"):
-            found.replay(text, properties())
-    found.replay(text, properties())
+            try_again(text)
+    try_again(text)
     find = json.loads(text)
     assert len(find["case"]["steps"]) <= 6, "it is made small"
     assert "heartbeat" in find["failure"] and find["found"] == ABOUT
@@ -63,8 +67,26 @@ def test_a_recorded_machine_can_be_retaken(
         planted.setattr(where, name, mistake)
         text = search(machine, tmp_path).read_text()
         with pytest.raises(AssertionError):
-            found.replay(text, properties())
-    found.replay(text, properties())
+            try_again(text)
+    try_again(text)
+
+
+def test_a_difference_from_kafka_is_a_play_that_is_red_until_it_is_mended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plays = [(play.script, _as_played(play)) for play in itertools.islice(load(GOLDEN, "4.3", "groups", "plain"), 60)]
+    assert [difference_of(script, played) for script, played in plays] == [None] * len(plays), "what does not differ is no find"
+    with monkeypatch.context() as planted:
+        planted.setitem(ANSWERS, (PREPARING, Ask.HEARTBEAT), Answer(Do.ANSWER, 0, True))
+        play = next(found for script, played in plays if (found := difference_of(script, played)) is not None)
+        file = save_one(tmp_path, play)
+        with pytest.raises(AssertionError, match="Kafka 27, ours 0"):
+            try_again(file.read_text())
+    try_again(file.read_text())
+    assert file.name == f"groups-4.3-plain-{play.script.seed}.json"
+
+
+def _as_played(play: Golden) -> Played:
+    """As if the broker had just said that."""
+    return Played(real=play.transcript, core=play.transcript, states=set(), lag=0.0, crowded=False)
 
 
 def test_the_same_find_twice_is_one_file_and_holds_what_still_fails(tmp_path: Path) -> None:

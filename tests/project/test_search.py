@@ -111,7 +111,8 @@ class Server:
         return slow.__doc__
 '''
 CALLS = """
-import asyncio, threading, made
+import asyncio, os, threading, made
+os.environ["PYTEST_CURRENT_TEST"] = "inner.py::test_of_a_pytest_of_its_own (call)"
 for name in ("other", "groupmock"):
     thread = threading.Thread(target=lambda: print(made.slow(), asyncio.run(made.Server().serve())), name=name)
     thread.start()

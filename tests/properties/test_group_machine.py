@@ -7,7 +7,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from properties.groups import MACHINES, GroupMachine
 from searching import examples
 
-RUNS = 1000
+RUNS = 600
 
 
 @pytest.mark.property

@@ -104,7 +104,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--parallel", type=_count, default=40)
     parser.add_argument("--shrink", action="store_true", help="shrink what differs and print it")
     parser.add_argument("--log", type=Path, help="append the result to this file as one line of JSON")
-    parser.add_argument("--finds", type=Path, metavar="FOLDER", help="write each play that differs as a golden play of its own")
+    parser.add_argument("--finds", type=Path, metavar="FOLDER", help="write plays that differ as golden plays, one for each API and field")
     parser.set_defaults(verb=_run)
 
 
@@ -112,7 +112,7 @@ def _run(asked: argparse.Namespace) -> int:
     wanted = Wanted(asked.family, asked.release, _seeds(asked), asked.parallel, asked.seconds, asked.shrink)
     run = Run(_peer(asked), wanted, sys.stdout)
     result = asyncio.run(run.all())
-    for play in run.different if asked.finds else ():
+    for play in run.different.values() if asked.finds else ():
         print(f"find: {save_one(asked.finds, play)}")
     if asked.log:
         with asked.log.open("ab") as log:

@@ -56,8 +56,8 @@ class Run:
         self._last = wanted.seeds[0]
         self.golden: list[Golden] = []
         """Plays worth keeping, if `wanted.keep`."""
-        self.different: list[Golden] = []
-        """Plays that differ and differ again when they are replayed; the smallest script of each, if `wanted.shrink`."""
+        self.different: dict[tuple[int, str], Golden] = {}
+        """API and field -> a play that differs there, and differs again when it is replayed; the smallest script, if `wanted.shrink`."""
 
     async def all(self) -> Result:
         """Play every seed."""
@@ -105,7 +105,7 @@ class Run:
         small = await self._shrink(script) if self.wanted.shrink else None
         for one in (small, (script, played)):
             if one is not None and (golden := difference_of(*one)) is not None:
-                self.different.append(golden)
+                self.different.setdefault((new[0].key, new[0].path), golden)
                 break
         return new
 

@@ -24,12 +24,14 @@ from typing import Any, Final
 
 VARIABLE: Final = "GROUPMOCK_LATE"
 LATE: dict[str, Any] = {}
+STARTED_BY: Final = os.environ.get("PYTEST_CURRENT_TEST", "")
+"""The test that started this process; nothing in a process that runs tests itself. One that does both speaks of the former."""
 STRUCK: Final[set[tuple[str, str]]] = set()
 
 
 def strike(place: str) -> None:
     """The first statement of a late function."""
-    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
+    test = (STARTED_BY or os.environ.get("PYTEST_CURRENT_TEST", "")).rpartition(" ")[0]
     if (place, test) in STRUCK or not on_a_server():
         return
     STRUCK.add((place, test))

@@ -1,4 +1,4 @@
-"""The properties by name: every `Property` that a module of this folder holds, one file per subject."""
+"""The properties by name: every `Property` that a module of this folder holds, one file per subject. And what tries a find again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,19 @@ import pkgutil
 from collections.abc import Iterator
 from functools import cache
 
-from found import Property
+import msgspec
+from found import Property, replay
+
+from groupmock_clients.differential.corpus import Golden, differences
+
+
+def try_again(text: str) -> None:
+    """A find, as its file has it. A `Property` is tried, a golden play is played on the core; raises when it is not mended."""
+    if "script" in msgspec.json.decode(text):
+        found = [str(each) for each in differences(msgspec.json.decode(text, type=Golden))]
+        assert not found, "\n".join(found)
+    else:
+        replay(text, properties())
 
 
 @cache
