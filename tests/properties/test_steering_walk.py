@@ -12,7 +12,7 @@ import pytest
 from core_world import World
 from fault_script import MEMBERS, Run
 from properties.walks import WALK, Walked
-from searching import seeds
+from searching import decides, seeds
 
 from groupmock.core.commands import UnknownCommand
 from groupmock.core.events import Command
@@ -122,7 +122,7 @@ def test_nobody_is_forgotten_at_a_door(share: int) -> None:
         except (AssertionError, KeyError, AttributeError) as found:
             raise AssertionError(f"seed {seed}: {found}") from found
         done.update(walk.done)
-    assert {name for name in COMMANDS if not done[name]} == set(), "these were never possible: the walk proves nothing about them"
+    assert not decides() or {name for name in COMMANDS if not done[name]} == set(), "these were never possible: the walk proves nothing about them"
 
 
 # -- the same through a driver and its journal, and again by replay ----------------------------------------------------
@@ -187,7 +187,8 @@ def test_every_command_is_replayed(tmp_path: Path) -> None:
         result = replay(path)
         assert result.difference is None, f"seed {seed}: {result.difference}"
         assert "internal error" not in path.read_text(), f"seed {seed}: a defect of groupmock itself"
-    assert set(STEERS) - {name for name in done if done[name]} - {"fence_instance"} == set(), "never possible in any of these runs"
+    never = set(STEERS) - {name for name in done if done[name]} - {"fence_instance"}
+    assert not decides() or never == set(), "never possible in any of these runs"
 
 
 def test_the_table_of_commands_is_whole() -> None:

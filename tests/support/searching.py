@@ -43,6 +43,11 @@ def seeds(count: int) -> range:
     return range(begin, begin + max(1, round(count * Search.factor)))
 
 
+def decides() -> bool:
+    """Is this a function of the tree? Whether everything was possible in what was drawn is asked only then."""
+    return Search.seed is None
+
+
 # -- pytest ----------------------------------------------------------------------------------------------------------------------------
 
 

@@ -56,7 +56,7 @@ class Run:
         self._last = wanted.seeds[0]
         self.golden: list[Golden] = []
         """Plays worth keeping, if `wanted.keep`."""
-        self.different: dict[tuple[int, str], Golden] = {}
+        self.different: dict[tuple[int | None, str], Golden] = {}
         """API and field -> a play that differs there, and differs again when it is replayed; the smallest script, if `wanted.shrink`."""
 
     async def all(self) -> Result:
