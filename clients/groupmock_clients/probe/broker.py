@@ -21,6 +21,7 @@ from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreateTop
 from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from groupmock_codec.messages.k32_describe_configs import DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResponse
 
+from .ping import ping
 from .scope import group_partition
 from .wire import API_VERSIONS, Unreadable, read_response, request_frame
 
@@ -109,11 +110,26 @@ class TcpBroker:
                 raise NoBroker(f"no answer to {APIS[key].name}: {problem.strerror or problem}") from problem
             return read_response(key, version, frame, self._correlation, trailing=True)[1]
 
+    def connect_again(self) -> None:
+        """After it was away: a connection that answers, coordinators that are ready; topics are made anew. Raises NoBroker."""
+        with self._lock:
+            self._link.close()
+            self._link = self._connect(self.host, self.port)
+            self._topics.clear()
+            try:
+                self._read_ranges()
+                self._wait_for_coordinators()
+            except Unreadable as problem:
+                raise NoBroker(str(problem)) from problem
+
     def alive(self) -> bool:
-        """Does it still take connections?"""
+        """Does it still answer a new connection? One that takes its time is alive; a process that is just dying may take connections."""
         try:
-            self._connect(self.host, self.port).close()
-        except NoBroker:
+            with socket.create_connection((self.host, self.port), CONNECT_SECONDS) as link:
+                ping(link)
+        except TimeoutError:
+            return True
+        except OSError:
             return False
         return True
 
