@@ -17,7 +17,7 @@ from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataReque
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse
-from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
+from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest, CreateTopicsResponse
 from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from groupmock_codec.messages.k32_describe_configs import DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResponse
 
@@ -278,12 +278,13 @@ class TcpBroker:
 
     # -- topics
 
-    def topic(self, name: str, partitions: int) -> tuple[str, bytes]:
-        """Create our topic of that name and size if it is not there; its real name and its id (zero where there are none)."""
-        real = f"{PREFIX}-{self.run}-{name}-{partitions}"
+    def topic(self, name: str, partitions: int, configs: Mapping[str, str] | None = None) -> tuple[str, bytes]:
+        """Create our topic of that name and size if it is not there; its real name and its id (zero where there are none). With `configs`
+        it is another one every time."""
+        real = f"{PREFIX}-{self.run}-{name}-{partitions}" + ("" if configs is None else f"-{secrets.token_hex(5)}")
         with self._lock:
             if real not in self._topics:
-                self._create(real, partitions)
+                self._create(real, partitions, configs or {})
                 self._topics[real] = self._wait_for(real, partitions)
             return real, self._topics[real]
 
@@ -292,12 +293,13 @@ class TcpBroker:
         """Our topics: name -> id."""
         return self._topics
 
-    def _create(self, real: str, partitions: int) -> None:
+    def _create(self, real: str, partitions: int, configs: Mapping[str, str]) -> None:
         version = self.best(CREATE_TOPICS, 4)
         if version is None:  # then asking for it is how topics come to be
             self._metadata([MetadataRequestTopic(name=real)], create=True)
             return
-        wanted = CreatableTopic(name=real, num_partitions=partitions, replication_factor=1)
+        settings = [CreatableTopicConfig(name=name, value=value) for name, value in configs.items()]
+        wanted = CreatableTopic(name=real, num_partitions=partitions, replication_factor=1, configs=settings)
         answer = self.ask(CREATE_TOPICS, version, CreateTopicsRequest(topics=[wanted], timeout_ms=ANSWER_SECONDS * 500))
         assert isinstance(answer, CreateTopicsResponse)
         if answer.topics[0].error_code not in (0, TOPIC_EXISTS, TIMED_OUT):

@@ -101,11 +101,12 @@ class Matcher:
         elif pattern.name == "set":
             yield from self._unordered(arguments, seen, path)
         else:
-            found = sum(not list(self.mismatches(arguments[0], each, path)) for each in seen)
-            if pattern.name == "has" and found != 1:
-                yield f"{path}: one such element expected, {found} seen{'' if found else ': ' + show(seen)}"
-            if pattern.name == "lacks" and found:
-                yield f"{path}: no such element expected, {found} seen"
+            for argument in arguments:
+                found = sum(not list(self.mismatches(argument, each, path)) for each in seen)
+                if pattern.name == "has" and found != 1:
+                    yield f"{path}: one such element expected, {found} seen{'' if found else ': ' + show(seen)}"
+                if pattern.name == "lacks" and found:
+                    yield f"{path}: no such element expected, {found} seen"
 
     def _unordered(self, items: tuple[Expr, ...], seen: list[Value], path: str) -> Iterator[str]:
         if len(seen) != len(items):

@@ -13,7 +13,7 @@ from .scope import Memory, Scope, Value
 from .stage import Answer, Closed, NotOnThisStage, Stage, TimeUp
 from .standing import surprises
 from .syntax import ExchangeError, Expr
-from .wire import Unreadable
+from .wire import Unreadable, is_answered
 
 SETTINGS: Final = {
     "delay": "group.initial.rebalance.delay.ms",
@@ -100,7 +100,7 @@ class _Dialogue:
         for name, setting in SETTINGS.items():
             self.scope.values[name] = int(self.stage.settings.get(setting, BASE_SETTINGS[setting]))
         for name, partitions in exchange.topics.items():
-            self.scope.values[name] = real = self.stage.topic(name, partitions)
+            self.scope.values[name] = real = self.stage.topic(name, partitions, exchange.own.get(name))
             self.scope.values[f"id of {real}"] = self.stage.topic_ids.get(real, b"")
         for step in exchange.steps:
             if step.guard.holds(self.stage.release, self.stage.kind, self.variant.parameters):
@@ -149,8 +149,8 @@ class _Dialogue:
         defaults = {**messages.DEFAULTS, **messages.remembered(memory, self.scope), **self._header_defaults(step.member)}
         request = messages.build_request(step.api, version, explicit, defaults, self.stage.topic_ids.get, step.place)
         assert client_id is None or isinstance(client_id, str)
-        asked = _Asked(step.api, version, messages.plain(request, version))
-        self.asked.setdefault(step.member, []).append(asked)
+        if is_answered(key, request):
+            self.asked.setdefault(step.member, []).append(_Asked(step.api, version, messages.plain(request, version)))
         self.stage.send(step.member, key, version, client_id, request)
         if step.expects is not None:
             self._judge(step.member, step.expects, step)

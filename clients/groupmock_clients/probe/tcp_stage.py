@@ -19,7 +19,7 @@ from .broker import CONNECT_SECONDS, LARGEST_ANSWER, NoBroker, TcpBroker
 from .lag import WORTH_NOTING_MS
 from .scope import Value
 from .stage import Answer, Closed, NotOnThisStage, TimeUp, Tolerance
-from .wire import Unreadable, read_response, request_frame
+from .wire import Unreadable, is_answered, read_response, request_frame
 
 QUIET_MS: Final = 100
 """How long no answer must come to count as parked."""
@@ -112,9 +112,9 @@ class TcpStage:
         """Both sides' versions."""
         return self.broker.versions(key)
 
-    def topic(self, name: str, partitions: int) -> str:
-        """A topic shared by all dialogues with this broker."""
-        real, topic_id = self.broker.topic(name, partitions)
+    def topic(self, name: str, partitions: int, configs: Mapping[str, str] | None = None) -> str:
+        """A topic shared by all dialogues with this broker; with `configs` one of our own."""
+        real, topic_id = self.broker.topic(name, partitions, configs)
         self.topic_ids[real] = topic_id
         self._free_ms = self.now_ms()
         return real
@@ -124,7 +124,8 @@ class TcpStage:
         self._late(self._free_ms)
         correlation = next(self._correlations)
         frame = request_frame(key, version, correlation, client_id, APIS[key].request.encode(version, message))
-        self._connection(member).pending.append(_Pending(key, version, correlation, self.now_ms()))
+        if is_answered(key, message):
+            self._connection(member).pending.append(_Pending(key, version, correlation, self.now_ms()))
         self._write(member, frame)
 
     def send_bytes(self, member: str, data: bytes) -> None:
