@@ -21,8 +21,11 @@ MEMBER_ID_REQUIRED: Final = 79
 BARE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 SAID_OTHERWISE: Final = frozenset({"null", "true", "false", "set"})
 DRAWN: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
+MEMBER_IDS: Final = frozenset({"member_id", "leader"})
 OF_THE_BROKER: Final = frozenset({"host", "port", "cluster_id", "controller_id"})
 """Fields of answers that each broker fills in its own way."""
+SET_BY_THE_ORACLE: Final = frozenset({"flush.ms", "retention.bytes"})
+"""Configs whose values are no defaults there, or come from its settings (canonical.py, ORACLE)."""
 OF_A_NODE: Final = frozenset({"node_id", "leader_id", "replica_nodes", "isr_nodes", "offline_replicas"})
 NUMBERS: Final = {"session_id": ("s", 1), "producer_id": ("p", 0)}
 """Numbers that a broker draws or counts, by field: what their names begin with, the least of them."""
@@ -81,7 +84,7 @@ class Names:
     def in_text(self, text: str) -> str:
         """A text in which names occur, as the language takes it; "" if none does."""
         names = {**{real: name for (kind, real), name in self._drawn.items() if kind == "id"}, **self._groups, **self._topics}
-        ours = [rf"{re.escape(real)}(?![\w-])" for real in sorted(names, key=len, reverse=True)]
+        ours = [rf"{re.escape(real)}(?!\w|-\D)" for real in sorted(names, key=len, reverse=True)]
         ours.append(rf"{re.escape(self.facts.stem)}(?=-no-)")  # what there is none of (memory.py)
         said, count = re.subn(rf"(?<![\w-])(?:{'|'.join(ours)})", lambda match: f"${{{names.get(match[0], 'group')}}}", text)
         return quoted(said) if count else ""
@@ -188,6 +191,8 @@ class Wording:
             return self._list(step, field, value)
         if isinstance(value, dict) and "bytes" in value:
             return self._bytes_pattern(field, b64decode(value["bytes"]))
+        if isinstance(value, dict) and value.get("name") in SET_BY_THE_ORACLE:
+            return f"{{name: {quoted(value['name'])}}}"
         if isinstance(value, dict):
             return "{" + ", ".join(f"{name}: {self._pattern(step, name, each)}" for name, each in value.items()) + "}"
         if isinstance(value, str):
@@ -209,7 +214,7 @@ class Wording:
         return f"set[{inner}]" if free and len(value) > 1 else f"[{inner}]"
 
     def _text_pattern(self, field: str, value: str) -> str:
-        if DRAWN.search(value) and " " not in value:
+        if field in MEMBER_IDS and DRAWN.search(value):
             return f"?{self.names.drawn('id', value)}"
         if OF_THE_CLOCK.search(value):
             return "*"

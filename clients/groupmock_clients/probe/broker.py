@@ -13,6 +13,7 @@ from typing import Final
 
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, Versions
+from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsResponse, ListOffsetsTopic
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseTopic
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
@@ -25,6 +26,7 @@ from .ping import ping
 from .scope import group_partition
 from .wire import API_VERSIONS, Unreadable, read_response, request_frame
 
+LIST_OFFSETS: Final = 2
 METADATA: Final = 3
 OFFSET_FETCH: Final = 9
 FIND_COORDINATOR: Final = 10
@@ -41,6 +43,7 @@ LARGEST_ANSWER: Final = 100_000_000
 CONNECT_SECONDS: Final = 5
 ANSWER_SECONDS: Final = 30
 NOT_READY: Final = (14, 15, 16)
+NOT_SERVED: Final = (3, 5, 6)
 TRIES_FOR_A_NAME: Final = 200
 PREFIX: Final = "groupmock-probe"
 """How the names of all our groups and topics begin."""
@@ -288,6 +291,16 @@ class TcpBroker:
                 self._topics[real] = self._wait_for(real, partitions)
             return real, self._topics[real]
 
+    def _served(self, real: str, partitions: int) -> bool:
+        """Does the leader know that it is one? On KRaft it takes what the metadata tell a moment to come true (error 6, seen on 4.3.0)."""
+        version = self.best(LIST_OFFSETS, 5)
+        if version is None or self.nodes > 1:  # of several nodes we are connected to one
+            return True
+        asked = [ListOffsetsPartition(partition_index=index, timestamp=-1) for index in range(partitions)]
+        answer = self.ask(LIST_OFFSETS, version, ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=real, partitions=asked)]))
+        assert isinstance(answer, ListOffsetsResponse)
+        return all(row.error_code not in NOT_SERVED for topic in answer.topics for row in topic.partitions)
+
     @property
     def topics(self) -> Mapping[str, bytes]:
         """Our topics: name -> id."""
@@ -310,7 +323,8 @@ class TcpBroker:
 
         def there() -> bool:
             found[:] = self._metadata([MetadataRequestTopic(name=real)]).topics
-            return bool(found) and found[0].error_code == 0 and all(each.leader_id >= 0 for each in found[0].partitions)
+            led = bool(found) and found[0].error_code == 0 and all(each.leader_id >= 0 for each in found[0].partitions)
+            return led and self._served(real, len(found[0].partitions))
 
         try:
             self._until(there, f"topic {real} has no leaders", 20)

@@ -55,6 +55,16 @@ def test_what_breaks_in_a_macro_is_on_the_way(read: Read, broker: TcpBroker) -> 
     assert outcome.detail == "could not get that far: x.exchange:6 (x.exchange:2): error 0 expected, 25 seen"
 
 
+def test_a_topic_of_ones_own_is_new_every_time_and_has_its_configs(read: Read, broker: TcpBroker) -> None:
+    made = 'P: Produce acks=-1 topic_data=[put($t1, 0, records("a"))] -> 0 responses=[{partition_responses: [{base_offset: 0}]}]\n'
+    told = 'P: DescribeConfigs resources=[{resource_type: 2, resource_name: $t1, configuration_keys: ["retention.ms"]}]'
+    answer = ' -> results=[{configs: [{name: "retention.ms", value: "77"}]}]\n'
+    planned = read(f'exchange x "t"\nrows: R\ntopics: t1:2[retention.ms=77]\n{made}{told}{answer}')
+    for _ in range(2):
+        (outcome,) = Session(broker, Pace(retries=0)).play([planned])
+        assert outcome.verdict == KEPT, str(outcome)
+
+
 def test_what_breaks_in_the_exchange_itself_is_broken(read: Read, broker: TcpBroker) -> None:
     planned = read(f'macro m(A)\n{RIGHT}\nexchange x "t"\nrows: R\ndo m(A)\n{WRONG}')
     (outcome,) = Session(broker, Pace(retries=0)).play([planned])
