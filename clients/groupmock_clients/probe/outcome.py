@@ -35,7 +35,7 @@ class Outcome:
     """`transcript`: every line that was played, and what was seen. `stretched`: how much longer than written it was played; `seconds`: what
     that took. `beyond`: no broker could show it to somebody outside, so it says nothing about this one. `asides`: row and
     sentence of what always holds (standing.py) and did not, where the exchange is about something else.
-    `late_ms`: how late this machine and the broker were meanwhile, as far as that was measured; `excused`: what broke can be that alone;
+    `late_ms`: how late this machine and the broker were meanwhile, as far as that was measured;
     `fatal`: the broker died of it."""
 
     name: str
@@ -50,7 +50,6 @@ class Outcome:
     beyond: bool = False
     asides: list[tuple[str, str]] = field(default_factory=list)
     late_ms: float = 0
-    excused: bool = False
     fatal: bool = False
 
     def __str__(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from .broker import CannotProvide, NoBroker, TcpBroker
@@ -51,21 +51,32 @@ class Pace:
 
 @dataclass
 class _Attempts:
-    """What came of one dialogue until now. `evidence`: how often it broke in a way that load cannot explain; `excused`: how often in one
-    that it can; `late_ms`: the worst load at those."""
+    """What came of one dialogue until now. `broken`: the attempts that broke and are not weighed yet; `evidence`: how often it broke in a
+    way that load cannot explain; `excused`: how often in one that it can; `late_ms`: the worst load at those."""
 
     outcome: Outcome
+    broken: list[Outcome] = field(default_factory=list)
     evidence: int = 0
     excused: int = 0
     late_ms: float = 0
 
+    def __post_init__(self) -> None:
+        self.add(self.outcome)
+
     def add(self, outcome: Outcome) -> None:
         """One more attempt."""
-        if outcome.excused:
-            self.excused, self.late_ms = self.excused + 1, max(self.late_ms, outcome.late_ms)
-        else:
-            self.evidence += outcome.verdict == BROKEN
         self.outcome = outcome
+        if outcome.verdict == BROKEN and not outcome.fatal:
+            self.broken.append(outcome)
+
+    def weigh(self, explained: Callable[[Outcome], bool]) -> None:
+        """Can load explain what broke? Asked when the answer matters: it takes as many plays on the core as a dialogue has turns."""
+        for outcome in self.broken:
+            if explained(outcome):
+                self.excused, self.late_ms = self.excused + 1, max(self.late_ms, outcome.late_ms)
+            else:
+                self.evidence += 1
+        self.broken.clear()
 
 
 class Session:
@@ -89,17 +100,47 @@ class Session:
         longest_first = sorted(range(len(order)), key=lambda index: -least_ms(order[index].variant.exchange))
         first = self._round([order[index] for index in longest_first], 1, self._pace.parallel)
         found = {index: _Attempts(outcome) for index, outcome in zip(longest_first, first, strict=True)}
-        for each in found.values():
-            each.add(each.outcome)
-        wanted = 1 + self._pace.retries
-        for attempt in range(2, wanted + (FURTHER if self._pace.retries else 0) + 1):
-            broken = [index for index, each in found.items() if _worth_another(each, wanted)]
+        for attempt in range(2, 2 + self._pace.retries + (FURTHER if self._pace.retries else 0)):
+            broken = [index for index, each in found.items() if self._worth_another(each, order[index])]
             if not broken:
                 break
             for index, outcome in zip(broken, self._round([order[index] for index in broken], attempt, QUIET), strict=True):
                 if _counts(outcome):
                     found[index].add(again(found[index].outcome, outcome))
-        return [_judged(found[index], wanted) for index in range(len(order))]
+        return [self._judged(found[index], order[index]) for index in range(len(order))]
+
+    # -- verdicts
+
+    def _worth_another(self, attempts: _Attempts, planned: Planned) -> bool:
+        """Broken, and not yet as often as it takes in a way that counts; what kills the server is not asked to do so again."""
+        if attempts.outcome.verdict != BROKEN or attempts.outcome.fatal:
+            return False
+        if attempts.evidence + len(attempts.broken) > self._pace.retries:
+            attempts.weigh(lambda outcome: self._explained(planned, outcome))
+        return attempts.evidence + len(attempts.broken) <= self._pace.retries
+
+    def _explained(self, planned: Planned, outcome: Outcome) -> bool:
+        """Can load explain what broke?"""
+        assert outcome.failure is not None
+        broker = self._broker
+        bounds = tolerance(broker.patience * min(outcome.attempts, 3), planned.factor)
+        told = {name: broker.settings[name] for name in planned.variant.exchange.settings if name in broker.settings}
+        conditions = Conditions(broker.release, known_settings(broker.release, broker.settings) | told, bounds)
+        return explains(outcome.late_ms, outcome.failure, planned.variant, conditions)
+
+    def _judged(self, attempts: _Attempts, planned: Planned) -> Outcome:
+        """What broke in a macro broke on the way to what the exchange is about: that says nothing about its rows. What load can explain
+        says nothing either."""
+        outcome = attempts.outcome
+        if outcome.verdict != BROKEN or outcome.fatal:
+            return outcome
+        attempts.weigh(lambda outcome: self._explained(planned, outcome))
+        if attempts.excused and attempts.evidence <= self._pace.retries:
+            late = f"load can explain it: this machine or the broker was up to {attempts.late_ms:.0f} ms late meanwhile"
+            return replace(outcome, verdict=UNKNOWN, detail=f"{outcome.detail} ({late})", failure=None)
+        if outcome.failure is not None and "(" in outcome.failure.place:
+            return replace(outcome, verdict=UNKNOWN, detail=f"could not get that far: {outcome.detail}")
+        return outcome
 
     # -- one round
 
@@ -122,7 +163,7 @@ class Session:
             if not back:
                 found |= {each.name: _lost(each, death) for each in left}
                 break
-        return [self._weighed(each, found[each.name], attempt) for each in planned]
+        return [found[each.name] for each in planned]
 
     def _side_by_side(self, planned: Sequence[Planned], attempt: int, parallel: int) -> dict[str, Outcome]:
         with self._lag, self._pulse, ThreadPoolExecutor(parallel) as pool:
@@ -165,16 +206,6 @@ class Session:
             outcome = replace(outcome, verdict=UNKNOWN, detail=GONE, failure=None)
         outcome.late_ms = max(stage.stalled_ms, self._lag.since(began)) + self._pulse.since(began)
         outcome.stretched, outcome.seconds = planned.factor, time.monotonic() - began
-        return outcome
-
-    def _weighed(self, planned: Planned, outcome: Outcome, attempt: int) -> Outcome:
-        """Can load explain what broke?"""
-        if outcome.verdict == BROKEN and outcome.failure is not None and not outcome.fatal:
-            bounds = tolerance(self._broker.patience * min(attempt, 3), planned.factor)
-            settings = known_settings(self._broker.release, self._broker.settings)
-            told = {name: self._broker.settings[name] for name in planned.variant.exchange.settings if name in self._broker.settings}
-            conditions = Conditions(self._broker.release, settings | told, bounds)
-            outcome.excused = explains(outcome.late_ms, outcome.failure, planned.variant, conditions)
         return outcome
 
     # -- when the server dies
@@ -221,25 +252,6 @@ def _lost(planned: Planned, death: Death) -> Outcome:
     """What is left when the server does not come back."""
     why = f"{DIED} and {len(death.dialogues) - 1} others: which of them did it is not known" if planned.name in death.dialogues else GONE
     return Outcome(planned.name, planned.variant.exchange.rows, UNKNOWN, why)
-
-
-def _worth_another(attempts: _Attempts, wanted: int) -> bool:
-    """Broken, and not yet as often as it takes; what kills the server is not asked to do so again."""
-    return attempts.outcome.verdict == BROKEN and not attempts.outcome.fatal and attempts.evidence < wanted
-
-
-def _judged(attempts: _Attempts, wanted: int) -> Outcome:
-    """What broke in a macro broke on the way to what the exchange is about: that says nothing about its rows. What load can explain
-    says nothing either."""
-    outcome = attempts.outcome
-    if outcome.verdict != BROKEN or outcome.fatal:
-        return outcome
-    if attempts.excused and attempts.evidence < wanted:
-        late = f"load can explain it: this machine or the broker was up to {attempts.late_ms:.0f} ms late meanwhile"
-        return replace(outcome, verdict=UNKNOWN, detail=f"{outcome.detail} ({late})", failure=None)
-    if outcome.failure is not None and "(" in outcome.failure.place:
-        return replace(outcome, verdict=UNKNOWN, detail=f"could not get that far: {outcome.detail}")
-    return outcome
 
 
 def _counts(outcome: Outcome) -> bool:
