@@ -25,10 +25,11 @@ import msgspec
 from groupmock_clients.probe.command import Options, probe
 from groupmock_clients.probe.exchange import BASE_SETTINGS, Exchange
 from groupmock_clients.probe.fitting import MIN_SESSION
-from groupmock_clients.probe.outcome import BROKEN, UNKNOWN, VERDICTS
+from groupmock_clients.probe.outcome import BROKEN, VERDICTS
 from groupmock_clients.probe.plan import Wishes
 from groupmock_clients.probe.report.json import as_json, from_json
 from groupmock_clients.probe.results import Broken, ExchangeResult, Report, counts, row_results
+from groupmock_clients.probe.session import DIED as DIED_THERE
 from groupmock_clients.probe.session import GONE, Pace
 from groupmock_clients.probe.suite import Suite, load_suite
 
@@ -104,7 +105,7 @@ def _batch(peer: Peer, command: Sequence[str], suite: Suite, exchanges: Sequence
     """Some exchanges against one process; if that dies, each half of them against one of its own."""
     with running(command) as (host, port, process):
         report = probe(_options(peer, host, port), Suite(tuple(exchanges), suite.rows))
-        died = process.poll() is not None or any(each.detail == GONE for each in report.exchanges)
+        died = process.poll() is not None or bool(report.deaths)
     if not died:
         return [report]
     if len(exchanges) > 1:
@@ -114,7 +115,7 @@ def _batch(peer: Peer, command: Sequence[str], suite: Suite, exchanges: Sequence
 
 
 def _killed(result: ExchangeResult) -> ExchangeResult:
-    if result.verdict == UNKNOWN and result.detail == GONE:
+    if result.detail == GONE or DIED_THERE in result.detail:
         return msgspec.structs.replace(result, verdict=BROKEN, detail=DIED)
     return result
 
@@ -125,7 +126,7 @@ def replaced(report: Report, exchanges: tuple[ExchangeResult, ...]) -> Report:
 
 
 def _options(peer: Peer, host: str, port: int) -> Options:
-    pace = Pace(parallel=12, retries=1, seconds=120)
+    pace = Pace(parallel=12, retries=1, seconds=120, wait=0)
     return Options(
         host=host,
         port=port,

@@ -1,14 +1,15 @@
 """Judge any Kafka broker: does it keep what Apache Kafka keeps about consumer groups?
 
 Plays scripted members against HOST:PORT, in groups and topics of their own that are deleted afterwards, and reports each rule as kept,
-broken, unknown or not applicable. Exit codes: 0 nothing broken, 1 something broken, 2 bad use, 3 no broker, 4 what was asked for by
---only is unknown, or nothing could be judged.
+broken, unknown or not applicable. Exit codes: 0 nothing broken, 1 something broken, 2 bad use, 3 no broker (any more), 4 what was asked for
+by --only is unknown, or nothing could be judged.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--time", type=_positive, default=900, metavar="SECONDS", help="for all of it; the rest is unknown (default 900)")
     parser.add_argument("--parallel", type=_count, default=32, metavar="N", help="dialogues at a time (default 32)")
     parser.add_argument("--retries", type=_retries, default=2, metavar="N", help="how often what broke is played again (default 2)")
+    parser.add_argument(
+        "--restart", type=_words, default=(), metavar="COMMAND", help="starts a broker that died under a dialogue again (words, no shell)"
+    )
+    parser.add_argument("--wait", type=_seconds, default=30, metavar="SECONDS", help="for a broker that died to come back (default 30)")
     parser.add_argument(
         "--patience", type=_positive, default=1.0, metavar="FACTOR", help="widen the time bounds (slow network, busy machine)"
     )
@@ -68,7 +73,7 @@ def options(arguments: argparse.Namespace) -> Options:
         output=arguments.output,
         folder=arguments.exchanges or FOLDER,
         wishes=Wishes(tuple(arguments.only), arguments.longest, arguments.quick),
-        pace=Pace(arguments.parallel, arguments.retries, arguments.time),
+        pace=Pace(arguments.parallel, arguments.retries, arguments.time, arguments.wait, arguments.restart),
         patience=arguments.patience,
         settings=dict(arguments.set),
         at_most=dict(arguments.at_most),
@@ -106,6 +111,20 @@ def _positive(text: str) -> float:
     if not 0 < number < 1e6:
         raise argparse.ArgumentTypeError(f"a number above 0 expected, not {text!r}")
     return number
+
+
+def _seconds(text: str) -> float:
+    return 0 if text == "0" else _positive(text)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as problem:
+        raise argparse.ArgumentTypeError(f"the words of a command expected, not {text!r}: {problem}") from None
+    if not words:
+        raise argparse.ArgumentTypeError("the words of a command expected")
+    return words
 
 
 def _count(text: str) -> int:

@@ -28,6 +28,9 @@ from .speed import measure
 from .tcp_link import Peer, parse_address
 from .text import as_text
 
+PRINTED_STEP_MS = 20.0
+"""How long a step of a printed exchange takes: a real broker takes a request that is not awaited before the next member sends another."""
+
 
 def main(words: list[str] | None = None) -> int:
     """0: equal (or done), 1: something differs, 2: bad use, or nothing was played, 3: no broker."""
@@ -196,7 +199,7 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
 
 def _show(asked: argparse.Namespace) -> int:
     script = _script(asked)
-    print(as_text(script, play_on_core(script) if asked.family in PLAYED_ON_CORE else None))
+    print(as_text(script, play_on_core(script, step_ms=PRINTED_STEP_MS) if asked.family in PLAYED_ON_CORE else None))
     return 0
 
 

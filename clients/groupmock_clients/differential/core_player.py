@@ -240,12 +240,12 @@ def imagined(script: Script) -> Facts:
     )  # fmt: skip
 
 
-def play(script: Script, facts: Facts | None = None) -> Transcript:
-    """The whole script and its ending, every step taking STEP_MS."""
+def play(script: Script, facts: Facts | None = None, step_ms: float = STEP_MS) -> Transcript:
+    """The whole script and its ending, every step taking so long."""
     player = CorePlayer(script, facts or imagined(script))
     now = 0.0
     for step in (*script.steps, *ending(script, player.known.versions)):
-        now += step.ms if isinstance(step, Pause) else STEP_MS
+        now += step.ms if isinstance(step, Pause) else step_ms
         player.play(step, now)
     return player.transcript()
 

@@ -27,6 +27,8 @@ CHANCES: Final = 8
 BY_IDS: Final = ("leader", "members", "partition_index", "group_id", "name")
 """Fields whose place in a list, or whose value, follows from ids."""
 NOISY_LIMIT: Final = 5
+NEAR_MS: Final = 100.0
+"""An answer that a real broker gives no later than that is given at once."""
 PLAY_LIMIT_S: Final = 40.0
 SLOW_MS: Final = 150.0
 """A play in which the broker was so far behind, and that differs, is played again."""
@@ -162,7 +164,7 @@ class Run:
         small = await shrink(script, differs)
         played, found = await self._play(small)
         if played is not None:
-            self._say(as_text(small, played.real) + "\n".join(f"  {each}" for each in found[:3]))
+            self._say(as_text(small, played.real, near_ms=NEAR_MS) + "\n".join(f"  {each}" for each in found[:3]))
         return None if played is None else (small, played)
 
     def _say(self, text: str) -> None:

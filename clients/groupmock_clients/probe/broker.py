@@ -13,17 +13,20 @@ from typing import Final
 
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, Versions
+from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsResponse, ListOffsetsTopic
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseTopic
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse
-from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
+from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest, CreateTopicsResponse
 from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from groupmock_codec.messages.k32_describe_configs import DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResponse
 
+from .ping import ping
 from .scope import group_partition
 from .wire import API_VERSIONS, Unreadable, read_response, request_frame
 
+LIST_OFFSETS: Final = 2
 METADATA: Final = 3
 OFFSET_FETCH: Final = 9
 FIND_COORDINATOR: Final = 10
@@ -40,6 +43,7 @@ LARGEST_ANSWER: Final = 100_000_000
 CONNECT_SECONDS: Final = 5
 ANSWER_SECONDS: Final = 30
 NOT_READY: Final = (14, 15, 16)
+NOT_SERVED: Final = (3, 5, 6)
 TRIES_FOR_A_NAME: Final = 200
 PREFIX: Final = "groupmock-probe"
 """How the names of all our groups and topics begin."""
@@ -109,11 +113,26 @@ class TcpBroker:
                 raise NoBroker(f"no answer to {APIS[key].name}: {problem.strerror or problem}") from problem
             return read_response(key, version, frame, self._correlation, trailing=True)[1]
 
+    def connect_again(self) -> None:
+        """After it was away: a connection that answers, coordinators that are ready; topics are made anew. Raises NoBroker."""
+        with self._lock:
+            self._link.close()
+            self._link = self._connect(self.host, self.port)
+            self._topics.clear()
+            try:
+                self._read_ranges()
+                self._wait_for_coordinators()
+            except Unreadable as problem:
+                raise NoBroker(str(problem)) from problem
+
     def alive(self) -> bool:
-        """Does it still take connections?"""
+        """Does it still answer a new connection? One that takes its time is alive; a process that is just dying may take connections."""
         try:
-            self._connect(self.host, self.port).close()
-        except NoBroker:
+            with socket.create_connection((self.host, self.port), CONNECT_SECONDS) as link:
+                ping(link)
+        except TimeoutError:
+            return True
+        except OSError:
             return False
         return True
 
@@ -262,26 +281,38 @@ class TcpBroker:
 
     # -- topics
 
-    def topic(self, name: str, partitions: int) -> tuple[str, bytes]:
-        """Create our topic of that name and size if it is not there; its real name and its id (zero where there are none)."""
-        real = f"{PREFIX}-{self.run}-{name}-{partitions}"
+    def topic(self, name: str, partitions: int, configs: Mapping[str, str] | None = None) -> tuple[str, bytes]:
+        """Create our topic of that name and size if it is not there; its real name and its id (zero where there are none). With `configs`
+        it is another one every time."""
+        real = f"{PREFIX}-{self.run}-{name}-{partitions}" + ("" if configs is None else f"-{secrets.token_hex(5)}")
         with self._lock:
             if real not in self._topics:
-                self._create(real, partitions)
+                self._create(real, partitions, configs or {})
                 self._topics[real] = self._wait_for(real, partitions)
             return real, self._topics[real]
+
+    def _served(self, real: str, partitions: int) -> bool:
+        """Does the leader know that it is one? On KRaft it takes what the metadata tell a moment to come true (error 6, seen on 4.3.0)."""
+        version = self.best(LIST_OFFSETS, 5)
+        if version is None or self.nodes > 1:  # of several nodes we are connected to one
+            return True
+        asked = [ListOffsetsPartition(partition_index=index, timestamp=-1) for index in range(partitions)]
+        answer = self.ask(LIST_OFFSETS, version, ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=real, partitions=asked)]))
+        assert isinstance(answer, ListOffsetsResponse)
+        return all(row.error_code not in NOT_SERVED for topic in answer.topics for row in topic.partitions)
 
     @property
     def topics(self) -> Mapping[str, bytes]:
         """Our topics: name -> id."""
         return self._topics
 
-    def _create(self, real: str, partitions: int) -> None:
+    def _create(self, real: str, partitions: int, configs: Mapping[str, str]) -> None:
         version = self.best(CREATE_TOPICS, 4)
         if version is None:  # then asking for it is how topics come to be
             self._metadata([MetadataRequestTopic(name=real)], create=True)
             return
-        wanted = CreatableTopic(name=real, num_partitions=partitions, replication_factor=1)
+        settings = [CreatableTopicConfig(name=name, value=value) for name, value in configs.items()]
+        wanted = CreatableTopic(name=real, num_partitions=partitions, replication_factor=1, configs=settings)
         answer = self.ask(CREATE_TOPICS, version, CreateTopicsRequest(topics=[wanted], timeout_ms=ANSWER_SECONDS * 500))
         assert isinstance(answer, CreateTopicsResponse)
         if answer.topics[0].error_code not in (0, TOPIC_EXISTS, TIMED_OUT):
@@ -292,7 +323,8 @@ class TcpBroker:
 
         def there() -> bool:
             found[:] = self._metadata([MetadataRequestTopic(name=real)]).topics
-            return bool(found) and found[0].error_code == 0 and all(each.leader_id >= 0 for each in found[0].partitions)
+            led = bool(found) and found[0].error_code == 0 and all(each.leader_id >= 0 for each in found[0].partitions)
+            return led and self._served(real, len(found[0].partitions))
 
         try:
             self._until(there, f"topic {real} has no leaders", 20)

@@ -23,10 +23,11 @@ from .plan import Planned, Planner, UnknownName, Wishes, chosen, newest, rows_as
 from .release import guess
 from .report import FORMS
 from .report.text import as_text
-from .results import SCHEMA, BrokerFacts, Report, counts, exchange_results, row_results, telling
+from .results import SCHEMA, BrokerFacts, DeathFact, Report, counts, exchange_results, row_results, telling, told
 from .session import GONE, Pace, Session
 from .suite import FOLDER, Suite, load_suite
 from .syntax import ExchangeError
+from .watch import Death
 
 ALL_KEPT: Final = 0
 SOMETHING_BROKEN: Final = 1
@@ -94,10 +95,12 @@ def probe(options: Options, suite: Suite) -> Report:
         decided = [planner.decide(variant) for variant in variants]
         decided = newest(decided) if options.wishes.quick else decided
         planned = [each for each in decided if isinstance(each, Planned)]
+        session = Session(broker, options.pace, _Progress(len(planned)))
         try:
-            played = iter(Session(broker, options.pace, _Progress(len(planned))).play(planned))
+            played = iter(session.play(planned))
         finally:
             left_behind = () if options.keep else clean_up(broker)
+            session.close()
     finally:
         broker.close()
     outcomes = [each if isinstance(each, Outcome) else next(played) for each in decided]
@@ -105,8 +108,13 @@ def probe(options: Options, suite: Suite) -> Report:
     rows = row_results(suite, rows_asked(suite, options.wishes.only), exchanges)
     seconds = round(time.monotonic() - began, 1)
     return Report(
-        SCHEMA, __version__, started.isoformat(timespec="seconds"), seconds, facts, counts(rows, exchanges), rows, exchanges, left_behind
-    )
+        SCHEMA, __version__, started.isoformat(timespec="seconds"), seconds, facts, counts(rows, exchanges), rows, exchanges, left_behind,
+        tuple(map(_fact, session.deaths)),
+    )  # fmt: skip
+
+
+def _fact(death: Death) -> DeathFact:
+    return DeathFact(tuple(death.dialogues), death.culprit, death.before, death.back, death.how)
 
 
 def _get_to_know(broker: TcpBroker, options: Options) -> BrokerFacts:
@@ -152,15 +160,16 @@ def _deliver(options: Options, report: Report) -> int:
         except OSError as problem:
             return _complain(BAD_USE, problem)
     code = exit_code(report, bool(options.wishes.only))
-    return _complain(code, f"{report.broker.address}: {GONE}") if code == CANNOT_CONNECT else code
+    return _complain(code, f"{report.broker.address}: {GONE}; {told(report.deaths[-1])}") if code == CANNOT_CONNECT else code
 
 
 def exit_code(report: Report, asked: bool) -> int:
-    """3: the broker went away meanwhile. 1: something is broken. 4: nothing is, but what was asked for stays unknown. 0 otherwise."""
+    """3: the broker went away and did not come back. 1: something is broken, or the broker died meanwhile. 4: nothing is, but what was
+    asked for stays unknown. 0 otherwise."""
     verdicts = {row.verdict for row in report.rows}
-    if any(each.detail == GONE for each in report.exchanges):
+    if any(not death.back for death in report.deaths):
         return CANNOT_CONNECT
-    if BROKEN in verdicts:
+    if BROKEN in verdicts or report.deaths:
         return SOMETHING_BROKEN
     if KEPT not in verdicts or (asked and UNKNOWN in verdicts):
         return NOT_KNOWN

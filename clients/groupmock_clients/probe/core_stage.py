@@ -109,12 +109,10 @@ class CoreStage:
         """The versions the profile offers."""
         return self._ranges.get(key)
 
-    def topic(self, name: str, partitions: int) -> str:
+    def topic(self, name: str, partitions: int, configs: Mapping[str, str] | None = None) -> str:
         """Create the topic; every dialogue has its own cluster, so the name is the real one."""
-        self.command("create_topic", {"name": name, "partitions": partitions})
-        topic_id = self.cluster.topics.topic_id(name)
-        assert topic_id is not None
-        self.topic_ids[name] = topic_id
+        topics = self.cluster.topics
+        self.topic_ids[name] = topics.add(name, topics.place(name, partitions, 1), configs or {}, []).topic_id
         return name
 
     def command(self, name: str, arguments: dict[str, Value]) -> None:

@@ -162,7 +162,8 @@ class Let(Step):
 
 @dataclass
 class Exchange:
-    """A scripted dialogue. `rows`: what it proves; `needs`: why it is not run (NEEDS); `parameters`: name -> values to expand over."""
+    """A scripted dialogue. `rows`: what it proves; `needs`: why it is not run (NEEDS); `parameters`: name -> values to expand over;
+    `own`: those of its topics that no other dialogue shares, with their configs."""
 
     name: str
     title: str
@@ -173,6 +174,7 @@ class Exchange:
     stages: tuple[str, ...] = ("core", "tcp")
     settings: dict[str, str] = field(default_factory=dict)
     topics: dict[str, int] = field(default_factory=dict)
+    own: dict[str, dict[str, str]] = field(default_factory=dict)
     members: dict[str, tuple[tuple[str, Expr], ...]] = field(default_factory=dict)
     parameters: dict[str, tuple[int, ...]] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()

@@ -101,23 +101,41 @@ class Matcher:
         elif pattern.name == "set":
             yield from self._unordered(arguments, seen, path)
         else:
-            found = sum(not list(self.mismatches(arguments[0], each, path)) for each in seen)
-            if pattern.name == "has" and found != 1:
-                yield f"{path}: one such element expected, {found} seen{'' if found else ': ' + show(seen)}"
-            if pattern.name == "lacks" and found:
-                yield f"{path}: no such element expected, {found} seen"
+            for argument in arguments:
+                fitting = [each for each in seen if self._would_fit(argument, each, path)]
+                found = len(fitting)
+                list(self.mismatches(argument, fitting[0], path) if found == 1 else ())  # for what it captures
+                if pattern.name == "has" and found != 1:
+                    yield f"{path}: one such element expected, {found} seen{'' if found else ': ' + show(seen)}"
+                if pattern.name == "lacks" and found:
+                    yield f"{path}: no such element expected, {found} seen"
 
     def _unordered(self, items: tuple[Expr, ...], seen: list[Value], path: str) -> Iterator[str]:
         if len(seen) != len(items):
             yield f"{path}: {len(items)} elements expected, {len(seen)} seen: {show(seen)}"
             return
         rest = list(seen)
-        for item in items:
-            match = next((each for each in rest if not list(self.mismatches(item, each, path))), None)
-            if match is None:
-                yield f"{path}: no element matches {item}; left: {show(rest)}"
-                return
-            rest.remove(match)
+        if not self._placed(items, rest, path):
+            item = next((item for item in items if not any(self._would_fit(item, each, path) for each in rest)), items[0])
+            yield f"{path}: no element matches {item}; seen: {show(rest)}"
+
+    def _placed(self, items: tuple[Expr, ...], rest: list[Value], path: str) -> bool:
+        """Is there an element for each? A capture may fit several: what it keeps is what lets the others have theirs."""
+        if not items:
+            return True
+        for at, each in enumerate(rest):
+            before = dict(self.scope.values)
+            if not list(self.mismatches(items[0], each, path)) and self._placed(items[1:], rest[:at] + rest[at + 1 :], path):
+                return True
+            self.scope.values = before
+        return False
+
+    def _would_fit(self, pattern: Expr, seen: Value, path: str) -> bool:
+        """Does it match? Nothing is captured."""
+        before = dict(self.scope.values)
+        found = not list(self.mismatches(pattern, seen, path))
+        self.scope.values = before
+        return found
 
 
 ABSENT = "\0partial"

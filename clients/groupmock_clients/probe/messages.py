@@ -22,6 +22,8 @@ DEFAULTS: Final[Mapping[str, Value]] = {
 }
 ELEMENTS: Final = {"OffsetFetch": "groups", "DescribeGroups": "groups", "FindCoordinator": "coordinators", "DeleteGroups": "results"}
 """Where the fields of a one-group answer are found when they are not at the top: in the first element of this list."""
+LISTED: Final = {"LeaveGroup": "members", "OffsetFetch": "groups", "DescribeGroups": "groups"}
+"""Lists that are made of one member's or group's fields, where a request has them and an exchange does not name them (`_wrapped`)."""
 Names = Callable[[str], "bytes | None"]
 
 
@@ -46,6 +48,12 @@ def remembered(memory: Memory, scope: Scope) -> dict[str, Value]:
         "coordinator_keys": [scope.values["group"]],
         "key": scope.values["group"],
     }
+
+
+def filled_in(api: str) -> frozenset[str]:
+    """The request fields that are not left at the message's own defaults when an exchange does not name them."""
+    everywhere = {*DEFAULTS, *remembered(Memory(None), Scope({"group": ""}))}
+    return frozenset({*everywhere, LISTED[api]} if api in LISTED else everywhere)
 
 
 def build_request(api: str, version: int, explicit: Mapping[str, Value], defaults: Mapping[str, Value], ids: Names, place: str) -> Message:

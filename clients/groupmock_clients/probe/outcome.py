@@ -16,7 +16,9 @@ release or broker does not offer what it speaks of."""
 
 @dataclass(frozen=True)
 class Failure:
-    """Where a dialogue broke. `step`: the line of it; `sent`: the request whose answer was judged; `problems`: a sentence each."""
+    """Where a dialogue broke. `step`: the line of it; `sent`: the request whose answer was judged; `problems`: a sentence each.
+
+    `timing`: those of the problems that are about time alone; `off_ms`: how far out of bounds that time was."""
 
     place: str
     step: str
@@ -24,6 +26,8 @@ class Failure:
     expected: str
     seen: str
     problems: tuple[str, ...]
+    timing: tuple[str, ...] = ()
+    off_ms: float = 0
 
 
 @dataclass
@@ -31,7 +35,8 @@ class Outcome:
     """`transcript`: every line that was played, and what was seen. `stretched`: how much longer than written it was played; `seconds`: what
     that took. `beyond`: no broker could show it to somebody outside, so it says nothing about this one. `asides`: row and
     sentence of what always holds (standing.py) and did not, where the exchange is about something else.
-    `strained`: this machine was too busy to judge times on."""
+    `late_ms`: how late this machine and the broker were meanwhile, as far as that was measured;
+    `fatal`: the broker died of it."""
 
     name: str
     rows: tuple[str, ...]
@@ -44,7 +49,8 @@ class Outcome:
     seconds: float = 0
     beyond: bool = False
     asides: list[tuple[str, str]] = field(default_factory=list)
-    strained: bool = False
+    late_ms: float = 0
+    fatal: bool = False
 
     def __str__(self) -> str:
         lines = [f"{self.verdict:15} {self.name}" + (f": {self.detail}" if self.detail else "")]

@@ -10,7 +10,7 @@
     rows: SERVER-17 JG-same-Stable-follower      # what it proves (ids of rows.toml)
     for v: 0 4..6 9                      # played once per value; $v is the value, a step may be guarded by [v>=5]
     settings: group.max.size=2           # what the broker must have
-    topics: t1:4                         # topics and their partitions; $t1 is the name
+    topics: t1:4 t2:1[retention.ms=-1]   # topics and their partitions; $t1 is the name, $t1.id the id; t2 is this dialogue's own
     member *: rebalance_timeout_ms=5000  # defaults of request fields; `member A:` for one member
     releases: 4.3 3.9                    # where it holds (all, when left out);  stages: core | tcp;  needs: transactions
 
@@ -122,10 +122,12 @@ def _settings(exchange: Exchange, words: list[str], place: str) -> None:
 
 def _topics(exchange: Exchange, words: list[str], place: str) -> None:
     for word in words:
-        name, _, partitions = word.partition(":")
-        if not partitions.isdigit():
-            raise ExchangeError(place, f"NAME:PARTITIONS expected, not {word!r}")
-        exchange.topics[name] = int(partitions)
+        match = re.fullmatch(r"(\w+):(\d+)(?:\[(.*)\])?", word)
+        if match is None:
+            raise ExchangeError(place, f"NAME:PARTITIONS or NAME:PARTITIONS[KEY=VALUE;...] expected, not {word!r}")
+        exchange.topics[match[1]] = int(match[2])
+        if match[3] is not None:
+            exchange.own[match[1]] = {key: value for key, _, value in (each.partition("=") for each in match[3].split(";") if each)}
 
 
 def _releases(exchange: Exchange, words: list[str], place: str) -> None:

@@ -12,6 +12,7 @@ from .outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, VERDICTS, Outcome
 from .suite import Row, Suite
 
 SCHEMA: Final = "groupmock.probe/1"
+SUSPECTS_SHOWN: Final = 5
 
 
 class Broken(msgspec.Struct, frozen=True):
@@ -78,8 +79,20 @@ class BrokerFacts(msgspec.Struct, frozen=True):
     measured: tuple[str, ...]
 
 
+class DeathFact(msgspec.Struct, frozen=True):
+    """The server took no connections any more. `dialogues`: those that had spoken to it since it was last seen alive; `culprit`: the one
+    that killed it when no other was under way ("" where that is not known); `before`: the last one before them ("": nothing since its
+    start); `back`: did it come back? `how`: in words."""
+
+    dialogues: tuple[str, ...]
+    culprit: str
+    before: str
+    back: bool
+    how: str
+
+
 class Report(msgspec.Struct, frozen=True):
-    """A whole run. `started`: UTC, ISO 8601; `left_behind`: groups and topics that could not be deleted."""
+    """A whole run. `started`: UTC, ISO 8601; `left_behind`: groups and topics that could not be deleted; `deaths`: of the server."""
 
     schema: str
     groupmock: str
@@ -90,6 +103,21 @@ class Report(msgspec.Struct, frozen=True):
     rows: tuple[RowResult, ...]
     exchanges: tuple[ExchangeResult, ...]
     left_behind: tuple[str, ...]
+    deaths: tuple[DeathFact, ...] = ()
+
+
+def told(death: DeathFact) -> str:
+    """What is known of a death, in a sentence or two."""
+    if death.culprit:
+        found = f"the server died of {death.culprit}" + ("" if len(death.dialogues) == 1 else ", which killed it again when played alone")
+    elif death.dialogues:
+        again = "; none of them did it again when played alone" if death.back else ""
+        shown = ", ".join(death.dialogues[:SUSPECTS_SHOWN]) + (" ..." if len(death.dialogues) > SUSPECTS_SHOWN else "")
+        found = f"the server died while {len(death.dialogues)} dialogues were under way ({shown}){again}"
+    else:
+        found = "the server died between two dialogues"
+    late = f", perhaps late, of {death.before}" if death.before and death.culprit else ""
+    return f"{found}{late}; {death.how}"
 
 
 def exchange_results(suite: Suite, outcomes: Iterable[Outcome], transcripts: bool) -> tuple[ExchangeResult, ...]:

@@ -13,7 +13,7 @@ from .scope import Memory, Scope, Value
 from .stage import Answer, Closed, NotOnThisStage, Stage, TimeUp
 from .standing import surprises
 from .syntax import ExchangeError, Expr
-from .wire import Unreadable
+from .wire import Unreadable, is_answered
 
 SETTINGS: Final = {
     "delay": "group.initial.rebalance.delay.ms",
@@ -91,6 +91,7 @@ class _Dialogue:
         self._judged = 0
         self._step_ms = 0.0
         self._seen = ""
+        self._off: tuple[tuple[str, ...], float] = ((), 0.0)
 
     def run(self) -> None:
         """Play every step whose guard holds."""
@@ -99,7 +100,7 @@ class _Dialogue:
         for name, setting in SETTINGS.items():
             self.scope.values[name] = int(self.stage.settings.get(setting, BASE_SETTINGS[setting]))
         for name, partitions in exchange.topics.items():
-            self.scope.values[name] = real = self.stage.topic(name, partitions)
+            self.scope.values[name] = real = self.stage.topic(name, partitions, exchange.own.get(name))
             self.scope.values[f"id of {real}"] = self.stage.topic_ids.get(real, b"")
         for step in exchange.steps:
             if step.guard.holds(self.stage.release, self.stage.kind, self.variant.parameters):
@@ -148,8 +149,8 @@ class _Dialogue:
         defaults = {**messages.DEFAULTS, **messages.remembered(memory, self.scope), **self._header_defaults(step.member)}
         request = messages.build_request(step.api, version, explicit, defaults, self.stage.topic_ids.get, step.place)
         assert client_id is None or isinstance(client_id, str)
-        asked = _Asked(step.api, version, messages.plain(request, version))
-        self.asked.setdefault(step.member, []).append(asked)
+        if is_answered(key, request):
+            self.asked.setdefault(step.member, []).append(_Asked(step.api, version, messages.plain(request, version)))
         self.stage.send(step.member, key, version, client_id, request)
         if step.expects is not None:
             self._judge(step.member, step.expects, step)
@@ -237,7 +238,7 @@ class _Dialogue:
 
     def _judge(self, member: str, expects: Expectations, step: Step) -> None:
         expected = expects.of(self.stage.release)
-        self._seen = "nothing"
+        self._seen, self._off = "nothing", ((), 0.0)
         asked = next(iter(self.asked.get(member, ())), None)
         try:
             problems = getattr(self, f"_judge_{expected.kind}")(member, expected, step)
@@ -250,7 +251,7 @@ class _Dialogue:
         self._judged += 1
         if problems:
             sent = str(asked) if asked is not None else ""
-            raise Broken(Failure(step.place, step.text, sent, expects.text, self._seen, tuple(problems)))
+            raise Broken(Failure(step.place, step.text, sent, expects.text, self._seen, tuple(problems), *self._off))
 
     def _judge_silence(self, member: str, expected: Expectation, step: Step) -> list[str]:
         return self._quiet(member, expected.timing.lowest, step)
@@ -286,20 +287,20 @@ class _Dialogue:
             self.asked[member] = []
             return []
         if answer is None:
-            return ["the connection stays open"]
+            return self._out_by(self.stage.tolerance.patience, "the connection stays open")
         return [f"the connection should be closed; an answer came: {self._noted(answer)}"]
 
     def _judge_any(self, member: str, expected: Expectation, step: Step) -> list[str]:
         answer = self._take(member, expected)
         if answer is None:
-            return ["no answer"]
+            return self._out_by(self._beyond(expected), "no answer")
         self._learn(member, self.asked[member].pop(0), answer)
         return []
 
     def _judge_answer(self, member: str, expected: Expectation, step: Step) -> list[str]:
         answer = self._take(member, expected)
         if answer is None:
-            return ["no answer"]
+            return self._out_by(self._beyond(expected), "no answer")
         asked = self.asked[member].pop(0)
         seen = messages.plain(answer.message, answer.version)
         self.transcript.append(f"    seen {self._noted(answer)} {answer.at_ms - answer.sent_ms:.0f} ms after the request")
@@ -319,12 +320,16 @@ class _Dialogue:
         return True
 
     def _take(self, member: str, expected: Expectation) -> Answer | None:
-        tolerance, timing = self.stage.tolerance, expected.timing
+        timing = expected.timing
         if member in self.peeked:
             return self.peeked.pop(member)
-        if timing.kind == "eventually":
-            return self.stage.answer(member, tolerance.eventually)
-        return self.stage.answer(member, (timing.highest if timing.kind == "after" else 0) + tolerance.patience)
+        due = timing.highest if timing.kind == "after" else 0
+        return self.stage.answer(member, due + self._beyond(expected))
+
+    def _beyond(self, expected: Expectation) -> float:
+        """How long after it is due an answer is awaited."""
+        tolerance = self.stage.tolerance
+        return tolerance.eventually if expected.timing.kind == "eventually" else tolerance.patience
 
     def _timing(self, expected: Expectation, answer: Answer, place: str) -> list[str]:
         """At once: before anything else happened on a virtual clock, soon on a real one. After: within the tolerance of the stage."""
@@ -333,12 +338,20 @@ class _Dialogue:
             return []
         if timing.kind == "at once":
             late = answer.at_ms - self._step_ms
-            return [] if late <= tolerance.at_once else [f"at once expected; the answer came {late:.0f} ms later"]
+            if late <= tolerance.at_once:
+                return []
+            return self._out_by(late - tolerance.at_once, f"at once expected; the answer came {late:.0f} ms later")
         took = answer.at_ms - (answer.sent_ms if timing.since is None else self._marked(timing.since, place))
         if timing.lowest - tolerance.early <= took <= timing.highest + tolerance.late:
             return []
         span = f"{timing.lowest}" if timing.lowest == timing.highest else f"{timing.lowest}..{timing.highest}"
-        return [f"{span} ms expected; it took {took:.0f} ms"]
+        off = max(timing.lowest - tolerance.early - took, took - timing.highest - tolerance.late)
+        return self._out_by(off, f"{span} ms expected; it took {took:.0f} ms")
+
+    def _out_by(self, ms: float, problem: str) -> list[str]:
+        """A problem of time alone; `ms`: how far out of bounds it is."""
+        self._off = ((problem,), ms)
+        return [problem]
 
     def _differences(self, answer: Answer, seen: dict[str, Value], expected: Expectation, step: Step) -> list[str]:
         matcher = Matcher(self.scope, step.place)

@@ -37,7 +37,10 @@ class Scope:
     members: dict[str, Memory] = field(default_factory=dict)
 
     def get(self, name: str, attribute: str | None, place: str) -> Value:
-        """The value of `$name` or `$name.attribute`."""
+        """The value of `$name`, `$member.attribute` or `$topic.id`."""
+        topic = self.values.get(name)
+        if attribute == "id" and isinstance(topic, str) and f"id of {topic}" in self.values:
+            return self.values[f"id of {topic}"]
         if attribute is not None:
             if name not in self.members or not hasattr(self.members[name], attribute):
                 raise ExchangeError(place, f"${name}.{attribute} means nothing here")

@@ -68,8 +68,8 @@ class Stage(Protocol):
     def versions(self, key: int) -> Versions | None:
         """The versions of an API that both sides have; None: not offered."""
 
-    def topic(self, name: str, partitions: int) -> str:
-        """Make sure that a topic exists and tell its real name."""
+    def topic(self, name: str, partitions: int, configs: Mapping[str, str] | None = None) -> str:
+        """Make sure that a topic exists and tell its real name. With `configs` it is new, and nobody else's."""
 
     def send(self, member: str, key: int, version: int, client_id: str | None, message: Message) -> None:
         """Send a request on the member's connection, opened at first use."""

@@ -139,7 +139,7 @@ def _halves(text: str, place: str) -> tuple[str, Expectations | None]:
 
 def _expectations(text: str, place: str) -> Expectations:
     by_release: dict[str, Expectation] = {}
-    for index, part in enumerate(re.split(r'\|(?=(?:[^"]|"[^"]*")*$)', text)):
+    for index, part in enumerate(re.split(r'\|(?=(?:[^"]|"(?:[^"\\]|\\.)*")*$)', text)):
         named = re.match(r"\s*((?:\d\.\d\s+)*\d\.\d):(.*)$", part)
         if (named is None) != (index == 0):
             raise ExchangeError(place, "write 'expectation | RELEASE ...: expectation'")

@@ -7,7 +7,7 @@ import socket
 import struct
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Final
@@ -16,13 +16,16 @@ from groupmock_codec import APIS
 from groupmock_codec.declare import Message, Versions
 
 from .broker import CONNECT_SECONDS, LARGEST_ANSWER, NoBroker, TcpBroker
+from .lag import WORTH_NOTING_MS
 from .scope import Value
 from .stage import Answer, Closed, NotOnThisStage, TimeUp, Tolerance
-from .wire import Unreadable, read_response, request_frame
+from .wire import Unreadable, is_answered, read_response, request_frame
 
 QUIET_MS: Final = 100
 """How long no answer must come to count as parked."""
 SEND_SECONDS: Final = 10
+LOOK_MS: Final = 500
+"""How long a dialogue listens before it looks again whether it is to go on."""
 
 
 @dataclass
@@ -52,28 +55,54 @@ def tolerance(patience: float, stretched: float = 1) -> Tolerance:
 
 class TcpStage:
     """One dialogue with a broker. `slack` widens the time bounds: a later attempt on a busy machine gets more; `stretched`: how much longer
-    the dialogue is than written; `seconds`: what it may take at all."""
+    the dialogue is than written; `seconds`: what it may take at all; `over`: is there no point in going on?
+
+    `stalled_ms`: how late the dialogue was with its own steps, all in all: time that passed while it had something to do;
+    `connected`: has any member reached the broker?"""
 
     kind = "tcp"
 
-    def __init__(self, broker: TcpBroker, slack: float = 1, *, stretched: float = 1, seconds: float = 900) -> None:
+    def __init__(
+        self,
+        broker: TcpBroker,
+        slack: float = 1,
+        *,
+        stretched: float = 1,
+        seconds: float = 900,
+        over: Callable[[], bool] = lambda: False,
+        clock: Callable[[], float] = time.monotonic,
+        selector: selectors.BaseSelector | None = None,
+    ) -> None:
         self.broker, self.release = broker, broker.release
         self.settings: Mapping[str, str] = broker.settings
         self.tolerance = tolerance(broker.patience * slack, stretched)
-        self._limit_ms = seconds * 1000
+        self.stalled_ms = 0.0
+        self._limit_ms, self._over = seconds * 1000, over
         self.topic_ids: dict[str, bytes] = {}
         self._connections: dict[str, _Connection] = {}
-        self._selector = selectors.DefaultSelector()
-        self._start = time.monotonic()
+        self._selector = selector or selectors.DefaultSelector()
+        self._clock = clock
+        self._start = clock()
+        self._free_ms = 0.0
+        self.connected = False
         self._correlations = count(1)
 
     def group(self) -> str:
         """A group of our own."""
-        return self.broker.group()
+        found = self.broker.group()
+        self._free_ms = self.now_ms()
+        return found
 
     def now_ms(self) -> float:
         """Milliseconds since the dialogue began."""
-        return (time.monotonic() - self._start) * 1000
+        return (self._clock() - self._start) * 1000
+
+    def _late(self, since_ms: float) -> None:
+        """Count what has passed since then, when this was due: on a quiet machine next to nothing."""
+        late = self.now_ms() - since_ms
+        if late > WORTH_NOTING_MS:
+            self.stalled_ms += late
+        self._free_ms = self.now_ms()
 
     def wall_ms(self) -> int:
         """The time of day here: broker and probe are assumed to agree on it."""
@@ -83,21 +112,25 @@ class TcpStage:
         """Both sides' versions."""
         return self.broker.versions(key)
 
-    def topic(self, name: str, partitions: int) -> str:
-        """A topic shared by all dialogues with this broker."""
-        real, topic_id = self.broker.topic(name, partitions)
+    def topic(self, name: str, partitions: int, configs: Mapping[str, str] | None = None) -> str:
+        """A topic shared by all dialogues with this broker; with `configs` one of our own."""
+        real, topic_id = self.broker.topic(name, partitions, configs)
         self.topic_ids[real] = topic_id
+        self._free_ms = self.now_ms()
         return real
 
     def send(self, member: str, key: int, version: int, client_id: str | None, message: Message) -> None:
         """Send one request."""
+        self._late(self._free_ms)
         correlation = next(self._correlations)
         frame = request_frame(key, version, correlation, client_id, APIS[key].request.encode(version, message))
-        self._connection(member).pending.append(_Pending(key, version, correlation, self.now_ms()))
+        if is_answered(key, message):
+            self._connection(member).pending.append(_Pending(key, version, correlation, self.now_ms()))
         self._write(member, frame)
 
     def send_bytes(self, member: str, data: bytes) -> None:
         """Send bytes; if they begin as a request does, its answer is awaited like any other."""
+        self._late(self._free_ms)
         connection = self._connection(member)
         if len(data) >= 8:
             _, key, version = struct.unpack_from(">ihh", data)
@@ -120,6 +153,7 @@ class TcpStage:
                 raise NoBroker(f"no further connection: {problem}") from problem
             link.settimeout(SEND_SECONDS)
             link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self.connected = True
             self._connections[member] = _Connection(link)
             self._selector.register(link, selectors.EVENT_READ, member)
         return self._connections[member]
@@ -127,7 +161,14 @@ class TcpStage:
     def answer(self, member: str, limit_ms: float) -> Answer | None:
         """Wait for the next answer of a member."""
         connection = self._connection(member)
+        self._late(self._free_ms)
         end = self.now_ms() + limit_ms
+        try:
+            return self._awaited(connection, end)
+        finally:
+            self._late(min(end, self.now_ms()))
+
+    def _awaited(self, connection: _Connection, end: float) -> Answer | None:
         while not connection.answers:
             if connection.unreadable is not None:
                 raise connection.unreadable
@@ -149,14 +190,20 @@ class TcpStage:
 
     def pause(self, ms: float) -> None:
         """Let real time pass, reading what comes in."""
+        self._late(self._free_ms)
         end = self.now_ms() + ms
         while (left := end - self.now_ms()) > 0:
             self._pump(left)
+        self._late(end)
 
     def _pump(self, ms: float) -> None:
-        if self.now_ms() > self._limit_ms:
+        """Read what comes within that time, at most until the dialogue's own time is up: it may well stay silent."""
+        left = self._limit_ms - self.now_ms()
+        if left <= 0:
             raise TimeUp(f"not over after {self._limit_ms / 1000:.0f} s")
-        for key, _ in self._selector.select(ms / 1000):
+        if self._over():
+            raise TimeUp("the broker is gone")
+        for key, _ in self._selector.select(min(ms, left, LOOK_MS) / 1000):
             self._receive(self._connections[key.data])
 
     def _receive(self, connection: _Connection) -> None:
@@ -197,6 +244,7 @@ class TcpStage:
 
     def hang_up(self, member: str, how: str) -> None:
         """Close (or half-close) our side."""
+        self._late(self._free_ms)
         connection = self._connection(member)
         if how == "finishes":
             connection.link.shutdown(socket.SHUT_WR)

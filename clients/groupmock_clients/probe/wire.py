@@ -9,8 +9,14 @@ from groupmock_codec import APIS
 from groupmock_codec.declare import Message
 from groupmock_codec.errors import CodecError
 
+PRODUCE: Final = 0
 API_VERSIONS: Final = 18
 UNSUPPORTED: Final = 35
+
+
+def is_answered(key: int, message: Message) -> bool:
+    """Will there be an answer? A Produce with acks=0 has none."""
+    return key != PRODUCE or bool(getattr(message, "acks", None))
 
 
 class Unreadable(Exception):

@@ -77,7 +77,10 @@ def _script(variant: Variant, release: str, settings: str, seed: int) -> Script 
         return None
     about_records = any(row.startswith(RECORDS) for row in exchange.rows)
     configs = {"retention.ms": "-1"} if about_records else {}
-    topics = [TopicNeed(partitions, about_records, configs) for partitions in exchange.topics.values()]
+    topics = [
+        TopicNeed(partitions, about_records or name in exchange.own, configs | exchange.own.get(name, {}))
+        for name, partitions in exchange.topics.items()
+    ]
     return Script("exchanges", seed, release, settings, stage.steps, 1, topics)
 
 

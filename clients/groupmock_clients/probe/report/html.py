@@ -7,7 +7,7 @@ from html import escape
 from typing import Final
 
 from ..outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, VERDICTS
-from ..results import Broken, ExchangeResult, Report, RowResult
+from ..results import Broken, ExchangeResult, Report, RowResult, told
 
 CLASSES: Final = {KEPT: "kept", BROKEN: "broken", UNKNOWN: "unknown", NOT_APPLICABLE: "na"}
 STYLE: Final = """
@@ -51,6 +51,8 @@ def _body(report: Report) -> Iterator[str]:
     when = f"{report.started}, {report.seconds:.0f} s, groupmock {report.groupmock}"
     yield f'<p class="quiet">{escape(broker.sure)}. {escape(when)}</p>'
     yield f'<section class="counts" aria-label="Rows by verdict">{"".join(_count(report, verdict) for verdict in VERDICTS)}</section>'
+    for death in report.deaths:
+        yield f'<p class="broken">{escape(told(death))}</p>'
     yield '<div class="filter" role="group" aria-label="Show">'
     for verdict in VERDICTS:
         yield f'<label class="{CLASSES[verdict]}"><input type="checkbox" id="show-{CLASSES[verdict]}" checked> {verdict}</label>'

@@ -1,4 +1,4 @@
-"""The report as JUnit XML: a test suite of rows and one of exchanges, so that a CI shows both."""
+"""The report as JUnit XML: a test suite of rows and one of exchanges, so that a CI shows both; and one of the server where it died."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from xml.etree import ElementTree as XML
 
 from ..outcome import BROKEN, KEPT
-from ..results import ExchangeResult, Report, RowResult
+from ..results import DeathFact, ExchangeResult, Report, RowResult, told
 
 UNPRINTABLE: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -18,6 +18,8 @@ def as_junit(report: Report) -> str:
     root = XML.Element("testsuites", name=f"groupmock probe {report.broker.address}", time=f"{report.seconds:.3f}")
     _suite(root, "rows", report, [_row(each) for each in report.rows])
     _suite(root, "exchanges", report, [_exchange(each) for each in report.exchanges])
+    if report.deaths:
+        _suite(root, "server", report, [_died(number, each) for number, each in enumerate(report.deaths, 1)])
     for name in ("tests", "failures", "skipped"):
         root.set(name, str(sum(int(suite.get(name, "0")) for suite in root)))
     XML.indent(root)
@@ -48,6 +50,12 @@ def _row(row: RowResult) -> XML.Element:
 def _exchange(result: ExchangeResult) -> XML.Element:
     case = XML.Element("testcase", classname="exchanges", name=f"{result.name} {_clean(result.title)}", time=f"{result.seconds:.3f}")
     _judge(case, result.verdict, result.detail, "\n".join(result.transcript))
+    return case
+
+
+def _died(number: int, death: DeathFact) -> XML.Element:
+    case = XML.Element("testcase", classname="server", name=f"the server stays up ({number})", time="0.000")
+    _judge(case, BROKEN, told(death), "\n".join(death.dialogues))
     return case
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN
-from ..results import Broken, ExchangeResult, Report, RowResult
+from ..results import Broken, ExchangeResult, Report, RowResult, told
 
 WIDTH: Final = 120
 COLOURS: Final = {KEPT: "32", BROKEN: "31;1", UNKNOWN: "33", NOT_APPLICABLE: "2"}
@@ -34,6 +34,10 @@ def _lines(report: Report, colour: bool) -> Iterator[str]:
     before: dict[str, str] = {}
     for row in broken:
         yield from _told(row, report, before, colour)
+    if report.deaths:
+        yield ""
+    for death in report.deaths:
+        yield from textwrap.wrap(f"{_painted('DIED', BROKEN, colour)}    {told(death)}", WIDTH, subsequent_indent=" " * 8)
     yield ""
     for what, numbers in report.counts.items():
         yield f"{what}: " + ", ".join(f"{number} {_painted(verdict, verdict, colour)}" for verdict, number in numbers.items())

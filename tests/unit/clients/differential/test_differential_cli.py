@@ -59,7 +59,7 @@ def test_bad_use_says_what_would_do(words: list[str], code: int, said: str, caps
 def test_show_prints_a_seed_with_its_answers(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", "groups", "7"]) == 0
     told = capsys.readouterr().out
-    assert told.startswith("exchange groups-7 ") and " -> 0 " in told and "~: DescribeGroups" in told
+    assert told.startswith("exchange groups-7 ") and " -> 0 " in told and "End: DescribeGroups" in told
 
 
 def test_show_prints_bytes_as_they_are_sent(capsys: pytest.CaptureFixture[str]) -> None:

@@ -169,10 +169,14 @@ def test_unknown_names_are_the_plays_own() -> None:
 
 
 def test_text_says_who_sends_what() -> None:
-    lines = as_text(ONE_MEMBER, play(ONE_MEMBER)).splitlines()
-    assert lines[0].startswith("exchange groups-7 ")
-    assert lines[4].startswith("A: JoinGroup v9 group_id=$group ") and " -> 79 " in lines[4]
-    assert lines[6] == "pause 450"
+    head, _, body = as_text(ONE_MEMBER, play(ONE_MEMBER)).partition("\n\n")
+    assert head.startswith("exchange groups-7 ")
+    lines = body.splitlines()
+    assert lines[:2] == ["mark begin", "pause until 2 since begin"]
+    assert lines[2].startswith("A: JoinGroup v9 group_id=$group ") and " -> 79 " in lines[2]
+    assert " -> 0 generation_id=1 " in lines[4] and lines[4].endswith(" after 400")
+    assert lines[5] == "pause until 456 since begin"
+    assert lines[6].startswith("A: SyncGroup v4 group_id=$group generation_id=$A.generation member_id=$A.member_id ")
 
 
 # -- shrinking, keeping

@@ -57,6 +57,20 @@ def test_values(read: Read) -> None:
     assert fields["d"] == Call("set", (Literal(1), Literal(2)))
 
 
+def test_topics_of_ones_own_have_configs(read: Read) -> None:
+    exchange = read(HEAD + "topics: t1:4 t2:1[retention.ms=-1;cleanup.policy=compact] t3:2[]\nA: Heartbeat -> 0\n")
+    assert exchange.topics == {"t1": 4, "t2": 1, "t3": 2}
+    assert exchange.own == {"t2": {"retention.ms": "-1", "cleanup.policy": "compact"}, "t3": {}}
+
+
+def test_a_text_may_hold_the_marks_of_the_language(read: Read) -> None:
+    exchange = read(HEAD + 'A: Heartbeat -> 0 a="x \\"y\\" | -> # $" b="|" | 2.8: 25\n')
+    (send,) = exchange.steps
+    assert isinstance(send, Send) and send.expects is not None
+    assert send.expects.of("4.3").fields == (("a", Literal('x "y" | -> # $')), ("b", Literal("|")))
+    assert send.expects.of("2.8").error == 25
+
+
 def test_macros_repeat_and_guards(read: Read) -> None:
     macro = "macro twice(A)\nrepeat 2\nA: Heartbeat -> 0\nend\n\n"
     exchange = read(macro + HEAD + "for v: 1\ndo twice(Zoe)\n[2.8 v>=1] A: Heartbeat -> 0\n[core] do twice(B)\n")
@@ -84,6 +98,7 @@ WRONG = {
     HEAD + "for v: x\nA: Heartbeat -> 0\n": (3, "a number or a range"),
     HEAD + "settings: a\nA: Heartbeat -> 0\n": (3, "KEY=VALUE"),
     HEAD + "topics: t1\nA: Heartbeat -> 0\n": (3, "NAME:PARTITIONS"),
+    HEAD + "topics: t1:1[a=b\nA: Heartbeat -> 0\n": (3, "NAME:PARTITIONS or"),
     HEAD + "A: Heartbeat ->\n": (3, "no step looks like|expected"),
     HEAD + "A: Heartbeat -> soon\n": (3, "error code"),
     HEAD + "A: Heartbeat -> 0 at noon\n": (3, "from 'at' on"),

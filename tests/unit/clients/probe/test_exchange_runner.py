@@ -55,6 +55,44 @@ def test_a_difference_is_broken_and_says_where(tmp_path: Path, steps: str, reaso
     assert outcome.transcript[-1]
 
 
+TWO = 'A: JoinGroup v3 protocols=[p(x, b"a")]\nB: JoinGroup v3 protocols=[p(x, b"b")]\nB -> any eventually\n'
+
+
+@for_each(
+    "expected",
+    [
+        'A -> 0 members=set[{member_id: ?b, metadata: b"b"}, {member_id: ?a, metadata: b"a"}] leader=?a eventually',
+        "A -> 0 members=set[{member_id: ?one}, {member_id: $B.member_id}] leader=?one eventually",
+        'A -> 0 members=has({member_id: ?b, metadata: b"b"}, {member_id: ?a, metadata: b"a"}) leader=?a eventually',
+        'A -> 0 members=lacks({metadata: b"c"}, {metadata: b"d"}) eventually',
+    ],
+)
+def test_a_capture_keeps_what_the_matching_element_has(tmp_path: Path, expected: str) -> None:
+    assert played(tmp_path, TWO + expected + "\n").verdict == "kept", expected
+
+
+@for_each(
+    ("expected", "reason"),
+    [
+        ('A -> 0 members=has({metadata: b"a"}, {metadata: b"c"}) eventually', "one such element expected, 0 seen"),
+        ('A -> 0 members=lacks({metadata: b"c"}, {metadata: b"b"}) eventually', "no such element expected, 1 seen"),
+    ],
+)
+def test_each_of_several_elements_is_looked_for(tmp_path: Path, expected: str, reason: str) -> None:
+    assert reason in played(tmp_path, TWO + expected + "\n").detail
+
+
+def test_a_topic_has_an_id(tmp_path: Path) -> None:
+    assert played(tmp_path, "A: Metadata v12 topics=[{topic_id: $t1.id}] -> topics=[{name: $t1, topic_id: $t1.id}]\n").verdict == "kept"
+
+
+def test_a_request_without_an_answer_takes_none(tmp_path: Path) -> None:
+    steps = 'A: Produce acks=0 topic_data=[put($t1, 0, records("a"))]\nA: ListOffsets topics=[seek($t1, 0, -1)]\nA -> 0 topics=[{}]\n'
+    outcome = played(tmp_path, steps)
+    assert outcome.verdict == "kept", str(outcome)
+    assert played(tmp_path, steps.replace("-> 0 topics", "-> 7 topics")).failure.sent.startswith("ListOffsets")  # type: ignore[union-attr]
+
+
 @for_each(
     ("steps", "reason"),
     [

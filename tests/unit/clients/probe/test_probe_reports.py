@@ -12,7 +12,7 @@ from groupmock_clients.probe.outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOW
 from groupmock_clients.probe.report import FORMS
 from groupmock_clients.probe.report.json import from_json
 from groupmock_clients.probe.report.text import as_text
-from groupmock_clients.probe.results import SCHEMA, BrokerFacts, Report, counts, exchange_results, row_results
+from groupmock_clients.probe.results import SCHEMA, BrokerFacts, DeathFact, Report, counts, exchange_results, row_results
 from groupmock_clients.probe.suite import load_suite
 
 SUITE = load_suite()
@@ -99,7 +99,7 @@ def test_json_is_the_model() -> None:
 def test_json_has_the_documented_fields() -> None:
     found = msgspec.json.decode(FORMS["json"](report()))
     assert found["schema"] == "groupmock.probe/1"
-    assert list(found) == ["schema", "groupmock", "started", "seconds", "broker", "counts", "rows", "exchanges", "left_behind"]
+    assert list(found) == ["schema", "groupmock", "started", "seconds", "broker", "counts", "rows", "exchanges", "left_behind", "deaths"]
     assert list(found["rows"][0]) == ["row", "says", "why", "kip", "place", "verdict", "detail", "kept", "of", "exchanges"]
     assert list(found["exchanges"][0]) == [
         "name", "title", "rows", "verdict", "detail", "attempts", "stretched", "seconds", "beyond", "broken", "asides", "transcript",
@@ -146,6 +146,28 @@ def test_html_is_one_well_formed_page_that_fetches_nothing() -> None:
     assert (page.open, page.fetched) == ([], [])
     assert "&lt;b&gt;&amp;" in text and "<b>&" not in text
     assert "<script" not in text and "url(" not in text and "@import" not in text
+
+
+DEATH = DeathFact(("SERVER-02-new[v=0]",), "SERVER-02-new[v=0]", "", False, "it did not come back & stayed away")
+
+
+@for_each(
+    ("form", "said"),
+    [
+        ("text", "DIED    the server died of SERVER-02-new[v=0]; it did not come back & stayed away"),
+        ("html", '<p class="broken">the server died of SERVER-02-new[v=0]; it did not come back &amp; stayed away</p>'),
+        ("junit", 'message="the server died of SERVER-02-new[v=0]; it did not come back &amp; stayed away"'),
+        ("json", '"culprit": "SERVER-02-new[v=0]"'),
+    ],
+)
+def test_every_form_tells_of_a_server_that_died(form: str, said: str) -> None:
+    assert said in FORMS[form](msgspec.structs.replace(report(), deaths=(DEATH,)))
+    assert "died" not in FORMS[form](report())
+
+
+def test_junit_counts_a_death_as_a_failure() -> None:
+    root = XML.fromstring(FORMS["junit"](msgspec.structs.replace(report(), deaths=(DEATH,))))
+    assert (root.get("tests"), root.get("failures")) == ("11", "3")
 
 
 @for_each("form", FORMS)
