@@ -52,6 +52,12 @@ class StandInTopics:
         """The topic of that id."""
         return next((name for name in self.counts if self.topic_id(name) == topic_id), None)
 
+    def node_stopped(self, node: int, now: int, out: Effects) -> None:
+        """These topics are led by nobody."""
+
+    def node_started(self, node: int, now: int, out: Effects) -> None:
+        """And by nobody again."""
+
 
 @dataclass
 class Asked:

@@ -10,6 +10,7 @@ from ..events import NS_PER_MS
 from . import codes, leaving, rebalance, retention, storage
 from .group import Group, Offset, StoredGroup
 from .hashing import java_map_order, java_order, partition_for, scala_names_order
+from .listing import ByPartition, InOneMap, Listing
 from .states import DEAD, EMPTY, PREPARING, STABLE
 from .turn import Turn
 
@@ -31,10 +32,13 @@ class Coordinators:
         nodes = [node.node_id for node in cluster.identity.nodes]
         count = cluster.settings.offsets_topic_num_partitions
         self._leaders: list[int | None] = [nodes[partition % len(nodes)] for partition in range(count)]
+        self._listing: Listing = InOneMap() if cluster.settings.quirks.groups_listed_from_one_map else ByPartition(OFFSETS_TOPIC)
         self._loading: set[int] = set()
         self._logs: dict[int, Log] = {}
         self.zookeeper: dict[tuple[str, str, int], Offset] = {}
         """Offsets of OffsetCommit v0 where the release keeps them in ZooKeeper (2.8)."""
+        for node in nodes:
+            self._listing.led(self.led_by(node), node)
 
     # -- where a group lives -------------------------------------------------------------------------------------------
 
@@ -77,8 +81,8 @@ class Coordinators:
         return any(self._leaders[partition] == node for partition in self._loading)
 
     def groups_on(self, node: int) -> list[Group]:
-        """The groups that node coordinates."""
-        return [group for group in self._groups.values() if self._leaders[group.partition] == node]
+        """The groups that node coordinates, in the order in which Kafka lists them."""
+        return [self._groups[group_id] for group_id in self._listing.on(node)]
 
     # -- groups --------------------------------------------------------------------------------------------------------
 
@@ -92,16 +96,24 @@ class Coordinators:
 
     def create(self, turn: Turn, group_id: str, why: str, recorded: bool) -> Group:
         """A new Empty group; `recorded`: with an empty group record in the log (spec 2.4, J5)."""
-        group = self._groups[group_id] = self._new(turn, group_id)
+        group = self._add(turn, group_id)
         turn.tell_move(group, "", str(EMPTY), why)
         if recorded:
             storage.store(turn, group)
         self._arm_retention(turn.now)
         return group
 
-    def _new(self, turn: Turn, group_id: str) -> Group:
-        quirks = turn.quirks
-        return Group(group_id, self.partition_of(group_id), turn.wall_ms, quirks.malformed_subscription_hangs, quirks.scala_member_order)
+    def _add(self, turn: Turn, group_id: str) -> Group:
+        quirks, partition = turn.quirks, self.partition_of(group_id)
+        group = Group(group_id, partition, turn.wall_ms, quirks.malformed_subscription_hangs, quirks.scala_member_order)
+        self._groups[group_id] = group
+        self._listing.add(group_id, partition, self._leader(partition))
+        return group
+
+    def _leader(self, partition: int) -> int:
+        leader = self._leaders[partition]
+        assert leader is not None, f"partition {partition} of {OFFSETS_TOPIC} has groups and nobody leads it"
+        return leader
 
     def delete(self, turn: Turn, group: Group, why: str) -> None:
         """The group dies, with its reservations and offsets; its id is unknown afterwards."""
@@ -111,6 +123,7 @@ class Coordinators:
         group.offsets.clear()
         turn.move(group, DEAD, why)
         del self._groups[group.group_id]
+        self._listing.discard(group.group_id, group.partition, self._leader(group.partition))
 
     def topic_deleted(self, name: str, now: int, out: Effects) -> None:
         """A topic is gone: so are its offsets in every group (spec 3.4)."""
@@ -179,24 +192,40 @@ class Coordinators:
     def unload(self, partition: int, now: int, out: Effects) -> None:
         """The partition's leader loses it: what was parked gets 16, every group dies, the log stays (spec 2.13, Unload)."""
         turn = Turn(self._cluster, now, out)
-        why = f"partition {partition} of __consumer_offsets left node {self._leaders[partition]}"
-        self._leaders[partition] = None
         if partition in self._loading:
             self._loading.discard(partition)
             turn.timers.cancel(("load", str(partition)))
-            return
+        else:
+            self._logs[partition] = self._drop(partition, turn)
+        self._lead(partition, None)
+
+    def _drop(self, partition: int, turn: Turn) -> Log:
+        """Every group of the partition dies; what its log remembers of them."""
+        why = f"partition {partition} of __consumer_offsets left node {self._leaders[partition]}"
         log: Log = {}
         for group in [group for group in self._groups.values() if group.partition == partition]:
             log[group.group_id] = (group.stored, dict(group.offsets))
             storage.unload(turn, group)
             self.delete(turn, group, why)
-        self._logs[partition] = log
+        return log
+
+    def _lead(self, partition: int, node: int | None) -> None:
+        """Nobody but this decides who leads a partition; one that changes hands has no groups at that moment."""
+        before, self._leaders[partition] = self._leaders[partition], node
+        if before is not None:
+            self._listing.left(partition, before)
+        if node is not None:
+            self._listing.led([partition], node)
+
+    def stopped(self, node: int) -> None:
+        """A node is gone with all it had in memory; its partitions have left it."""
+        self._listing.stopped(node)
 
     def load(self, partition: int, node: int, loading_ms: int, now: int, out: Effects) -> None:
         """The node takes the partition over and replays its log for `loading_ms` (spec 2.13, Loading)."""
         if self._leaders[partition] is not None:
             self.unload(partition, now, out)
-        self._leaders[partition] = node
+        self._lead(partition, node)
         self._loading.add(partition)
         if loading_ms > 0:
             self._cluster.timers.set(("load", str(partition)), now + loading_ms * NS_PER_MS)
@@ -214,9 +243,8 @@ class Coordinators:
         for group_id, (stored, offsets) in self._logs.pop(partition, {}).items():
             if stored is None and not offsets:
                 continue  # only ever in memory: reservations of the old coordinator
-            group = self._new(turn, group_id)
+            group = self._add(turn, group_id)
             group.offsets.refill(offsets)
-            self._groups[group_id] = group
             storage.restore(turn, group, stored)
             turn.tell_move(group, "", str(group.state), why)
             self._arm_retention(now)

@@ -124,6 +124,7 @@ def stop_node(turn: Turn, wish: StopNode) -> None:
             cluster.coordinators.unload(partition, turn.now, turn.out)
         else:
             cluster.coordinators.load(partition, heir, wish.loading_ms, turn.now, turn.out)
+    cluster.coordinators.stopped(wish.node)
     cluster.topics.node_stopped(wish.node, turn.now, turn.out)
     if wish.clean:
         turn.out.append(stopped)
