@@ -6,6 +6,7 @@ Where it knowingly differs from Apache Kafka 4.3:
 - Records are dropped by bytes (retention.bytes) only, batch by batch: neither by age nor by compaction; both configs are kept.
 - Compression other than none and gzip is not opened: broken bytes are taken, keys of compacted topics are not looked for, and a
   look-up by timestamp answers with the batch's first offset. compression.type other than `producer` does not compress anew.
+- The topics of the coordinators hold no records: what groups remember lies beside them (core/group/storage.py).
 - No transactions: InitProducerId with a transactional id is refused with 35, a transactional batch with 49.
 - A log is one segment, which shows in ListOffsets v0 and where a fetch ends.
 - Partition leaders follow from the topic's name; leaders and the controller move only when told to.
