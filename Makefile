@@ -30,11 +30,12 @@ PRODUCT := codec broker clients pipeline
 INTEROP := tests/interop/run tests/interop/matrix tests/interop/judges tests/interop/members/python
 CODE := $(PRODUCT) $(wildcard tests tools docker benchmarks)
 
-.PHONY: help demo test setup lint types contracts package matrix bench readme docs mutations fidelity scenarios ci clean
+.PHONY: help demo test live setup lint types contracts package matrix bench readme docs mutations fidelity scenarios ci clean
 
 help:
 	@echo "make demo       a server, five stock consumers, and the story of their rebalances (about a minute)"
-	@echo "make test       the test suite"
+	@echo "make test       what decides: the same verdict for the same tree, every time"
+	@echo "make live       what load or chance may decide, tried three times: stock clients at length, other languages, real Kafka; reports, never refuses"
 	@echo "make lint       ruff: rules and import order"
 	@echo "make types      mypy, strict"
 	@echo "make contracts  who may import whom"
@@ -75,7 +76,10 @@ demo: $(VENV)/.installed-demo
 	@"$(PY)" -m groupmock_clients.demo
 
 test: $(VENV)/.installed-test
-	@"$(PY)" -m pytest -n $(WORKERS) --dist loadgroup -m "not judge and not fidelity" --durations=10 $(PYTEST)
+	@"$(PY)" -m pytest -n $(WORKERS) --dist loadgroup --durations=10 $(PYTEST)
+
+live: $(VENV)/.installed-test
+	@"$(PY)" -m tools.live $(PARTS)
 
 lint: $(VENV)/.installed-dev
 	@"$(BIN)/ruff" check $(CODE) $(INTEROP)

@@ -1,8 +1,8 @@
 """The import contract of the house: who may import whom (architecture rule 3), as one table in pyproject.toml.
 
 import-linter's own `forbidden` contract lists what is not allowed, so that a new package is free until somebody thinks of it, and it
-refuses names that do not exist yet. This one is the other way round: a part may import what its row says and nothing else of ours, a
-module without a row breaks the contract, and a row may name a part that comes later.
+refuses names that do not exist. This one is the other way round: a part may import what its row says and nothing else of ours, a
+module without a row breaks the contract. (That each row is about a part there is: tests/project/test_import_table.py.)
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Writes the pages under docs/ that come from the program: settings, journal rows, states of a group. A test compares them."""
+"""Writes the pages under docs/ that come from the program: settings, journal rows, states of a group, the control API,
+and from recorded runs: fidelity, scenarios. A test compares them."""
 
 from __future__ import annotations
 
@@ -21,6 +22,15 @@ from groupmock_codec.errors import ErrorCode
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 NOTICE = "<!-- written by tools/docs_pages.py (`make docs`): do not edit -->"
 
+BOUNDS = """The default profile bounds what a long run keeps: 64 MiB per partition (`log.retention.bytes`) and 1 GiB of requests that wait
+(`queued.max.request.bytes`); DescribeConfigs says so, as of any setting that is not Kafka's default. The profiles of Kafka's releases have
+Kafka's values, which are no bound: records stay until the process ends, their topic is deleted or DeleteRecords drops them, since groupmock
+drops nothing by age (Kafka would after seven days). Who writes much to such a profile sets `--set log.retention.bytes=...`, changes it
+while it runs (IncrementalAlterConfigs of a topic or a broker), or gives topics a `retention.bytes`.
+
+Every other config of Kafka's brokers is described and can be altered as that release does (340 on 4.3): [differences](differences.md) says
+what follows from a change."""
+
 
 def settings_page() -> str:
     """Every option and knob, and what each profile changes."""
@@ -38,6 +48,7 @@ def settings_page() -> str:
         "",
     ]
     lines += _table(["setting", "default", "takes", "what it does"], _knobs())
+    lines += ["", BOUNDS]
     for name in profiles.names():
         lines += ["", *_profile(name)]
     return "\n".join(lines) + "\n"

@@ -81,7 +81,7 @@ reply, `throttle_time`) and what only moves something in the cluster (marked *st
 
 
 def page(data: list[dict[str, Any]]) -> str:
-    """The whole page. `data`: one dict per run, the fields of tests/clients/plan_runs.Outcome."""
+    """The whole page. `data`: one dict per run, the fields of tests/support/plan_runs.Outcome."""
     lines = [NOTICE, "# Breaking it on purpose: fault rules", "", USE, ""]
     lines += ["## Rule", "", *_table(["key", "meaning"], iter(RULE.items())), ""]
     lines += ["## `when`", "", "What is not said is any. Texts may be a list (one of them) and hold `*`.", ""]
@@ -165,7 +165,7 @@ FINDINGS = """\
   again with the same instance id: two such processes take each other's place for ever. kafka-python and confluent-kafka stop with an error.
 - aiokafka 0.14.0, where a node is gone: `stop()` raises CancelledError, and leaves connections open, while a failed fetch waits for its
   backoff; with auto-commit and no coordinator known it tries its last commit for ever.
-  `groupmock_clients.cooperative.aio_stop.stop_wholly(consumer)` ends it properly (tests/cooperative/test_aio_stop.py).
+  `groupmock_clients.cooperative.aio_stop.stop_wholly(consumer)` ends it properly (tests/live/cooperative/test_aio_stop.py).
 - What any of them delivers again after `zombie-member`, `half-open` and `network-stall` is what it could not commit meanwhile."""
 
 
@@ -175,8 +175,8 @@ def _table(head: list[str], rows: Iterator[Any]) -> list[str]:
 
 def run_plans(names: list[str]) -> None:
     """Run them with every library; what the data has of others stays."""
-    sys.path[:0] = [str(TREE / "tests"), str(TREE / "tests" / "support")]
-    from clients.plan_runs import run
+    sys.path.insert(0, str(TREE / "tests" / "support"))
+    from plan_runs import run
 
     known = {(each["plan"], each["library"]): each for each in load()}
     for name in names or ready_plans():

@@ -1,19 +1,24 @@
 """One judge in a process of its own, over whatever groupmock is on the path: prints what it found as JSON.
 
-tools/mutations.py starts it with a broken copy of the broker in front of the path. What a judge sees is what a client could see: the
-invariants that the core checks of itself are switched off.
+tools/mutations.py starts it with a broken copy of the sources in front of the path. What the golden corpus and the exchanges see is what
+a client could see: the invariants that the core checks of itself are switched off. The unit tests run as they are.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
+import tempfile
+from collections import Counter
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 Finding = dict[str, Any]
-"""`broken`: how many dialogues or scripts; `rows`: the rows of the broken exchanges; `first`: the first difference in one line."""
+"""`broken`: how many dialogues, scripts or tests; `rows`: the rows of the broken exchanges, or the tests that failed and how many cases of
+each; `first`: the first difference in one line."""
 RELEASE = "4.3"
 
 
@@ -71,20 +76,57 @@ def _differs(golden: Any) -> str | None:
         return f"{type(problem).__name__}: {problem}"
 
 
-JUDGES: dict[str, Callable[[Path], Finding]] = {"exchanges": by_exchanges, "golden": by_golden_corpus}
+class NoShrinking:
+    """Whether something fails is asked here, not what the smallest example is: looking for that takes minutes."""
+
+    def pytest_configure(self) -> None:
+        """After tests/conftest.py chose its profile."""
+        from hypothesis import Phase, settings
+
+        settings.register_profile("judged", settings(), phases=(Phase.explicit, Phase.generate))
+        settings.load_profile("judged")
 
 
-def main(name: str, folder: str, sources: str) -> int:
+def by_unit_tests(*folders: Path) -> Finding:
+    """Run the tests of these folders as `make test` does, every one of them whatever fails before."""
+    import pytest
+
+    with tempfile.TemporaryDirectory() as scratch, contextlib.redirect_stdout(sys.stderr):
+        file = Path(scratch) / "outcomes.jsonl"
+        options = ["-q", "-p", "no:cacheprovider", "--continue-on-collection-errors", "-m", "not judge and not fidelity"]
+        code = pytest.main([*options, "--outcomes", str(file), *map(str, folders)], plugins=[NoShrinking()])
+        outcomes = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    failed = [each for each in outcomes if each["verdict"] == "failed"]
+    tests = Counter(each["test"].partition("[")[0] for each in failed)
+    if code == pytest.ExitCode.INTERRUPTED and not tests:
+        tests["cannot be collected"] = 1
+    elif code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        raise RuntimeError(f"pytest ended with {code!r}")
+    first = f"{failed[0]['test'].rpartition('::')[2]}: {_said(failed[0]['text'])}" if failed else " ".join(tests)
+    return {"judged": len(outcomes), "broken": len(tests), "rows": tests, "first": first}
+
+
+def _said(text: str) -> str:
+    """The sentence of a failure in pytest's long form."""
+    lines = text.strip().splitlines()
+    return next((line.removeprefix("E").strip() for line in lines if line.startswith("E ")), lines[-1] if lines else "")
+
+
+JUDGES: dict[str, Callable[..., Finding]] = {"exchanges": by_exchanges, "golden": by_golden_corpus, "unit": by_unit_tests}
+
+
+def main(name: str, sources: str, *folders: str) -> int:
     """Judge; refuses to judge another groupmock than the one below `sources`."""
-    import groupmock
-    from groupmock.core.group.group import Group
+    for package in ("groupmock", "groupmock_codec", "groupmock_clients"):
+        found = find_spec(package)
+        if found is None or not Path(str(found.origin)).resolve().is_relative_to(Path(sources).resolve()):
+            print(f"{found and found.origin} is on the path, not {sources}", file=sys.stderr)
+            return 2
+    if name != "unit":
+        from groupmock.core.group.group import Group
 
-    found = Path(groupmock.__file__).resolve()
-    if not found.is_relative_to(Path(sources).resolve()):
-        print(f"{found} is on the path, not {sources}", file=sys.stderr)
-        return 2
-    Group.invariants = lambda self: None  # type: ignore[method-assign]  # not visible on the wire
-    print(json.dumps(JUDGES[name](Path(folder))))
+        Group.invariants = lambda self: None  # type: ignore[method-assign]  # not visible on the wire
+    print(json.dumps(JUDGES[name](*map(Path, folders))))
     return 0
 
 

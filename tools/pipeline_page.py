@@ -40,7 +40,7 @@ writes its own.
 
 Every job takes `--master URL` (default `local[*]`), `--set KEY=VALUE` for Spark's settings, and `--explain` for the plan of each table that
 it writes. `spark-submit .../groupmock_pipeline/__main__.py JOB IN OUT` is the same. Exit codes: 0 done, 2 bad use or input, 3 Spark or
-Java does not start.
+Java does not start, or the extra is not there.
 
 Jobs are functions from data frames to data frames: no row reaches the driver, and only `ingest` (it reads lines) and `campaign` (it plays
 simulations) start Python workers; a test reads that off the plans and Spark's event log."""

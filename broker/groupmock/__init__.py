@@ -1,4 +1,4 @@
-"""groupmock: a mock Kafka cluster whose group coordinators can be watched, held still, broken on purpose and audited.
+"""groupmock: a mock Kafka cluster whose group coordinators can be watched, held still and broken on purpose.
 
     from groupmock import Broker
 

@@ -20,6 +20,7 @@ from .core.events import Command
 from .journal.journal import Journal
 from .journal.ring import Ring
 from .journal.rows import VERSION, Header, Row
+from .net.limits import Limits
 from .net.listen import listen
 from .net.server import Server
 from .views import Record
@@ -298,16 +299,25 @@ def _identity(config: Config, listeners: dict[int, socket.socket], random: Rando
     nodes = []
     for node, listener in listeners.items():
         port: int = listener.getsockname()[1]
+        listens = f"{_bracketed(config.host)}:{port}" if config.advertise is not None else None
         if config.advertise is not None and config.advertise.port is not None:
             port = config.advertise.port + node - 1
-        nodes.append(Node(node, config.advertise.host if config.advertise else config.host, port))
+        nodes.append(Node(node, config.advertise.host if config.advertise else config.host, port, listens=listens))
     return Identity(
         cluster_id=_cluster_id(random),
         nodes=tuple(nodes),
         advertised=advertised(config.profile),
         features=features(config.profile),
         finalized_features_epoch=config.profile.finalized_features_epoch,
+        limits=_limits(config),
     )
+
+
+def _limits(config: Config) -> tuple[tuple[str, str], ...]:
+    """What the sockets allow, by Kafka's names: DescribeConfigs tells it."""
+    from .knobs import settings_of
+
+    return tuple((name, str(getattr(config.limits, setting.field))) for name, setting in settings_of(Limits).items())
 
 
 def _cluster_id(random: Random) -> str:

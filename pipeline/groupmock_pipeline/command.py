@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from . import jobs
-from .errors import BadInput, CannotStart
+from .errors import BadInput, CannotStart, lacks
 
 OK: Final = 0
 BAD_USE: Final = 2
@@ -43,16 +43,22 @@ def overview() -> str:
 
 
 def main(words: Sequence[str], prog: str) -> int:
-    """Run one job; returns the exit code: 0 done, 2 bad use or input, 3 Spark does not start."""
+    """Run one job; returns the exit code: 0 done, 2 bad use or input, 3 Spark does not start or the extra is not all there."""
     if not words or words[0].startswith("-"):
         return _top(words, prog)
     if words[0] not in jobs.names():
         print(f"{prog}: no job {words[0]!r}: there are {', '.join(jobs.names())}", file=sys.stderr)
         return BAD_USE
     if find_spec("pyspark") is None:
-        print(f"{prog}: the pipeline needs Spark: pip install 'groupmock[pipeline]'", file=sys.stderr)
+        print(f"{prog}: {lacks('Spark')}", file=sys.stderr)
         return CANNOT_START
-    return _run(words[0], words[1:], f"{prog} {words[0]}")
+    try:
+        return _run(words[0], words[1:], f"{prog} {words[0]}")
+    except ModuleNotFoundError as absent:  # Spark without the rest of the extra, as on a machine of a cluster
+        if absent.name is None or absent.name.startswith("groupmock"):
+            raise
+        print(f"{prog} {words[0]}: {lacks(absent.name)}", file=sys.stderr)
+        return CANNOT_START
 
 
 def _top(words: Sequence[str], prog: str) -> int:

@@ -9,3 +9,8 @@ class BadInput(ValueError):
 
 class CannotStart(RuntimeError):
     """Spark or Java is not there or does not start: one sentence that names the remedy. Exit code 3."""
+
+
+def lacks(what: str) -> CannotStart:
+    """What the extra brings is not there."""
+    return CannotStart(f"the pipeline needs {what}: pip install 'groupmock[pipeline]'")

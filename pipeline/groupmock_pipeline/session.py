@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from . import java
-from .errors import CannotStart
+from .errors import CannotStart, lacks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,7 +31,7 @@ PARTITIONS_PER_CORE: Final = 4
 def session(name: str, master: str | None = None, settings: dict[str, str] | None = None) -> SparkSession:
     """A session of that name; `master`: where spark-submit or the caller says, else local[*]. Raises CannotStart."""
     if find_spec("pyspark") is None:
-        raise CannotStart("the pipeline needs Spark: pip install 'groupmock[pipeline]'")
+        raise lacks("Spark")
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 

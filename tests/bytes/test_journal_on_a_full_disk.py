@@ -35,13 +35,13 @@ def test_ends_with_one_line_and_exit_code_3(serving, tmp_path):
     payload = encode_request_header(RequestHeader(18, 0, 1, "x"))
     frame = len(payload).to_bytes(4, "big") + payload
     answers = 0
-    with socket.create_connection(("127.0.0.1", ready["nodes"][0]["port"]), timeout=30) as peer:
+    with socket.create_connection(("127.0.0.1", ready["nodes"][0]["port"]), timeout=60) as peer:
         try:
             while peer.send(frame) and peer.recv(65536):
                 answers += 1
         except OSError:
             pass
-    _, error = serving.communicate(timeout=30)
+    _, error = serving.communicate(timeout=60)
     assert serving.returncode == 3
     assert error.decode().count("\n") == 1 and "could not be written" in error.decode() and "File too large" in error.decode()
     journal, rows = read(tmp_path / "j")

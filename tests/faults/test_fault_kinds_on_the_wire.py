@@ -1,4 +1,4 @@
-"""Every kind of fault that strikes one call, at every group API, in its oldest and its newest version: the effect as a client sees it."""
+"""Every kind of fault that strikes one call, at every group API: the effect as a client sees it. Which version and stage: see conftest."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ import time
 from typing import Any
 
 import pytest
-from fault_world import GROUP_APIS, Occasion, World, ends
+from fault_world import Occasion, World
 
 from groupmock.faults.plan import BadPlan
 from groupmock_codec import APIS
 from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest
 
-CALLS = pytest.mark.parametrize(
-    ("key", "version"), [pytest.param(key, version, id=f"{APIS[key].name}-{version}") for key in GROUP_APIS for version in ends(key)]
-)
-STAGES = pytest.mark.parametrize("stage", ["request", "reply"])
 PAUSE_S = 0.03
 AT_LEAST_S = PAUSE_S - 0.002
 """uvloop's timers count whole milliseconds: one may ring that much before its time."""
@@ -46,7 +42,6 @@ def alive(asked: Occasion) -> None:
     assert asked.wire.ask(18, 0, ApiVersionsRequest()).error_code == 0
 
 
-@CALLS
 def test_the_occasion_itself_is_answered_as_usual_and_does_something(world: World, key: int, version: int) -> None:
     asked = world.occasion(key, version)
     done(asked, False)
@@ -56,8 +51,6 @@ def test_the_occasion_itself_is_answered_as_usual_and_does_something(world: Worl
     done(asked, True)
 
 
-@CALLS
-@STAGES
 def test_error(world: World, key: int, version: int, stage: str) -> None:
     asked = world.occasion(key, version)
     strike(world, asked, {"kind": "error", "code": "NOT_COORDINATOR"}, stage)
@@ -66,8 +59,6 @@ def test_error(world: World, key: int, version: int, stage: str) -> None:
     alive(asked)
 
 
-@CALLS
-@STAGES
 def test_delay(world: World, key: int, version: int, stage: str) -> None:
     asked = world.occasion(key, version)
     begun = time.monotonic()
@@ -79,8 +70,6 @@ def test_delay(world: World, key: int, version: int, stage: str) -> None:
     alive(asked)
 
 
-@CALLS
-@STAGES
 def test_hold(world: World, key: int, version: int, stage: str) -> None:
     asked = world.occasion(key, version)
     name = strike(world, asked, "hold", stage)
@@ -92,8 +81,6 @@ def test_hold(world: World, key: int, version: int, stage: str) -> None:
     alive(asked)
 
 
-@CALLS
-@STAGES
 def test_drop(world: World, key: int, version: int, stage: str) -> None:
     """Not even another request on that connection is answered."""
     asked = world.occasion(key, version)
@@ -103,8 +90,6 @@ def test_drop(world: World, key: int, version: int, stage: str) -> None:
     done(asked, stage == "reply")
 
 
-@CALLS
-@STAGES
 def test_close(world: World, key: int, version: int, stage: str) -> None:
     asked = world.occasion(key, version)
     strike(world, asked, "close", stage)
@@ -112,8 +97,6 @@ def test_close(world: World, key: int, version: int, stage: str) -> None:
     done(asked, stage == "reply")
 
 
-@CALLS
-@STAGES
 def test_reset(world: World, key: int, version: int, stage: str) -> None:
     asked = world.occasion(key, version)
     strike(world, asked, "reset", stage)
@@ -122,7 +105,6 @@ def test_reset(world: World, key: int, version: int, stage: str) -> None:
     done(asked, stage == "reply")
 
 
-@CALLS
 def test_truncate(world: World, key: int, version: int) -> None:
     asked = world.occasion(key, version)
     strike(world, asked, {"kind": "truncate", "at": 9})
@@ -131,7 +113,6 @@ def test_truncate(world: World, key: int, version: int) -> None:
     done(asked, True)
 
 
-@CALLS
 def test_truncate_and_stay_open(world: World, key: int, version: int) -> None:
     asked = world.occasion(key, version)
     strike(world, asked, {"kind": "truncate", "at": 6, "close": False})
@@ -139,7 +120,6 @@ def test_truncate_and_stay_open(world: World, key: int, version: int) -> None:
     nothing_comes(world, asked)
 
 
-@CALLS
 def test_split(world: World, key: int, version: int) -> None:
     """The first piece is there before the second is sent; then the whole is right and the connection goes on."""
     asked = world.occasion(key, version)
@@ -153,7 +133,6 @@ def test_split(world: World, key: int, version: int) -> None:
     alive(asked)
 
 
-@CALLS
 def test_garble(world: World, key: int, version: int) -> None:
     """Length and correlation id are right, one byte behind them is not."""
     asked = world.occasion(key, version)
@@ -167,7 +146,6 @@ def test_garble(world: World, key: int, version: int) -> None:
     done(asked, True)
 
 
-@CALLS
 def test_wrong_correlation_id(world: World, key: int, version: int) -> None:
     asked = world.occasion(key, version)
     world.broker.add_fault(asked.when(), {"kind": "wrong_correlation_id", "by": 5}, times=1)
@@ -179,7 +157,6 @@ def test_wrong_correlation_id(world: World, key: int, version: int) -> None:
     alive(asked)
 
 
-@CALLS
 def test_duplicate(world: World, key: int, version: int) -> None:
     asked = world.occasion(key, version)
     strike(world, asked, "duplicate")
@@ -188,7 +165,6 @@ def test_duplicate(world: World, key: int, version: int) -> None:
     alive(asked)
 
 
-@CALLS
 def test_swallow(world: World, key: int, version: int) -> None:
     """It is done, nothing says so, and the next answer is that of the next request."""
     asked = world.occasion(key, version)
@@ -197,7 +173,6 @@ def test_swallow(world: World, key: int, version: int) -> None:
     alive(asked)
 
 
-@CALLS
 def test_throttle_time(world: World, key: int, version: int) -> None:
     """Where the answer has the field; elsewhere the rule is refused with the reason."""
     asked = world.occasion(key, version)

@@ -1,4 +1,4 @@
-"""Every kind of fault that moves something in the cluster, at every group API, in its oldest and its newest version."""
+"""Every kind of fault that moves something in the cluster, at every group API. Which version: see conftest."""
 
 from __future__ import annotations
 
@@ -6,17 +6,13 @@ import socket
 from typing import Any
 
 import pytest
-from fault_world import GROUP_APIS, TOPIC, Occasion, World, ends
+from fault_world import TOPIC, Occasion, World
 
 from groupmock.faults.plan import BadPlan
-from groupmock_codec import APIS
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest
 
-CALLS = pytest.mark.parametrize(
-    ("key", "version"), [pytest.param(key, version, id=f"{APIS[key].name}-{version}") for key in GROUP_APIS for version in ends(key)]
-)
 LISTS = 16
 FIND_COORDINATOR = 10
 MEMBER_FROM = {8: 1, 11: 0, 12: 0, 13: 0, 14: 0}
@@ -50,7 +46,6 @@ def still_fine(world: World) -> None:
     assert world.broker._call(lambda: world.broker._up().server.counters.internal_errors) == 0
 
 
-@CALLS
 def test_expire_member(world: World, key: int, version: int) -> None:
     asked = world.occasion(key, version)
     if version < MEMBER_FROM.get(key, 99):
@@ -63,7 +58,6 @@ def test_expire_member(world: World, key: int, version: int) -> None:
     still_fine(world)
 
 
-@CALLS
 def test_fence_instance(world: World, key: int, version: int) -> None:
     """Versions that do not name the instance are told that the member id is unknown."""
     asked = world.occasion(key, version, instance="desk-1")
@@ -83,7 +77,6 @@ def test_a_member_that_is_not_static_cannot_be_fenced(world: World) -> None:
     assert asked.error(answer_of(asked)) == 0
 
 
-@CALLS
 def test_force_rebalance(world: World, key: int, version: int) -> None:
     """A round begins, whatever the request then does; a group that has nobody cannot rebalance, and the request goes on."""
     asked = world.occasion(key, version)
@@ -105,7 +98,6 @@ def test_a_member_learns_of_the_forced_round_from_its_heartbeat(world: World) ->
     assert world.broker.groups[asked.group].state == "PreparingRebalance"
 
 
-@CALLS
 def test_move_coordinator(world: World, key: int, version: int) -> None:
     """The node that is asked coordinates the group no more; FindCoordinator names the other one."""
     asked = world.occasion(key, version)
@@ -131,7 +123,6 @@ def test_a_moved_coordinator_loads(world: World) -> None:
     world.broker.move_coordinator(asked.group)  # it loads no longer, for the tests after this one
 
 
-@CALLS
 def test_freeze_member(world: World, key: int, version: int) -> None:
     asked = world.occasion(key, version)
     if version < MEMBER_FROM.get(key, 99):
@@ -150,7 +141,6 @@ def test_freeze_member(world: World, key: int, version: int) -> None:
     still_fine(world)
 
 
-@CALLS
 def test_jump_timer_session(world: World, key: int, version: int) -> None:
     asked = world.occasion(key, version)
     do = {"kind": "jump_timer", "timer": "session"}
@@ -178,7 +168,6 @@ def test_a_timer_that_is_not_armed_is_a_note_and_the_call_goes_on(world: World) 
     assert world.broker.fault_report(name).fired == 1
 
 
-@CALLS
 def test_move_leader(world: World, key: int, version: int) -> None:
     asked = world.occasion(key, version)
     wire = world.wire()
@@ -194,7 +183,6 @@ def test_move_leader(world: World, key: int, version: int) -> None:
     still_fine(world)
 
 
-@CALLS
 def test_stall_node(world: World, key: int, version: int) -> None:
     """No answer, nobody else is served there, no end; the other node is; then everything goes on."""
     asked = world.occasion(key, version)
@@ -212,7 +200,6 @@ def test_stall_node(world: World, key: int, version: int) -> None:
     still_fine(world)
 
 
-@CALLS
 def test_stop_node(world: World, key: int, version: int) -> None:
     """The connection ends, the port refuses, the other node serves; after its start the node does too."""
     asked = world.occasion(key, version)

@@ -27,10 +27,3 @@ def loaded() -> ModuleType:
 def tool() -> ModuleType:
     """tools/mutations.py."""
     return loaded()
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that takes a `mutation` runs for each of the list."""
-    if "mutation" in metafunc.fixturenames:
-        listed = loaded().load()
-        metafunc.parametrize("mutation", listed, ids=[each.name for each in listed])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from cases import for_each
 
 from groupmock_clients.probe.suite import load_suite
 
@@ -44,28 +46,35 @@ def named(tool: ModuleType, name: str) -> Any:
 # -- the list
 
 
-def test_stands_once_in_the_sources(tool: ModuleType, mutation: Any) -> None:
-    tool.check(mutation)
+def test_every_mistake_stands_once_in_the_sources(tool: ModuleType) -> None:
+    stale = []
+    for mutation in tool.load():
+        try:
+            tool.check(mutation)
+        except tool.Stale as problem:
+            stale.append(str(problem))
+    assert stale == []
 
 
-def test_is_named_by_rows_that_exist(mutation: Any) -> None:
-    assert mutation.rows
-    assert set(mutation.rows) - ROWS == set()
+def test_rows_that_name_a_mistake_exist(tool: ModuleType) -> None:
+    assert {each.name: unknown for each in tool.load() if (unknown := set(each.rows) - ROWS)} == {}
 
 
-def test_the_list_is_long_enough_and_spread_over_the_core(tool: ModuleType) -> None:
+def test_the_list_is_long_enough_and_spread_over_the_parts(tool: ModuleType) -> None:
     listed = tool.load()
-    assert len(listed) >= 40
-    assert len({each.file for each in listed}) >= 20
-    assert len({(each.file, each.old, each.new) for each in listed}) == len(listed)
+    assert len({(each.file, each.old, each.new) for each in listed}) == len(listed) >= 120
+    assert len({each.file for each in listed}) >= 45
+    assert sum(bool(each.rows) for each in listed) >= 80
+    counts = Counter(each.part for each in listed)
+    assert {part: counts[part] for part in ("codec", "core", "faults", "journal", "net") if counts[part] < 7} == {}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "said"),
     [
         ({"old": "no such text"}, "stands 0 times"),
         ({"old": "return"}, r"stands \d+ times"),
-        ({"file": "group/gone.py"}, "there is no broker/groupmock/core/group/gone.py"),
+        ({"file": "broker/groupmock/core/group/gone.py"}, "there is no broker/groupmock/core/group/gone.py"),
         ({"new": "if message.generation_id != group.generation:"}, "changes nothing"),
     ],
 )
@@ -93,10 +102,25 @@ def test_a_core_that_is_not_broken_is_not_caught(tool: ModuleType, base: Path) -
     assert tool.judge(base, None, ["golden", "exchanges"]) == {"golden": nothing, "exchanges": nothing}
 
 
+def test_what_no_client_sees_is_noticed_by_the_unit_tests_of_its_part(tool: ModuleType, base: Path) -> None:
+    mutation = named(tool, "once-too-often")
+    assert (mutation.judges, mutation.part) == (("unit",), "faults")
+    verdicts = tool.judge(base, mutation, mutation.judges)
+    assert "tests/unit/faults/test_fault_decision.py::test_so_many_times" in verdicts["unit"].rows
+    assert list(tool.complaints(mutation, verdicts)) == []
+
+
+def test_who_is_asked_about_a_mistake(tool: ModuleType) -> None:
+    """The golden corpus sees the core alone, the exchanges what a rule of theirs speaks of, unit tests the part that they mirror."""
+    assert {each.judges for each in tool.load()} == {("golden", "exchanges", "unit"), ("golden", "unit"), ("unit",)}
+    assert {each.part for each in tool.load() if not each.file.startswith("codec/")} == {"core", "faults", "journal", "net"}
+    assert {each.part for each in tool.load() if each.file.startswith("codec/")} == {"codec"}
+
+
 def test_judges_that_find_the_unchanged_core_guilty_prove_nothing(tool: ModuleType) -> None:
     with small_snapshot(tool) as folder:
         tool.plant(named(tool, BROKEN), folder)
-        with pytest.raises(RuntimeError, match="the core without any mutation is found guilty"):
+        with pytest.raises(RuntimeError, match="the sources without any mutation are found guilty"):
             tool.run([], ["exchanges"], folder)
 
 
@@ -108,7 +132,7 @@ def test_a_judge_without_anything_to_judge_is_an_error(tool: ModuleType) -> None
             tool.judge(folder, None, ["exchanges"])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("survives", "caught", "rows", "complaints"),
     [
         ("", True, ["H6"], []),
@@ -118,6 +142,7 @@ def test_a_judge_without_anything_to_judge_is_an_error(tool: ModuleType) -> None
         ("", True, ["H1"], ["named by H1, not by SERVER-42 H6"]),
         ("", True, [], ["no exchange breaks"]),
     ],
+    ids=repr,
 )
 def test_what_is_not_as_it_should_be_is_said(tool: ModuleType, survives: str, caught: bool, rows: list[str], complaints: list[str]) -> None:
     mutation = replace(named(tool, BROKEN), survives=survives)
@@ -126,3 +151,9 @@ def test_what_is_not_as_it_should_be_is_said(tool: ModuleType, survives: str, ca
         "exchanges": tool.Verdict(bool(rows), len(rows), "", dict.fromkeys(rows, 1)),
     }
     assert list(tool.complaints(mutation, verdicts)) == complaints
+
+
+def test_a_mistake_that_no_unit_test_notices_is_one_too_many(tool: ModuleType) -> None:
+    survived = {"unit": tool.Verdict(False, 0, "", {})}
+    assert list(tool.complaints(named(tool, "once-too-often"), survived)) == ["no unit test fails"]
+    assert list(tool.complaints(named(tool, BROKEN), survived)) == []

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 import pytest
-from spark_quick import SETTINGS
+from spark_quick import spark
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+__all__ = ["spark"]
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist looks for groups, also when this folder alone is tested
@@ -17,23 +13,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(__file__.rpartition("/")[0]):
             item.add_marker(pytest.mark.xdist_group("spark"))
-
-
-@pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    from groupmock_pipeline.session import session
-
-    folder = tmp_path_factory.mktemp("spark")
-    made = session("tests", "local[2]", SETTINGS | {"spark.sql.warehouse.dir": str(folder / "warehouse"), "spark.local.dir": str(folder)})
-    yield made
-    filled = code_filled(made)
-    made.stop()
-    assert filled < 0.8, f"{filled:.0%} of what Java keeps for compiled code: when that is full, Spark ends itself sooner or later"
-
-
-def code_filled(spark: SparkSession) -> float:
-    """The most of it that was ever taken, as a share. It is in one pool or in several, by Java's settings."""
-    assert spark._jvm is not None
-    pools = spark._jvm.java.lang.management.ManagementFactory.getMemoryPoolMXBeans()
-    peaks = [pool.getPeakUsage() for pool in pools if "Code" in pool.getName()]
-    return float(sum(peak.getUsed() for peak in peaks) / sum(peak.getMax() for peak in peaks))

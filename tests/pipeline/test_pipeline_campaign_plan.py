@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,13 @@ def test_a_wrong_plan_is_answered_with_place_and_remedy(text: str, words: list[s
 def test_a_file_of_another_kind_is_refused(name: str, words: list[str], tmp_path: Path) -> None:
     said = told("[[sweeps]\n\t- {", tmp_path, name)
     assert [word for word in words if word not in said] == [], said
+
+
+def test_a_yaml_plan_without_the_extra_names_it_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    said = told("sweeps: []", tmp_path, "plan.yaml")
+    assert said.endswith("plan.yaml: the pipeline needs PyYAML: pip install 'groupmock[pipeline]' (.toml and .json need nothing)")
+    assert "\n" not in said
 
 
 def test_a_missing_file_is_named() -> None:

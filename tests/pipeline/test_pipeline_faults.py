@@ -1,9 +1,8 @@
-"""The job `faults` against a count by hand: random faults on the virtual clock, and stock consumers of two groups on one broker."""
+"""The job `faults` against a count by hand: random faults on the virtual clock, and a recorded run of stock consumers in two groups."""
 
 from __future__ import annotations
 
 import json
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,9 @@ from column_pages import documented
 from fault_script import Run
 from journal_frames import TEXT, read
 from journal_frames import lines as table_lines
-from kp_reader import Reader
 from pyspark.sql import DataFrame, Row, SparkSession
-from raw_member import until
+from recorded_journals import recorded
 
-from groupmock import Broker
 from groupmock.core.commands import COMMANDS
 from groupmock.core.steering import STEERS
 from groupmock_pipeline.blast import strikes as words
@@ -51,39 +48,10 @@ def scripted(folder: Path) -> Rows:
     return {f"script-{seed}": lines(folder / f"{seed}.jsonl", f"script-{seed}") for seed in SEEDS}
 
 
-def live(path: Path) -> list[dict[str, Any]]:
-    """kafka-python in the group `struck`, expelled at its third heartbeat, and in the group `calm` of the same broker."""
-    when = {"api": "Heartbeat", "group": "struck", "state": "Stable", "nth": 3}
-    everything = {(number % 2, number // 2) for number in range(20)}
-    with Broker(topics={"orders": 2}, seed=1, journal=str(path), group_initial_rebalance_delay_ms=20) as broker:
-
-        def reader(name: str) -> Reader:
-            options = {"bootstrap_servers": broker.bootstrap, "heartbeat_interval_ms": 30, "fetch_max_wait_ms": 50}
-            more = {"group_id": name, "client_id": f"reader-{name}", "auto_offset_reset": "earliest", "enable_auto_commit": False}
-            return Reader("orders", **options, **more)
-
-        for number in range(20):
-            broker.produce("orders", b"one coffee", partition=number % 2)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas by importlib.resources.read_text
-            struck, calm = reader("struck"), reader("calm")
-            for each in (struck, calm):
-                until("all records", lambda each=each: everything <= set(each.delivered), lambda: (struck.delivered, calm.delivered))
-            before = len(struck.delivered)
-            with broker.fault(when=when, do={"kind": "expire_member"}, times=1):
-                broker.wait_for("struck", state="Stable", generation=3, timeout=40)
-            until("all again", lambda: everything <= set(struck.delivered[before:]), lambda: broker.story("struck"))
-            broker.produce("orders", b"the last one", partition=0)
-            until("the last one", lambda: (0, 10) in struck.delivered, lambda: broker.story("struck"))
-            struck.close()
-            calm.close()
-    return lines(path, "live")
-
-
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> Rows:
     folder = tmp_path_factory.mktemp("faulted")
-    told = live(folder / "live.jsonl")
+    told = lines(recorded("struck", folder), "live")
     unbroken = [row | {"run": "unbroken"} for row in told if row["kind"] not in ("fault", "command")]
     return scripted(folder) | {"live": told, "unbroken": unbroken}
 

@@ -1,20 +1,16 @@
-"""`heartbeats`: a journal written by hand with figures worked out by hand, and a real one against a plain reading of it."""
+"""`heartbeats`: a journal written by hand with figures worked out by hand, and a recorded one against a plain reading of it."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import stock_group
 from journal_frames import Row, frame, read
 from journal_pen import Pen
+from recorded_journals import recorded
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
 
 MS = 1_000_000
@@ -52,10 +48,7 @@ def _by_hand() -> list[Row]:
 
 @pytest.fixture(scope="module")
 def journals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
-    path: Path = tmp_path_factory.mktemp("journal") / "aiokafka.jsonl"
-    command = [sys.executable, "-W", "ignore", stock_group.__file__, "aiokafka"]
-    served = ["run", "--topic", "orders:6", "--log", "off", "--journal", str(path), "--", *command]
-    subprocess.run([sys.executable, "-m", "groupmock", *served], check=True, timeout=60, stderr=subprocess.DEVNULL)
+    path = recorded("aiokafka", tmp_path_factory.mktemp("journal"))
     return {"by hand": _by_hand(), "aiokafka": read(path)}
 
 

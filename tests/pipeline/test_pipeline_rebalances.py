@@ -1,17 +1,15 @@
-"""`rebalances` against a second computation in plain Python, and against `groupmock scenario`'s own figures: journals of real runs."""
+"""`rebalances` against a second computation in plain Python and the figures of `groupmock scenario`: scenarios, corners, recorded runs."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import pytest
-import stock_group
 from journal_frames import Row, frame, read
 from rebalance_corners import CORNERS, expected
 from rebalance_reader import Reader
+from recorded_journals import LIBRARIES, recorded
 
 from groupmock_clients.scenarios.measure import measure
 from groupmock_clients.scenarios.play import Sizes
@@ -27,7 +25,6 @@ VIRTUAL = [
     ("scale-up", "design-3/scripted"),
     ("rolling-bounce", "design-1/scripted"),
 ]
-LIVE = ["aiokafka", "kafka-python"]
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +37,8 @@ def journals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
         play_one(job)
         assert job.file is not None
         found[f"{name} {protocol}"] = read(job.file)
-    for library in LIVE:
-        path = folder / f"{library}.jsonl"
-        command = [sys.executable, "-W", "ignore", stock_group.__file__, library]
-        served = ["run", "--topic", "orders:6", "--log", "off", "--journal", str(path), "--", *command]
-        subprocess.run([sys.executable, "-m", "groupmock", *served], check=True, timeout=60, stderr=subprocess.DEVNULL)
-        found[library] = read(path)
+    for library in LIBRARIES:
+        found[library] = read(recorded(library, folder))
     return found | {name: corner().rows for name, corner in CORNERS.items()} | {"again": CORNERS["dies"]().rows}
 
 
@@ -62,7 +55,7 @@ def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, journal
     return {run: [line for line in lines if line["run"] == run] for run in journals}
 
 
-@pytest.mark.parametrize("run", [*(f"{name} {protocol}" for name, protocol in VIRTUAL), *LIVE, *sorted(CORNERS.keys() - {"headless"})])
+@pytest.mark.parametrize("run", [*(f"{name} {protocol}" for name, protocol in VIRTUAL), *LIBRARIES, *sorted(CORNERS.keys() - {"headless"})])
 def test_every_rebalance_is_as_a_second_computation_has_it(run: str, journals: dict[str, list[Row]], table: dict[str, list[Row]]) -> None:
     second = [asdict(line) for line in Reader(journals[run]).lines]
     assert len(second) >= 2

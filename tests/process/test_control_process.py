@@ -19,7 +19,7 @@ import pytest
 from groupmock.cli import main
 
 GROUPMOCK = [sys.executable, "-m", "groupmock"]
-PATIENCE = 30
+PATIENCE = 60
 
 
 class Verbs:

@@ -51,7 +51,7 @@ def test_serve_with_a_plan_has_its_seed(tmp_path: Path) -> None:
         assert server.stdout is not None
         assert json.loads(server.stdout.readline())["seed"] == 77
         server.send_signal(signal.SIGTERM)
-        assert server.wait(30) == 0
+        assert server.wait(60) == 0
 
 
 def test_run_with_a_plan(tmp_path: Path) -> None:

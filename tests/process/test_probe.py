@@ -48,16 +48,6 @@ def as_delivered() -> Iterator[str]:
         yield address
 
 
-def test_a_default_broker_is_judged_in_slow_motion(as_delivered: str, tmp_path: Path) -> None:
-    file = tmp_path / "report.json"
-    done = probe(as_delivered, "--only", "SERVER-08", "--only", "SERVER-31-last", "--quick", "--report", "json", "--output", str(file))
-    report = json.loads(file.read_text())
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    slowness = {each["name"].partition("[")[0]: each["stretched"] for each in report["exchanges"] if each["verdict"] == "kept"}
-    assert slowness["SERVER-08"] == 7.5 and slowness["SERVER-31-last"] == 24
-    assert report["broker"]["release"] == "4.3" and report["broker"]["sure"].startswith("certain")
-
-
 def test_the_release_is_found_out() -> None:
     with served("--profile", "kafka-2.8") as address:
         done = probe(address, "--only", "SERVER-04", "--quick")

@@ -20,7 +20,7 @@ from groupmock import __version__
 
 GROUPMOCK = [sys.executable, "-m", "groupmock"]
 API_VERSIONS_V0 = struct.pack(">ihhih", 10, 18, 0, 7, -1)
-PATIENCE = 20
+PATIENCE = 60
 
 
 class Served:
@@ -222,10 +222,11 @@ def test_run_leaves_the_dashes_of_the_command_alone() -> None:
     assert (code, out) == (0, "['--set', '--', 'x']\n")
 
 
-def test_run_names_a_command_that_is_not_there() -> None:
-    code, _, err = outcome("run", "--log", "off", "--", "no-such-command-anywhere")
-    assert code == 127
-    assert err == "groupmock run: cannot run no-such-command-anywhere: No such file or directory\n"
+@pytest.mark.parametrize(("command", "why"), [("/no/such/command", "No such file or directory"), (__file__, "Permission denied")])
+def test_run_names_a_command_that_cannot_be_started_and_fails_itself(command: str, why: str) -> None:
+    """125 and not the 127 and 126 of a shell: these are statuses that a COMMAND which did start may end with."""
+    code, _, err = outcome("run", "--log", "off", "--", command)
+    assert (code, err) == (125, f"groupmock run: cannot run {command}: {why}\n")
 
 
 def test_run_cannot_start_is_125(tmp_path: Path) -> None:

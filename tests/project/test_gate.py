@@ -10,10 +10,7 @@ from pathlib import Path
 
 import pytest
 
-FUNCTIONS = (
-    "suite", "setup", "target", "package", "readme", "hadolint", "docker_run", "against_kafka", "interop", "demo_under", "demo_asyncio",
-    "mutations", "policies", "scenarios",
-)
+FUNCTIONS = ("suite", "setup", "target", "docs", "package", "readme", "hadolint")
 STEPS = re.compile(r"^ *step \S+ \d+ ", re.MULTILINE)
 CLOSING = "=================== 3 passed, 1 skipped in 12.34s (0:00:12) ==================="
 
@@ -45,6 +42,13 @@ def test_all_well(tree: Path, tmp_path: Path) -> None:
     assert lines[-1] == f"{len(rows(lines))} steps, 0 failed, 0 missing"
 
 
+def test_the_seconds_of_each_folder_stand_above_the_table(tree: Path, tmp_path: Path) -> None:
+    said = ["---- seconds per folder ----", "properties 9 30.1 35", "====== slowest 10 durations ======"]
+    _, lines = gate(tree, tmp_path, suite="; ".join(f"echo '{line}'" for line in said))
+    start = max(number for number, line in enumerate(lines) if line.startswith("=== the gate"))
+    assert lines[start - 3 : start] == [*said[:2], ""]
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_failure_in_any_step_is_red_and_the_others_still_run(tree: Path, tmp_path: Path, name: str) -> None:
     code, lines = gate(tree, tmp_path, **{name: "echo gone wrong; exit 3"})
@@ -61,10 +65,10 @@ def test_a_command_that_fails_in_the_middle_of_a_step_ends_it(tree: Path, tmp_pa
 
 
 def test_a_missing_tool_is_reported_and_not_red(tree: Path, tmp_path: Path) -> None:
-    code, lines = gate(tree, tmp_path, docker_run="echo 'MISSING: no docker engine answers'; exit 77")
+    code, lines = gate(tree, tmp_path, hadolint="echo 'MISSING: no hadolint for this machine'; exit 77")
     assert code == 0
-    assert rows(lines)["docker"].startswith("missing")
-    assert rows(lines)["docker"].endswith("MISSING: no docker engine answers")
+    assert rows(lines)["hadolint"].startswith("missing")
+    assert rows(lines)["hadolint"].endswith("MISSING: no hadolint for this machine")
     assert lines[-1].endswith("0 failed, 1 missing")
 
 

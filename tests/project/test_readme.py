@@ -11,6 +11,8 @@ from types import ModuleType
 import pytest
 
 from groupmock.cli import serve, verbs
+from groupmock.control.routes import ROUTES
+from groupmock_pipeline import jobs
 
 Load = Callable[[str], ModuleType]
 
@@ -34,6 +36,15 @@ def test_the_flags_of_serve_are_the_programs(readme: str) -> None:
 
 def test_every_verb_is_in_the_synopsis(readme: str) -> None:
     assert [verb for verb in verbs() if f"    groupmock {verb} [" not in readme] == []
+
+
+def test_every_word_of_a_verb_is_in_the_synopsis(readme: str) -> None:
+    words: dict[str, set[str]] = {"pipeline": set(jobs.names())}
+    for route in ROUTES:
+        if route.verb is not None:
+            words.setdefault(route.verb[0], set()).add(route.verb[1])
+    told = {verb: set(listed.split("|")) for verb, listed in re.findall(r"^    groupmock (\w+) \[([a-z|]+)\]", readme, re.MULTILINE)}
+    assert told == words
 
 
 def test_every_link_leads_to_a_file(readme: str, tree: Path) -> None:

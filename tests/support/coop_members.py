@@ -12,7 +12,7 @@ from raw_member import until
 
 from groupmock_clients.cooperative.aio_stop import stop_wholly
 
-PATIENCE = 40.0
+PATIENCE = 120.0
 Partition = tuple[str, int]
 
 

@@ -37,10 +37,15 @@ RANGE: Protocols = [("range", subscription("orders"))]
 
 
 class StandInTopics:
-    """What the group coordinator asks of the data plane, and nothing else: names, ids and partition counts."""
+    """What the group coordinator asks of the data plane, and nothing else: names, ids, partition counts, a limit."""
 
-    def __init__(self, topics: dict[str, int]) -> None:
+    def __init__(self, topics: dict[str, int], largest_batch: int) -> None:
         self.counts = dict(topics)
+        self.largest_batch = largest_batch
+
+    def group_record_limit(self, _node: int) -> int:
+        """What the offsets topic takes at once."""
+        return self.largest_batch
 
     def partitions(self, name: str) -> int | None:
         """How many partitions; None: no such topic."""
@@ -107,7 +112,8 @@ class World:
         settings = {"group_initial_rebalance_delay_ms": 3000, "quirks": quirks or Quirks(), **settings}
         identity = Identity("world", tuple(Node(1 + n, "127.0.0.1", 9092 + n) for n in range(nodes)), ())
         cluster = Cluster(Settings(**settings), identity, random.Random(seed), EPOCH_MS)
-        cluster.topics = StandInTopics({"orders": 4} if topics is None else topics)  # type: ignore[assignment]  # all that groups need
+        counts = {"orders": 4} if topics is None else topics
+        cluster.topics = StandInTopics(counts, cluster.settings.message_max_bytes)  # type: ignore[assignment]  # all that groups need
         return cls(cluster)
 
     # -- driving

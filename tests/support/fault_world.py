@@ -32,7 +32,7 @@ from groupmock_codec.messages.k47_offset_delete import OffsetDeleteRequest, Offs
 
 GROUP_APIS: Final = (8, 9, 10, 11, 12, 13, 14, 15, 16, 42, 47)
 TOPIC: Final = "orders"
-PATIENCE_S: Final = 20
+PATIENCE_S: Final = 60
 _numbers = itertools.count(1)
 
 

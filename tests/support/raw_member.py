@@ -162,7 +162,7 @@ def _read(connection: socket.socket, size: int) -> bytes:
     return found
 
 
-def until(what: str, done: Any, seen: Any, patience: float = 40.0) -> None:
+def until(what: str, done: Any, seen: Any, patience: float = 120.0) -> None:
     """Block until `done()`, else fail with `seen()`."""
     end = time.monotonic() + patience
     while not done():

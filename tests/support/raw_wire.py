@@ -9,11 +9,11 @@ from typing import Any
 
 from groupmock.journal.rows import KINDS, Header, Row
 
-PATIENCE_S = 10
+PATIENCE_S = 60
 
 
 async def until(done: Callable[[], object]) -> None:
-    """Turns of the loop until it is so; TimeoutError after ten seconds."""
+    """Turns of the loop until it is so; TimeoutError after PATIENCE_S."""
     async with asyncio.timeout(PATIENCE_S):
         while not done():  # noqa: ASYNC110  # what is waited for is a state, there is no event
             await asyncio.sleep(0.001)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 SETTINGS: Final = {
     "spark.ui.enabled": "false",
@@ -17,3 +23,23 @@ SETTINGS: Final = {
 }
 """With the quick compiler alone Java keeps 48 MB for code. The one session of all tests fills them, and then Spark ends itself; 240 is what
 Java keeps otherwise."""
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    from groupmock_pipeline.session import session
+
+    folder = tmp_path_factory.mktemp("spark")
+    made = session("tests", "local[2]", SETTINGS | {"spark.sql.warehouse.dir": str(folder / "warehouse"), "spark.local.dir": str(folder)})
+    yield made
+    filled = code_filled(made)
+    made.stop()
+    assert filled < 0.8, f"{filled:.0%} of what Java keeps for compiled code: when that is full, Spark ends itself sooner or later"
+
+
+def code_filled(spark: SparkSession) -> float:
+    """The most of it that was ever taken, as a share. It is in one pool or in several, by Java's settings."""
+    assert spark._jvm is not None
+    pools = spark._jvm.java.lang.management.ManagementFactory.getMemoryPoolMXBeans()
+    peaks = [pool.getPeakUsage() for pool in pools if "Code" in pool.getName()]
+    return float(sum(peak.getUsed() for peak in peaks) / sum(peak.getMax() for peak in peaks))

@@ -81,7 +81,7 @@ def _top(words: list[str]) -> int:
     )
     parser = Parser(
         prog="groupmock",
-        description="A mock Kafka cluster whose group coordinators can be watched, held, broken on purpose and audited.",
+        description="A mock Kafka cluster whose group coordinators can be watched, held still and broken on purpose.",
         epilog=f"verbs:\n{rows}\n\n`groupmock VERB --help` says more of each.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -5,7 +5,7 @@
     groupmock pipeline report LAKE OUT          one HTML page of everything that the lake has
 
 `groupmock pipeline JOB --help` says more of one.
-Exit codes: 0 done, 2 bad use or input, 3 Spark or Java does not start.
+Exit codes: 0 done, 2 bad use or input, 3 Spark or Java does not start or the extra is not there.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Run a command beside a mock cluster: groupmock run [OPTIONS] -- COMMAND [ARGUMENT ...]
 
 The command finds the cluster in GROUPMOCK_BOOTSTRAP, KAFKA_BOOTSTRAP and KAFKA_BOOTSTRAP_SERVERS. Its status is passed on;
-groupmock's own failures are 125 (bad use 2). The port is a free one unless --port is given.
+groupmock's own failures are 125, a COMMAND that cannot be started among them (bad use 2). The port is a free one unless --port is given.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ..config import Config
 
 OWN_FAILURE: Final = 125
-NOT_EXECUTABLE: Final = 126
-NOT_FOUND: Final = 127
 TAKES_COMMAND: Final = True
 VARIABLES: Final = ("GROUPMOCK_BOOTSTRAP", "KAFKA_BOOTSTRAP", "KAFKA_BOOTSTRAP_SERVERS")
 
@@ -73,7 +71,7 @@ async def _run(config: Config, command: list[str]) -> int:
             await control.close()
         await running.close()
         complain("run", RuntimeError(f"cannot run {command[0]}: {trouble.strerror}"))
-        return NOT_FOUND if isinstance(trouble, FileNotFoundError) else NOT_EXECUTABLE
+        return OWN_FAILURE
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, _pass_on, child, number)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from ..core.timers import NAMES
 from ..journal.rows import KINDS, FaultRow, Row, kind_of
 from ..journal.story import field
 from .context import Context, plain_row
@@ -18,7 +19,7 @@ from .route import Call, NotInTime
 class Filter(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Which rows; what is not said is any. A reply belongs to the group of its request."""
 
-    kind: Annotated[str | None, Meta(description="request, reply, moved, member, timer, fault, command, open, close, note, ...")] = None
+    kind: Annotated[str | None, Meta(description=", ".join(KINDS))] = None
     group: Annotated[str | None, Meta(description="group id")] = None
     api: Annotated[str | None, Meta(description="Kafka's name of the API, of requests and replies")] = None
     client_id: Annotated[str | None, Meta(description="of requests and members")] = None
@@ -29,7 +30,7 @@ class Filter(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     what: Annotated[str | None, Meta(description="of a member's row or a note")] = None
     rule: Annotated[str | None, Meta(description="name of a fault rule")] = None
     name: Annotated[str | None, Meta(description="name of a command")] = None
-    timer: Annotated[str | None, Meta(description="session, join, sync, ...")] = None
+    timer: Annotated[str | None, Meta(description=f"of a timer's row: {', '.join(NAMES)}")] = None
     since: Annotated[int, Meta(description="only rows with a higher number", ge=0)] = 0
 
 

@@ -84,7 +84,7 @@ async def add(context: Context, call: Call) -> Added:
 
 
 async def add_plan(context: Context, call: Call) -> Added:
-    """All rules of a plan or none. Raises BadPlan."""
+    """All rules of a plan or none. Raises BadPlan, ValueError."""
     if call.query.ready is not None:
         if call.raw.strip():
             raise ValueError("either a ready plan or one in the body")

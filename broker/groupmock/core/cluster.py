@@ -21,12 +21,13 @@ TimerHandler = Callable[[tuple[str, ...], int, Effects], bool]
 
 
 class Node(NamedTuple):
-    """One broker of the mock cluster as clients are told about it (the advertised address)."""
+    """One broker of the mock cluster as clients are told about it (the advertised address). `listens`: HOST:PORT where that is another."""
 
     node_id: int
     host: str
     port: int
     rack: str | None = None
+    listens: str | None = None
 
 
 class ApiRange(NamedTuple):
@@ -47,13 +48,14 @@ class Feature(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """What a cluster tells clients about itself."""
+    """What a cluster tells clients about itself. `limits`: what its sockets were told to allow, by Kafka's names."""
 
     cluster_id: str
     nodes: tuple[Node, ...]
     advertised: tuple[ApiRange, ...]
     features: tuple[Feature, ...] = ()
     finalized_features_epoch: int = -1
+    limits: tuple[tuple[str, str], ...] = ()
 
 
 class Cluster:

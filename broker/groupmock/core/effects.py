@@ -82,9 +82,7 @@ class MemberChanged(msgspec.Struct, gc=False):
 
 
 class TimerFired(msgspec.Struct, gc=False):
-    """A deadline passed and did something. `timer`: session, join, sync, fetch, retention, load, stall, thaw.
-
-    `subject`: what it was set for."""
+    """A deadline passed and did something. `timer` and `subject`, what it was set for: as in `timers.NAMES`."""
 
     timer: str
     subject: tuple[str, ...]

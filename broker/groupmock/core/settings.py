@@ -31,7 +31,7 @@ def knob(name: str, about: str, lowest: int | None = None, highest: int | None =
 
 class Quirks(msgspec.Struct, frozen=True):
     """What releases do differently, one named flag per row of spec 2.15 / checked-on-brokers (c). All false: groupmock's own profile,
-    which is Kafka 4.3.0 but for the first two flags (every real release has these; they make large or sloppy test groups hang).
+    which is Kafka 4.3.0 without the flags that 4.3.0 has (two of them make large or sloppy test groups hang, one leaves a client waiting).
 
     The comment behind a flag says which releases have it.
     """
@@ -145,7 +145,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     auto_create_topics_enable: Annotated[bool, knob("auto.create.topics.enable", "create a topic that a client asks for")] = True
     message_max_bytes: Annotated[int, knob("message.max.bytes", "largest record batch a topic takes", 0)] = 1_048_588
     log_retention_bytes: Annotated[
-        int, knob("log.retention.bytes", "bytes kept per partition (-1: all); the oldest batches go first", -1, LONG_MAX)
+        int,
+        knob(
+            "log.retention.bytes",
+            "bytes kept per partition, the bound of memory (-1: all, as in the profiles of Kafka's releases); the oldest batches go first",
+            -1,
+            LONG_MAX,
+        ),
     ] = 64 * 1024 * 1024
     fetch_max_bytes: Annotated[int, knob("fetch.max.bytes", "most bytes of one fetch answer", 1024)] = 57_671_680
     max_incremental_fetch_session_cache_slots: Annotated[

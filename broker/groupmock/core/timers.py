@@ -7,10 +7,23 @@ cost), so the heap holds each timer once, at the time it was last *looked at*, a
 from __future__ import annotations
 
 from heapq import heappop, heappush
+from typing import Final
 
 import msgspec
 
 Key = tuple[str, ...]
+"""A name of `NAMES` and what it is set for."""
+NAMES: Final = {
+    "session": "group and member id",
+    "join": "group",
+    "sync": "group",
+    "load": "partition of __consumer_offsets",
+    "retention": "nothing, it is one for all groups",
+    "fetch": "number of the request (ticket)",
+    "stall": "node",
+    "thaw": "group and member id",
+}
+"""Every timer that there is -> what it is set for. Rows, the control API and its page take them from here."""
 
 
 class Timer(msgspec.Struct, gc=False, eq=False):

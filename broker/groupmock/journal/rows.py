@@ -149,7 +149,7 @@ class MemberRow(Row, tag="member", kw_only=True):
 class TimerRow(Row, tag="timer", kw_only=True):
     """A deadline passed. Without `timer`: time was looked at and nothing was due after all (replay needs to know)."""
 
-    timer: Annotated[str | None, about("session, join, sync, fetch, retention or load")] = None
+    timer: Annotated[str | None, about("its name, one of those that `POST /v1/clock/jump` takes (docs/control.md)")] = None
     subject: Annotated[tuple[str, ...], about("what it was set for, as group and member id")] = ()
 
 
@@ -172,7 +172,7 @@ class CommandRow(Row, tag="command", kw_only=True):
 
 
 class ClientRow(Row, tag="client", kw_only=True):
-    """Something a client of ours (swarm, scenario) says about itself."""
+    """Something that a client says about itself: who takes part in a scenario, or a test by `client_says`."""
 
     client: Annotated[str, about("which client")]
     what: Annotated[str, about("what happened")]

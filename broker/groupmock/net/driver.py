@@ -90,8 +90,8 @@ class Driver(Answers):
     def holds(self, connection: Connection, change: int) -> None:
         """So many more (or fewer) bytes wait in this connection."""
         self.counters.held_bytes += change
-        if change > 0 and self.counters.held_bytes > self.limits.queued_max_request_bytes:
-            limit = self.limits.queued_max_request_bytes
+        limit = self.limits.queued_max_request_bytes
+        if change > 0 and 0 <= limit < self.counters.held_bytes:
             self.shut(connection, f"all connections together hold more than queued.max.request.bytes ({limit})")
 
     def not_reading(self, connection: Connection) -> None:

@@ -17,7 +17,12 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     ] = 104_857_600
     queued_max_request_bytes: Annotated[
         int,
-        knob("queued.max.request.bytes", "most bytes of cut or waiting requests in all connections; who exceeds it is closed", 1024, 2**62),
+        knob(
+            "queued.max.request.bytes",
+            "most bytes of cut or waiting requests in all connections (-1: any); who exceeds it is closed",
+            -1,
+            2**62,
+        ),
     ] = 1_073_741_824
     max_connections: Annotated[int, knob("max.connections", "most connections; further ones wait in the listener's backlog", 1)] = INT_MAX
     connections_max_idle_ms: Annotated[

@@ -16,7 +16,10 @@ DEFAULT = "groupmock"
 KAFKA_DEFAULTS: Mapping[str, Any] = {
     "group.initial.rebalance.delay.ms": 3000,
     "group.min.session.timeout.ms": 6000,
+    "log.retention.bytes": -1,
+    "queued.max.request.bytes": -1,
 }
+"""What every release has and groupmock's own profile has not, which is quick to start and bounded."""
 
 
 class FeatureLevel(NamedTuple):

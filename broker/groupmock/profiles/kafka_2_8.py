@@ -42,7 +42,11 @@ PROFILE = Profile(
         47: (0, 0),  # OffsetDelete
         60: (0, 0),  # DescribeCluster
     },
-    settings={**KAFKA_DEFAULTS, "log.message.timestamp.after.max.ms": 2**63 - 1},
+    settings={
+        **KAFKA_DEFAULTS,
+        "log.message.timestamp.after.max.ms": 2**63 - 1,
+        "producer.id.expiration.ms": 604_800_000,  # 2.8 has one time for producers and transactional ids (KIP-854 parted them)
+    },
     quirks=frozenset(
         {
             "malformed_subscription_hangs",

@@ -13,8 +13,8 @@ from groupmock.core.settings import Settings
 BASE: Final = {"group.initial.rebalance.delay.ms": "400", "group.min.session.timeout.ms": "100"}
 CLASSES: Final[dict[str, dict[str, str]]] = {"plain": BASE, "small": {**BASE, "group.max.size": "3"}}
 """Name -> Kafka's settings. `small`: groups of three at most."""
-ORACLE: Final = {"offsets.topic.num.partitions": "5", "log.retention.bytes": "-1"}
-"""Where the brokers that oracle/kafka.py starts, or Kafka's defaults, are not ours."""
+ORACLE: Final = {"offsets.topic.num.partitions": "5"}
+"""Where the brokers that oracle/kafka.py starts are not as Kafka's defaults."""
 BROKERS: Final = {"4.3": "4.3.0", "3.9": "3.9.1", "2.8": "2.8.2"}
 """Release -> the version of Apache Kafka that speaks for it."""
 UNLIMITED: Final = str(2**31 - 1)

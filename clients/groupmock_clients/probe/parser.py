@@ -7,7 +7,7 @@
     ...
 
     exchange SERVER-17 "A Stable follower that rejoins unchanged is answered at once"
-    rows: SERVER-17 2.4-same-Stable      # what it proves (ids of rows.toml)
+    rows: SERVER-17 JG-same-Stable-follower      # what it proves (ids of rows.toml)
     for v: 0 4..6 9                      # played once per value; $v is the value, a step may be guarded by [v>=5]
     settings: group.max.size=2           # what the broker must have
     topics: t1:4                         # topics and their partitions; $t1 is the name
@@ -21,8 +21,9 @@
     [2.8] pause 300                      # time passes (`pause until 900 since T`); a guard in front of any step
     repeat 3 ... end; mark T; let x = $A.generation; A drops | resets | finishes | reconnects | forgets; B is A; !command field=1
 
-Without `v9` a request goes out in the highest version (see defaults.py). An answer is expected at once unless `after` or
-`eventually` says otherwise. A leading number is the error code: the answer's own, or that of every partition or group in it.
+Without `v9` a request goes out in the highest version both sides have, of some APIs in a lower one (`messages.CAPS`). An answer is
+expected at once unless `after` or `eventually` says otherwise. A leading number is the error code: the answer's own, or that of
+every partition or group in it.
 """
 
 from __future__ import annotations

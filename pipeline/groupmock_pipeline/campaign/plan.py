@@ -17,7 +17,7 @@ import msgspec
 from groupmock_clients.scenarios.catalogue import SCENARIOS, VIRTUAL, plays, protocols, scenario
 from groupmock_clients.scenarios.play import Protocol, Scenario, Sizes
 
-from ..errors import BadInput
+from ..errors import BadInput, lacks
 
 STAGE: Final = "virtual"
 SIZES: Final[dict[str, type]] = {name: kind for name, kind in get_type_hints(Sizes).items() if name != "seed"}
@@ -118,8 +118,8 @@ def _load(file: Path) -> Any:
                 return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as problem:
         raise BadInput(f"the plan {file} is no good {file.suffix[1:]}: {' '.join(str(problem).split())}") from None
-    except ImportError as problem:
-        raise BadInput(f"the plan {file}: {problem}; .toml and .json need nothing") from None
+    except ImportError:  # msgspec's own words are seven lines
+        raise BadInput(f"the plan {file}: {lacks('PyYAML')} (.toml and .json need nothing)") from None
     raise BadInput(f"the plan {file}: write it as .toml, .yaml or .json, not {file.suffix or 'without an ending'}")
 
 

@@ -8,6 +8,7 @@ import socket
 from pathlib import Path
 
 import pytest
+from cases import for_each
 
 from groupmock import Broker
 from groupmock.assembly import CannotStart
@@ -41,7 +42,7 @@ def test_record_keeps_all_that_was_given() -> None:
         assert (record.key, record.value, record.timestamp, record.headers) == (b"k", None, 1234, [("h", None), ("h", b"x")])
 
 
-@pytest.mark.parametrize(("topic", "partition", "text"), [("nope", None, "no topic 'nope'"), ("orders", 5, "has partitions 0 to 1")])
+@for_each(("topic", "partition", "text"), [("nope", None, "no topic 'nope'"), ("orders", 5, "has partitions 0 to 1")])
 def test_records_of_what_is_not_there(topic: str, partition: int | None, text: str) -> None:
     with Broker(topics={"orders": 2}) as broker, pytest.raises(LookupError, match=text):
         broker.records(topic, partition)
@@ -65,7 +66,7 @@ def test_settings_by_kafka_name_and_by_keyword() -> None:
             assert each.start_settings["num.partitions"] == 3
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("keywords", "text"),
     [
         ({"num_partition": 3}, "no such setting"),

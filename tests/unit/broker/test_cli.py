@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from cases import for_each
 
 from groupmock import __version__
 from groupmock.cli import main, verb_module, verbs
@@ -31,7 +32,7 @@ def test_help_lists_every_verb_with_its_line(capsys: pytest.CaptureFixture[str])
         assert (verb_module(verb).__doc__ or "").splitlines()[0] in out
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "line"),
     [
         (["nope"], "groupmock: no verb 'nope'"),

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from cases import for_each
 
 from groupmock import profiles
 from groupmock.config import Address, ConfigError, TopicSpec, all_settings, resolve
@@ -41,7 +42,7 @@ def test_file_alone_gives_topics_and_nodes(tmp_path: Path) -> None:
     assert (config.nodes, config.topics) == (3, (TopicSpec("orders", 12), TopicSpec("audit", 0)))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "address"),
     [
         ("kafka.test", Address("kafka.test", None)),
@@ -87,7 +88,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("case", BAD)
+@for_each("case", BAD)
 def test_bad_value_names_the_place_and_the_remedy(case: str) -> None:
     flags, sets, text = BAD[case]
     with pytest.raises(ConfigError) as caught:
@@ -96,7 +97,7 @@ def test_bad_value_names_the_place_and_the_remedy(case: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "text"),
     [
         (b"port = ", "is not TOML"),
@@ -131,7 +132,7 @@ def test_environment_names_are_unambiguous() -> None:
     assert len(variables) == len(set(variables))
 
 
-@pytest.mark.parametrize("name", profiles.names())
+@for_each("name", profiles.names())
 def test_profile_is_made_of_what_there_is(name: str) -> None:
     profile = profiles.load(name)
     assert profile.quirks <= set(Quirks.__struct_fields__)

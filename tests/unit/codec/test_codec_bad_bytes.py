@@ -6,6 +6,7 @@ import struct
 from typing import Any
 
 import pytest
+from cases import for_each
 
 from groupmock_codec import APIS, DecodeError
 from groupmock_codec.messages.k01_fetch import ReplicaState
@@ -71,7 +72,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("key", "version", "body"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+@for_each(("key", "version", "body"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
 def test_refused_as_brokers_refuse_it(key: int, version: int, body: str) -> None:
     assert both(APIS[key].request, version, hexed(body)) == ("refused", "refused")
 
@@ -100,7 +101,7 @@ ACCEPTED = [
 ]
 
 
-@pytest.mark.parametrize(("version", "body", "expected"), [row[1:] for row in ACCEPTED], ids=[row[0] for row in ACCEPTED])
+@for_each(("version", "body", "expected"), [row[1:] for row in ACCEPTED], ids=[row[0] for row in ACCEPTED])
 def test_accepted_as_brokers_accept_it(version: int, body: str, expected: HeartbeatRequest) -> None:
     data = hexed(body)
     assert both(APIS[12].request, version, data) == ((expected, len(data)), (expected, len(data)))
@@ -116,8 +117,8 @@ def test_a_compact_string_of_32767_bytes_is_read() -> None:
     assert both(APIS[12].request, 4, data)[0] == (HeartbeatRequest("a" * 32767, 5, "m1"), len(data))
 
 
-@pytest.mark.parametrize(("version", "body"), [(0, HEARTBEAT_0), (4, HEARTBEAT_4)])
-@pytest.mark.parametrize("more", [1, 100])
+@for_each(("version", "body"), [(0, HEARTBEAT_0), (4, HEARTBEAT_4)])
+@for_each("more", [1, 100])
 def test_trailing_bytes_are_refused_unless_told(version: int, body: bytes, more: int) -> None:
     assert APIS[12].request.decode(version, body + bytes(more), trailing=True) == HeartbeatRequest("g", 5, "m1")
     with pytest.raises(DecodeError, match=f"{more} bytes left over") as caught:
@@ -129,7 +130,7 @@ def test_array_count_zero_with_stray_bytes_is_trailing_bytes() -> None:
     assert APIS[15].request.decode(0, hexed("00000000 0001 67"), trailing=True) == APIS[15].request.message()
 
 
-@pytest.mark.parametrize(("version", "refused"), [(12, True), (15, False)])
+@for_each(("version", "refused"), [(12, True), (15, False)])
 def test_a_tag_that_only_other_versions_declare_is_refused(version: int, refused: bool) -> None:
     # FetchRequest has tag 1 (ReplicaState) from v15 on; Kafka's readers: "Tag 1 is not valid for version 12".
     from_v15 = version >= 15
@@ -151,7 +152,7 @@ def test_a_known_tag_is_read_whatever_its_size_says() -> None:
     assert codec.decode(3, data).finalized_features_epoch == 7  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("count", [10, 1000])
+@for_each("count", [10, 1000])
 def test_a_hostile_count_costs_no_memory(count: int) -> None:
     import tracemalloc
 
@@ -178,7 +179,7 @@ PLACES: list[tuple[str, Any, str, str, int]] = [
 ]
 
 
-@pytest.mark.parametrize(("version", "body", "path", "offset"), [row[1:] for row in PLACES], ids=[row[0] for row in PLACES])
+@for_each(("version", "body", "path", "offset"), [row[1:] for row in PLACES], ids=[row[0] for row in PLACES])
 def test_errors_name_the_field_and_the_byte(version: int, body: str, path: str, offset: int) -> None:
     with pytest.raises(DecodeError) as caught:
         APIS[11].request.decode(version, hexed(body))
@@ -197,7 +198,7 @@ def test_decoders_begin_anywhere_and_say_where_they_end() -> None:
     assert (message, end) == (HeartbeatRequest("g", 5, "m1"), 6 + len(HEARTBEAT_4))
 
 
-@pytest.mark.parametrize("kind", [bytearray, memoryview])
+@for_each("kind", [bytearray, memoryview])
 def test_any_bytes_are_read(kind: type) -> None:
     assert APIS[12].request.decode(4, kind(HEARTBEAT_4)) == HeartbeatRequest("g", 5, "m1")
 

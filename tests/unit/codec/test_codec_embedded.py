@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from cases import for_each
 
 from groupmock_codec import DecodeError, EncodeError
 from groupmock_codec.embedded import connect, consumer, sticky
@@ -36,21 +37,21 @@ ASSIGNMENTS = [
 FULL = bytes.fromhex(SUBSCRIPTIONS[3][1])
 
 
-@pytest.mark.parametrize(("data", "message"), [row[1:] for row in SUBSCRIPTIONS], ids=[row[0] for row in SUBSCRIPTIONS])
+@for_each(("data", "message"), [row[1:] for row in SUBSCRIPTIONS], ids=[row[0] for row in SUBSCRIPTIONS])
 def test_subscriptions(data: str, message: Subscription) -> None:
     assert consumer.decode_subscription(bytes.fromhex(data)) == message
     assert consumer.read_subscription(bytes.fromhex(data)) == message
     assert consumer.encode_subscription(message) == bytes.fromhex(data)
 
 
-@pytest.mark.parametrize(("data", "message"), [row[1:] for row in ASSIGNMENTS], ids=[row[0] for row in ASSIGNMENTS])
+@for_each(("data", "message"), [row[1:] for row in ASSIGNMENTS], ids=[row[0] for row in ASSIGNMENTS])
 def test_assignments(data: str, message: Assignment) -> None:
     assert consumer.decode_assignment(bytes.fromhex(data)) == message
     assert consumer.read_assignment(bytes.fromhex(data)) == message
     assert consumer.encode_assignment(message) == bytes.fromhex(data)
 
 
-@pytest.mark.parametrize("version", [4, 5, 32767])
+@for_each("version", [4, 5, 32767])
 def test_versions_above_3_are_read_as_3(version: int) -> None:
     data = version.to_bytes(2) + FULL[2:] + b"more that nobody knows"
     found = consumer.decode_subscription(data)
@@ -58,7 +59,7 @@ def test_versions_above_3_are_read_as_3(version: int) -> None:
     assert consumer.decode_assignment(version.to_bytes(2) + bytes.fromhex("00000000 ffffffff aa")).version == version
 
 
-@pytest.mark.parametrize("data", ["", "00", "ffff 00000000 ffffffff", "8000 00000000 ffffffff"])
+@for_each("data", ["", "00", "ffff 00000000 ffffffff", "8000 00000000 ffffffff"])
 def test_no_version_and_negative_versions_are_refused(data: str) -> None:
     for decode in (consumer.decode_subscription, consumer.decode_assignment):
         with pytest.raises(DecodeError, match="version"):
@@ -71,7 +72,7 @@ def test_every_cut_is_refused_by_strict_reading() -> None:
             consumer.decode_subscription(FULL[:end])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("end", "expected"),
     [
         (len(FULL) - 1, Subscription(3, ["t1", "t2"], b"\1\2", P, 7)),
@@ -89,7 +90,7 @@ def test_lenient_reading_gives_what_stands_before_the_break(end: int, expected: 
     assert consumer.read_subscription(FULL[:end]) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("data", "expected"),
     [
         (f"0001 {P_HEX}", Assignment(1, P)),
@@ -106,7 +107,7 @@ def test_lenient_reading_of_assignments(data: str, expected: Assignment | None) 
 JUNK = [b"range0", b"\0\0\0\0\0\x7f", b"\xff" * 6, bytes(5), b"\0\1\x7f\xff\xff\xff", b"\0\0\0\0\0\1\xff\xff"]
 
 
-@pytest.mark.parametrize("data", JUNK)
+@for_each("data", JUNK)
 def test_lenient_reading_never_raises(data: bytes) -> None:
     assert consumer.read_subscription(data) is not None
     assert consumer.read_assignment(data) is not None
@@ -116,7 +117,7 @@ def test_fields_of_later_versions_are_left_out() -> None:
     assert consumer.encode_subscription(Subscription(0, ["t1"], None, P, 7, "r1")).hex() == "00000000000100027431ffffffff"
 
 
-@pytest.mark.parametrize("version", [-1, 4])
+@for_each("version", [-1, 4])
 def test_only_known_versions_are_written(version: int) -> None:
     with pytest.raises(EncodeError, match="version"):
         consumer.encode_subscription(Subscription(version))
@@ -136,18 +137,18 @@ STICKY = [
 ]
 
 
-@pytest.mark.parametrize(("data", "form"), [row[1:] for row in STICKY], ids=[row[0] for row in STICKY])
+@for_each(("data", "form"), [row[1:] for row in STICKY], ids=[row[0] for row in STICKY])
 def test_sticky_user_data(data: str, form: StickyForm) -> None:
     assert sticky.read_sticky(bytes.fromhex(data)) == form
     assert sticky.write_sticky(form) == bytes.fromhex(data)
 
 
-@pytest.mark.parametrize("data", [None, b"", b"\0", b"junk!", bytes.fromhex("00000007 aa")])
+@for_each("data", [None, b"", b"\0", b"junk!", bytes.fromhex("00000007 aa")])
 def test_other_sticky_user_data_is_nothing(data: bytes | None) -> None:
     assert sticky.read_sticky(data) is None
 
 
-@pytest.mark.parametrize(("data", "generation"), [("ffffffff", -1), ("00000007", 7)])
+@for_each(("data", "generation"), [("ffffffff", -1), ("00000007", 7)])
 def test_cooperative_sticky_user_data(data: str, generation: int) -> None:
     assert sticky.read_cooperative_generation(bytes.fromhex(data)) == generation
     assert sticky.write_cooperative_generation(generation) == bytes.fromhex(data)
@@ -176,13 +177,13 @@ CONNECT_METADATA = [
 ]
 
 
-@pytest.mark.parametrize(("data", "message"), [row[1:] for row in CONNECT_ASSIGNMENTS], ids=[row[0] for row in CONNECT_ASSIGNMENTS])
+@for_each(("data", "message"), [row[1:] for row in CONNECT_ASSIGNMENTS], ids=[row[0] for row in CONNECT_ASSIGNMENTS])
 def test_connect_assignments(data: str, message: WorkerAssignment) -> None:
     assert connect.decode_assignment(bytes.fromhex(data)) == message
     assert connect.encode_assignment(message) == bytes.fromhex(data)
 
 
-@pytest.mark.parametrize(("data", "message"), [row[1:] for row in CONNECT_METADATA], ids=[row[0] for row in CONNECT_METADATA])
+@for_each(("data", "message"), [row[1:] for row in CONNECT_METADATA], ids=[row[0] for row in CONNECT_METADATA])
 def test_connect_metadata(data: str, message: WorkerMetadata) -> None:
     assert connect.decode_metadata(bytes.fromhex(data)) == message
     assert connect.encode_metadata(message) == bytes.fromhex(data)
@@ -203,7 +204,7 @@ def test_missing_trailing_fields_are_null_or_zero() -> None:
     assert connect.decode_metadata(bytes.fromhex(f"0001 {URL_HEX} 0000000000000005")) == WorkerMetadata(1, URL, 5)
 
 
-@pytest.mark.parametrize("data", ["", "00", "0003 0000", "ffff 0000", f"0000 {URL_HEX} 000000", "0001 000e 6874"])
+@for_each("data", ["", "00", "0003 0000", "ffff 0000", f"0000 {URL_HEX} 000000", "0001 000e 6874"])
 def test_broken_connect_bytes_are_refused(data: str) -> None:
     for decode in (connect.decode_metadata, connect.decode_assignment):
         with pytest.raises(DecodeError):

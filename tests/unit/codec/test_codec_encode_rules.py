@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from cases import for_each
 
 from groupmock_codec import APIS, EncodeError, reference
 from groupmock_codec.declare import Message
@@ -63,7 +64,7 @@ REFUSED: list[tuple[str, int, Message, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("version", "message", "path"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+@for_each(("version", "message", "path"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
 def test_refused_with_its_place(version: int, message: Message, path: str) -> None:
     codec = codec_of(message)
     with pytest.raises(EncodeError) as caught:
@@ -82,7 +83,7 @@ DROPPED: list[tuple[str, int, Message, Message]] = [
 ]
 
 
-@pytest.mark.parametrize(("version", "message", "kept"), [row[1:] for row in DROPPED], ids=[row[0] for row in DROPPED])
+@for_each(("version", "message", "kept"), [row[1:] for row in DROPPED], ids=[row[0] for row in DROPPED])
 def test_ignorable_fields_vanish_where_the_version_has_them_not(version: int, message: Message, kept: Message) -> None:
     codec = codec_of(message)
     assert codec.decode(version, codec.encode(version, message)) == kept
@@ -93,7 +94,7 @@ def test_a_message_of_another_class_is_refused() -> None:
         APIS[12].request.encode(4, HeartbeatResponse())
 
 
-@pytest.mark.parametrize("version", [-1, 5])
+@for_each("version", [-1, 5])
 def test_a_version_that_does_not_exist_is_refused(version: int) -> None:
     with pytest.raises(EncodeError, match="versions 0-4 exist"):
         APIS[12].request.encode(version, HeartbeatRequest())
@@ -104,7 +105,7 @@ def test_tags_are_written_in_ascending_order() -> None:
     assert APIS[12].request.encode(4, message).endswith(bytes.fromhex("00 02 05 01 61 ac02 01 63"))
 
 
-@pytest.mark.parametrize("size", [126, 127, 128, 2046, 2047, 2048, 16383, 32767])
+@for_each("size", [126, 127, 128, 2046, 2047, 2048, 16383, 32767])
 def test_lengths_around_the_varint_limits(size: int) -> None:
     message = HeartbeatRequest("g" * size, 1, "m")
     assert APIS[12].request.decode(4, APIS[12].request.encode(4, message)) == message

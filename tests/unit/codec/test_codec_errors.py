@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 
 import pytest
+from cases import for_each
 
 from groupmock_codec import APIS, DecodeError, EncodeError
 from groupmock_codec.errors import RETRIABLE, CodecError, ErrorCode, Place
@@ -15,7 +16,7 @@ def test_codes_are_complete_up_to_kafka_4_3() -> None:
     assert [int(code) for code in ErrorCode] == list(range(-1, 134))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("code", "name", "retriable"),
     [
         (-1, "UNKNOWN_SERVER_ERROR", False),
@@ -71,7 +72,7 @@ def test_places_are_found_when_asked_for_and_once() -> None:
     assert asked == [1]
 
 
-@pytest.mark.parametrize("kind", [DecodeError, EncodeError])
+@for_each("kind", [DecodeError, EncodeError])
 def test_errors_can_be_pickled_with_their_place(kind: type[CodecError]) -> None:
     error = pickle.loads(pickle.dumps(kind("x", lambda: Place("why", "a.b", 3))))
     assert (type(error), error.what, error.place) == (kind, "x", Place("why", "a.b", 3))

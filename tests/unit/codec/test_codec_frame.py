@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 
 import pytest
+from cases import for_each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,7 +39,7 @@ def test_byte_by_byte() -> None:
     assert [frame for byte in framed(b"abc", b"d") for frame in framer.feed(bytes((byte,)))] == [b"abc", b"d"]
 
 
-@pytest.mark.parametrize("length", ["ffffffff", "80000000", "06400001", "7fffffff", b"GET ".hex(), "16030100"])
+@for_each("length", ["ffffffff", "80000000", "06400001", "7fffffff", b"GET ".hex(), "16030100"])
 def test_bad_lengths_are_refused_with_their_four_bytes(length: str) -> None:
     framer = Framer()
     data = bytes.fromhex(length)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from cases import for_each
 
 from groupmock_codec import APIS, DecodeError, EncodeError
 from groupmock_codec.headers import (
@@ -19,7 +20,7 @@ from groupmock_codec.headers import (
 START = bytes.fromhex("000b 0004 00000007")  # JoinGroup v4, correlation id 7
 
 
-@pytest.mark.parametrize("key", list(APIS))
+@for_each("key", list(APIS))
 def test_header_versions_follow_the_flexible_versions(key: int) -> None:
     api = APIS[key]
     for version in range(api.versions.lowest, api.versions.highest + 1):
@@ -28,7 +29,7 @@ def test_header_versions_follow_the_flexible_versions(key: int) -> None:
         assert response_header_version(key, version) == (1 if flexible and key != 18 else 0)
 
 
-@pytest.mark.parametrize(("version", "header"), [(-1, 1), (0, 1), (2, 1), (3, 2), (4, 2), (5, 2), (99, 2), (32767, 2)])
+@for_each(("version", "header"), [(-1, 1), (0, 1), (2, 1), (3, 2), (4, 2), (5, 2), (99, 2), (32767, 2)])
 def test_api_versions_of_unknown_versions_have_headers_too(version: int, header: int) -> None:
     assert request_header_version(18, version) == header
     assert response_header_version(18, version) == 0
@@ -44,7 +45,7 @@ def test_controlled_shutdown_0_has_no_client_id() -> None:
     assert decode_request_header(encode_request_header(header)) == (header, 8)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("client", "expected"),
     [
         ("ffff", None),
@@ -60,9 +61,9 @@ def test_client_ids(client: str, expected: str | None) -> None:
     assert decode_request_header(data + b"body") == (RequestHeader(11, 4, 7, expected), len(data))
 
 
-@pytest.mark.parametrize("client_id", [None, "", "me", "é消"])
-@pytest.mark.parametrize("version", [4, 9])
-@pytest.mark.parametrize("correlation", [0, 7, -1, -(2**31), 2**31 - 1])
+@for_each("client_id", [None, "", "me", "é消"])
+@for_each("version", [4, 9])
+@for_each("correlation", [0, 7, -1, -(2**31), 2**31 - 1])
 def test_request_headers_come_back(client_id: str | None, version: int, correlation: int) -> None:
     header = RequestHeader(11, version, correlation, client_id)
     data = encode_request_header(header)
@@ -79,13 +80,13 @@ def test_tagged_fields_of_headers_are_kept() -> None:
     assert decode_response_header(answer + b"body", 1) == (7, {3: b"x"}, len(answer))
 
 
-@pytest.mark.parametrize("size", [0, 1, 2, 4, 7, 8, 9])
+@for_each("size", [0, 1, 2, 4, 7, 8, 9])
 def test_headers_that_are_cut_are_refused(size: int) -> None:
     with pytest.raises(DecodeError):
         decode_request_header((START + b"\xff\xff")[:size])
 
 
-@pytest.mark.parametrize(
+@for_each(
     "rest",
     [
         "0003 6d65",  # the client id goes beyond the frame
@@ -97,7 +98,7 @@ def test_client_ids_beyond_the_frame_are_refused(rest: str) -> None:
         decode_request_header(START + bytes.fromhex(rest))
 
 
-@pytest.mark.parametrize("tags", ["", "01", "01 00", "01 00 05 61", "ffffffff07", "01 00 ffffffff0f"])
+@for_each("tags", ["", "01", "01 00", "01 00 05 61", "ffffffff07", "01 00 ffffffff0f"])
 def test_broken_tags_of_a_flexible_header_are_refused(tags: str) -> None:
     flexible = bytes.fromhex("0012 0003 00000007 ffff")
     with pytest.raises(DecodeError, match="unknown_tags"):
@@ -113,7 +114,7 @@ def test_response_headers() -> None:
             decode_response_header(data, version)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "header",
     [RequestHeader(40000, 0, 0), RequestHeader(11, 4, 2**31), RequestHeader(11, 4, 0, "x" * 32768), RequestHeader(11, 9, 0, "", {-1: b""})],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-import pytest
+from cases import for_each
 
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, fields_of
@@ -54,7 +54,7 @@ def shape(wire: object) -> object:
     return kind.upper()
 
 
-@pytest.mark.parametrize("half", ["Request", "Response"])
+@for_each("half", ["Request", "Response"])
 def test_join_group_v4_is_laid_out_as_the_seed_prints_it(half: str) -> None:
     assert declared(getattr(APIS["JoinGroup"], half.lower()).message) == printed(half)
 

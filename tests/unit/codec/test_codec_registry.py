@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from cases import for_each
 
 from groupmock_codec import APIS, DecodeError, messages
 from groupmock_codec.declare import ANY_VERSION, Message, Wire, fields_of
@@ -53,7 +54,7 @@ def test_it_works_inside_a_zip(tmp_path: Path) -> None:
     assert ran(code) == "33 " + "0000" + "00000000" + "0000" + "0000" + "00000000"
 
 
-@pytest.mark.parametrize("key", KEYS)
+@for_each("key", KEYS)
 def test_file_name_key_and_name_agree(key: int) -> None:
     api = APIS[key]
     assert (api.declaration.key, api.declaration.name) == (key, api.name)
@@ -62,7 +63,7 @@ def test_file_name_key_and_name_agree(key: int) -> None:
     assert (api.request.message.__name__, api.response.message.__name__) == (f"{api.name}Request", f"{api.name}Response")
 
 
-@pytest.mark.parametrize("key", KEYS)
+@for_each("key", KEYS)
 def test_the_head_of_a_file_tells_the_declared_versions(key: int) -> None:
     api = APIS[key]
     head = (import_module(f"{messages.__name__}.{api.stem}").__doc__ or "").splitlines()[0]
@@ -78,7 +79,7 @@ def test_the_mapping_is_in_order_of_keys_and_knows_names() -> None:
         APIS[999]
 
 
-@pytest.mark.parametrize("version", [-1, 10, 99])
+@for_each("version", [-1, 10, 99])
 def test_a_version_that_does_not_exist_is_a_decode_error(version: int) -> None:
     with pytest.raises(DecodeError, match="versions 0-9 exist"):
         APIS[11].request.decode(version, b"")
@@ -90,7 +91,7 @@ def structs(message: type[Message]) -> list[type[Message]]:
     return [message] + [each for child in found if isinstance(child, type) for each in structs(child)]
 
 
-@pytest.mark.parametrize("kind", sorted(types()))
+@for_each("kind", sorted(types()))
 def test_declarations_are_sound(kind: str) -> None:
     """What no type checker sees: versions in order, tags unique, null defaults only where null may be, no version empty by accident."""
     highest, flexible_from = types()[kind].codec.versions.highest, types()[kind].codec.flexible_from

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pytest
+from cases import for_each
 
 from groupmock_codec import APIS
 from groupmock_codec.declare import Field, Message, fields_of
@@ -64,9 +64,9 @@ def missing(found: Type, stem: str, version: int) -> set[Sight]:
     return set(due(found.codec.message, version, flexible)) - shown
 
 
-@pytest.mark.parametrize("stem", [APIS[key].stem for key in APIS])
+@for_each("stem", [APIS[key].stem for key in APIS])
 def test_vectors_show_every_case_of_every_field(stem: str) -> None:
-    name = APIS[int(stem[1:3])].name
+    name = next(api.name for api in APIS.values() if api.stem == stem)
     halves = [types()[f"{name}Request"], types()[f"{name}Response"]]
     assert {
         (found.kind, version): gaps for found in halves for version in found.versions() if (gaps := missing(found, stem, version))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from cases import for_each
 from doc_vectors import Round, examples, listed
 
 from groupmock_codec import DecodeError, EncodeError
@@ -17,7 +18,7 @@ from .kit import both
 
 SEED, COUNT = 5, 200
 ROUNDS = [(example.design, one) for example in examples() for one in example.rounds]
-EVERY_ROUND = pytest.mark.parametrize(("design", "one"), ROUNDS, ids=[f"{one.example}.{one.number}" for _, one in ROUNDS])
+EVERY_ROUND = for_each(("design", "one"), ROUNDS, ids=[f"{one.example}.{one.number}" for _, one in ROUNDS])
 T0_T3 = [TopicPartitions("T", [0, 3])]
 PLAIN = DesignAssignment(1, [TopicPartitions("T", [0])], [TopicPartitions("T", [3])])
 TIMED = DesignAssignment(2, T0_T3, [], 5000)
@@ -76,7 +77,7 @@ def test_assignor_data_is_what_the_member_owns_and_a_nonce() -> None:
     assert designs.read_assignor_data(bytes.fromhex("fffffffe")) == AssignorData([], -2)
 
 
-@pytest.mark.parametrize("data", [None, b"", b"\0", bytes(9), bytes.fromhex("00000001 0001 54 ffffffff 00000001")])
+@for_each("data", [None, b"", b"\0", bytes(9), bytes.fromhex("00000001 0001 54 ffffffff 00000001")])
 def test_other_assignor_data_is_nothing(data: bytes | None) -> None:
     assert designs.read_assignor_data(data) is None
 
@@ -91,8 +92,8 @@ def test_a_carried_subscription_is_found_again() -> None:
     assert designs.carried_subscription(designs.encode_subscription(inner)[:-1]) is None
 
 
-@pytest.mark.parametrize("codec", [designs.SUBSCRIPTION, designs.ASSIGNMENT], ids=["Subscription", "Assignment"])
-@pytest.mark.parametrize("version", [1, 2, 3])
+@for_each("codec", [designs.SUBSCRIPTION, designs.ASSIGNMENT], ids=["Subscription", "Assignment"])
+@for_each("version", [1, 2, 3])
 def test_compiled_equals_the_judge_on_samples_and_on_every_cut(codec, version: int) -> None:
     dice = random.Random(SEED)
     messages = [message for _, message in edge_cases(codec.message, version, False, dice)]
@@ -104,7 +105,7 @@ def test_compiled_equals_the_judge_on_samples_and_on_every_cut(codec, version: i
             assert fast == slow, f"seed {SEED}, cut at {end}"
 
 
-@pytest.mark.parametrize("codec", [designs.SUBSCRIPTION, designs.ASSIGNMENT], ids=["Subscription", "Assignment"])
+@for_each("codec", [designs.SUBSCRIPTION, designs.ASSIGNMENT], ids=["Subscription", "Assignment"])
 def test_compiled_refuses_what_the_judge_refuses(codec) -> None:
     """One byte spoiled at every place."""
     dice = random.Random(SEED)
@@ -131,7 +132,7 @@ def test_every_cut_and_every_byte_too_many_is_refused_by_strict_reading() -> Non
         designs.decode_subscription(subscription + b"\0")
 
 
-@pytest.mark.parametrize("version", [-1, 0, 4, 32767])
+@for_each("version", [-1, 0, 4, 32767])
 def test_other_versions_are_neither_read_strictly_nor_written(version: int) -> None:
     for decode in (designs.decode_subscription, designs.decode_assignment):
         with pytest.raises(DecodeError, match="version"):
@@ -155,7 +156,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("message", "field"), WRONG)
+@for_each(("message", "field"), WRONG)
 def test_nothing_is_written_that_a_member_cannot_obey(message: DesignAssignment, field: str) -> None:
     with pytest.raises(EncodeError) as caught:
         designs.encode_assignment(message)
@@ -188,7 +189,7 @@ LENIENT_ASSIGNMENTS = [
 ]
 
 
-@pytest.mark.parametrize(("data", "expected"), LENIENT_ASSIGNMENTS, ids=[row[0] or "nothing" for row in LENIENT_ASSIGNMENTS])
+@for_each(("data", "expected"), LENIENT_ASSIGNMENTS, ids=[row[0] or "nothing" for row in LENIENT_ASSIGNMENTS])
 def test_lenient_reading_of_assignments(data: str, expected: DesignAssignment | None) -> None:
     assert designs.read_assignment(bytes.fromhex(data)) == expected
 
@@ -207,12 +208,12 @@ LENIENT_SUBSCRIPTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("data", "expected"), LENIENT_SUBSCRIPTIONS, ids=[row[0] or "nothing" for row in LENIENT_SUBSCRIPTIONS])
+@for_each(("data", "expected"), LENIENT_SUBSCRIPTIONS, ids=[row[0] or "nothing" for row in LENIENT_SUBSCRIPTIONS])
 def test_lenient_reading_of_subscriptions(data: str, expected: DesignSubscription | None) -> None:
     assert designs.read_subscription(bytes.fromhex(data)) == expected
 
 
-@pytest.mark.parametrize("design", [1, 2, 3])
+@for_each("design", [1, 2, 3])
 def test_lenient_reading_never_raises_nor_invents(design: int) -> None:
     """Of any cut and any spoiled byte; what stands before a cut is read right."""
     whole = DesignAssignment(design, T0_T3, [TopicPartitions("U", [1])])
@@ -230,7 +231,7 @@ def test_lenient_reading_never_raises_nor_invents(design: int) -> None:
         designs.read_assignor_data(junk)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("message", "seen"),
     [(PLAIN, PLAIN), (TIMED, TIMED), (DesignAssignment(1, T0_T3), None), (DesignAssignment(1), None)],
     ids=["revocation", "timeout", "stock bytes", "empty stock bytes"],

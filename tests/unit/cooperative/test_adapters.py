@@ -11,12 +11,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from cases import for_each
 
 from groupmock_clients.cooperative.errors import NotAttached, UnsupportedClient
 
 pytestmark = pytest.mark.filterwarnings("ignore:(read|open)_text is deprecated:DeprecationWarning")  # kafka-python's, on 3.11
-LIBRARIES = pytest.mark.parametrize(("module", "distribution", "known"), [("aio", "aiokafka", "0.14"), ("kp", "kafka-python", "3.0")])
-MODULES = pytest.mark.parametrize("module", ["aio", "kp"])
+LIBRARIES = for_each(("module", "distribution", "known"), [("aio", "aiokafka", "0.14"), ("kp", "kafka-python", "3.0")])
+MODULES = for_each("module", ["aio", "kp"])
 
 
 def adapter(module: str) -> Any:
@@ -24,7 +25,7 @@ def adapter(module: str) -> Any:
 
 
 @LIBRARIES
-@pytest.mark.parametrize("found", ["0.13.0", "0.140.1", "3.1.0", "30.0.1"])
+@for_each("found", ["0.13.0", "0.140.1", "3.1.0", "30.0.1"])
 def test_another_version_is_refused_with_both_named(
     module: str, distribution: str, known: str, found: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,7 +97,7 @@ def test_aiokafka_must_have_no_other_assignor() -> None:
 
 
 @MODULES
-@pytest.mark.parametrize("settings", [{"design": 4}, {"delay_ms": -1}, {"max_moves": 0}, {"first": "last"}])
+@for_each("settings", [{"design": 4}, {"delay_ms": -1}, {"max_moves": 0}, {"first": "last"}])
 def test_settings_are_checked_at_once(module: str, settings: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(settings))):
         adapter(module).CooperativeAssignor(**settings)
@@ -122,7 +123,7 @@ CLIENT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.py")), ids=lambda file: file.name)
+@for_each("file", sorted(FOLDER.glob("*.py")), ids=lambda file: file.name)
 def test_only_the_codec_the_standard_library_and_its_own_client_are_imported(file: Path) -> None:
     allowed = {*sys.stdlib_module_names, "groupmock_codec", CLIENT.get(file.name)}
     found = set()

@@ -7,6 +7,7 @@ import random
 from collections import Counter
 
 import pytest
+from cases import for_each
 
 from groupmock_clients.cooperative.balance import Partition, even_out, is_balanced, place, subscribers_of
 
@@ -23,7 +24,7 @@ def all_of(members: str) -> dict[str, tuple[str, ...]]:
     return {"T": tuple(members)}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("before", "loose", "members", "after"),
     [
         ("A:0 B:1 C:2", [3], "ABC", "A:0,3 B:1 C:2"),

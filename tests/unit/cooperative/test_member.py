@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 import pytest
+from cases import for_each
 from doc_vectors import examples, held
 
 from groupmock_clients.cooperative.balance import Partition
@@ -13,7 +14,7 @@ from groupmock_clients.cooperative.member import Member, Outcome, Peer, flat
 from groupmock_clients.cooperative.policy import Rules
 from groupmock_codec.embedded import consumer, designs
 
-DESIGNS = pytest.mark.parametrize("design", [1, 2, 3])
+DESIGNS = for_each("design", [1, 2, 3])
 COUNTS = {"T": 4}
 
 
@@ -64,7 +65,7 @@ def team(names: str, design: int, shows_owned: bool, clock: Clock | None = None,
 
 
 @DESIGNS
-@pytest.mark.parametrize("shows_owned", [True, False], ids=["kafka-python leads", "aiokafka leads"])
+@for_each("shows_owned", [True, False], ids=["kafka-python leads", "aiokafka leads"])
 def test_a_joiner_gets_its_part_in_two_rounds(design: int, shows_owned: bool) -> None:
     a, b = team("AB", design, shows_owned, max_moves=2)
     rounds(a)
@@ -77,8 +78,8 @@ def test_a_joiner_gets_its_part_in_two_rounds(design: int, shows_owned: bool) ->
     assert a.last == Outcome(held("T1,T2"), held(""), held(""), False, 0)
 
 
-@pytest.mark.parametrize("shows_owned", [True, False], ids=["kafka-python leads", "aiokafka leads"])
-@pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
+@for_each("shows_owned", [True, False], ids=["kafka-python leads", "aiokafka leads"])
+@for_each("example", examples(), ids=lambda example: example.name)
 def test_the_documents_rounds_as_they_go_over_the_wire(example, shows_owned: bool) -> None:
     clock = Clock()
     people = {one.name: one for one in team("".join(example.initial), example.design, shows_owned, clock)}
@@ -132,7 +133,7 @@ def test_a_former_follower_keeps_the_deadline_that_it_was_told() -> None:
 BROKEN = [(1, b"\0\0\0\1"[:3]), (1, b"junk"[:3]), (2, b"junk"), (2, b""), (3, None)]
 
 
-@pytest.mark.parametrize(("design", "data"), BROKEN)
+@for_each(("design", "data"), BROKEN)
 def test_an_unreadable_peer_is_named_with_its_bytes_and_what_was_assumed(
     design: int, data: bytes | None, caplog: pytest.LogCaptureFixture
 ) -> None:

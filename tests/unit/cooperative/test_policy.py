@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from cases import for_each
 from doc_vectors import T1_MS, Example, Held, examples, held
 from policy_world import World
 
@@ -10,7 +11,7 @@ from groupmock_clients.cooperative.policy import Claim, Decision, Loss, Memory, 
 from groupmock_codec.embedded.consumer import TopicPartitions
 from groupmock_codec.embedded.designs import DesignAssignment, encode_assignment
 
-EXAMPLES = pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
+EXAMPLES = for_each("example", examples(), ids=lambda example: example.name)
 T = frozenset({"T"})
 TWO = Rules(2, delay_ms=T1_MS)
 ID = "-00000000-0000-4000-8000-00000000000"
@@ -67,7 +68,7 @@ def test_names_are_ids_without_kafkas_uuid() -> None:
     assert name_of("kafka-python-1-abc") == "kafka-python-1-abc"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong", [{"design": 4}, {"delay_ms": -1}, {"max_moves": 0}, {"move_interval_ms": -1}, {"first": "later"}, {"match": "all"}]
 )
 def test_settings_are_checked(wrong: dict[str, object]) -> None:
@@ -248,7 +249,7 @@ def test_design_iii_keeps_its_plan_between_rounds() -> None:
     assert {part: member for member, claim in joined.items() for part in claim.owned} == target
 
 
-@pytest.mark.parametrize("design", [1, 2, 3])
+@for_each("design", [1, 2, 3])
 def test_the_order_in_which_members_are_listed_means_nothing(design: int) -> None:
     rules = Rules(design, delay_ms=T1_MS)
     joined = claims(A="T1,T2,T3", B="", C="T5")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from cases import for_each
 
 from groupmock.faults.decide import Armed, Tally, decide
 from groupmock.faults.facts import Facts
@@ -51,7 +52,7 @@ def fires(when: dict[str, Any], tally: Tally = NEW, dice: Thrown | None = None, 
     return bool(verdicts) and verdicts[0].fires
 
 
-@pytest.mark.parametrize("condition", HOLDS)
+@for_each("condition", HOLDS)
 def test_each_condition_holds_and_fails(condition: str) -> None:
     assert fires({condition: HOLDS[condition]})
     assert not fires({condition: FAILS[condition]})
@@ -68,7 +69,7 @@ def test_a_call_at_another_stage_is_none_of_its_business() -> None:
     assert decide(SYNC._replace(stage="request"), [armed({})], {"r": Tally()}, Thrown()) == []
 
 
-@pytest.mark.parametrize(("matched", "expected"), [(0, False), (1, False), (2, True), (3, False)])
+@for_each(("matched", "expected"), [(0, False), (1, False), (2, True), (3, False)])
 def test_the_third_call(matched: int, expected: bool) -> None:
     assert fires({"nth": 3}, Tally(matched=matched)) is expected
 
@@ -87,6 +88,10 @@ def test_chance_is_drawn_only_when_all_else_holds() -> None:
     assert fires({"probability": 0.3}, dice=dice)
     assert not fires({"probability": 0.3}, dice=dice)
     assert dice.shown == []
+
+
+def test_a_chance_of_1_is_a_certainty() -> None:
+    assert all(fires({"probability": 1.0}, dice=Thrown(shown)) for shown in (0, 500, 999))
 
 
 def test_a_rule_after_another() -> None:
@@ -145,6 +150,16 @@ def test_what_is_held_is_let_go_by_release_and_by_removal() -> None:
     assert rules.remove("r") == [9]
     with pytest.raises(UnknownRule, match="no rule 'r': there are none"):
         rules.release("r")
+
+
+def test_what_a_rule_held_goes_with_it() -> None:
+    rules = Registry(SERVED, Thrown())
+    held = make_rule({"name": "r", "do": {"kind": "hold"}})
+    rules.add(held)
+    rules.hold("r", 4)
+    assert rules.remove("r") == [4]
+    rules.add(held)
+    assert (rules.report("r").holding, rules.release("r")) == (0, [])
 
 
 def test_live_while_something_could_still_fire() -> None:

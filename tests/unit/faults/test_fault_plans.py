@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from cases import for_each
 
 from groupmock.faults.kind import all_kinds
 from groupmock.faults.plan import BadPlan, Plan, Rule, When, make_rule, parse_plan, plain, read_plan, ready_plans
@@ -81,7 +82,7 @@ def test_json_is_the_same() -> None:
     assert parse_plan(json.dumps(table), json=True) == parse_plan(GOOD)
 
 
-@pytest.mark.parametrize("text", BAD)
+@for_each("text", BAD)
 def test_a_bad_plan_is_one_clear_error_and_nothing_is_registered(text: str) -> None:
     rules = registry()
     good = make_rule({"name": "good", "do": {"kind": "drop"}})
@@ -121,7 +122,7 @@ def test_a_file_that_is_not_there_names_the_ready_plans() -> None:
         read_plan("lost-snc")
 
 
-@pytest.mark.parametrize("name", ready_plans())
+@for_each("name", ready_plans())
 def test_a_ready_plan_can_be_registered_and_says_what_a_client_must_do(name: str) -> None:
     plan = read_plan(name)
     assert "A correct client" in plan.about
@@ -134,7 +135,7 @@ def test_a_plan_in_a_file(tmp_path: Path) -> None:
     assert read_plan(str(tmp_path / "a.toml")) == read_plan(str(tmp_path / "a.json")) == parse_plan(GOOD)
 
 
-@pytest.mark.parametrize("kind", all_kinds())
+@for_each("kind", all_kinds())
 def test_every_kind_says_what_it_does_and_each_of_its_fields(kind: str) -> None:
     import msgspec
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from cases import for_each
 
 from groupmock.faults import refusals
 from groupmock_codec import APIS
@@ -38,7 +38,7 @@ def errors(message: Any) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize(("key", "version"), VERSIONS, ids=lambda each: str(each))
+@for_each(("key", "version"), VERSIONS, ids=lambda each: str(each))
 def test_every_refusal_is_written_and_says_so(key: int, version: int) -> None:
     api = APIS[key]
     if refusals.cannot("request", api.name, version) is not None:
@@ -60,7 +60,7 @@ def test_an_offset_commit_is_refused_partition_by_partition() -> None:
     assert [(topic.name, [part.error_code for part in topic.partitions]) for topic in answer.topics] == [("", [16]), ("b", [16])]
 
 
-@pytest.mark.parametrize(("key", "asked", "told"), [(1, "partition", "partition_index"), (23, "partition", "partition")])
+@for_each(("key", "asked", "told"), [(1, "partition", "partition_index"), (23, "partition", "partition")])
 def test_a_partition_is_named_as_the_answer_names_it(key: int, asked: str, told: str) -> None:
     request = asking(APIS[key].request.message, 3)
     setattr(request.topics[0].partitions[0], asked, 7)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import pytest
+from cases import for_each
 
 from groupmock.journal.file import FLUSH_BYTES, FileSink, without_empty_tags
 from groupmock.journal.journal import Journal
 from groupmock.journal.read import BrokenRow, NotAJournal, UnknownRow, read
-from groupmock.journal.rows import END, Header, NoteRow, OpenRow
+from groupmock.journal.rows import END, Header, NoteRow, OpenRow, ReplyRow, RequestRow
 
 HEADER = Header(v=1, run="r", product="p", seed=3, epoch_ns=9, profile="groupmock", config={"a": 1}, complete=False, incomplete_because="x")
 
@@ -66,6 +69,13 @@ def test_a_journal_without_its_end_is_seen(tmp_path):
     assert (journal.ended, len(found)) == (False, 3)
 
 
+def test_only_the_end_as_the_last_row_ends_a_journal(tmp_path):
+    written(tmp_path / "remark", [NoteRow(t=1, what="an ending")], end=False)
+    written(tmp_path / "after", [NoteRow(t=1, what=END), *rows(1)], end=False)
+    written(tmp_path / "whole", [NoteRow(t=1, what="an ending")])
+    assert [read(tmp_path / name)[0].ended for name in ("remark", "after", "whole")] == [False, False, True]
+
+
 def test_unknown_kinds_are_kept_and_broken_lines_named(tmp_path):
     written(tmp_path / "j", rows(1))
     lines = (tmp_path / "j").read_bytes().splitlines(keepends=True)
@@ -78,7 +88,7 @@ def test_unknown_kinds_are_kept_and_broken_lines_named(tmp_path):
     assert journal.ended
 
 
-@pytest.mark.parametrize(
+@for_each(
     "content", [b"", b"\n", b"hello\n", b"{}\n", b'{"v":2}\n'], ids=["empty", "blank", "text", "no header", "short header"]
 )
 def test_what_is_no_journal_is_refused(tmp_path, content):
@@ -87,9 +97,10 @@ def test_what_is_no_journal_is_refused(tmp_path, content):
         read(tmp_path / "j")
 
 
-def test_a_later_format_is_refused_by_number(tmp_path):
-    (tmp_path / "j").write_bytes(msgspec.json.encode(msgspec.structs.replace(HEADER, v=2)) + b"\n")
-    with pytest.raises(NotAJournal, match="journal format 2: this version reads 1"):
+@for_each("version", [0, 2])
+def test_another_format_is_refused_by_number(tmp_path, version):
+    (tmp_path / "j").write_bytes(msgspec.json.encode(msgspec.structs.replace(HEADER, v=version)) + b"\n")
+    with pytest.raises(NotAJournal, match=f"journal format {version}: this version reads 1"):
         read(tmp_path / "j")
 
 
@@ -175,3 +186,44 @@ def test_only_empty_tags_are_dropped():
     assert msgspec.json.decode(without_empty_tags(line)) == {
         "a": '"unknown_tags":{}', "b": {"x": 1}, "c": {}, "d": {"unknown_tags": {"5": "aa"}},
     }  # fmt: skip
+
+
+class Beats:
+    """Heartbeats that repeat the last one, as the server tells a sink of them."""
+
+    first, first_ticket, now, template = 0, 41, 9_000, None
+
+    def __init__(self, *correlations: int) -> None:
+        self.correlations = correlations
+        self.identifiers = b"".join(number.to_bytes(4) for number in correlations)
+
+    def pair(self, place: int) -> tuple[RequestRow, ReplyRow]:
+        number = self.correlations[place]
+        common: dict[str, Any] = {"t": self.now, "connection": 3, "ticket": self.first_ticket + place, "correlation_id": number}
+        common |= {"api_key": 12, "api_name": "Heartbeat", "api_version": 4}
+        raw = b"\0\x0c\0\x04" + number.to_bytes(4) + b"\0\x02me and the rest"
+        request = RequestRow(**common, received=self.now, handled=self.now, size=len(raw), message={"group_id": "g"}, raw=raw)
+        reply = ReplyRow(**common, size=10, message={"error_code": 0})
+        request.seq, reply.seq = self.first + 2 * place, self.first + 2 * place + 1
+        return request, reply
+
+    def sample(self) -> tuple[RequestRow, ReplyRow]:
+        return self.pair(0)
+
+    def rows(self) -> Iterator[RequestRow | ReplyRow]:
+        return (row for place in range(len(self.correlations)) for row in self.pair(place))
+
+
+@for_each("correlations", [(7,), (7, 8, 70_000), tuple(range(250, 300))], ids=len)
+def test_repeated_heartbeats_are_written_as_if_row_by_row(tmp_path, correlations):
+    """A file fills in a template; the rows are those that there would have been, numbered without a gap."""
+    beats = Beats(*correlations)
+    journal = Journal(HEADER, [FileSink(str(tmp_path / "j"), never)])
+    journal.begin()
+    journal.append(NoteRow(t=1, what="before"))
+    journal.append_repeated(beats, 2 * len(correlations))
+    journal.append(NoteRow(t=9, what=END))
+    journal.close()
+    found = read(tmp_path / "j")[1]
+    assert found[1:-1] == list(beats.rows())
+    assert [row.seq for row in found] == list(range(1, 2 * len(correlations) + 3))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from cases import for_each
 
 from groupmock.journal.ring import ROW_BYTES, Ring
 from groupmock.journal.rows import AbandonedRow, MemberRow, MovedRow, NoteRow, ReplyRow, RequestRow, TimerRow
@@ -27,7 +27,7 @@ def test_bounded_by_rows():
     assert ring.dropped == 7
 
 
-@pytest.mark.parametrize("size", [0, 1000, 100_000])
+@for_each("size", [0, 1000, 100_000])
 def test_bounded_by_bytes(size):
     ring = Ring(max_bytes=50_000)
     for number in range(1000):

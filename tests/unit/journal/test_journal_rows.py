@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
+from cases import for_each
 
 from groupmock.journal.rows import KINDS, ROWS, MovedRow, RequestRow, Row, documentation, kind_of
 from groupmock.journal.story import sentence
@@ -38,7 +38,7 @@ def test_kinds_are_those_of_the_contract():
     assert KINDS == ("open", "close", "request", "reply", "abandoned", "moved", "member", "timer", "fault", "command", "client", "note")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_round_trip(kind):
     row = sample(kind)
     text = msgspec.json.encode(row)
@@ -46,13 +46,13 @@ def test_round_trip(kind):
     assert msgspec.json.decode(text, type=ROWS[kind]) == row
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_every_field_is_documented(kind):
     assert all(len(text) > 5 for text in documentation(kind).values())
     assert list(documentation(kind)) == list(ROWS[kind].__struct_fields__)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_every_kind_has_a_sentence(kind):
     assert sentence(sample(kind)) not in ("", type(sample(kind)).__name__)
 

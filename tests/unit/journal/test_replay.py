@@ -9,6 +9,7 @@ from pathlib import Path
 
 import aiokafka
 import pytest
+from cases import for_each
 
 from groupmock import Broker
 from groupmock.journal.read import NotAJournal, read
@@ -131,7 +132,7 @@ def test_a_reply_that_never_came_is_noticed(recorded, tmp_path):
     assert str(result.difference).endswith("did not come again")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "why"),
     [
         (lambda rows: rows[0].update(complete=False, incomplete_because="frames are not kept"), "frames are not kept"),
@@ -188,6 +189,6 @@ async def ask(peer, key: int, version: int, message):
     reader, writer = peer
     payload = encode_request_header(RequestHeader(key, version, 1, "many")) + APIS[key].request.encode(version, message)
     writer.write(len(payload).to_bytes(4, "big") + payload)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         size = int.from_bytes(await reader.readexactly(4), "big")
         return APIS[key].response.decode(version, (await reader.readexactly(size))[4:])

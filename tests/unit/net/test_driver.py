@@ -243,3 +243,15 @@ async def test_codecs_are_ready_before_anybody_asks(build):
     assert warm == set(wanted)
     peer = await house.peer()
     await peer.ask(peer.frame(18, 0))
+
+
+@pytest.mark.parametrize("most", [-1, 1_000_000])
+async def test_a_request_in_two_pieces_is_waited_for(build, most):
+    """-1, which is what Kafka's releases have, is no bound on what connections hold."""
+    house = await build(queued_max_request_bytes=most)
+    peer = await house.peer()
+    frame = peer.frame(18, 0)
+    peer.send(frame[:-1])
+    await house.until(lambda: house.server.counters.held_bytes > 0)
+    peer.send(frame[-1:])
+    assert await peer.correlation() == 1

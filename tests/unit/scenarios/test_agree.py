@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
+from cases import for_each
 
 from groupmock_clients.scenarios.agree import compared, disagreement, twin_of
 from groupmock_clients.scenarios.catalogue import protocols, scenario
@@ -41,7 +41,7 @@ def test_one_that_agrees_is_not_played_again() -> None:
     assert compared(job(), live(1, 2), never).agreed is True
 
 
-@pytest.mark.parametrize("others", [[live(1, 2)], [live(3, 3), live(1, 2)]])
+@for_each("others", [[live(1, 2)], [live(3, 3), live(1, 2)]])
 def test_one_that_disagrees_is_played_again_and_the_last_one_counts(others: list[Result]) -> None:
     """But what was broken in an earlier one was broken."""
     left = iter(others)
@@ -71,7 +71,7 @@ def test_the_journals_of_earlier_plays_are_kept(tmp_path: Path) -> None:
     assert [each.read_text() for each in (file.with_suffix(".1.jsonl"), file.with_suffix(".2.jsonl"), file)] == ["first", "second", "third"]
 
 
-@pytest.mark.parametrize("named", ["connect"])
+@for_each("named", ["connect"])
 def test_connect_has_no_twin(named: str) -> None:
     connect = job("death-in-time", named)
     assert twin_of(connect) is None

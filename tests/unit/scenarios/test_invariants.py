@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+from cases import for_each
 
 from groupmock_clients.cooperative.policy import Loss, Round
 from groupmock_clients.scenarios.catalogue import scenario
@@ -85,7 +86,7 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("mistake", PLANTED)
+@for_each("mistake", PLANTED)
 def test_a_mistake_in_the_policy_is_found(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     faults, name, protocol, invariant = PLANTED[mistake]
     assert broken(sound(name, protocol, "scripted")) == []
@@ -185,7 +186,7 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
+@for_each("mistake", MISTAKES)
 def test_a_mistake_in_the_rows_is_found(mistake: str) -> None:
     name, protocol, change, invariant = MISTAKES[mistake]
     assert invariant in changed(name, protocol, change)
@@ -207,7 +208,7 @@ def test_what_a_killed_twin_had_may_come_again() -> None:
     assert changed("death-too-late", "design-2", repeat_what_the_dead_had, "scripted-twin") == set()
 
 
-@pytest.mark.parametrize("protocol", ["range", "cooperative-sticky", "design-1", "design-2", "design-3"])
+@for_each("protocol", ["range", "cooperative-sticky", "design-1", "design-2", "design-3"])
 def test_a_sentence_says_what_where_and_when(protocol: str) -> None:
     before = sound("scale-down", protocol, "scripted")
     rows: Rows = copy.deepcopy([dict(row) for row in before.rows])

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from cases import for_each
 
 from groupmock_clients.scenarios.measure import Figures, NotMeasurable, measure
 from groupmock_codec.embedded import consumer
@@ -108,7 +109,7 @@ def test_a_quiet_group_costs_nothing() -> None:
     assert settled().end(20) == Figures(0, 0, 0, 0, 0.0, 0.0, 0, 0, 0.0)
 
 
-@pytest.mark.parametrize("how", ["close", "leave", "expelled"])
+@for_each("how", ["close", "leave", "expelled"])
 def test_what_a_member_had_is_without_owner_from_its_going_until_somebody_heard_of_it(how: str) -> None:
     story = settled()
     if how == "close":
@@ -294,7 +295,7 @@ def test_where_members_say_what_they_serve_that_is_what_counts() -> None:
     assert story.end(20).undelivered_s == 3 + 4
 
 
-@pytest.mark.parametrize("what", ["begin", "end"])
+@for_each("what", ["begin", "end"])
 def test_rows_without_a_whole_run_are_refused(what: str) -> None:
     rows = [row for row in _whole() if row.get("what") != what]
     with pytest.raises(NotMeasurable, match=f"0 rows of the runner say '{what}'"):

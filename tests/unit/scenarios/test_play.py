@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from cases import for_each
 
 from groupmock_clients.scenarios.catalogue import LIVE, SCENARIOS, VIRTUAL, plays, protocols, scenario, virtual_twin
 from groupmock_clients.scenarios.play import Protocol, Sizes, Speaks, Unsupported, name_of, play
@@ -83,7 +84,7 @@ def test_the_group_settles_before_it_is_measured() -> None:
     assert before == [("create", "orders", 12), started("m0001"), started("m0002"), ("settled", 2), ("wait", 1000)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "expected"),
     [
         ("death-at-once", [("kill", "m0002"), started("m0002"), ("settled", 3)]),
@@ -131,7 +132,7 @@ def test_an_upgrade_that_is_none_says_why() -> None:
         done("mixed-upgrade", protocols("virtual", "range")[0])
 
 
-@pytest.mark.parametrize("name", ["leader-exit", "second-loss"])
+@for_each("name", ["leader-exit", "second-loss"])
 def test_a_scenario_that_needs_more_members_says_so(name: str) -> None:
     with pytest.raises(Unsupported, match=f"{name} needs at least 3 members, not 2"):
         done(name, members=2)
@@ -144,7 +145,7 @@ def test_whoever_is_killed_is_marked_before() -> None:
     assert stage.calls[stop - 1] == ("tell", "step", "stop")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sizes", "said"),
     [
         ({"members": 1}, "members is 1: at least 2"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from typing import Any
 
-import pytest
+from cases import for_each
 
 from groupmock_clients.scenarios.embedded import NOTHING, Claim, Told, claim_of, told_of
 from groupmock_clients.scenarios.rounds import Rounds
@@ -41,7 +41,7 @@ SUBSCRIPTIONS = {
 }
 
 
-@pytest.mark.parametrize("kind", SUBSCRIPTIONS)
+@for_each("kind", SUBSCRIPTIONS)
 def test_what_a_member_claims(kind: str) -> None:
     protocol, data, owned = SUBSCRIPTIONS[kind]
     assert claim_of("consumer", protocol, data) == Claim(frozenset({"T"}), frozenset(owned))
@@ -68,7 +68,7 @@ ASSIGNMENTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ASSIGNMENTS)
+@for_each("kind", ASSIGNMENTS)
 def test_what_a_member_is_told(kind: str) -> None:
     protocol, data, told = ASSIGNMENTS[kind]
     assert told_of("consumer", protocol, data, BOTH) == told
@@ -144,7 +144,7 @@ def test_a_round_that_everybody_heard_and_that_gave_everything_is_settled() -> N
     assert only.settled
 
 
-@pytest.mark.parametrize("lack", [{"delivered": False}, {"error": "REBALANCE_IN_PROGRESS"}])
+@for_each("lack", [{"delivered": False}, {"error": "REBALANCE_IN_PROGRESS"}])
 def test_one_that_somebody_did_not_hear_is_not(lack: dict[str, Any]) -> None:
     story = Story()
     story.join()

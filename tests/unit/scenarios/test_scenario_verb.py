@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import for_each
 
 from groupmock.cli import main
 from groupmock.cli.scenario import SIZES, verdict
@@ -40,7 +41,7 @@ def test_run_measures_one_combination(capsys: pytest.CaptureFixture[str], tmp_pa
     assert found.results[0].figures is not None and found.results[0].figures["moved"] == 2
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words",
     [
         ["run", "--protocol", "range", "scale-up", "scale-down"],
@@ -90,7 +91,7 @@ def test_every_size_with_a_flag_is_a_size() -> None:
     assert set(SIZES) <= set(Sizes.__dataclass_fields__)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "said"),
     [
         (["run"], "run needs the NAME of a scenario; `groupmock scenario list` has them"),
@@ -114,7 +115,7 @@ def test_bad_use_is_one_line_that_names_the_remedy(words: list[str], said: str, 
     assert err.startswith("groupmock scenario: ") and said in err and err.count("\n") == 1
 
 
-@pytest.mark.parametrize("words", [["play", "scale-up"], ["run", "scale-up", "--live", "--virtual"], ["run", "scale-up", "--members", "x"]])
+@for_each("words", [["play", "scale-up"], ["run", "scale-up", "--live", "--virtual"], ["run", "scale-up", "--members", "x"]])
 def test_words_that_argparse_refuses_end_in_2(words: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         scenario(*words)
@@ -130,7 +131,7 @@ def result(**more: Any) -> Result:
     return Result(scenario="scale-up", protocol="range", client="scripted", **more)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("results", "code", "said"),
     [
         ([result(figures={"lost": 0})], 0, ""),

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from cases import for_each
 
 from groupmock.journal.read import read
 from groupmock.replay import replay
@@ -28,14 +29,14 @@ def figures(name: str, protocol: str) -> Figures:
     return measure(run(name, protocols("virtual", protocol)[0]).rows)
 
 
-@pytest.mark.parametrize(("each", "protocol"), EVERY, ids=lambda value: getattr(value, "name", str(value)))
+@for_each(("each", "protocol"), EVERY, ids=lambda value: getattr(value, "name", str(value)))
 def test_the_invariants_hold_and_no_record_is_lost(each, protocol) -> None:
     seen = run(each.name, protocol)
     assert [str(each) for each in broken(seen)] == []
     assert measure(seen.rows).lost == 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "expected"),
     [
         # (rounds, partitions moved) for range, cooperative-sticky, Designs I, II and III
@@ -56,13 +57,13 @@ def test_rounds_and_moves(name: str, expected: list[tuple[int, int]]) -> None:
     assert [(found.rounds, found.moved) for found in (figures(name, protocol) for protocol in names)] == expected
 
 
-@pytest.mark.parametrize("name", ["rolling-bounce", "scale-up", "scale-down", "new-subscription"])
-@pytest.mark.parametrize("protocol", [each for each in VIRTUAL if each.design], ids=str)
+@for_each("name", ["rolling-bounce", "scale-up", "scale-down", "new-subscription"])
+@for_each("protocol", [each for each in VIRTUAL if each.design], ids=str)
 def test_nothing_comes_twice_where_everybody_leaves_in_good_order(name: str, protocol: Protocol) -> None:
     assert measure(run(name, protocol).rows).duplicates == 0
 
 
-@pytest.mark.parametrize("name", ["rolling-bounce", "scale-up", "partition-growth"])
+@for_each("name", ["rolling-bounce", "scale-up", "partition-growth"])
 def test_a_twin_stops_for_what_moves_alone(name: str) -> None:
     """A partition is not delivered when it has no owner, and for the moment that its new owner asks for the offset."""
     twin = figures(name, "design-1/scripted-twin")
@@ -81,7 +82,7 @@ def test_design_three_asks_for_one_partition_at_a_time() -> None:
     assert [len(partitions) for partitions in asked] == [1, 1, 1]
 
 
-@pytest.mark.parametrize("name", ["death-in-time", "leader-exit", "mixed-upgrade"])
+@for_each("name", ["death-in-time", "leader-exit", "mixed-upgrade"])
 def test_a_run_writes_the_same_journal_again_and_replay_takes_it(name: str, tmp_path: Path) -> None:
     protocol = protocols("virtual", "design-3")[0]
     files = [tmp_path / turn / f"{name}.jsonl" for turn in ("first", "second")]  # the file's name is the run's
@@ -116,7 +117,7 @@ def test_an_upgrade_in_one_bounce_is_eager_until_everybody_has_it() -> None:
     assert {row["protocol_name"] for row in seen.rows if row["kind"] == "moved" and row["after"] == "Stable"} == {"range"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("protocol", "said"),
     [
         (Protocol("connect", "connect"), "not connect/connect"),

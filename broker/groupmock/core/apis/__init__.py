@@ -6,11 +6,13 @@ first request of their key, so that a server listens before it has read them all
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
+
+from groupmock_codec.registry import FILE
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -23,8 +25,12 @@ Behaviour = Callable[["Cluster", "Request", int, "Effects"], None]
 @cache
 def stems() -> dict[int, str]:
     """API key -> module stem, for instance 11 -> "k11_join_group"."""
-    names = (module.name for module in iter_modules(__path__))
-    return {int(name[1:3]): name for name in sorted(names) if name[:1] == "k" and name[1:3].isdigit()}
+    return keyed(module.name for module in iter_modules(__path__))
+
+
+def keyed(names: Iterable[str]) -> dict[int, str]:
+    """Those that are stems of API files, by key in order, read as the codec reads the names of its message files."""
+    return dict(sorted((int(found[2]), found[1]) for name in names if (found := FILE.fullmatch(name))))
 
 
 @cache

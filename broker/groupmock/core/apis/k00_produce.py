@@ -1,5 +1,5 @@
 """Produce (0): v0-v2 message sets, v3 record batches and transactional ids, v7 zstd, v8 record errors, v10 leader hints (KIP-951),
-v13 topic ids. Answers as observed on Kafka 4.3.0 (tests/unit/core/apis/produce_observed.py).
+v13 topic ids. Answers as observed on Kafka 4.3.0 (tests/unit/core/apis/test_produce.py).
 """
 
 from __future__ import annotations

@@ -16,9 +16,10 @@ from groupmock_codec.messages.k32_describe_configs import (
 
 from ..effects import Effects, Reply
 from ..log import names
-from ..log.altering import BROKER, TOPIC, check_broker_name
-from ..log.broker_configs import CLUSTER_WIDE
-from ..log.described import Described, cluster_configs, node_configs, topic_configs
+from ..log.altering import BROKER, TOPIC
+from ..log.altering_brokers import check_broker_name
+from ..log.broker_configs import CLUSTER_WIDE, started
+from ..log.described import Described, as_answered, cluster_configs, node_configs, topic_configs
 from ..log.refusal import TopicRefused
 
 if TYPE_CHECKING:
@@ -60,8 +61,8 @@ def _result(cluster: Cluster, node: int, asked: DescribeConfigsRequest, resource
     except TopicRefused as refused:
         result.error_code, result.error_message = refused.code, refused.message
         return result
-    keys = resource.configuration_keys
-    result.configs = [_config(each, asked) for each in found if not keys or each.name in keys]
+    shown = as_answered(found, resource.configuration_keys or (), cluster.settings.quirks)
+    result.configs = [_config(each, asked) for each in shown]
     return result
 
 
@@ -79,8 +80,8 @@ def _describe(cluster: Cluster, node: int, resource: DescribeConfigsResource) ->
         raise TopicRefused(ErrorCode.INVALID_REQUEST, MALFORMED)
     check_broker_name(name, node, f"expected {node} or empty string")
     if name == CLUSTER_WIDE:
-        return cluster_configs(overrides)
-    return node_configs(_identity(cluster, node), overrides, cluster.settings)
+        return cluster_configs(overrides, cluster.settings.quirks)
+    return node_configs(started(cluster.settings, cluster.identity, node), overrides, cluster.settings.quirks)
 
 
 def _wrong_name(cluster: Cluster, name: str) -> str | None:
@@ -90,11 +91,6 @@ def _wrong_name(cluster: Cluster, name: str) -> str | None:
     return None if reason is None else f"Topic name is invalid: {reason}"
 
 
-def _identity(cluster: Cluster, node: int) -> dict[str, str]:
-    (found,) = (each for each in cluster.identity.nodes if each.node_id == node)
-    return {"advertised.listeners": f"PLAINTEXT://{found.host}:{found.port}", "broker.id": str(node), "node.id": str(node)}
-
-
 def _config(found: Described, asked: DescribeConfigsRequest) -> DescribeConfigsResourceResult:
     synonyms = found.synonyms if asked.include_synonyms else []
     return DescribeConfigsResourceResult(
@@ -102,6 +98,7 @@ def _config(found: Described, asked: DescribeConfigsRequest) -> DescribeConfigsR
         value=found.value,
         read_only=found.read_only,
         config_source=found.source,
+        is_sensitive=found.sensitive,
         synonyms=[DescribeConfigsSynonym(name=each.name, value=each.value, source=each.source) for each in synonyms],
         config_type=found.kind,
         documentation=found.about if asked.include_documentation else None,

@@ -15,7 +15,8 @@ from groupmock_codec.messages.k33_alter_configs import (
 
 from ..effects import Abandoned, Effects, Reply
 from ..log import zookeeper_admin
-from ..log.altering import SET, Alteration, Change, alter
+from ..log.altering import alter
+from ..log.change import SET, Alteration, Change
 from ..log.refusal import TopicRefused
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from groupmock_codec.messages.k44_incremental_alter_configs import (
 
 from ..effects import Effects, Reply
 from ..log import zookeeper_admin
-from ..log.altering import Alteration, Change, alter
+from ..log.altering import alter
+from ..log.change import Alteration, Change
 from ..log.refusal import TopicRefused
 from .k33_alter_configs import TWICE
 

@@ -30,8 +30,8 @@ def store(turn: Turn, group: Group) -> None:
 
 
 def too_large(turn: Turn, group: Group) -> bool:
-    """Would the group record exceed message.max.bytes? Only where the profile minds (`group_record_limit`)."""
-    return turn.quirks.group_record_limit and record_size(group) > turn.settings.message_max_bytes
+    """Would the group record exceed what the offsets topic takes? Only where the profile minds (`group_record_limit`)."""
+    return turn.quirks.group_record_limit and record_size(group) > turn.largest_batch(group)
 
 
 def record_size(group: Group) -> int:

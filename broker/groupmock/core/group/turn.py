@@ -48,6 +48,11 @@ class Turn:
         """Ms since 1970."""
         return self.cluster.wall_ms(self.now)
 
+    def largest_batch(self, group: Group) -> int:
+        """Bytes of one batch in the offsets topic, as configs are now (seen on 4.3.0 and 3.9.1: a change at run time counts at once)."""
+        topics, node = self.cluster.topics, self.cluster.coordinators.node_of(group.group_id)
+        return topics.group_record_limit(topics.controller() if node is None else node)
+
     def after(self, delay_ms: int) -> int:
         """The deadline that many ms from now (now, for less than none)."""
         return self.now + max(delay_ms, 0) * NS_PER_MS

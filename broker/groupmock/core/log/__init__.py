@@ -1,16 +1,15 @@
 """The data plane: topics, partitions, what producers may write and how fetches wait.
 
-Where it knowingly differs from Apache Kafka 4.3:
+Where it knowingly differs from Apache Kafka 4.3 (tests/unit/core/log/test_where_the_log_differs.py shows each line):
 
-- One copy of each record, all replicas in sync at once; a follower's high watermark never lags. No tiered storage.
-- Records are dropped by bytes (retention.bytes) only, batch by batch: neither by age nor by compaction; both configs are kept.
-- Compression other than none and gzip is not opened: broken bytes are taken, keys of compacted topics are not looked for, and a
-  look-up by timestamp answers with the batch's first offset. compression.type other than `producer` does not compress anew.
-- The topics of the coordinators hold no records: what groups remember lies beside them (core/group/storage.py).
+- One copy of each record: every replica on a node that runs is in sync, and no follower's high watermark lags. No tiered storage.
+- Records are dropped by bytes (retention.bytes) only, batch by batch: neither by age nor by compaction; these configs are kept.
+- Compression other than none and gzip is not opened: broken bytes are taken, keys of compacted topics and timestamps are not looked at,
+  and a look-up by timestamp answers with the batch's first offset. compression.type other than `producer` does not compress anew.
 - No transactions: InitProducerId with a transactional id is refused with 35, a transactional batch with 49.
 - A log is one segment, which shows in ListOffsets v0 and where a fetch ends.
-- Partition leaders follow from the topic's name; leaders and the controller move only when told to.
-- Two topics of one CreateTopics request that collide by '.' and '_' are told so (4.3 makes both, 2.8 does not).
-- AlterConfigs with a resource listed twice is refused (Kafka's handler dies and nobody answers).
-- Topic configs are those of 4.3 under every profile; texts of errors too. Configs of groups, clients and loggers are not served.
+- Partition leaders follow from the topic's name; leaders and the controller move by command only, or when their node is stopped.
+- Two topics of one CreateTopics request that collide by '.' and '_' are told so under every profile (4.3 and 3.9 make both, 2.8 does not).
+- AlterConfigs with a resource listed twice is refused (4.3 never answers; its profile does not either).
+- Configs of groups, clients and loggers are not served.
 """

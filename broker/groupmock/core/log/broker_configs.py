@@ -1,64 +1,190 @@
-"""Broker configs: what this broker was started with, what was changed at run time, which may be changed."""
+"""Broker configs: which a release has, what this broker was started with, what was changed at run time, which may be changed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Final, NamedTuple, get_type_hints
+from itertools import dropwhile
+from typing import TYPE_CHECKING, Final, NamedTuple, get_type_hints
 
-import msgspec
+from ..settings import Knob, Settings
+from . import tables
+from .config_keys import CLASS, KINDS, LIST, PASSWORD, TOPIC_CONFIGS, ConfigKey
+from .value_checks import Check, ListCheck, at_least, between, compression_level, fine, one_of, something, words, words_or_nothing
 
-from ..settings import INT_MAX, Knob, Settings
-from .config_keys import BOOLEAN, INT, LIST, LONG, STRING, TOPIC_CONFIGS, ConfigKey
+if TYPE_CHECKING:
+    from ..cluster import Identity
+    from ..settings import Quirks
 
 CLUSTER_WIDE: Final = ""  # the resource name of configs that hold for every broker
+INTERNAL: Final = "i"
+READ_ONLY: Final = "r"
+ONE_BROKER: Final = "b"
 
-# What a broker knows of itself beyond its settings, with the types: read-only.
-IDENTITY_CONFIGS: Final = {"advertised.listeners": LIST, "broker.id": INT, "node.id": INT}
+# ConfigSource
+DYNAMIC_BROKER: Final = 2
+DYNAMIC_DEFAULT_BROKER: Final = 3
+STATIC_BROKER: Final = 4
+DEFAULT: Final = 5
+
+FAMILIES: Final = {
+    name: family
+    for family in (
+        ("log.roll.ms", "log.roll.hours"),
+        ("log.roll.jitter.ms", "log.roll.jitter.hours"),
+        ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
+    )
+    for name in family
+} | {"log.flush.interval.ms": ("log.flush.interval.ms", "log.flush.scheduler.interval.ms")}
+"""Where a value comes from if the config itself has none (DynamicBrokerConfig.brokerConfigSynonyms)."""
+ANY_ENTRIES: Final = "config.providers"
+"""The only LIST of 4.3's whose entries may be nothing (seen on 4.3.0)."""
+_LISTENER: Final = re.compile(r"listener\.name\.[^.]*\.(.+)")
 
 
 class BrokerKey(NamedTuple):
-    """One broker config. `default`: Kafka's (or groupmock's own) default; `dynamic`: may be changed at run time."""
+    """One broker config. `default` None: it has no value; `change`: INTERNAL, READ_ONLY, ONE_BROKER, or else for one broker and for all."""
 
-    name: str
-    kind: int
-    default: str
-    dynamic: bool
-    about: str
+    key: ConfigKey
+    default: str | None
+    change: str
+
+    @property
+    def fixed(self) -> bool:
+        """May it not be changed at run time?"""
+        return self.change in (INTERNAL, READ_ONLY)
+
+    @property
+    def sensitive(self) -> bool:
+        """Is it never shown?"""
+        return self.key.kind == PASSWORD
 
 
 class Overrides(NamedTuple):
-    """What was changed at run time, as one node sees it: its own, and those of the whole cluster."""
+    """What was changed at run time, as one node sees it: its own, and those of the whole cluster. `ever`: something once was."""
 
     node: Mapping[str, str]
     cluster: Mapping[str, str]
+    ever: bool = False
 
     def get(self, name: str) -> str | None:
         """The nearest value; None: not changed."""
         return self.node.get(name, self.cluster.get(name))
 
 
+class Synonym(NamedTuple):
+    """One place a value may come from, nearest first. `value` None: it is not to be seen."""
+
+    name: str
+    value: str | None
+    source: int
+
+
 @cache
-def knob_fields() -> dict[str, str]:
-    """Kafka's name of each of our own settings -> the field of Settings."""
+def _knob_fields() -> dict[str, str]:
     return {mark.name: field for field, mark in _knobs()}
 
 
 def started_with(name: str, settings: Settings) -> str | None:
     """A broker config as this broker was started with it; None: it is not one of groupmock's settings."""
-    field = knob_fields().get(name)
+    field = _knob_fields().get(name)
     return None if field is None else _text(getattr(settings, field))
 
 
+def broker_keys(quirks: Quirks) -> dict[str, BrokerKey]:
+    """Every broker config of that release by name, in the order in which Kafka checks them."""
+    return _release_keys("2.8" if quirks.topic_configs_before_3 else "3.9" if quirks.topic_configs_before_4 else "4.3")
+
+
 @cache
-def broker_keys() -> dict[str, BrokerKey]:
-    """Every broker config there is here, by name in alphabetical order: our settings, and those behind topic configs."""
-    keys = {key.synonym: _behind(key, key.synonym) for key in TOPIC_CONFIGS.values() if key.synonym is not None}
-    defaults = {field.name: _text(field.default) for field in msgspec.structs.fields(Settings)}
-    for field, mark in _knobs():
-        if mark.name not in keys:
-            keys[mark.name] = BrokerKey(mark.name, _kind(mark, defaults[field]), defaults[field], dynamic=False, about=mark.about)
-    return dict(sorted(keys.items()))
+def _release_keys(release: str) -> dict[str, BrokerKey]:
+    told = {mark.name: _sentence(mark.about) for _, mark in _knobs()}
+    told |= {key.synonym: key.about for key in TOPIC_CONFIGS.values() if key.synonym is not None and key.synonym not in told}
+    keys = {}
+    for row in tables.rows(release):
+        kind = KINDS[row.kind]
+        refuse, refuse_list = _checks(kind, row, release)
+        about = told.get(row.name) or f"A config of Kafka {release}'s brokers. groupmock keeps and shows it; nothing here follows from it."
+        key = ConfigKey(row.name, kind, row.default or "", None, refuse, about, refuse_list, distinct=_distinct(row.name, release))
+        keys[row.name] = BrokerKey(key, row.default, row.change)
+    return keys
+
+
+def _distinct(name: str, release: str) -> bool:
+    return name == "log.cleanup.policy" and release == "4.3"
+
+
+def _checks(kind: int, row: tables.Row, release: str) -> tuple[Check, ListCheck | None]:
+    if row.bounds == "-":
+        if kind == CLASS:
+            return _known_class(row.default), None
+        return fine, something if kind == LIST and release == "4.3" and row.name != ANY_ENTRIES else None
+    if ":" not in row.bounds:
+        known = row.bounds.split(",")
+        if kind == LIST:
+            return fine, words_or_nothing(*known) if release == "4.3" else words(*known)
+        return one_of(*known), None
+    lowest, _, highest = row.bounds.removesuffix("|-1").partition(":")
+    if row.bounds.endswith("|-1"):
+        return compression_level(int(lowest), int(highest)), None
+    return between(int(lowest), int(highest)) if highest else at_least(int(lowest)), None
+
+
+def _known_class(default: str | None) -> Check:
+    """There are no Java classes here but the one that Kafka takes by itself."""
+    return lambda value: None if value == default else f"Class {value} could not be found."
+
+
+def started(settings: Settings, identity: Identity, node: int) -> dict[str, str]:
+    """What this node's broker was started with where it is not Kafka's default, by Kafka's names: settings, limits, addresses, ids."""
+    keys = broker_keys(settings.quirks)
+    told = {name: _text(getattr(settings, field)) for name, field in _knob_fields().items()} | dict(identity.limits)
+    found = {name: value for name, value in told.items() if name in keys and value != keys[name].default}
+    return found | {name: value for name, value in _host(identity, node, settings.quirks).items() if name in keys}
+
+
+def _host(identity: Identity, node: int, quirks: Quirks) -> dict[str, str]:
+    """Ids, addresses and roles. Of what a real broker is told about its host there is no more: no directories, no quorum."""
+    (found,) = (each for each in identity.nodes if each.node_id == node)
+    advertised = f"PLAINTEXT://{found.host}:{found.port}"
+    host = {"advertised.listeners": advertised, "listeners": f"PLAINTEXT://{found.listens or f'{found.host}:{found.port}'}"}
+    if quirks.zookeeper_admin:
+        return {**host, "broker.id": str(node)}
+    roles = "broker,controller" if found is identity.nodes[0] else "broker"
+    return {**host, "broker.id": str(node), "node.id": str(node), "process.roles": roles}
+
+
+def base_name(name: str) -> str | None:
+    """The config that `listener.name.NAME.CONFIG` sets for one listener; None: it is no such name."""
+    found = _LISTENER.fullmatch(name)
+    return found and found[1]
+
+
+def key_of(name: str, keys: Mapping[str, BrokerKey]) -> BrokerKey | None:
+    """The config of that name, or the one it sets for a listener; None: Kafka knows none."""
+    return keys.get(name) or keys.get(base_name(name) or "")
+
+
+def chain(name: str, keys: Mapping[str, BrokerKey], changed: Overrides, static: Mapping[str, str]) -> list[Synonym]:
+    """Where a broker config's value may come from: changed at run time, given at start, Kafka's default; synonyms behind it.
+
+    What comes from a synonym alone is not shown (ConfigHelper drops what stands before the config's own name).
+    """
+    names = FAMILIES.get(name, (name,))
+    base = base_name(name)
+    if base is not None and name not in keys:
+        names = (name, *FAMILIES.get(base, (base,)))
+    standard = _defaults(names, keys)
+    sources = ((changed.node, DYNAMIC_BROKER), (changed.cluster, DYNAMIC_DEFAULT_BROKER), (static, STATIC_BROKER), (standard, DEFAULT))
+    key = key_of(name, keys)
+    hidden = key is None or key.sensitive
+    found = [Synonym(each, None if hidden else values[each], source) for values, source in sources for each in names if each in values]
+    return list(dropwhile(lambda synonym: synonym.name != name, found))
+
+
+def _defaults(names: Iterable[str], keys: Mapping[str, BrokerKey]) -> dict[str, str]:
+    return {name: keys[name].default or "" for name in names if name in keys and keys[name].default is not None}
 
 
 def _knobs() -> list[tuple[str, Knob]]:
@@ -66,16 +192,8 @@ def _knobs() -> list[tuple[str, Knob]]:
     return [(field, mark) for field, hint in hints.items() for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, Knob)]
 
 
-def _behind(key: ConfigKey, synonym: str) -> BrokerKey:
-    return BrokerKey(synonym, key.kind, key.default, dynamic=True, about=key.about)
-
-
-def _kind(mark: Knob, default: str) -> int:
-    if default in ("true", "false"):
-        return BOOLEAN
-    if mark.lowest is None:
-        return STRING
-    return LONG if mark.highest is None or mark.highest > INT_MAX else INT
+def _sentence(about: str) -> str:
+    return f"{about[:1].upper()}{about[1:]}."
 
 
 def _text(value: object) -> str:

@@ -1,10 +1,13 @@
-"""Every topic config of Kafka 4.3.0: type, default, the broker config behind it, bounds. Data, read by `configs.py`."""
+"""Every topic config of Kafka 4.3.0, 3.9.1 and 2.8.2: type, default, the broker config behind it, bounds. Data, read by `configs.py`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+from .value_checks import Check, ListCheck, at_least, bad_value, between, compression_level, fine, one_of, words, words_or_nothing
 
 if TYPE_CHECKING:
     from ..settings import Quirks
@@ -12,16 +15,27 @@ if TYPE_CHECKING:
 BOOLEAN: Final = 1
 STRING: Final = 2
 INT: Final = 3
+SHORT: Final = 4
 LONG: Final = 5
 DOUBLE: Final = 6
 LIST: Final = 7
-KIND_NAMES: Final = {BOOLEAN: "BOOLEAN", STRING: "STRING", INT: "INT", LONG: "LONG", DOUBLE: "DOUBLE", LIST: "LIST"}
+CLASS: Final = 8
+PASSWORD: Final = 9
+KINDS: Final = {
+    "BOOLEAN": BOOLEAN,
+    "STRING": STRING,
+    "INT": INT,
+    "SHORT": SHORT,
+    "LONG": LONG,
+    "DOUBLE": DOUBLE,
+    "LIST": LIST,
+    "CLASS": CLASS,
+    "PASSWORD": PASSWORD,
+}
+KIND_NAMES: Final = {kind: name for name, kind in KINDS.items()}
+BITS: Final = {SHORT: 15, INT: 31, LONG: 63}
 LONG_MAX: Final = 2**63 - 1
 INT_MAX: Final = 2**31 - 1
-
-Check = Callable[[str], str | None]
-ListCheck = Callable[[str, Sequence[str]], str | None]
-"""(name, entries) -> what Kafka says of such a list."""
 _REPLICA: Final = re.compile(r"([0-9]+:[0-9]+)?")
 
 
@@ -39,55 +53,6 @@ class ConfigKey(NamedTuple):
     distinct: bool = False
 
 
-def _fine(_: str) -> str | None:
-    return None
-
-
-def _at_least(lowest: float) -> Check:
-    def check(value: str) -> str | None:
-        return None if float(value) >= lowest else f"Value must be at least {lowest}"
-
-    return check
-
-
-def _between(lowest: float, highest: float) -> Check:
-    def check(value: str) -> str | None:
-        if float(value) < lowest:
-            return f"Value must be at least {lowest}"
-        return None if float(value) <= highest else f"Value must be no more than {highest}"
-
-    return check
-
-
-def bad_value(name: str, value: str, why: str) -> str:
-    """Kafka's words (ConfigException)."""
-    return f"Invalid value {value} for configuration {name}: {why}"
-
-
-def _words(*words: str) -> ListCheck:
-    """Before Kafka 4 no entry is no word either."""
-    known = _one_of(*words)
-
-    def check(name: str, entries: Sequence[str]) -> str | None:
-        return next((bad_value(name, entry, why) for entry in entries if (why := known(entry)) is not None), None)
-
-    return check
-
-
-def _words_or_nothing(*words: str) -> ListCheck:
-    """Since Kafka 4 an entry that is nothing has words of its own."""
-    before = _words(*words)
-
-    def check(name: str, entries: Sequence[str]) -> str | None:
-        for entry in entries:
-            trouble = before(name, [entry]) if entry else f"Configuration '{name}' values must not be empty."
-            if trouble is not None:
-                return trouble
-        return None
-
-    return check
-
-
 def _replicas(name: str, entries: Sequence[str]) -> str | None:
     if "".join(entries) == "*" or all(_REPLICA.fullmatch(entry) for entry in entries):
         return None
@@ -95,13 +60,6 @@ def _replicas(name: str, entries: Sequence[str]) -> str | None:
     return bad_value(
         name, f"[{', '.join(entries)}]", f"{name} must be the literal '*' or a list of replicas in the following format: {form},{form},..."
     )
-
-
-def _one_of(*words: str) -> Check:
-    def check(value: str) -> str | None:
-        return None if value in words else f"String must be one of: {', '.join(words)}"
-
-    return check
 
 
 TOPIC_CONFIGS: Final = {
@@ -112,9 +70,9 @@ TOPIC_CONFIGS: Final = {
             LIST,
             "delete",
             "log.cleanup.policy",
-            _fine,
+            fine,
             "Drop old records, or keep the newest of each key, or both. Kept and returned; groupmock does not compact.",
-            _words_or_nothing("compact", "delete"),
+            words_or_nothing("compact", "delete"),
             distinct=True,
         ),
         ConfigKey(
@@ -122,7 +80,7 @@ TOPIC_CONFIGS: Final = {
             INT,
             "-1",
             "compression.gzip.level",
-            _between(-1, 9),
+            compression_level(1, 9),
             "Level of gzip when the broker compresses anew.",
         ),
         ConfigKey(
@@ -130,7 +88,7 @@ TOPIC_CONFIGS: Final = {
             INT,
             "9",
             "compression.lz4.level",
-            _between(1, 17),
+            between(1, 17),
             "Level of lz4 when the broker compresses anew.",
         ),
         ConfigKey(
@@ -138,7 +96,7 @@ TOPIC_CONFIGS: Final = {
             STRING,
             "producer",
             "compression.type",
-            _one_of("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
+            one_of("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
             "Compression of stored batches. groupmock keeps what the producer sent.",
         ),
         ConfigKey(
@@ -146,7 +104,7 @@ TOPIC_CONFIGS: Final = {
             INT,
             "3",
             "compression.zstd.level",
-            _between(-131072, 22),
+            between(-131072, 22),
             "Level of zstd when the broker compresses anew.",
         ),
         ConfigKey(
@@ -154,7 +112,7 @@ TOPIC_CONFIGS: Final = {
             LONG,
             "86400000",
             "log.cleaner.delete.retention.ms",
-            _at_least(0),
+            at_least(0),
             "How long tombstones of a compacted topic stay.",
         ),
         ConfigKey(
@@ -162,7 +120,7 @@ TOPIC_CONFIGS: Final = {
             LONG,
             "60000",
             "log.segment.delete.delay.ms",
-            _at_least(0),
+            at_least(0),
             "Wait before a deleted file leaves the disk.",
         ),
         ConfigKey(
@@ -170,26 +128,26 @@ TOPIC_CONFIGS: Final = {
             LONG,
             str(LONG_MAX),
             "log.flush.interval.messages",
-            _at_least(1),
+            at_least(1),
             "Records after which a log is forced to disk.",
         ),
-        ConfigKey("flush.ms", LONG, str(LONG_MAX), None, _at_least(0), "Time after which a log is forced to disk."),
-        ConfigKey("follower.replication.throttled.replicas", LIST, "", None, _fine, "Replicas whose followers are throttled.", _replicas),
+        ConfigKey("flush.ms", LONG, str(LONG_MAX), "log.flush.interval.ms", at_least(0), "Time after which a log is forced to disk."),
+        ConfigKey("follower.replication.throttled.replicas", LIST, "", None, fine, "Replicas whose followers are throttled.", _replicas),
         ConfigKey(
             "index.interval.bytes",
             INT,
             "4096",
             "log.index.interval.bytes",
-            _at_least(0),
+            at_least(0),
             "Bytes between two entries of the offset index.",
         ),
-        ConfigKey("leader.replication.throttled.replicas", LIST, "", None, _fine, "Replicas whose leaders are throttled.", _replicas),
+        ConfigKey("leader.replication.throttled.replicas", LIST, "", None, fine, "Replicas whose leaders are throttled.", _replicas),
         ConfigKey(
             "local.retention.bytes",
             LONG,
             "-2",
             "log.local.retention.bytes",
-            _at_least(-2),
+            at_least(-2),
             "Bytes kept locally under tiered storage; -2: retention.bytes.",
         ),
         ConfigKey(
@@ -197,7 +155,7 @@ TOPIC_CONFIGS: Final = {
             LONG,
             "-2",
             "log.local.retention.ms",
-            _at_least(-2),
+            at_least(-2),
             "Time kept locally under tiered storage; -2: retention.ms.",
         ),
         ConfigKey(
@@ -205,16 +163,16 @@ TOPIC_CONFIGS: Final = {
             LONG,
             str(LONG_MAX),
             "log.cleaner.max.compaction.lag.ms",
-            _at_least(1),
+            at_least(1),
             "Longest a record may stay uncompacted.",
         ),
-        ConfigKey("max.message.bytes", INT, "1048588", "message.max.bytes", _at_least(0), "Largest record batch the topic takes."),
+        ConfigKey("max.message.bytes", INT, "1048588", "message.max.bytes", at_least(0), "Largest record batch the topic takes."),
         ConfigKey(
             "message.timestamp.after.max.ms",
             LONG,
             "3600000",
             "log.message.timestamp.after.max.ms",
-            _at_least(0),
+            at_least(0),
             "How far a record's timestamp may lie in the future.",
         ),
         ConfigKey(
@@ -222,7 +180,7 @@ TOPIC_CONFIGS: Final = {
             LONG,
             str(LONG_MAX),
             "log.message.timestamp.before.max.ms",
-            _at_least(0),
+            at_least(0),
             "How far a record's timestamp may lie in the past.",
         ),
         ConfigKey(
@@ -230,7 +188,7 @@ TOPIC_CONFIGS: Final = {
             STRING,
             "CreateTime",
             "log.message.timestamp.type",
-            _one_of("CreateTime", "LogAppendTime"),
+            one_of("CreateTime", "LogAppendTime"),
             "Whose clock stamps records: the producer's or the broker's.",
         ),
         ConfigKey(
@@ -238,7 +196,7 @@ TOPIC_CONFIGS: Final = {
             DOUBLE,
             "0.5",
             "log.cleaner.min.cleanable.ratio",
-            _between(0, 1),
+            between(0, 1),
             "Share of a log that must be dirty before it is compacted.",
         ),
         ConfigKey(
@@ -246,7 +204,7 @@ TOPIC_CONFIGS: Final = {
             LONG,
             "0",
             "log.cleaner.min.compaction.lag.ms",
-            _at_least(0),
+            at_least(0),
             "Shortest time a record stays uncompacted.",
         ),
         ConfigKey(
@@ -254,39 +212,39 @@ TOPIC_CONFIGS: Final = {
             INT,
             "1",
             "min.insync.replicas",
-            _at_least(1),
+            at_least(1),
             "Replicas that must be in sync for acks=all; here all always are.",
         ),
-        ConfigKey("preallocate", BOOLEAN, "false", "log.preallocate", _fine, "Allocate a segment's file ahead."),
-        ConfigKey("remote.log.copy.disable", BOOLEAN, "false", None, _fine, "Stop copying to tiered storage."),
-        ConfigKey("remote.log.delete.on.disable", BOOLEAN, "false", None, _fine, "Delete tiered data when it is switched off."),
-        ConfigKey("remote.storage.enable", BOOLEAN, "false", None, _fine, "Tiered storage; groupmock has none."),
+        ConfigKey("preallocate", BOOLEAN, "false", "log.preallocate", fine, "Allocate a segment's file ahead."),
+        ConfigKey("remote.log.copy.disable", BOOLEAN, "false", None, fine, "Stop copying to tiered storage."),
+        ConfigKey("remote.log.delete.on.disable", BOOLEAN, "false", None, fine, "Delete tiered data when it is switched off."),
+        ConfigKey("remote.storage.enable", BOOLEAN, "false", None, fine, "Tiered storage; groupmock has none."),
         ConfigKey(
             "retention.bytes",
             LONG,
             "-1",
             "log.retention.bytes",
-            _fine,
+            fine,
             "Bytes kept per partition; -1: all. The oldest batches go first.",
         ),
         ConfigKey(
             "retention.ms",
             LONG,
             "604800000",
-            None,
-            _at_least(-1),
+            "log.retention.ms",
+            at_least(-1),
             "Age at which records are dropped. Kept and returned; groupmock drops by bytes only.",
         ),
-        ConfigKey("segment.bytes", INT, "1073741824", "log.segment.bytes", _at_least(1048576), "Size of one segment file."),
-        ConfigKey("segment.index.bytes", INT, "10485760", "log.index.size.max.bytes", _at_least(4), "Size of a segment's offset index."),
-        ConfigKey("segment.jitter.ms", LONG, "0", None, _at_least(0), "Random part taken off segment.ms."),
-        ConfigKey("segment.ms", LONG, "604800000", None, _at_least(1), "Age at which a segment is rolled."),
+        ConfigKey("segment.bytes", INT, "1073741824", "log.segment.bytes", at_least(1048576), "Size of one segment file."),
+        ConfigKey("segment.index.bytes", INT, "10485760", "log.index.size.max.bytes", at_least(4), "Size of a segment's offset index."),
+        ConfigKey("segment.jitter.ms", LONG, "0", "log.roll.jitter.ms", at_least(0), "Random part taken off segment.ms."),
+        ConfigKey("segment.ms", LONG, "604800000", "log.roll.ms", at_least(1), "Age at which a segment is rolled."),
         ConfigKey(
             "unclean.leader.election.enable",
             BOOLEAN,
             "false",
             "unclean.leader.election.enable",
-            _fine,
+            fine,
             "May a replica that is not in sync lead?",
         ),
     )
@@ -312,11 +270,19 @@ def written(key: ConfigKey, value: str) -> str:
         entries = split_list(value)
         return ",".join(dict.fromkeys(entries) if key.distinct else entries)
     text = value.strip()
-    if key.kind in (INT, LONG):
+    if key.kind in BITS:
         return str(int(text))
     if key.kind == DOUBLE:
-        return str(float(text))
+        return _java_double(float(text))
     return text.lower() if key.kind == BOOLEAN else text
+
+
+def _java_double(value: float) -> str:
+    """`Double.toString`: plain from a thousandth up to ten millions, else 1.5E10."""
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return str(value)
+    digits, _, exponent = f"{Decimal(str(value)).normalize():E}".partition("E")
+    return f"{digits if '.' in digits else f'{digits}.0'}E{int(exponent)}"
 
 
 _CHECKED_FIRST: Final = (
@@ -344,19 +310,19 @@ CHECKED: Final = (*_CHECKED_FIRST, *(name for name in TOPIC_CONFIGS if name not 
 """The order in which Kafka looks at values: of several bad ones it names the first."""
 
 _BEFORE_4: Final = (
-    ConfigKey("message.downconversion.enable", BOOLEAN, "true", "log.message.downconversion.enable", _fine, "Kept and returned."),
-    ConfigKey("message.format.version", STRING, "3.0-IV1", "log.message.format.version", _fine, "Kept and returned."),
+    ConfigKey("message.downconversion.enable", BOOLEAN, "true", "log.message.downconversion.enable", fine, "Kept and returned."),
+    ConfigKey("message.format.version", STRING, "3.0-IV1", "log.message.format.version", fine, "Kept and returned."),
     ConfigKey(
         "message.timestamp.difference.max.ms",
         LONG,
         str(LONG_MAX),
         "log.message.timestamp.difference.max.ms",
-        _at_least(0),
+        at_least(0),
         "Kept and returned.",
     ),
     TOPIC_CONFIGS["message.timestamp.after.max.ms"]._replace(default=str(LONG_MAX)),
-    TOPIC_CONFIGS["segment.bytes"]._replace(refuse=_at_least(14)),
-    TOPIC_CONFIGS["cleanup.policy"]._replace(refuse_list=_words("compact", "delete"), distinct=False),
+    TOPIC_CONFIGS["segment.bytes"]._replace(refuse=at_least(14)),
+    TOPIC_CONFIGS["cleanup.policy"]._replace(refuse_list=words("compact", "delete"), distinct=False),
 )
 TOPIC_CONFIGS_BEFORE_4: Final = dict(sorted({**TOPIC_CONFIGS, **{key.name: key for key in _BEFORE_4}}.items()))
 

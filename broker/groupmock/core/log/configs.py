@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ..settings import Settings
 from .broker_configs import Overrides, started_with
 from .config_keys import (
+    BITS,
     BOOLEAN,
     CHECKED,
+    CLASS,
     DOUBLE,
-    INT,
     KIND_NAMES,
     LIST,
-    LONG,
+    LONG_MAX,
     TOPIC_CONFIGS,
     TOPIC_CONFIGS_BEFORE_4,
     ConfigKey,
-    bad_value,
     split_list,
     topic_keys,
+    written,
 )
 from .limits import Limits
+from .value_checks import bad_value
 
 
 class BadConfig(ValueError):
@@ -39,11 +41,11 @@ def check(key: ConfigKey, value: str) -> None:
         if trouble is not None:
             raise BadConfig(trouble)
         return
-    text = value.strip()
-    trouble = _not_of_kind(key.kind, text)
-    if trouble is None:
-        trouble = key.refuse(text)
-        text = str(float(text)) if key.kind == DOUBLE else text
+    trouble = _not_of_kind(key.kind, value.strip())
+    if trouble is not None:
+        raise BadConfig(bad_value(key.name, value, trouble))
+    text = value if key.kind == CLASS else written(key, value)
+    trouble = key.refuse(text)
     if trouble is not None:
         raise BadConfig(bad_value(key.name, text, trouble))
 
@@ -51,8 +53,8 @@ def check(key: ConfigKey, value: str) -> None:
 def _not_of_kind(kind: int, text: str) -> str | None:
     if kind == BOOLEAN:
         return None if text.lower() in ("true", "false") else "Expected value to be either true or false"
-    if kind in (INT, LONG):
-        bits = 31 if kind == INT else 63
+    if kind in BITS:
+        bits = BITS[kind]
         digits = text[1:] if text[:1] in ("-", "+") else text
         fits = digits.isascii() and digits.isdigit() and -(2**bits) <= int(text) < 2**bits
         return None if fits else f"Not a number of type {KIND_NAMES[kind]}"
@@ -111,9 +113,15 @@ def limits(set_on_topic: Mapping[str, str], changed: Overrides, settings: Settin
         compact="compact" in split_list(value("cleanup.policy")),
         max_message_bytes=int(value("max.message.bytes")),
         log_append_time=value("message.timestamp.type") == "LogAppendTime",
-        before_max_ms=int(value("message.timestamp.before.max.ms")),
-        after_max_ms=int(value("message.timestamp.after.max.ms")),
+        before_max_ms=_stamp_bound(value, "message.timestamp.before.max.ms", settings),
+        after_max_ms=_stamp_bound(value, "message.timestamp.after.max.ms", settings),
         retention_bytes=int(value("retention.bytes")),
-        producer_expiration_ms=settings.producer_id_expiration_ms,
+        producer_expiration_ms=int(changed.get("producer.id.expiration.ms") or settings.producer_id_expiration_ms),
         min_insync_replicas=int(value("min.insync.replicas")) if settings.quirks.min_insync_replicas_uncapped else 1,
     )
+
+
+def _stamp_bound(value: Callable[[str], str], name: str, settings: Settings) -> int:
+    """Before Kafka 4 message.timestamp.difference.max.ms holds where neither side has a bound of its own (LogConfig, KIP-937)."""
+    own = int(value(name))
+    return own if own != LONG_MAX or not settings.quirks.topic_configs_before_4 else int(value("message.timestamp.difference.max.ms"))

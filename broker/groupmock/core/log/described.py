@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
-from ..settings import Settings
-from .broker_configs import IDENTITY_CONFIGS, Overrides, broker_keys, started_with
-from .config_keys import ConfigKey, topic_keys, written
+from ..group.hashing import java_order, scala_names_order, spread
+from ..settings import Quirks, Settings
+from .broker_configs import (
+    DEFAULT,
+    DYNAMIC_DEFAULT_BROKER,
+    INTERNAL,
+    BrokerKey,
+    Overrides,
+    Synonym,
+    broker_keys,
+    chain,
+    key_of,
+    started_with,
+)
+from .config_keys import CHECKED, ConfigKey, topic_keys, written
 
-# ConfigSource
-DYNAMIC_TOPIC: Final = 1
-DYNAMIC_BROKER: Final = 2
-DYNAMIC_DEFAULT_BROKER: Final = 3
-STATIC_BROKER: Final = 4
-DEFAULT: Final = 5
-
-
-class Synonym(NamedTuple):
-    """One place a value may come from, nearest first."""
-
-    name: str
-    value: str
-    source: int
+DYNAMIC_TOPIC: Final = 1  # ConfigSource
+GIVEN_BUCKETS: Final = 64
+"""Of the map of what was given: a usual server.properties and a few changes (seen on 4.3.0)."""
 
 
 class Described(NamedTuple):
-    """One config of a resource. `kind` is Kafka's ConfigType."""
+    """One config of a resource. `kind` is Kafka's ConfigType, 0 if it is not known; `value` None: there is none, or it is `sensitive`."""
 
     name: str
-    value: str
+    value: str | None
     source: int
     kind: int
-    about: str
+    about: str | None
     read_only: bool
     synonyms: list[Synonym]
+    sensitive: bool = False
 
 
 def topic_configs(set_on_topic: Mapping[str, str], changed: Overrides, settings: Settings) -> list[Described]:
@@ -43,39 +45,56 @@ def topic_configs(set_on_topic: Mapping[str, str], changed: Overrides, settings:
 
 
 def _topic_config(key: ConfigKey, set_on_topic: Mapping[str, str], changed: Overrides, settings: Settings) -> Described:
-    chain = [Synonym(key.name, written(key, set_on_topic[key.name]), DYNAMIC_TOPIC)] if key.name in set_on_topic else []
+    found = [Synonym(key.name, written(key, set_on_topic[key.name]), DYNAMIC_TOPIC)] if key.name in set_on_topic else []
     if key.synonym is not None:
-        chain += broker_chain(key.synonym, key.default, changed, settings)
-    nearest = chain[0] if chain else Synonym(key.name, key.default, DEFAULT)
-    return Described(key.name, nearest.value, nearest.source, key.kind, key.about, read_only=False, synonyms=chain)
+        keys = broker_keys(settings.quirks)
+        given = started_with(key.synonym, settings)
+        static = {key.synonym: given} if given is not None and given != keys[key.synonym].default else {}
+        found += chain(key.synonym, keys, changed, static)
+    nearest = found[0] if found else Synonym(key.name, key.default, DEFAULT)
+    return Described(key.name, written(key, nearest.value or ""), nearest.source, key.kind, key.about, read_only=False, synonyms=found)
 
 
-def broker_chain(name: str, default: str, changed: Overrides, settings: Settings) -> list[Synonym]:
-    """Where a broker config's value may come from: changed at run time, given at start, Kafka's default."""
-    sources = ((changed.node, DYNAMIC_BROKER), (changed.cluster, DYNAMIC_DEFAULT_BROKER))
-    chain = [Synonym(name, values[name], source) for values, source in sources if name in values]
-    started = started_with(name, settings)
-    if started is not None and started != default:
-        chain.append(Synonym(name, started, STATIC_BROKER))
-    return [*chain, Synonym(name, default, DEFAULT)]
+def node_configs(static: Mapping[str, str], changed: Overrides, quirks: Quirks) -> list[Described]:
+    """Every config of one broker. `static`: what it was started with (`broker_configs.started`).
+
+    In the order of Kafka 4: first what no definition knows, from the map of all that was given, then the map of the defined.
+
+    Kafka 2.8 tells its internal configs too once one was changed at run time (seen on 2.8.2).
+    """
+    keys = broker_keys(quirks)
+    names = [name for name, key in keys.items() if key.change != INTERNAL or (quirks.topic_configs_before_3 and changed.ever)]
+    given = [name for name in dict.fromkeys((*changed.node, *changed.cluster)) if name not in keys]
+    given.sort(key=lambda name: spread(name) % GIVEN_BUCKETS)
+    return [_node_config(name, keys, changed, static) for name in (*given, *java_order(names))]
 
 
-def node_configs(identity: Mapping[str, str], changed: Overrides, settings: Settings) -> list[Described]:
-    """Every config of one broker in alphabetical order. `identity`: what it was told about itself (ids, listeners)."""
-    found = [
-        Described(name, value, STATIC_BROKER, IDENTITY_CONFIGS[name], "", True, [Synonym(name, value, STATIC_BROKER)])
-        for name, value in identity.items()
-    ]
-    for key in broker_keys().values():
-        chain = broker_chain(key.name, key.default, changed, settings)
-        found.append(Described(key.name, chain[0].value, chain[0].source, key.kind, key.about, not key.dynamic, chain))
-    return sorted(found)
+def _node_config(name: str, keys: Mapping[str, BrokerKey], changed: Overrides, static: Mapping[str, str]) -> Described:
+    found, key = chain(name, keys, changed, static), key_of(name, keys)
+    source = found[0].source if found else DEFAULT
+    value = found[0].value if found else None
+    if key is None:
+        return Described(name, None, source, 0, None, read_only=True, synonyms=found, sensitive=True)
+    shown = None if value is None else written(key.key, value)
+    own = name in keys
+    fixed = not own or key.fixed
+    return Described(name, shown, source, key.key.kind, key.key.about if own else None, fixed, found, key.sensitive)
 
 
-def cluster_configs(changed: Overrides) -> list[Described]:
-    """What was changed for every broker (resource name "")."""
+def cluster_configs(changed: Overrides, quirks: Quirks) -> list[Described]:
+    """What was changed for every broker (resource name ""), as it was written."""
+    keys, here = broker_keys(quirks), Overrides({}, changed.cluster)
     return [
-        Described(key.name, value, DYNAMIC_DEFAULT_BROKER, key.kind, key.about, False, [Synonym(key.name, value, DYNAMIC_DEFAULT_BROKER)])
-        for name, value in sorted(changed.cluster.items())
-        if (key := broker_keys().get(name)) is not None
+        _node_config(name, keys, here, {})._replace(value=synonyms[0].value, synonyms=synonyms)
+        for name in java_order(changed.cluster)
+        if (synonyms := [each for each in chain(name, keys, here, {}) if each.source == DYNAMIC_DEFAULT_BROKER])
     ]
+
+
+def as_answered(found: list[Described], wanted: Collection[str], quirks: Quirks) -> list[Described]:
+    """Those that are `wanted` (none named: all) in the order of Kafka's maps: 4.x picks from the whole, before it those alone are a map."""
+    by_name = {each.name: each for each in found}
+    if quirks.topic_configs_before_4:
+        return [by_name[name] for name in scala_names_order(name for name in by_name if not wanted or name in wanted)]
+    names = java_order(CHECKED) if by_name.keys() == set(CHECKED) else by_name
+    return [by_name[name] for name in names if not wanted or name in wanted]

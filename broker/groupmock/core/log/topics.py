@@ -334,7 +334,7 @@ class Topics:
         from .broker_configs import CLUSTER_WIDE, Overrides
 
         changed = self._broker_configs
-        return Overrides(changed.get(str(node), {}), changed.get(CLUSTER_WIDE, {}))
+        return Overrides(changed.get(str(node), {}), changed.get(CLUSTER_WIDE, {}), ever=str(node) in changed or CLUSTER_WIDE in changed)
 
     def config(self, topic: Topic, name: str, node: int) -> str:
         """The value a topic works with on that node."""
@@ -344,12 +344,20 @@ class Topics:
 
     def limits(self, topic: Topic, node: int) -> Limits:
         """What an append on that node needs of a topic's configs."""
-        known = self._limits.get((topic.name, node))
+        return self._limits_of(topic.name, topic.configs, node)
+
+    def group_record_limit(self, node: int) -> int:
+        """Bytes of the largest batch that a coordinator on that node may write: max.message.bytes of the offsets topic."""
+        topic = self._topics.get(names.OFFSETS_TOPIC)
+        return self._limits_of(names.OFFSETS_TOPIC, {} if topic is None else topic.configs, node).max_message_bytes
+
+    def _limits_of(self, name: str, set_on_topic: Mapping[str, str], node: int) -> Limits:
+        known = self._limits.get((name, node))
         if known is None:
             from . import configs
 
-            known = configs.limits(topic.configs, self.broker_overrides(node), self._cluster.settings)
-            self._limits[topic.name, node] = known
+            known = configs.limits(set_on_topic, self.broker_overrides(node), self._cluster.settings)
+            self._limits[name, node] = known
         return known
 
 

@@ -39,9 +39,9 @@ def check_path(name: str) -> None:
         raise TopicRefused(ErrorCode.INVALID_REQUEST, invalid(name, trouble))
 
 
-def invalid(topic: str, trouble: str) -> str:
+def invalid(name: str, trouble: str, kind: str = "TOPIC") -> str:
     """What is said of a value that cannot be."""
-    return f"Invalid config value for resource ConfigResource(type=TOPIC, name='{topic}'): {trouble}"
+    return f"Invalid config value for resource ConfigResource(type={kind}, name='{name}'): {trouble}"
 
 
 def changed(current: Mapping[str, str], changes: Sequence[tuple[str, int, str | None]], keys: Mapping[str, ConfigKey]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from msgspec import Meta
 from ..effects import ClockStepped
 from ..events import NS_PER_MS
 from ..group.turn import Turn
+from ..timers import NAMES
 from . import members, nodes
 from .find import listed
 from .members import ExpireMember, expire_member
@@ -17,6 +18,7 @@ from .register import Arguments, BadArguments, NoSuch, steers
 
 MONTH_MS: Final = 31 * 24 * 3600 * 1000
 """Every sweep on the way is done (idle connections, retention): a month of them takes about a second, clients waiting."""
+SUBJECTS: Final = "; ".join(f"{name}: {subject}" for name, subject in NAMES.items())
 
 
 class StepClock(Arguments):
@@ -34,8 +36,8 @@ def step_clock(turn: Turn, wish: StepClock) -> None:
 class JumpTimer(Arguments):
     """Let one timer fire now instead of at its deadline, the clock standing still."""
 
-    timer: Annotated[str, Meta(description="session, join, sync, load, retention, stall or thaw")]
-    subject: Annotated[tuple[str, ...], Meta(description="what it was set for: group and member id for a session, else the group")] = ()
+    timer: Annotated[str, Meta(description=f"one of {', '.join(NAMES)}")]
+    subject: Annotated[tuple[str, ...], Meta(description=f"what it was set for. {SUBJECTS}")] = ()
 
 
 @steers("jump_timer", JumpTimer)

@@ -37,7 +37,7 @@ class Error(Fault, tag="error", frozen=True, kw_only=True):
 
 
 def number_of(code: str | int) -> int:
-    """Kafka's number. Raises msgspec.ValidationError for what is none of its errors."""
+    """Kafka's number. Raises ValueError for what is none of its errors; msgspec makes that a ValidationError with the place in the plan."""
     import difflib
 
     names = ErrorCode.__members__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-import pytest
+from cases import for_each
 
 from groupmock_clients.differential.bytes_play import CLOSED, OPEN, outcome_of
 from groupmock_clients.differential.bytes_run import kind_of, ours
@@ -20,37 +20,40 @@ from groupmock_codec.headers import request_header_version
 
 RELEASES = ("4.3", "3.9", "2.8")
 SEEDS = range(60)
+SERVED = {asked: release for release in reversed(RELEASES) for asked in hostile.served(release)}
+"""(API, version) -> the newest release that serves it."""
 
 
-@pytest.mark.parametrize("release", RELEASES)
-def test_pieces_joined_are_what_the_codec_writes(release: str) -> None:
-    for key, version in hostile.served(release):
-        flexible = request_header_version(key, version) == 2
-        for seed in range(8):
-            message = Plain("tok", random.Random(seed)).request(key, version)
-            assert joined(pieces_of(message, version, flexible)) == APIS[key].request.encode(version, message), f"seed {seed}"
+@for_each(("key", "version"), SERVED)
+def test_pieces_joined_are_what_the_codec_writes(key: int, version: int) -> None:
+    flexible = request_header_version(key, version) == 2
+    for seed in range(8):
+        message = Plain("tok", random.Random(seed)).request(key, version)
+        assert joined(pieces_of(message, version, flexible)) == APIS[key].request.encode(version, message), f"seed {seed}"
 
 
-@pytest.mark.parametrize("release", RELEASES)
-def test_plain_requests_are_answered(release: str) -> None:
+@for_each(("key", "version"), SERVED)
+def test_plain_requests_are_answered(key: int, version: int) -> None:
     """So that what happens to spoiled ones is the spoiling's doing. (Produce with acks=0 to a topic that is nowhere is closed.)"""
-    for key, version in hostile.served(release):
-        message = Plain("tok", random.Random(3)).request(key, version)
-        if getattr(message, "acks", 1) == 0 or (key == 0 and version < 3):
-            continue
-        flexible = request_header_version(key, version) == 2
-        body = header(key, version, 7) + (b"\0" if flexible else b"") + joined(pieces_of(message, version, flexible))
-        assert kind_of(ours(release, [framed(body), hostile.probe()])) == "answered", f"{APIS[key].name} v{version} {message}"
+    message = Plain("tok", random.Random(3)).request(key, version)
+    if getattr(message, "acks", 1) == 0 or (key == 0 and version < 3):
+        return
+    flexible = request_header_version(key, version) == 2
+    body = header(key, version, 7) + (b"\0" if flexible else b"") + joined(pieces_of(message, version, flexible))
+    assert kind_of(ours(SERVED[key, version], [framed(body), hostile.probe()])) == "answered", message
 
 
 def test_the_same_seed_makes_the_same_input() -> None:
-    for seed in SEEDS:
+    for seed in range(10):
         assert hostile.make_case(seed, "4.3", "s-") == hostile.make_case(seed, "4.3", "s-")
         assert log.generate(seed, "3.9") == log.generate(seed, "3.9")
 
 
 def test_every_class_of_input_comes_up() -> None:
-    assert {hostile.make_case(seed, "4.3").name for seed in range(1200)} == set(hostile.KINDS)
+    missing, seeds = set(hostile.KINDS), iter(range(1200))
+    while missing and (seed := next(seeds, None)) is not None:
+        missing.discard(hostile.make_case(seed, "4.3").name)
+    assert missing == set()
 
 
 def test_a_script_of_bytes_ends_with_the_probe() -> None:
@@ -59,14 +62,14 @@ def test_a_script_of_bytes_ends_with_the_probe() -> None:
     assert frames_of(last.data)[-1][4:8] == b"prob"
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@for_each("release", RELEASES)
 def test_exchanges_of_the_data_plane_use_every_api(release: str) -> None:
-    used = {step.key for seed in range(400) for step in log.generate(seed, release).steps if isinstance(step, Send)}
+    used = {step.key for seed in range(100) for step in log.generate(seed, release).steps if isinstance(step, Send)}
     expected = {0, 1, 2, 3, 19, 20, 21, 22, 23, 32, 33, 37, 44, 60, 75} - ({75} if release == "2.8" else set())
     assert used == expected
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@for_each("release", RELEASES)
 def test_most_requests_of_the_data_plane_come_through(release: str) -> None:
     found = [event.status for seed in SEEDS for event in play(log.generate(seed, release)).events]
     assert found.count("answered") > 0.8 * len(found)

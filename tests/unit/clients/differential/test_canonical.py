@@ -6,7 +6,7 @@ from copy import deepcopy
 from typing import Any
 
 import msgspec
-import pytest
+from cases import for_each
 
 from groupmock_clients.differential.canonical import EARLY_MS, LATE_MS, Difference, canonical, compare
 from groupmock_clients.differential.core_player import imagined, play
@@ -59,7 +59,7 @@ def test_a_list_of_another_length_is_told_as_a_whole() -> None:
     assert paths(compare(SCRIPT, real, ours)) == [(3, "groups")]
 
 
-@pytest.mark.parametrize("which", ["real", "ours"])
+@for_each("which", ["real", "ours"])
 def test_a_missing_answer_is_told(which: str) -> None:
     real, ours = pair()
     event = (real if which == "real" else ours).events[0]
@@ -69,7 +69,7 @@ def test_a_missing_answer_is_told(which: str) -> None:
     assert (found.real if which == "real" else found.ours) == PARKED
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("moved", "told"), [(-EARLY_MS - 1, True), (-EARLY_MS + 1, False), (LATE_MS - 1, False), (LATE_MS + 1, True)], ids="{:+.0f}".format
 )
 def test_an_answer_may_be_late_by_a_busy_machine_and_never_early(moved: float, told: bool) -> None:
@@ -94,7 +94,7 @@ def test_a_controllers_time_is_its_own() -> None:
     assert compare(script, real, ours) == []
 
 
-@pytest.mark.parametrize("cut", ["real", "ours", "both"])
+@for_each("cut", ["real", "ours", "both"])
 def test_a_play_that_misses_steps_is_never_equal(cut: str) -> None:
     real, ours = pair()
     for name, transcript in (("real", real), ("ours", ours)):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from cases import for_each
 
 from groupmock_clients.differential import bytes_run
 from groupmock_clients.differential.__main__ import main
@@ -34,7 +35,7 @@ def left_with(words: list[str]) -> int:
         return int(left.code or 0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "code", "said"),
     [
         (["run", "groups"], 3, "no broker: name one with --broker or in $KAFKA_BOOTSTRAP"),
@@ -81,7 +82,7 @@ def test_a_corpus_that_it_does_not_keep_with_1_and_the_seed(tmp_path: Path, caps
     assert capsys.readouterr().out.startswith("4.3 seed 2: step ")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "said"),
     [([], "name a broker"), (["--broker", "x"], "--broker: HOST:PORT expected"), (["--broker", NOBODY, "--seeds", "1", "1"], "nothing")],
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from cases import for_each
 
 from groupmock_clients.differential.canonical import compare
 from groupmock_clients.differential.core_player import CorePlayer, imagined, play, replay
@@ -96,7 +97,7 @@ def test_a_skipped_step_is_not_sent() -> None:
 # -- comparing
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fields", "path"),
     [
         ({"status": PARKED, "answer": None}, "status"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from cases import for_each
 
 from groupmock_clients.differential.canonical import Difference
 from groupmock_clients.differential.core_player import imagined
@@ -20,7 +20,7 @@ def test_it_covers_what_it_says() -> None:
     assert ROW.covers("log", "3.9", Difference(**SEEN))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "otherwise",
     [{"path": "responses[3].error_code.more"}, {"path": "a.responses[3].error_code"}, {"real": 421}, {"key": 33}, {"version": 2}],
     ids=str,
@@ -29,7 +29,7 @@ def test_it_covers_nothing_beside_it(otherwise: dict[str, object]) -> None:
     assert not ROW.covers("log", "3.9", Difference(**{**SEEN, **otherwise}))
 
 
-@pytest.mark.parametrize(("family", "release"), [("groups", "3.9"), ("log", "4.3")])
+@for_each(("family", "release"), [("groups", "3.9"), ("log", "4.3")])
 def test_it_holds_for_its_family_and_releases(family: str, release: str) -> None:
     assert not ROW.covers(family, release, Difference(**SEEN))
 
@@ -48,7 +48,7 @@ def test_a_difference_is_known_by_its_id_on_its_releases() -> None:
     assert known_as("groups", "4.3", closed(4, 13), REFUSED) is None
 
 
-@pytest.mark.parametrize("before", [[], [(11, 0)], [(11, None)], [(14, -1)]], ids=str)
+@for_each("before", [[], [(11, 0)], [(11, None)], [(14, -1)]], ids=str)
 def test_without_what_causes_it_it_is_another(before: list[Asked]) -> None:
     assert known_as("groups", "2.8", closed(4, 13), before) is None
 

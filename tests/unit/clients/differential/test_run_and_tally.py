@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import cast
 
 import pytest
+from cases import for_each
 
 from groupmock_clients.differential.canonical import Difference
 from groupmock_clients.differential.core_player import CorePlayer, imagined, play
@@ -60,7 +61,7 @@ def test_what_differs_three_times_differs() -> None:
     assert tally.differing == {(12, 2): 1}
 
 
-@pytest.mark.parametrize("plays", [[[CODE], []], [[CODE], [CODE], []], [[CODE], None]])
+@for_each("plays", [[[CODE], []], [[CODE], [CODE], []], [[CODE], None]])
 def test_what_does_not_repeat_is_unstable_once(plays: list[list[Difference] | None]) -> None:
     found, tally = judged(*plays)
     assert (found, tally.unstable, tally.differences) == ([], [SCRIPT.seed], [])
@@ -109,12 +110,12 @@ def queued_behind_a_join(rebalance_timeout_ms: int) -> CorePlayer:
     return player
 
 
-@pytest.mark.parametrize(("rebalance_timeout_ms", "chance"), [(1, True), (10_000, False)])
+@for_each(("rebalance_timeout_ms", "chance"), [(1, True), (10_000, False)])
 def test_a_queued_request_that_meets_a_deadline_is_noticed(rebalance_timeout_ms: int, chance: bool) -> None:
     assert queued_behind_a_join(rebalance_timeout_ms).crowded is chance
 
 
-@pytest.mark.parametrize(("chance", "judged"), [(True, False), (False, True)])
+@for_each(("chance", "judged"), [(True, False), (False, True)])
 def test_a_difference_that_is_chance_is_none(monkeypatch: pytest.MonkeyPatch, chance: bool, judged: bool) -> None:
     real = play(SCRIPT)
     real.events[0].answer = {"error_code": 99}
@@ -128,7 +129,7 @@ def test_a_difference_that_is_chance_is_none(monkeypatch: pytest.MonkeyPatch, ch
     assert (bool(found), run.tally.unstable) == (judged, [] if judged else [SCRIPT.seed])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("event", "word"),
     [
         (Event(status=PARKED), "parked"),

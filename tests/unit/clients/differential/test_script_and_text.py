@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from cases import for_each
 
 from groupmock_clients.differential.core_player import play
 from groupmock_clients.differential.script import Drop, Pause, Raw, Reconnect, Script, Send, Step, TopicNeed, ending
@@ -18,7 +18,7 @@ def lines(*steps: Step, transcript: Transcript | None = None) -> list[str]:
     return as_text(script(*steps), transcript).splitlines()[3:]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("step", "line"),
     [
         (Pause(450), "pause 450"),
@@ -84,7 +84,7 @@ def test_bytes_have_no_ending() -> None:
     assert ending(script(family="bytes"), VERSIONS) == []
 
 
-@pytest.mark.parametrize(("topics", "about"), [((), "groups"), ((TopicNeed(),), "groups"), ((TopicNeed(own=True),), "log")])
+@for_each(("topics", "about"), [((), "groups"), ((TopicNeed(),), "groups"), ((TopicNeed(own=True),), "log")])
 def test_what_people_wrote_is_about_the_log_when_its_topics_are_its_own(topics: tuple[TopicNeed, ...], about: str) -> None:
     assert script(family="exchanges", topics=topics).about == about
 

@@ -7,6 +7,7 @@ import socket
 import struct
 
 import pytest
+from cases import for_each
 
 from groupmock_clients.differential.tcp_link import Asked, Asker, Link, parse_address
 from groupmock_clients.probe.broker import LARGEST_ANSWER, NoBroker
@@ -16,12 +17,12 @@ from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest, HeartbeatRe
 FRAME = struct.pack(">ii", 6, 7) + b"ok"
 
 
-@pytest.mark.parametrize(("text", "address"), [("h:1", ("h", 1)), ("a:9092,b:9093", ("a", 9092)), ("::1:9092", ("::1", 9092))])
+@for_each(("text", "address"), [("h:1", ("h", 1)), ("a:9092,b:9093", ("a", 9092)), ("::1:9092", ("::1", 9092))])
 def test_an_address_is_a_host_and_a_port(text: str, address: tuple[str, int]) -> None:
     assert parse_address(text) == address
 
 
-@pytest.mark.parametrize("text", ["", "h", "h:", ":1", "h:x", "h:0", "h:65536", "h:-1", "h:1²"])
+@for_each("text", ["", "h", "h:", ":1", "h:x", "h:0", "h:65536", "h:-1", "h:1²"])
 def test_another_text_is_an_error_that_names_it(text: str) -> None:
     with pytest.raises(ValueError, match=r"HOST:PORT expected, not '"):
         parse_address(text)
@@ -45,7 +46,7 @@ def test_a_frame_that_answers_nothing_is_told_as_such() -> None:
     assert [asked for asked, _ in arriving(FRAME + FRAME)] == [Asked(1, 12, 4), None]
 
 
-@pytest.mark.parametrize("length", [-(2**31), -4, -1, 0, 3, LARGEST_ANSWER + 1, 2**31 - 1])
+@for_each("length", [-(2**31), -4, -1, 0, 3, LARGEST_ANSWER + 1, 2**31 - 1])
 def test_a_length_that_no_answer_has_is_refused_at_once(length: int) -> None:
     with pytest.raises(Unreadable, match=f"a frame of {length} bytes"):
         arriving(struct.pack(">i", length))

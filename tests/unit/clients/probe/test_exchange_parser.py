@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from cases import for_each
 
 from groupmock_clients.probe.exchange import Await, Exchange, Mark, Pause, Send
 from groupmock_clients.probe.parser import load
@@ -103,7 +104,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("text", "where"), WRONG.items(), ids=[reason for _, reason in WRONG.values()])
+@for_each(("text", "where"), WRONG.items(), ids=[reason for _, reason in WRONG.values()])
 def test_what_is_wrong_is_refused_with_its_place(read: Read, text: str, where: tuple[int, str]) -> None:
     with pytest.raises(ExchangeError, match=where[1]) as refused:
         read(text)

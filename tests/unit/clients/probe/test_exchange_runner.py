@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from cases import for_each
 
 from groupmock_clients.probe.core_stage import CoreStage
 from groupmock_clients.probe.exchange import BASE_SETTINGS, Exchange, Send
@@ -28,7 +29,7 @@ def played(tmp_path: Path, steps: str, release: str = "4.3") -> Outcome:
     return play(variant, CoreStage(release, BASE_SETTINGS))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("steps", "reason"),
     [
         ("A: Heartbeat -> 0\n", "error 0 expected, 25 seen"),
@@ -54,7 +55,7 @@ def test_a_difference_is_broken_and_says_where(tmp_path: Path, steps: str, reaso
     assert outcome.transcript[-1]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("steps", "reason"),
     [
         ("A: Heartbeet -> 0\n", "no API 'Heartbeet'"),
@@ -175,7 +176,7 @@ LIES: list[tuple[str, str, Callable[[Any], object]]] = [
 ]
 
 
-@pytest.mark.parametrize(("api", "what", "lie"), LIES, ids=[f"{api}-{what}" for api, what, _ in LIES])
+@for_each(("api", "what", "lie"), LIES, ids=[f"{api}-{what}" for api, what, _ in LIES])
 def test_every_lie_is_noticed_by_an_exchange(api: str, what: str, lie: Callable[[Any], object]) -> None:
     """The suite can fail: the control that the first checks on brokers had (checked-on-brokers, part 1)."""
     for exchange in SUITE:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from cases import for_each
 
 from groupmock_clients.probe.broker import TRANSACTIONS, CannotProvide, TcpBroker
 from groupmock_clients.probe.wire import Unreadable
@@ -24,7 +25,7 @@ class Telling(TcpBroker):
         raise Unreadable("an answer that cannot be read")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("told", "partitions"), [("5", 5), ("9999", 9999), ("0", 50), ("-1", 50), ("many", 50), ("", 50), ("10000", 50), ("9" * 5000, 50)]
 )
 def test_a_number_of_partitions_that_none_can_have_is_not_believed(told: str, partitions: int) -> None:

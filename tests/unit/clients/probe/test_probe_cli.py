@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import for_each
 
 from groupmock.broker import Broker
 from groupmock.cli import main
@@ -180,7 +181,7 @@ def test_no_broker_is_exit_code_3_and_one_line(folder: Path, capsys: pytest.Capt
     assert said.out == "" and said.err == f"groupmock probe: 127.0.0.1:{port}: cannot connect: Connection refused\n"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "line"),
     [
         (["somewhere"], "HOST:PORT expected (one broker), not 'somewhere'"),
@@ -217,7 +218,7 @@ def test_a_mistake_in_a_file_is_exit_code_2(tmp_path: Path, capsys: pytest.Captu
     assert capsys.readouterr().err.startswith("groupmock probe: wrong.exchange:1: ")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "data", "said"),
     [
         ("wrong.exchange", b'exchange x "\xff"\n', "wrong.exchange: this is no text in UTF-8"),
@@ -227,10 +228,11 @@ def test_a_mistake_in_a_file_is_exit_code_2(tmp_path: Path, capsys: pytest.Captu
     ],
 )
 def test_a_file_that_cannot_be_read_is_exit_code_2(
-    name: str, data: bytes, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    name: str, data: bytes, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (folder / name).write_bytes(data)
-    assert main(["probe", "127.0.0.1:1", "--exchanges", str(folder)]) == 2
+    (tmp_path / "some.exchange").write_text(EXCHANGES)
+    (tmp_path / name).write_bytes(data)
+    assert main(["probe", "127.0.0.1:1", "--exchanges", str(tmp_path)]) == 2
     assert capsys.readouterr().err.startswith(f"groupmock probe: {said}")
 
 

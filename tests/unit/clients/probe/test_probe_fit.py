@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
+from cases import for_each
 
 from groupmock_clients.probe.core_stage import CoreStage
 from groupmock_clients.probe.exchange import BASE_SETTINGS, Await, Pause, Send, Variant
@@ -42,7 +43,7 @@ def test_sessions_that_are_written_out() -> None:
     assert sessions(SUITE["SERVER-24"]) == {4000, 200}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "settings", "factor"),
     [
         ("SERVER-17", BASE_SETTINGS, 1),
@@ -57,7 +58,7 @@ def test_an_exchange_is_played_as_slowly_as_the_settings_ask(name: str, settings
     assert fit(last(name), "4.3", settings, 60_000)[1] == factor
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "settings", "why"),
     [
         ("SERVER-32-Stable", KAFKA, "needs group.max.size=2, the broker has 2147483647"),
@@ -72,7 +73,7 @@ def test_what_does_not_fit_says_which_setting_it_needs(name: str, settings: Mapp
         fit(last(name), "4.3", settings, 60_000)
 
 
-@pytest.mark.parametrize("release", ["4.3", "3.9", "2.8"])
+@for_each("release", ["4.3", "3.9", "2.8"])
 def test_most_of_the_suite_can_be_judged_with_default_settings(release: str) -> None:
     """What is fitted is kept by the core under these settings: the probe may expect it of a broker."""
     fitted = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
+from cases import for_each
 
 from groupmock_clients.probe.exchange import Variant
 from groupmock_clients.probe.messages import KEYS
@@ -23,7 +23,7 @@ def variant(tmp_path: Path, steps: str) -> Variant:
     return next(iter(load([file])[0].variants()))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("steps", "missing", "expected"),
     [
         ("A: Heartbeat -> 0\n", {}, None),
@@ -51,7 +51,7 @@ def test_the_list_names_apis_that_exist_and_says_why() -> None:
     assert all(len(reason) > 20 for reason in apis.values())
 
 
-@pytest.mark.parametrize(
+@for_each(
     "api", ["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch", "FindCoordinator", "Metadata"]
 )
 def test_what_members_live_on_may_not_be_missing(api: str) -> None:

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree as XML
 
 import msgspec
-import pytest
+from cases import for_each
 
 from groupmock_clients.probe.outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, Failure, Outcome
 from groupmock_clients.probe.report import FORMS
@@ -148,6 +148,6 @@ def test_html_is_one_well_formed_page_that_fetches_nothing() -> None:
     assert "<script" not in text and "url(" not in text and "@import" not in text
 
 
-@pytest.mark.parametrize("form", FORMS)
+@for_each("form", FORMS)
 def test_every_form_names_the_broken_row(form: str) -> None:
     assert "SERVER-01" in FORMS[form](report())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from cases import for_each
 from log_world import LogWorld, batch, fetch_request, shown
 
 from groupmock_codec.message_sets import read_message_set
@@ -33,7 +33,7 @@ def row(world: LogWorld, offset: int = 0, **how: Any) -> tuple[int, int]:
     return found.error_code, len(found.records or b"")
 
 
-@pytest.mark.parametrize("version", [4, 6, 11, 12, 18])
+@for_each("version", [4, 6, 11, 12, 18])
 def test_every_batch_from_the_beginning(version: int) -> None:
     world = filled()
     found = shown(world.fetch(version=version))
@@ -73,12 +73,12 @@ LIMITS: list[tuple[str, int, dict[str, int], dict[str, int], tuple[int, int]]] =
 ]
 
 
-@pytest.mark.parametrize(("offset", "partition", "request_", "expected"), [case[1:] for case in LIMITS], ids=[case[0] for case in LIMITS])
+@for_each(("offset", "partition", "request_", "expected"), [case[1:] for case in LIMITS], ids=[case[0] for case in LIMITS])
 def test_limits_and_fences(offset: int, partition: dict[str, int], request_: dict[str, int], expected: tuple[int, int]) -> None:
     assert row(filled(), offset, partition=partition, **request_) == expected
 
 
-@pytest.mark.parametrize("version", [4, 11])
+@for_each("version", [4, 11])
 def test_of_a_partition_listed_twice_the_last_counts(version: int) -> None:
     (topic,) = filled().ask(1, version, fetch_request(("t", 0, 0), ("t", 0, 5))).responses
     assert [len(each.records) for each in topic.partitions] == [LAST]
@@ -88,7 +88,7 @@ def test_the_broker_has_a_limit_too() -> None:
     assert row(filled(fetch_max_bytes=1024)) == (0, 1024)
 
 
-@pytest.mark.parametrize(("first", "limit", "sizes"), [(4, 100, [SMALL, 0]), (5, 300, [LAST, 0]), (5, 301, [LAST, 69])])
+@for_each(("first", "limit", "sizes"), [(4, 100, [SMALL, 0]), (5, 300, [LAST, 0]), (5, 301, [LAST, 69])])
 def test_only_the_first_batch_of_an_answer_may_be_too_large(first: int, limit: int, sizes: list[int]) -> None:
     world = filled()
     world.topic("u")
@@ -107,7 +107,7 @@ ABSENT: list[tuple[str, int, str, int, int]] = [
 ]
 
 
-@pytest.mark.parametrize(("version", "topic", "partition", "code"), [case[1:] for case in ABSENT], ids=[case[0] for case in ABSENT])
+@for_each(("version", "topic", "partition", "code"), [case[1:] for case in ABSENT], ids=[case[0] for case in ABSENT])
 def test_what_is_not_there(version: int, topic: str, partition: int, code: int) -> None:
     world = filled()
     answer = world.show(1, version, fetch_request((topic, partition, 0), version=version, world=world))
@@ -116,7 +116,7 @@ def test_what_is_not_there(version: int, topic: str, partition: int, code: int) 
     assert found == {**index, "error_code": code, "high_watermark": -1, "records": b""}
 
 
-@pytest.mark.parametrize("topic_id", [b"\6" * 16, bytes(16)])
+@for_each("topic_id", [b"\6" * 16, bytes(16)])
 def test_an_unknown_topic_id(topic_id: bytes) -> None:
     request = FetchRequest(topics=[FetchTopic(topic_id=topic_id, partitions=[FetchPartition(partition_max_bytes=9)])])
     assert filled().ask(1, 18, request).responses[0].partitions[0].error_code == 100
@@ -130,7 +130,7 @@ def test_the_wrong_node_hints_at_the_leader_from_v16_on() -> None:
     assert answer["node_endpoints"] == [{"node_id": 1, "host": "127.0.0.1", "port": 9092}]
 
 
-@pytest.mark.parametrize(("version", "code"), [(10, 6), (11, 0), (18, 0)])
+@for_each(("version", "code"), [(10, 6), (11, 0), (18, 0)])
 def test_a_follower_serves_consumers_from_v11_on(version: int, code: int) -> None:
     world = LogWorld(nodes=2)
     world.topics.add("t", [[1, 2]], {}, 0, [])
@@ -155,7 +155,7 @@ DIVERGENCE: list[tuple[int, int, int, dict[str, int] | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("epoch", "offset", "code", "diverging"), DIVERGENCE)
+@for_each(("epoch", "offset", "code", "diverging"), DIVERGENCE)
 def test_divergence(epoch: int, offset: int, code: int, diverging: dict[str, int] | None) -> None:
     found = shown(filled().fetch(offset, version=12, partition={"last_fetched_epoch": epoch}))
     assert (found.get("error_code", 0), found.get("diverging_epoch")) == (code, diverging)
@@ -180,8 +180,8 @@ def test_divergence_after_a_new_leader_wrote() -> None:
 # -- old versions
 
 
-@pytest.mark.parametrize("version", [0, 1, 2, 3])
-@pytest.mark.parametrize("compression", ["none", "gzip"])
+@for_each("version", [0, 1, 2, 3])
+@for_each("compression", ["none", "gzip"])
 def test_old_versions_get_message_sets(version: int, compression: str) -> None:
     world = LogWorld()
     world.topic()
@@ -255,7 +255,7 @@ AT_ONCE: list[tuple[str, list[tuple[str, int, int]], dict[str, int], bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("wanted", "how", "at_once"), [case[1:] for case in AT_ONCE], ids=[case[0] for case in AT_ONCE])
+@for_each(("wanted", "how", "at_once"), [case[1:] for case in AT_ONCE], ids=[case[0] for case in AT_ONCE])
 def test_what_is_answered_at_once(wanted: list[tuple[str, int, int]], how: dict[str, int], at_once: bool) -> None:
     world = filled()
     ticket = world.send(1, 11, fetch_request(*wanted, **{"max_wait_ms": 300, "min_bytes": 1, **how}))
@@ -271,7 +271,7 @@ def test_min_bytes_are_counted_over_partitions_and_appends() -> None:
     assert [len(each.records) for each in world.answers[ticket].responses[0].partitions] == [69, 69]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("limit", "min_bytes", "outcome"), [(0, 1, "parked"), (68, 69, "parked"), (69, 69, "answered"), (68, 68, "answered")]
 )
 def test_what_comes_counts_up_to_the_partitions_limit(limit: int, min_bytes: int, outcome: str) -> None:
@@ -312,7 +312,7 @@ def test_moving_the_leader_ends_the_wait() -> None:
     assert ticket not in world.answers and len(world.topics.fetches) == 0
 
 
-@pytest.mark.parametrize("woken_by", ["append", "time"])
+@for_each("woken_by", ["append", "time"])
 def test_deleted_records_make_a_waiting_fetch_out_of_range_when_it_looks_again(woken_by: str) -> None:
     world = filled()
     ticket = waiting(world, offset=7, min_bytes=10_000, max_bytes=20_000)

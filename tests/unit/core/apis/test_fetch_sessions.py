@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from cases import for_each
 from log_world import LogWorld, batch, fetch_request
 
 from groupmock.core.settings import Quirks
@@ -106,7 +106,7 @@ def test_an_incremental_fetch_waits_like_any_other() -> None:
     assert rows(world.answers[ticket]) == [(0, 0, 69)]
 
 
-@pytest.mark.parametrize(("session_id", "epoch", "code"), [(123456, 1, 70), (0, 1, 70), (123456, -1, 0), (123456, 0, 0)])
+@for_each(("session_id", "epoch", "code"), [(123456, 1, 70), (0, 1, 70), (123456, -1, 0), (123456, 0, 0)])
 def test_unknown_sessions(session_id: int, epoch: int, code: int) -> None:
     world = filled()
     answer = world.ask(1, 11, fetch_request(("t", 0, 0), session_id=session_id, session_epoch=epoch))
@@ -122,7 +122,7 @@ def test_a_wrong_epoch_is_refused_and_changes_nothing() -> None:
     assert session.next().error_code == 0
 
 
-@pytest.mark.parametrize("epoch", [-1, 0])
+@for_each("epoch", [-1, 0])
 def test_a_final_or_a_full_fetch_ends_the_session(epoch: int) -> None:
     world = filled()
     session = Session(world, ("t", 0, 0))
@@ -219,7 +219,7 @@ def test_each_node_has_its_own_cache() -> None:
     assert (other.error_code, session.next().error_code) == (70, 0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("quirks", "order"), [(Quirks(), [1, 2, 0]), (Quirks(answered_partitions_go_last=True), [0, 1, 2])], ids=("later", "2.8")
 )
 def test_who_goes_to_the_end_of_a_session(quirks: Quirks, order: list[int]) -> None:

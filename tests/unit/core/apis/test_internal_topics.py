@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import pytest
+from cases import for_each
 from log_world import LogWorld, batch, fetch_request
 
 from groupmock.core.group.hashing import partition_for
@@ -32,8 +33,8 @@ from groupmock_codec.messages.k75_describe_topic_partitions import DescribeTopic
 
 OFFSETS: Final = "__consumer_offsets"
 TRANSACTIONS: Final = "__transaction_state"
-EACH_PROFILE: Final = pytest.mark.parametrize("profile", ["kafka-4.3", "kafka-3.9", "kafka-2.8"])
-EACH_TOPIC: Final = pytest.mark.parametrize(("kind", "name"), [(0, OFFSETS), (1, TRANSACTIONS)])
+EACH_PROFILE: Final = for_each("profile", ["kafka-4.3", "kafka-3.9", "kafka-2.8"])
+EACH_TOPIC: Final = for_each(("kind", "name"), [(0, OFFSETS), (1, TRANSACTIONS)])
 
 
 def world_of(profile: str = "kafka-4.3", **settings: Any) -> LogWorld:
@@ -280,7 +281,7 @@ def agree(world: LogWorld, name: str = OFFSETS) -> None:
     assert len(found) > 30 and {index: told[index] for index in found} == found
 
 
-@pytest.mark.parametrize("name", [OFFSETS, TRANSACTIONS])
+@for_each("name", [OFFSETS, TRANSACTIONS])
 def test_metadata_names_the_coordinators_as_leaders(name: str) -> None:
     world = world_of(nodes=5)
     find(world, kind=0 if name == OFFSETS else 1)
@@ -323,7 +324,7 @@ def test_a_coordinator_that_was_taken_away_before_the_topic_came_stays_away() ->
     assert find(world) == (15, -1) and leaders(world)[partition_for("g", 50)] == -1
 
 
-@pytest.mark.parametrize("name", [OFFSETS, TRANSACTIONS])
+@for_each("name", [OFFSETS, TRANSACTIONS])
 def test_a_topic_that_comes_while_a_node_is_down_is_led_by_the_others(name: str) -> None:
     world = world_of(nodes=3)
     world.command("stop_node", node=2)

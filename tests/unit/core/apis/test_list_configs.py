@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Final
 
-import pytest
+from cases import for_each
 from log_world import LogWorld
 
 from groupmock.core.settings import Quirks
@@ -41,7 +41,7 @@ def shown(world: LogWorld, name: str) -> str:
     return found
 
 
-@pytest.mark.parametrize("profile", SEEN)
+@for_each("profile", SEEN)
 def test_lists_are_changed_as_on_kafka(profile: str) -> None:
     for name, before, operation, operand, code, message, after in SEEN[profile]:
         world = world_of(profile)
@@ -64,8 +64,8 @@ READ_AS: Final = [
 ]
 
 
-@pytest.mark.parametrize("profile", SEEN)
-@pytest.mark.parametrize(("name", "given", "read"), READ_AS)
+@for_each("profile", SEEN)
+@for_each(("name", "given", "read"), READ_AS)
 def test_values_are_shown_as_they_were_read(profile: str, name: str, given: str, read: str) -> None:
     """CreateTopics shows them as they were written since Kafka 3."""
     world = world_of(profile)

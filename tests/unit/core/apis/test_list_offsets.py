@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from cases import for_each
 from log_world import WALL_MS, LogWorld
 
 from groupmock.core.settings import Quirks
@@ -67,29 +67,29 @@ OBSERVED: list[tuple[int, Answer]] = [
 ]
 
 
-@pytest.mark.parametrize(("timestamp", "expected"), OBSERVED)
+@for_each(("timestamp", "expected"), OBSERVED)
 def test_every_kind_of_timestamp(timestamp: int, expected: Answer) -> None:
     assert ask(filled(), timestamp) == expected
 
 
-@pytest.mark.parametrize(("timestamp", "since"), [(-3, 7), (-4, 8), (-5, 9), (-6, 11)])
+@for_each(("timestamp", "since"), [(-3, 7), (-4, 8), (-5, 9), (-6, 11)])
 def test_special_timestamps_came_one_by_one(timestamp: int, since: int) -> None:
     world = filled()
     refused = [version for version in range(12) if ask(world, timestamp, version).get("error_code") == 35]
     assert refused == list(range(since))
 
 
-@pytest.mark.parametrize("timestamp", [-3, -7])
+@for_each("timestamp", [-3, -7])
 def test_2_8_takes_other_negative_ones_for_times(timestamp: int) -> None:
     assert ask(filled(quirks=Quirks(negative_timestamps_are_times=True)), timestamp, 6) == at(0, 1000)
 
 
-@pytest.mark.parametrize(("timestamp", "expected"), [(-1, at(0)), (-2, at(0)), (-3, NOTHING), (-4, at(0)), (-5, NOTHING), (0, NOTHING)])
+@for_each(("timestamp", "expected"), [(-1, at(0)), (-2, at(0)), (-3, NOTHING), (-4, at(0)), (-5, NOTHING), (0, NOTHING)])
 def test_an_empty_log(timestamp: int, expected: Answer) -> None:
     assert ask(filled(), timestamp, topic="empty") == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("timestamp", "expected"), [(-1, at(6)), (-2, at(3)), (-3, at(3, 3005)), (-4, at(3)), (0, at(3, 3005)), (1000, at(3, 3005))]
 )
 def test_a_log_whose_beginning_was_deleted(timestamp: int, expected: Answer) -> None:
@@ -133,7 +133,7 @@ REFUSED: list[tuple[str, dict[str, Any], Answer]] = [
 ]
 
 
-@pytest.mark.parametrize(("how", "expected"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+@for_each(("how", "expected"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
 def test_gates(how: dict[str, Any], expected: Answer) -> None:
     assert ask(filled(nodes=2), -1, **how) == expected
 
@@ -167,7 +167,7 @@ OLD_STYLE: list[tuple[int, int, Answer]] = [
 ]
 
 
-@pytest.mark.parametrize(("timestamp", "most", "expected"), OLD_STYLE)
+@for_each(("timestamp", "most", "expected"), OLD_STYLE)
 def test_v0_lists_segments(timestamp: int, most: int, expected: Answer) -> None:
     assert ask(filled(), timestamp, 0, most=most) == expected
 
@@ -203,7 +203,7 @@ EPOCHS: list[tuple[dict[str, Any], int, Answer]] = [
 ]
 
 
-@pytest.mark.parametrize(("how", "epoch", "expected"), EPOCHS)
+@for_each(("how", "epoch", "expected"), EPOCHS)
 def test_where_an_epoch_ended(how: dict[str, Any], epoch: int, expected: Answer) -> None:
     assert epoch_end(filled(nodes=2), epoch, **how) == expected
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from cases import for_each
 from log_world import LogWorld
 
 from groupmock.core.cluster import ApiRange, Feature
@@ -29,7 +29,7 @@ def row(world: LogWorld, name: str, version: int) -> dict[str, Any]:
     return {"name": name, "partitions": [partition]} | ({"topic_id": world.topic_id(name)} if version >= 10 else {})
 
 
-@pytest.mark.parametrize("version", range(14))
+@for_each("version", range(14))
 def test_a_missing_topic_is_made_and_found_the_second_time(version: int) -> None:
     world = LogWorld()
     assert ask(world, version, "new") == [{"error_code": 3, "name": "new"}]
@@ -42,7 +42,7 @@ def test_2_8_says_leader_not_available() -> None:
     assert ask(world, 4, "new") == [{"error_code": 5, "name": "new"}]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("settings", "version", "allow"),
     [({}, 4, False), ({"auto_create_topics_enable": False}, 4, True), ({"auto_create_topics_enable": False}, 1, True)],
 )
@@ -69,7 +69,7 @@ def test_the_offsets_topic_is_internal_and_has_its_own_size() -> None:
     assert (found["is_internal"], [each["leader_id"] for each in found["partitions"]]) == (True, [1 + p % 3 for p in range(50)])
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "a b", "x" * 250, "a\0b", "ä"])
+@for_each("name", ["", ".", "..", "a b", "x" * 250, "a\0b", "ä"])
 def test_impossible_names(name: str) -> None:
     assert ask(LogWorld(), 8, name) == [{"error_code": 17} | ({"name": name} if name else {})]
 
@@ -103,7 +103,7 @@ def test_a_name_that_collides_is_not_made() -> None:
 ALL: list[tuple[int, bool, int]] = [(0, False, 2), (1, True, 2), (1, False, 0), (13, True, 2), (13, False, 0)]  # version, null, rows
 
 
-@pytest.mark.parametrize(("version", "null", "count"), ALL)
+@for_each(("version", "null", "count"), ALL)
 def test_null_and_empty_lists(version: int, null: bool, count: int) -> None:
     world = LogWorld()
     world.topic("a")
@@ -120,7 +120,7 @@ IDS: list[tuple[int, str | None, bytes, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("version", "name", "topic_id", "expected"), IDS)
+@for_each(("version", "name", "topic_id", "expected"), IDS)
 def test_ids_that_cannot_be_asked_for(version: int, name: str | None, topic_id: bytes, expected: dict[str, Any]) -> None:
     world = LogWorld()
     world.topic()
@@ -183,7 +183,7 @@ SOFTWARE: list[tuple[str, str, bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "software", "fine"), SOFTWARE)
+@for_each(("name", "software", "fine"), SOFTWARE)
 def test_software_names(name: str, software: str, fine: bool) -> None:
     answer = api_versions(3, name, software)
     assert (answer.get("error_code", 0), "api_keys" in answer) == ((0, True) if fine else (42, False))
@@ -205,7 +205,7 @@ def test_describe_cluster() -> None:
         assert operations == expected | {"cluster_authorized_operations": 8096}
 
 
-@pytest.mark.parametrize(("endpoint", "code"), [(2, 114), (7, 115), (0, 115)])
+@for_each(("endpoint", "code"), [(2, 114), (7, 115), (0, 115)])
 def test_describe_cluster_of_other_endpoints(endpoint: int, code: int) -> None:
     answer = LogWorld().show(60, 1, DescribeClusterRequest(endpoint_type=endpoint))
     assert (answer["error_code"], "cluster_id" in answer) == (code, False)

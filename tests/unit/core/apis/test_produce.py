@@ -6,6 +6,7 @@ import zlib
 from typing import Any
 
 import pytest
+from cases import for_each
 from log_world import WALL_MS, LogWorld, batch, produce_request, shown
 
 from groupmock.core.settings import Quirks
@@ -74,7 +75,7 @@ OBSERVED: list[tuple[str, bytes, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("records", "expected"), [row[1:] for row in OBSERVED], ids=[row[0] for row in OBSERVED])
+@for_each(("records", "expected"), [row[1:] for row in OBSERVED], ids=[row[0] for row in OBSERVED])
 def test_a_batch_is_judged_as_by_kafka(records: bytes, expected: dict[str, Any]) -> None:
     world = LogWorld()
     world.topic()
@@ -102,7 +103,7 @@ PLACES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("how", "expected"), [row[1:] for row in PLACES], ids=[row[0] for row in PLACES])
+@for_each(("how", "expected"), [row[1:] for row in PLACES], ids=[row[0] for row in PLACES])
 def test_where_and_how_it_is_sent(how: dict[str, Any], expected: dict[str, Any]) -> None:
     world = LogWorld()
     world.topic()
@@ -161,7 +162,7 @@ def test_rows_that_reached_a_log_come_first_and_a_partition_counts_once() -> Non
     assert found is not None and found.end == 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("topic", "records", "outcome"), [("t", batch(), "silent"), ("nope", batch(), "closed"), ("t", forged(crc=1), "closed")]
 )
 def test_acks_0_is_silent_and_an_error_closes(topic: str, records: bytes, outcome: str) -> None:
@@ -210,7 +211,7 @@ def test_a_compacted_topic_wants_keys() -> None:
     assert world.produce(batch(b"a", keys=[b""])) == OK
 
 
-@pytest.mark.parametrize(("timestamp", "fits"), [(WALL_MS + 3_600_000, True), (WALL_MS + 3_600_001, False), (0, True), (-5, True)])
+@for_each(("timestamp", "fits"), [(WALL_MS + 3_600_000, True), (WALL_MS + 3_600_001, False), (0, True), (-5, True)])
 def test_timestamps_may_lie_an_hour_ahead(timestamp: int, fits: bool) -> None:
     world = LogWorld()
     world.topic()
@@ -302,8 +303,8 @@ def test_producers_that_write_nothing_are_forgotten() -> None:
     assert world.produce(batch(producer_id=1, producer_epoch=0, base_sequence=8)).get("error_code", 0) == 0
 
 
-@pytest.mark.parametrize("compression", ["none", "gzip"])
-@pytest.mark.parametrize("version", [0, 1, 2])
+@for_each("compression", ["none", "gzip"])
+@for_each("version", [0, 1, 2])
 def test_old_message_sets_become_batches(version: int, compression: str) -> None:
     world = LogWorld()
     world.topic()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from cases import for_each
 from log_world import LogWorld, batch
 
 from groupmock.core.settings import Quirks
@@ -184,7 +184,7 @@ INVALID: list[tuple[str, CreatableTopic, int, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("wanted", "code", "message"), [row[1:] for row in INVALID], ids=[row[0] for row in INVALID])
+@for_each(("wanted", "code", "message"), [row[1:] for row in INVALID], ids=[row[0] for row in INVALID])
 def test_topics_that_cannot_be_made(wanted: CreatableTopic, code: int, message: str) -> None:
     assert refusal(LogWorld(nodes=2), wanted) == (code, message)
 
@@ -198,7 +198,7 @@ def test_names_that_are_taken_or_collide() -> None:
     assert create(world, topic("xyz"))[0].get("error_code", 0) == 0
 
 
-@pytest.mark.parametrize("version", [*range(2, 8)])
+@for_each("version", [*range(2, 8)])
 def test_defaults_and_what_an_answer_tells(version: int) -> None:
     world = LogWorld(nodes=3, num_partitions=4, default_replication_factor=2)
     answer = world.ask(19, version, CreateTopicsRequest(topics=[topic("a", -1, -1)])).topics[0]
@@ -285,7 +285,7 @@ GROWTH: list[tuple[str, str, int, list[list[int]] | None, int, str | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "count", "nodes", "code", "message"), [row[1:] for row in GROWTH], ids=[row[0] for row in GROWTH])
+@for_each(("name", "count", "nodes", "code", "message"), [row[1:] for row in GROWTH], ids=[row[0] for row in GROWTH])
 def test_growth_that_is_refused(name: str, count: int, nodes: list[list[int]] | None, code: int, message: str | None) -> None:
     world = LogWorld(nodes=2)
     world.topic("t", partitions=3)
@@ -310,7 +310,7 @@ def test_growth() -> None:
 HOST = "This server does not host this topic-partition."
 
 
-@pytest.mark.parametrize("version", [1, 3, 5])
+@for_each("version", [1, 3, 5])
 def test_deletion_by_name(version: int) -> None:
     world = LogWorld()
     world.topic()
@@ -391,7 +391,7 @@ DELETIONS: list[tuple[str, int, int, int, int]] = [  # topic, partition, offset 
 ]
 
 
-@pytest.mark.parametrize(("name", "partition", "offset", "low", "code"), DELETIONS)
+@for_each(("name", "partition", "offset", "low", "code"), DELETIONS)
 def test_deleting_records(name: str, partition: int, offset: int, low: int, code: int) -> None:
     world = LogWorld()
     world.topic("t")
@@ -454,7 +454,7 @@ PAGES: list[tuple[str, list[str], int, tuple[str, int] | None, list[tuple[str, i
 ]
 
 
-@pytest.mark.parametrize(("names", "limit", "cursor", "rows", "after"), [row[1:] for row in PAGES], ids=[row[0] for row in PAGES])
+@for_each(("names", "limit", "cursor", "rows", "after"), [row[1:] for row in PAGES], ids=[row[0] for row in PAGES])
 def test_pages_of_partitions(
     names: list[str], limit: int, cursor: tuple[str, int] | None, rows: list[tuple[str, int, list[int]]], after: tuple[str, int] | None
 ) -> None:
@@ -477,7 +477,7 @@ PRODUCERS: list[tuple[str, int, dict[str, Any], int]] = [
 ]
 
 
-@pytest.mark.parametrize(("version", "fields", "code"), [row[1:] for row in PRODUCERS], ids=[row[0] for row in PRODUCERS])
+@for_each(("version", "fields", "code"), [row[1:] for row in PRODUCERS], ids=[row[0] for row in PRODUCERS])
 def test_producer_ids(version: int, fields: dict[str, Any], code: int) -> None:
     answer = LogWorld().show(22, version, InitProducerIdRequest(**fields))
     assert answer == ({"error_code": code, "producer_epoch": -1} if code else {"producer_id": 0})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from cases import for_each
 from log_world import WALL_MS, LogWorld, batch
 
 from groupmock.core.log.orders import long_map_order
@@ -37,8 +37,7 @@ ZERO = bytes(16)
 Codes = list[int]
 
 
-@pytest.fixture
-def world() -> LogWorld:
+def made() -> LogWorld:
     found = LogWorld(quirks=OLD)
     found.topic("t", partitions=1, node=1)
     return found
@@ -65,7 +64,7 @@ def policy(world: LogWorld) -> str | None:
     return found.configs.get("cleanup.policy")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "changes", "code"),
     [
         ("t", [(SET, "max.message.bytes", ""), (SUBTRACT, "segment.ms", "x")], 42),
@@ -84,12 +83,13 @@ def policy(world: LogWorld) -> str | None:
     ids=str,
 )
 def test_operations_in_turn_before_the_topic_before_the_values(
-    world: LogWorld, name: str, changes: list[tuple[int, str, str]], code: int
+    name: str, changes: list[tuple[int, str, str]], code: int
 ) -> None:
+    world = made()
     assert change(world, (2, name, changes)) == [code]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("operation", "given", "left"),
     [
         (APPEND, "compact", "delete,compact"),
@@ -98,18 +98,21 @@ def test_operations_in_turn_before_the_topic_before_the_values(
         (SUBTRACT, "compact", "delete"),
     ],
 )
-def test_lists_start_from_the_default_and_keep_repetitions(world: LogWorld, operation: int, given: str, left: str) -> None:
+def test_lists_start_from_the_default_and_keep_repetitions(operation: int, given: str, left: str) -> None:
+    world = made()
     assert change(world, (2, "t", [(operation, "cleanup.policy", given)])) == [0]
     assert policy(world) == left
 
 
-def test_the_last_one_of_a_topic_listed_twice_counts(world: LogWorld) -> None:
+def test_the_last_one_of_a_topic_listed_twice_counts() -> None:
+    world = made()
     assert change(world, (2, "t", [(SET, "cleanup.policy", "x")]), (2, "t", [(SET, "cleanup.policy", "compact")])) == [0]
     assert policy(world) == "compact"
 
 
-@pytest.mark.parametrize("kind", [0, 3, 99])
-def test_a_resource_of_another_kind_spoils_the_whole_request(world: LogWorld, kind: int) -> None:
+@for_each("kind", [0, 3, 99])
+def test_a_resource_of_another_kind_spoils_the_whole_request(kind: int) -> None:
+    world = made()
     good = (2, "t", [(SET, "cleanup.policy", "compact")])
     assert change(world, good, (kind, "t", []), (kind, "t", [])) == [42, 42, 42]
     resources = [AlterConfigsResource(resource_type=each, resource_name="t", configs=[]) for each in (2, kind)]
@@ -117,8 +120,9 @@ def test_a_resource_of_another_kind_spoils_the_whole_request(world: LogWorld, ki
     assert policy(world) is None
 
 
-@pytest.mark.parametrize(("key", "value", "code"), [("nope", "5", 40), ("segment.ms", "x", 42), ("segment.ms", "5", 0)])
-def test_unknown_configs_are_40_bad_values_42(world: LogWorld, key: str, value: str, code: int) -> None:
+@for_each(("key", "value", "code"), [("nope", "5", 40), ("segment.ms", "x", 42), ("segment.ms", "5", 0)])
+def test_unknown_configs_are_40_bad_values_42(key: str, value: str, code: int) -> None:
+    world = made()
     resource = AlterConfigsResource(resource_type=2, resource_name="t", configs=[AlterableConfig(name=key, value=value)])
     assert [row.error_code for row in world.ask(33, 2, AlterConfigsRequest(resources=[resource])).responses] == [code]
 
@@ -142,7 +146,7 @@ def create(world: LogWorld, wanted: CreatableTopic, timeout_ms: int = 5000, vali
     return row
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("wanted", "code"),
     [
         (assigned("..", (1, [])), 17),
@@ -158,27 +162,31 @@ def create(world: LogWorld, wanted: CreatableTopic, timeout_ms: int = 5000, vali
     ],
     ids=str,
 )
-def test_assignments_are_judged_between_name_and_configs(world: LogWorld, wanted: CreatableTopic, code: int) -> None:
+def test_assignments_are_judged_between_name_and_configs(wanted: CreatableTopic, code: int) -> None:
+    world = made()
     assert create(world, wanted, validate_only=True).error_code == code
     assert world.topics.get("new") is None
 
 
-@pytest.mark.parametrize("nodes", [[], [2]])
-def test_partitions_that_nobody_could_lead_are_not_made(world: LogWorld, nodes: list[int]) -> None:
+@for_each("nodes", [[], [2]])
+def test_partitions_that_nobody_could_lead_are_not_made(nodes: list[int]) -> None:
     """Kafka makes them: `partitions-without-leader` in recorded.toml."""
+    world = made()
     assert create(world, assigned("new", (0, nodes))).error_code == 39
     assert world.topics.get("new") is None
 
 
-@pytest.mark.parametrize("timeout_ms", [0, -1])
-def test_without_time_to_wait_a_topic_is_made_and_the_answer_is_7(world: LogWorld, timeout_ms: int) -> None:
+@for_each("timeout_ms", [0, -1])
+def test_without_time_to_wait_a_topic_is_made_and_the_answer_is_7(timeout_ms: int) -> None:
+    world = made()
     row = create(world, assigned("new", (0, [1]), (1, [1])), timeout_ms)
     assert (row.error_code, row.num_partitions, row.replication_factor, row.configs) == (7, -1, -1, [])
     assert world.topics.partitions("new") == 2
     assert row.topic_id == world.topics.topic_id("new")
 
 
-def test_without_time_to_wait_partitions_are_added_and_the_answer_is_7(world: LogWorld) -> None:
+def test_without_time_to_wait_partitions_are_added_and_the_answer_is_7() -> None:
+    world = made()
     topics = [CreatePartitionsTopic(name="t", count=2, assignments=None), CreatePartitionsTopic(name="no", count=2, assignments=None)]
     results = world.ask(37, 3, CreatePartitionsRequest(topics=topics, timeout_ms=-1)).results
     assert {row.name: row.error_code for row in results} == {"t": 7, "no": 3}
@@ -191,7 +199,8 @@ def delete(world: LogWorld, *states: tuple[str | None, bytes], timeout_ms: int =
     return [(row.name, row.topic_id, row.error_code) for row in answer.responses]
 
 
-def test_deleted_topics_have_the_id_that_was_asked_for(world: LogWorld) -> None:
+def test_deleted_topics_have_the_id_that_was_asked_for() -> None:
+    world = made()
     topic_id = world.topics.topic_id("t") or ZERO
     unknown = bytes(15) + b"\x01"
     assert delete(world, ("t", ZERO), (None, topic_id), (None, unknown), (None, ZERO)) == [
@@ -202,12 +211,14 @@ def test_deleted_topics_have_the_id_that_was_asked_for(world: LogWorld) -> None:
     ]
 
 
-def test_without_time_to_wait_a_topic_is_deleted_and_its_first_row_is_7(world: LogWorld) -> None:
+def test_without_time_to_wait_a_topic_is_deleted_and_its_first_row_is_7() -> None:
+    world = made()
     assert [row[2] for row in delete(world, ("t", ZERO), ("t", ZERO), ("no", ZERO), timeout_ms=-1)] == [7, 0, 3]
     assert world.topics.get("t") is None
 
 
-def test_name_and_id_at_once_spoil_the_whole_request(world: LogWorld) -> None:
+def test_name_and_id_at_once_spoil_the_whole_request() -> None:
+    world = made()
     topic_id = world.topics.topic_id("t") or ZERO
     assert delete(world, ("t", ZERO), ("t", topic_id)) == [("t", ZERO, 42), ("t", topic_id, 42)]
     assert world.topics.get("t") is not None
@@ -216,7 +227,7 @@ def test_name_and_id_at_once_spoil_the_whole_request(world: LogWorld) -> None:
 # -- Metadata, Produce
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("count", "order"),
     [
         (0, []),
@@ -231,7 +242,8 @@ def test_partitions_stand_as_in_a_scala_map_of_numbers(count: int, order: list[i
     assert list(long_map_order(count)) == order
 
 
-def test_metadata_lists_partitions_in_that_order(world: LogWorld) -> None:
+def test_metadata_lists_partitions_in_that_order() -> None:
+    world = made()
     world.topic("three", partitions=3, node=1)
     (row,) = world.ask(3, 9, MetadataRequest(topics=[MetadataRequestTopic(name="three")])).topics
     assert [each.partition_index for each in row.partitions] == [0, 2, 1]
@@ -258,14 +270,15 @@ def encoded(data: bytearray) -> bytes:
     return bytes(data)
 
 
-@pytest.mark.parametrize(("sent", "code"), [(None, -1), (claimed(None), 32)])
-def test_what_the_log_refuses_has_reached_it(world: LogWorld, sent: bytes | None, code: int) -> None:
+@for_each(("sent", "code"), [(None, -1), (claimed(None), 32)])
+def test_what_the_log_refuses_has_reached_it(sent: bytes | None, code: int) -> None:
     """So that the rows stand as in the mutable map of what did: here the other way round."""
+    world = made()
     absent = next(name for name in ("a", "b", "c", "d", "e", "f") if rows(world, (name, 0, b""), ("t", 0, batch()))[0][0] == "t")
     assert rows(world, (absent, 0, b""), ("t", 0, sent)) == [("t", code), (absent, 3)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("keys", "code", "faults"), [((b"k", b"k"), 32, [0, 1]), ((b"k", None), 32, [0, 1]), ((None, None), 87, [0, 1])], ids=str
 )
 def test_claims_and_missing_keys_are_told_together(keys: tuple[bytes | None, ...], code: int, faults: list[int]) -> None:
@@ -276,7 +289,8 @@ def test_claims_and_missing_keys_are_told_together(keys: tuple[bytes | None, ...
     assert (row.error_code, [fault.batch_index for fault in row.record_errors]) == (code, faults)
 
 
-def test_a_claim_is_looked_at_after_the_crc_and_the_size(world: LogWorld) -> None:
+def test_a_claim_is_looked_at_after_the_crc_and_the_size() -> None:
+    world = made()
     spoiled = bytearray(claimed(b"k"))
     spoiled[-1] ^= 1
     assert rows(world, ("t", 0, bytes(spoiled))) == [("t", 2)]
@@ -285,7 +299,7 @@ def test_a_claim_is_looked_at_after_the_crc_and_the_size(world: LogWorld) -> Non
     assert rows(world, ("t", 0, encoded(large))) == [("t", 10)]
 
 
-@pytest.mark.parametrize(("acks", "quirks", "code"), [(-1, OLD, 19), (1, OLD, 0), (-1, Quirks(), 0)], ids=("all", "one", "later"))
+@for_each(("acks", "quirks", "code"), [(-1, OLD, 19), (1, OLD, 0), (-1, Quirks(), 0)], ids=("all", "one", "later"))
 def test_more_replicas_in_sync_than_there_are(acks: int, quirks: Quirks, code: int) -> None:
     world = LogWorld(nodes=2, quirks=quirks)
     world.topic("t", node=1, min_insync_replicas="2")
@@ -297,7 +311,7 @@ def test_more_replicas_in_sync_than_there_are(acks: int, quirks: Quirks, code: i
 # -- DescribeConfigs
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "text"),
     [
         ("a b", "Topic name \"a b\" is illegal, it contains a character other than ASCII alphanumerics, '.', '_' and '-'"),
@@ -306,6 +320,7 @@ def test_more_replicas_in_sync_than_there_are(acks: int, quirks: Quirks, code: i
         ("x" * 250, f"Topic name is illegal, it can't be longer than 249 characters, Topic name: {'x' * 250}"),
     ],
 )
-def test_names_that_no_topic_has_in_the_words_of_2_8(world: LogWorld, name: str, text: str) -> None:
+def test_names_that_no_topic_has_in_the_words_of_2_8(name: str, text: str) -> None:
+    world = made()
     answer: Any = world.ask(32, 3, DescribeConfigsRequest(resources=[DescribeConfigsResource(resource_type=2, resource_name=name)]))
     assert [(each.error_code, each.error_message) for each in answer.results] == [(17, text)]

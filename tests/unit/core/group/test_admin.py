@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from cases import for_each
 from core_world import World, subscription
 
 from groupmock.core.settings import Quirks
@@ -26,8 +26,8 @@ def listed(world: World, states: list[str] | None = None, types: list[str] | Non
     return [(one.group_id, one.protocol_type, one.group_state, one.group_type) for one in answer.groups]
 
 
-@pytest.mark.parametrize("state", ["Stable", "CompletingRebalance", "PreparingRebalance"])
-@pytest.mark.parametrize("quirks", [Quirks(), Quirks(assignment_described_in_stable_only=True)])
+@for_each("state", ["Stable", "CompletingRebalance", "PreparingRebalance"])
+@for_each("quirks", [Quirks(), Quirks(assignment_described_in_stable_only=True)])
 def test_what_describe_shows_in_each_state(state: str, quirks: Quirks) -> None:
     world = World.make(quirks=quirks)
     leader, follower = world.stable(2)
@@ -63,7 +63,7 @@ def test_an_empty_group_keeps_its_type() -> None:
     assert (group.group_state, group.protocol_type, group.protocol_data, group.members) == ("Empty", "consumer", "", [])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("version", "code", "message", "operations"), [(2, 0, None, -(2**31)), (5, 0, None, 3400), (6, 69, "Group nope not found.", -(2**31))]
 )
 def test_an_unknown_group_is_dead(version: int, code: int, message: str | None, operations: int) -> None:
@@ -71,7 +71,7 @@ def test_an_unknown_group_is_dead(version: int, code: int, message: str | None, 
     assert (group.error_code, group.error_message, group.group_state, group.authorized_operations) == (code, message, "Dead", operations)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("asked", "quirks", "bits"), [(True, Quirks(), 3400), (True, Quirks(no_group_configs=True), 328), (False, Quirks(), -(2**31))]
 )
 def test_authorized_operations(asked: bool, quirks: Quirks, bits: int) -> None:
@@ -89,7 +89,7 @@ STATE_FILTERS = [
 ]
 
 
-@pytest.mark.parametrize(("states", "v43", "v39", "v28"), STATE_FILTERS)
+@for_each(("states", "v43", "v39", "v28"), STATE_FILTERS)
 def test_the_state_filter(states: list[str], v43: list[str], v39: list[str], v28: list[str]) -> None:
     releases = [Quirks(), Quirks(state_filter_keeps_blanks=True), Quirks(state_filter_keeps_blanks=True, state_filter_minds_case=True)]
     for quirks, wanted in zip(releases, (v43, v39, v28), strict=True):
@@ -99,7 +99,7 @@ def test_the_state_filter(states: list[str], v43: list[str], v39: list[str], v28
         assert sorted(one[0] for one in listed(world, states)) == wanted
 
 
-@pytest.mark.parametrize(("types", "count"), [([], 1), (["Classic"], 1), ([" classic"], 0), (["consumer"], 0), (["share", "classic"], 1)])
+@for_each(("types", "count"), [([], 1), (["Classic"], 1), ([" classic"], 0), (["consumer"], 0), (["share", "classic"], 1)])
 def test_the_type_filter(types: list[str], count: int) -> None:
     world = World.make()
     world.commit()
@@ -149,8 +149,8 @@ def coordinators(world: World, version: int, key_type: int, *keys: str) -> list[
     return [(one.key, (one.node_id, one.host, one.port, one.error_code), one.error_message) for one in answer.coordinators]
 
 
-@pytest.mark.parametrize(("version", "text"), [(0, "NONE"), (1, "NONE"), (3, "NONE"), (4, ""), (6, "")])
-@pytest.mark.parametrize("key_type", [0, 1])
+@for_each(("version", "text"), [(0, "NONE"), (1, "NONE"), (3, "NONE"), (4, ""), (6, "")])
+@for_each("key_type", [0, 1])
 def test_a_coordinator_is_found(version: int, text: str, key_type: int) -> None:
     assert coordinators(World.make(), version, key_type, "g") == [("g", NODE, text)]
 
@@ -161,14 +161,14 @@ def test_batches_answer_each_key_in_order_twice_if_asked_twice() -> None:
     assert coordinators(world, 4, 0) == []
 
 
-@pytest.mark.parametrize("group", ["g", "my-group", "test", "connect-cluster", "polygenelubricants"])
+@for_each("group", ["g", "my-group", "test", "connect-cluster", "polygenelubricants"])
 def test_groups_are_placed_by_hash(group: str) -> None:
     world = World.make(nodes=3)
     node = 1 + world.cluster.coordinators.partition_of(group) % 3
     assert coordinators(world, 4, 0, group) == [(group, (node, "127.0.0.1", 9091 + node, 0), "")]
 
 
-@pytest.mark.parametrize(("version", "text"), [(1, "The coordinator is not available."), (3, "The coordinator is not available."), (4, "")])
+@for_each(("version", "text"), [(1, "The coordinator is not available."), (3, "The coordinator is not available."), (4, "")])
 def test_without_a_leader_there_is_no_coordinator(version: int, text: str) -> None:
     world = World.make()
     world.command("unload_coordinator", partition=3)
@@ -191,7 +191,7 @@ KEY_TYPES = [
 ]
 
 
-@pytest.mark.parametrize(("version", "key_type", "key", "code", "text"), KEY_TYPES)
+@for_each(("version", "key_type", "key", "code", "text"), KEY_TYPES)
 def test_key_types(version: int, key_type: int, key: str, code: int, text: str) -> None:
     ((_, node, message),) = coordinators(World.make(), version, key_type, key)
     assert node == (*NONE, code)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 
-import pytest
+from cases import for_each
 
 from groupmock.core.group.hashing import java_hash, java_order, order_key, partition_for, scala_order, spread, table_for
 
@@ -49,24 +49,24 @@ def order_of(count: int, scala: bool) -> list[int]:
     return sorted(range(count), key=lambda index: order_key(spreads[index], mask, scala))
 
 
-@pytest.mark.parametrize(("text", "signed"), HASHES)
+@for_each(("text", "signed"), HASHES)
 def test_java_string_hash(text: str, signed: int) -> None:
     assert java_hash(text) == signed & 0xFFFFFFFF
 
 
-@pytest.mark.parametrize(("count", "java", "scala"), ORDERS, ids=lambda value: str(value) if isinstance(value, int) else "")
+@for_each(("count", "java", "scala"), ORDERS, ids=lambda value: str(value) if isinstance(value, int) else "")
 def test_member_order_is_the_maps(count: int, java: list[int], scala: list[int]) -> None:
     assert (order_of(count, scala=False), order_of(count, scala=True)) == (java, scala)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("group_id", "partition"), [("g", 3), ("my-group", 12), ("test", 48), ("connect-cluster", 13), ("polygenelubricants", 0)]
 )
 def test_partition_of_a_group(group_id: str, partition: int) -> None:
     assert partition_for(group_id, 50) == partition
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("names", "java", "scala"),
     [
         (

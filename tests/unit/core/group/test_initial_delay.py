@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from cases import for_each
 from core_world import World
 
 from groupmock.core.settings import Quirks
@@ -19,7 +19,7 @@ ENDS = [
 ]
 
 
-@pytest.mark.parametrize(("delay", "timeout", "joins", "end"), ENDS)
+@for_each(("delay", "timeout", "joins", "end"), ENDS)
 def test_when_the_initial_phase_ends(delay: int, timeout: int, joins: list[int], end: int) -> None:
     world = World.make(group_initial_rebalance_delay_ms=delay)
     asked = []
@@ -33,7 +33,7 @@ def test_when_the_initial_phase_ends(delay: int, timeout: int, joins: list[int],
     assert [one.error for one in asked] == [0] * len(joins)
 
 
-@pytest.mark.parametrize(("first", "second", "end"), [(1800, 18_000, D), (18_000, 1800, 2 * D)])
+@for_each(("first", "second", "end"), [(1800, 18_000, D), (18_000, 1800, 2 * D)])
 def test_what_is_left_to_extend_comes_from_the_first_member(first: int, second: int, end: int) -> None:
     world = World.make()
     one = world.enter(rebalance=first)[1]
@@ -69,7 +69,7 @@ def test_a_leave_does_not_cut_it_short() -> None:
     assert one.parked
 
 
-@pytest.mark.parametrize(("quirks", "parked"), [(Quirks(), False), (Quirks(expiry_keeps_initial_delay=True), True)])
+@for_each(("quirks", "parked"), [(Quirks(), False), (Quirks(expiry_keeps_initial_delay=True), True)])
 def test_an_expiry_cuts_it_short_unless_old(quirks: Quirks, parked: bool) -> None:
     world = World.make(quirks=quirks)
     one = world.enter()[1]
@@ -78,7 +78,7 @@ def test_an_expiry_cuts_it_short_unless_old(quirks: Quirks, parked: bool) -> Non
     assert one.parked is parked
 
 
-@pytest.mark.parametrize(("quirks", "end"), [(Quirks(), 2 * D), (Quirks(new_member_at_generation_zero=True), D)])
+@for_each(("quirks", "end"), [(Quirks(), 2 * D), (Quirks(new_member_at_generation_zero=True), D)])
 def test_extension_in_a_group_that_was_emptied_before(quirks: Quirks, end: int) -> None:
     world = World.make(quirks=quirks)
     world.leave(*world.stable(1))

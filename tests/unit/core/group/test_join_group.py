@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-import pytest
+from cases import for_each
 from core_world import RANGE, World, subscription
 
 from groupmock.core.settings import Quirks
@@ -12,7 +12,7 @@ from groupmock.core.settings import Quirks
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("client", "prefix", "quirks"),
     [("shop", "shop", Quirks()), (None, "", Quirks()), ("", "", Quirks()), (None, "null", Quirks(null_client_id_prefix=True))],
 )
@@ -30,8 +30,8 @@ def test_a_static_id_starts_with_the_instance_id() -> None:
     assert re.fullmatch(f"i-{UUID}", next(iter(world.group().members)))
 
 
-@pytest.mark.parametrize("instance", [None, "i"])
-@pytest.mark.parametrize("protocols", [RANGE, []])
+@for_each("instance", [None, "i"])
+@for_each("protocols", [RANGE, []])
 def test_an_id_in_an_unknown_group_is_unknown_and_creates_nothing(instance: str | None, protocols: list[tuple[str, bytes]]) -> None:
     world = World.make()
     asked = world.join("ghost", instance=instance, protocols=protocols)
@@ -39,7 +39,7 @@ def test_an_id_in_an_unknown_group_is_unknown_and_creates_nothing(instance: str 
     assert world.cluster.coordinators.find("g") is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("group", "session", "member_id", "error"),
     [
         ("", 10_000, "ghost", 24),
@@ -56,19 +56,19 @@ def test_the_gates_come_in_order_and_echo_the_id(group: str, session: int, membe
     assert (asked.error, asked.answer.member_id, asked.answer.generation_id) == (error, member_id, -1)
 
 
-@pytest.mark.parametrize("session", [6000, 1_800_000])
+@for_each("session", [6000, 1_800_000])
 def test_the_bounds_of_the_session_timeout_are_accepted(session: int) -> None:
     assert World.make(group_min_session_timeout_ms=6000).join(session=session).error == 79
 
 
-@pytest.mark.parametrize(("protocol_type", "protocols"), [("", RANGE), ("consumer", [])])
+@for_each(("protocol_type", "protocols"), [("", RANGE), ("consumer", [])])
 def test_an_empty_group_refuses_no_type_and_no_protocols_but_stays(protocol_type: str, protocols: list[tuple[str, bytes]]) -> None:
     world = World.make()
     assert world.join(protocol_type=protocol_type, protocols=protocols).error == 23
     assert (world.group().state, world.group().protocol_type) == ("Empty", None)
 
 
-@pytest.mark.parametrize(("version", "name"), [(2, "range"), (6, "range"), (7, "range"), (9, "range")])
+@for_each(("version", "name"), [(2, "range"), (6, "range"), (7, "range"), (9, "range")])
 def test_answers_of_leader_and_follower(version: int, name: str) -> None:
     world = World.make()
     (leader, first), (follower, second) = world.enter(version=max(version, 4)), world.enter(version=max(version, 4))
@@ -82,7 +82,7 @@ def test_answers_of_leader_and_follower(version: int, name: str) -> None:
     assert first.answer.protocol_type == "consumer"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("version", "quirks", "name"), [(6, Quirks(), ""), (7, Quirks(), None), (7, Quirks(empty_protocol_name_kept=True), "")]
 )
 def test_a_protocol_without_a_name(version: int, quirks: Quirks, name: str | None) -> None:
@@ -92,7 +92,7 @@ def test_a_protocol_without_a_name(version: int, quirks: Quirks, name: str | Non
     assert (asked.error, asked.answer.protocol_name) == (0, name)
 
 
-@pytest.mark.parametrize(("version", "name"), [(0, ""), (6, ""), (7, None), (9, None)])
+@for_each(("version", "name"), [(0, ""), (6, ""), (7, None), (9, None)])
 def test_error_answers_have_an_empty_name_below_v7(version: int, name: str | None) -> None:
     assert World.make().join("ghost", version=version).answer.protocol_name == name
 
@@ -118,7 +118,7 @@ def test_an_immediate_answer_changes_neither_timeouts_nor_session() -> None:
     assert world.group().state == "Stable"
 
 
-@pytest.mark.parametrize(("quirks", "timeouts"), [(Quirks(), (20_000, 5)), (Quirks(rejoin_keeps_timeouts=True), (10_000, 60_000))])
+@for_each(("quirks", "timeouts"), [(Quirks(), (20_000, 5)), (Quirks(rejoin_keeps_timeouts=True), (10_000, 60_000))])
 def test_the_park_path_takes_over_the_timeouts(quirks: Quirks, timeouts: tuple[int, int]) -> None:
     world = World.make(quirks=quirks)
     _leader, follower = world.stable(2)

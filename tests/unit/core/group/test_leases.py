@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
+from cases import for_each
 from core_world import World, subscription
 
 from groupmock.core.effects import Lease
@@ -52,7 +52,7 @@ def test_a_renewal_is_a_heartbeat() -> None:
     assert ends[0] == ends[1] > 20_000
 
 
-@pytest.mark.parametrize("news", NEWS)
+@for_each("news", NEWS)
 def test_whatever_changes_the_answer_ends_the_lease(news: str) -> None:
     world = World.make()
     leader, follower = world.stable(2)
@@ -88,7 +88,7 @@ def test_a_session_that_ran_out_while_parked_ends_the_lease() -> None:
     assert world.group().members[follower].session.live
 
 
-@pytest.mark.parametrize("case", ["27", "22", "25", "loading"])
+@for_each("case", ["27", "22", "25", "loading"])
 def test_only_a_repeatable_0_has_a_lease(case: str) -> None:
     world = World.make()
     (leader,) = world.stable(1)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from cases import for_each
 from core_world import World
 
 from groupmock.core.settings import Quirks
 
 
-@pytest.mark.parametrize("version", [0, 1, 2])
+@for_each("version", [0, 1, 2])
 def test_up_to_v2_the_member_error_is_the_answers(version: int) -> None:
     world = World.make()
     (leader,) = world.stable(1)
@@ -17,7 +17,7 @@ def test_up_to_v2_the_member_error_is_the_answers(version: int) -> None:
     assert world.leave(leader, version=version).error == 0
 
 
-@pytest.mark.parametrize("version", [3, 4, 5])
+@for_each("version", [3, 4, 5])
 def test_from_v3_each_entry_has_its_code_in_request_order_with_ids_as_sent(version: int) -> None:
     world = World.make()
     world.join(instance="i")
@@ -30,7 +30,7 @@ def test_from_v3_each_entry_has_its_code_in_request_order_with_ids_as_sent(versi
     assert [one.error_code for one in answer.members] == [25, 0, 0, 25, 25, 25, 0]
 
 
-@pytest.mark.parametrize(("version", "top", "members"), [(1, 25, []), (5, 0, [25, 25])])
+@for_each(("version", "top", "members"), [(1, 25, []), (5, 0, [25, 25])])
 def test_an_unknown_group(version: int, top: int, members: list[int]) -> None:
     world = World.make()
     answer = world.leave("a", "b", version=version).answer
@@ -38,7 +38,7 @@ def test_an_unknown_group(version: int, top: int, members: list[int]) -> None:
     assert world.cluster.coordinators.find("g") is None
 
 
-@pytest.mark.parametrize(("version", "group", "error"), [(5, "", 24), (2, "", 24), (5, "g", 0)])
+@for_each(("version", "group", "error"), [(5, "", 24), (2, "", 24), (5, "g", 0)])
 def test_an_empty_id_and_an_empty_list(version: int, group: str, error: int) -> None:
     answer = World.make().leave(*(["a"] if version < 3 else []), group=group, version=version).answer
     assert (answer.error_code, answer.members) == (error, [])
@@ -74,7 +74,7 @@ def test_a_parked_join_of_a_leaver_is_answered_25_without_an_id() -> None:
     assert (asked.error, asked.answer.member_id, asked.answer.generation_id) == (25, "", -1)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("quirks", "state"), [(Quirks(), "PreparingRebalance"), (Quirks(leaving_reservation_starts_nothing=True), "Stable")]
 )
 def test_a_reserved_id_that_leaves_in_stable(quirks: Quirks, state: str) -> None:
@@ -93,7 +93,7 @@ def test_a_reserved_id_that_expires_in_stable_starts_nothing() -> None:
     assert (world.group().state, world.group().pending_joins) == ("Stable", set())
 
 
-@pytest.mark.parametrize(("instance", "code"), [("nobody", "whole"), ("i", 82)])
+@for_each(("instance", "code"), [("nobody", "whole"), ("i", 82)])
 def test_2_8_fails_on_a_reserved_id_with_an_instance(instance: str, code: int | str) -> None:
     world = World.make(quirks=Quirks(reserved_id_with_instance_fails_leave=True))
     world.join(instance="i")
@@ -122,7 +122,7 @@ def test_a_silent_member_expires_and_the_rest_rebalances() -> None:
     assert (world.group().state, world.group().generation) == ("Empty", 2)
 
 
-@pytest.mark.parametrize(("state", "code"), [("Stable", 0), ("PreparingRebalance", 27)])
+@for_each(("state", "code"), [("Stable", 0), ("PreparingRebalance", 27)])
 def test_heartbeats_keep_a_member_alive(state: str, code: int) -> None:
     world = World.make()
     leader, follower = world.stable(2, session=6000, rebalance=200_000)
@@ -133,7 +133,7 @@ def test_heartbeats_keep_a_member_alive(state: str, code: int) -> None:
         assert [world.beat(leader), world.beat(follower)] == [code, code]
 
 
-@pytest.mark.parametrize(("generation", "alive"), [(1, True), (0, False)])
+@for_each(("generation", "alive"), [(1, True), (0, False)])
 def test_commits_keep_a_member_alive_if_they_are_accepted(generation: int, alive: bool) -> None:
     world = World.make()
     (leader,) = world.stable(1)
@@ -153,7 +153,7 @@ def test_a_new_member_may_wait_300_s_for_its_first_answer() -> None:
     assert (asked.error, asked.answer.member_id, newcomer in world.group().members) == (25, "", False)
 
 
-@pytest.mark.parametrize(("generation", "code", "waits"), [(1, 27, 6000), (0, 22, 299_000)])
+@for_each(("generation", "code", "waits"), [(1, 27, 6000), (0, 22, 299_000)])
 def test_a_heartbeat_of_a_new_member_puts_its_own_session_in_place(generation: int, code: int, waits: int) -> None:
     world = World.make()
     world.stable(1, session=1_000_000, rebalance=1_000_000)

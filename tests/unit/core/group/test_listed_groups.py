@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-import pytest
+from cases import for_each
 from core_world import World
 
 from groupmock.core.group.hashing import java_hash, partition_for, spread_bits
@@ -23,7 +23,7 @@ from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest
 
 PROFILES: Final = {"4.3.0": "kafka-4.3", "3.9.1": "kafka-3.9", "2.8.2": "kafka-2.8"}
 PLAYS: Final[list[dict[str, Any]]] = json.loads((Path(__file__).parents[3] / "data" / "listed_groups.json").read_text())
-EACH: Final = [pytest.param(play, release, id=f"{release}-{play['partitions']}") for play in PLAYS for release in play["releases"]]
+EACH: Final = [(play, release) for play in PLAYS for release in play["releases"]]
 
 
 def world_of(release: str, **settings: Any) -> World:
@@ -34,7 +34,7 @@ def listed(world: World, node: int = 1) -> list[str]:
     return [one.group_id for one in world.send(ListGroupsRequest(), 16, 3, node=node).answer.groups]
 
 
-@pytest.mark.parametrize(("play", "release"), EACH)
+@for_each(("play", "release"), EACH, ids=[f"{release} with {play['partitions']} partitions" for play, release in EACH])
 def test_groups_are_listed_as_kafka_listed_them(play: dict[str, Any], release: str) -> None:
     world = world_of(release, offsets_topic_num_partitions=play["partitions"])
     names = play["names"]
@@ -53,7 +53,7 @@ def test_the_plays_hold_what_makes_orders_differ() -> None:
         assert len({java_hash(name) for name in play["names"]}) == len(play["names"]) - 19
 
 
-@pytest.mark.parametrize("release", list(PROFILES))
+@for_each("release", list(PROFILES))
 def test_a_coordinator_that_moves_takes_its_groups_into_the_other_nodes_listing(release: str) -> None:
     names = [f"g{number}" for number in range(40)]
     world = world_of(release, nodes=2)
@@ -74,7 +74,7 @@ LISTED_BY_THREE: Final = [
 """Three nodes of 4.3.0: the partitions of __consumer_offsets in the order in which ListGroups came to their groups."""
 
 
-@pytest.mark.parametrize("seen", LISTED_BY_THREE)
+@for_each("seen", LISTED_BY_THREE)
 def test_partitions_stand_as_the_map_of_an_election_had_them(seen: list[int]) -> None:
     """44 and 12 share a bucket: the one the broker came to first when it was elected for all of them stands in front."""
     listing = ByPartition("__consumer_offsets")

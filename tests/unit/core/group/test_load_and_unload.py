@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from cases import for_each
 from core_world import World
 
 from groupmock.core.settings import Quirks
@@ -58,7 +58,7 @@ def test_while_loading_in_old_releases() -> None:
     assert (answer.error_code, [one.group_id for one in answer.groups]) == (14, ["my-group"])
 
 
-@pytest.mark.parametrize(("quirks", "echo"), [(Quirks(), ""), (OLD, "x")])
+@for_each(("quirks", "echo"), [(Quirks(), ""), (OLD, "x")])
 def test_at_another_node(quirks: Quirks, echo: str) -> None:
     world = World.make(quirks=quirks)
     world.command("unload_coordinator", partition=PARTITION)
@@ -116,7 +116,7 @@ def test_sessions_run_after_a_load() -> None:
     assert set(world.group().members) == {leader}
 
 
-@pytest.mark.parametrize("state", ["PreparingRebalance", "CompletingRebalance"])
+@for_each("state", ["PreparingRebalance", "CompletingRebalance"])
 def test_a_group_in_a_rebalance_comes_back_in_its_last_stored_generation(state: str) -> None:
     world = World.make()
     leader, follower = world.stable(2)
@@ -138,7 +138,7 @@ def test_reservations_are_lost() -> None:
     assert world.join(reserved).error == 25
 
 
-@pytest.mark.parametrize(("quirks", "known"), [(Quirks(), True), (Quirks(empty_group_not_recorded=True), False)])
+@for_each(("quirks", "known"), [(Quirks(), True), (Quirks(empty_group_not_recorded=True), False)])
 def test_a_group_with_nothing_but_a_reservation(quirks: Quirks, known: bool) -> None:
     world = World.make(quirks=quirks)
     world.join()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
+from cases import for_each
 from core_world import Asked, World, subscription
 
 from groupmock.core.settings import Quirks
@@ -60,7 +60,7 @@ def fetched(asked: Asked, version: int) -> list[tuple[str, list[tuple[int, int, 
     ]
 
 
-@pytest.mark.parametrize("version", range(1, 11))
+@for_each("version", range(1, 11))
 def test_commit_and_fetch_in_every_version(version: int) -> None:
     world = World.make(topics=TOPICS)
     commit(world, ("t1", [0, 2]), version=version, committed_metadata="m", committed_leader_epoch=5)
@@ -73,7 +73,7 @@ def test_commit_and_fetch_in_every_version(version: int) -> None:
     assert (world.group().state, world.group().protocol_type) == ("Empty", None)
 
 
-@pytest.mark.parametrize("version", range(1, 11))
+@for_each("version", range(1, 11))
 def test_an_unknown_group_has_no_offsets_and_is_not_created(version: int) -> None:
     world = World.make(topics=TOPICS)
     assert fetched(fetch(world, [("t1", [3])], version), version) == [("t1", [(3, -1, -1, "", 0)])]
@@ -88,7 +88,7 @@ def test_the_empty_group_id_is_a_group() -> None:
     assert world.group("").offsets
 
 
-@pytest.mark.parametrize(("version", "generation", "code"), [(9, 0, 69), (10, 5, 69), (8, 0, 22), (2, 3, 22), (9, -1, 0), (9, -7, 0)])
+@for_each(("version", "generation", "code"), [(9, 0, 69), (10, 5, 69), (8, 0, 22), (2, 3, 22), (9, -1, 0), (9, -7, 0)])
 def test_commit_to_an_unknown_group(version: int, generation: int, code: int) -> None:
     world = World.make()
     topic_id = world.cluster.topics.topic_id("orders") or b""
@@ -124,7 +124,7 @@ V39 = Quirks(duplicates_answered_once=True)
 V28 = Quirks(duplicates_answered_once=True, refused_commits_in_place=True)
 
 
-@pytest.mark.parametrize(("asked", "v43", "v39", "v28"), ORDERS)
+@for_each(("asked", "v43", "v39", "v28"), ORDERS)
 def test_order_of_a_commit_answer(asked: Listed, v43: object, v39: object, v28: object) -> None:
     found = [commit(World.make(topics=TOPICS, quirks=quirks), *asked) for quirks in (Quirks(), V39, V28)]
     assert found == [v43, v39, v28]
@@ -136,7 +136,7 @@ def test_of_a_partition_listed_twice_the_last_value_wins() -> None:
     assert world.group().offsets["t1", 0].offset == 8
 
 
-@pytest.mark.parametrize(("quirks", "indexes"), [(Quirks(), [0, 1, 0]), (V39, [0, 1])])
+@for_each(("quirks", "indexes"), [(Quirks(), [0, 1, 0]), (V39, [0, 1])])
 def test_a_partition_fetched_twice(quirks: Quirks, indexes: list[int]) -> None:
     world = World.make(topics=TOPICS, quirks=quirks)
     ((_, found),) = fetched(fetch(world, [("t1", [0, 1, 0])], 7), 7)
@@ -150,14 +150,14 @@ def test_unknown_topic_ids_are_100_and_come_last_in_a_fetch() -> None:
     assert answer == [("t1", [(0, 8 - 1, -1, "", 0)]), ("", [(1, -1, -1, "", 100)])]
 
 
-@pytest.mark.parametrize("asked", [[], [("nope", [0])]])
+@for_each("asked", [[], [("nope", [0])]])
 def test_with_nothing_to_commit_the_group_is_not_consulted(asked: Listed) -> None:
     world = World.make(topics=TOPICS)
     world.stable(1)
     assert commit(world, *asked) == [(name, [(index, 3) for index in indexes]) for name, indexes in asked]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("metadata", "code"), [("x" * 4096, 0), ("x" * 4097, 12), ("ä" * 4096, 0), ("\U0001f600" * 2048, 0), ("\U0001f600" * 2049, 12)]
 )
 def test_metadata_is_measured_in_utf16_units(metadata: str, code: int) -> None:
@@ -184,7 +184,7 @@ def test_null_metadata_is_kept_as_empty_and_offsets_may_be_anything() -> None:
     assert (offsets["t1", 0].metadata, offsets["t1", 0].offset, offsets["t1", 1].offset) == ("", -1, 3)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("quirks", "code"),
     [(Quirks(group_record_limit=True), -1), (Quirks(group_record_limit=True, large_commit_invalid_size=True), 28), (Quirks(), 0)],
 )
@@ -257,7 +257,7 @@ def test_a_commit_that_is_refused_as_a_whole_does_not_linger() -> None:
     assert world.group().offsets.used_up
 
 
-@pytest.mark.parametrize(("version", "metadata"), [(0, "35"), (0, "zookeeper")])
+@for_each(("version", "metadata"), [(0, "35"), (0, "zookeeper")])
 def test_version_0(version: int, metadata: str) -> None:
     kept = metadata == "zookeeper"
     world = World.make(topics=TOPICS, quirks=Quirks(zookeeper_offsets=kept))
@@ -281,7 +281,7 @@ def test_several_groups_each_with_its_own_answer_in_request_order() -> None:
     assert [(one.group_id, one.error_code) for one in answer.groups] == [(there, 16), (here, 0), (there, 16)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("version", "quirks", "where"),
     [
         (1, Quirks(), "partition"),
@@ -304,7 +304,7 @@ def test_where_a_group_error_of_a_fetch_is(version: int, quirks: Quirks, where: 
     assert told[where]
 
 
-@pytest.mark.parametrize(("quirks", "mute"), [(Quirks(), False), (Quirks(fetch_without_groups_hangs=True), True)])
+@for_each(("quirks", "mute"), [(Quirks(), False), (Quirks(fetch_without_groups_hangs=True), True)])
 def test_a_fetch_without_groups(quirks: Quirks, mute: bool) -> None:
     asked = World.make(quirks=quirks).send(OffsetFetchRequest(), 9, 9)
     assert (asked.abandoned is not None) is mute
@@ -359,7 +359,7 @@ WITHOUT_PARTITIONS: list[tuple[list[tuple[str, list[int]]], Told, Told]] = [  # 
 ]
 
 
-@pytest.mark.parametrize(("asked", "later", "old"), WITHOUT_PARTITIONS)
+@for_each(("asked", "later", "old"), WITHOUT_PARTITIONS)
 def test_delete_names_unknown_topics_without_partitions(asked: list[tuple[str, list[int]]], later: Told, old: Told) -> None:
     """Seen on 4.3.0, 3.9.1 (alike) and 2.8.2, which answers partitions only."""
     for quirks, wanted in ((V43, later), (V39, later), (V28, old)):
@@ -368,7 +368,7 @@ def test_delete_names_unknown_topics_without_partitions(asked: list[tuple[str, l
         assert told(delete(world, *asked)) == wanted
 
 
-@pytest.mark.parametrize(("quirks", "lives"), [(Quirks(), True), (Quirks(last_offset_deletes_group=True), False)])
+@for_each(("quirks", "lives"), [(Quirks(), True), (Quirks(last_offset_deletes_group=True), False)])
 def test_delete_of_the_last_offset(quirks: Quirks, lives: bool) -> None:
     world = World.make(topics=TOPICS, quirks=quirks)
     commit(world, ("t1", [0]))
@@ -376,7 +376,7 @@ def test_delete_of_the_last_offset(quirks: Quirks, lives: bool) -> None:
     assert (world.cluster.coordinators.find("g") is not None) is lives
 
 
-@pytest.mark.parametrize(("metadata", "code"), [(subscription("t1"), 86), (subscription("t2"), 0), (b"\0", 86), (b"range0", 86)])
+@for_each(("metadata", "code"), [(subscription("t1"), 86), (subscription("t2"), 0), (b"\0", 86), (b"range0", 86)])
 def test_subscribed_topics_are_kept(metadata: bytes, code: int) -> None:
     world = World.make(topics=TOPICS)
     world.stable(1, protocols=[("range", metadata)])

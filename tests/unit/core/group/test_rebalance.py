@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from cases import for_each
 from core_world import Protocols, World, subscription
 
 from groupmock.core.effects import Reply
@@ -78,7 +78,7 @@ def test_the_join_timer_is_the_largest_rebalance_timeout_of_the_members() -> Non
     assert asked.error == 0
 
 
-@pytest.mark.parametrize("how", ["reserved", "v3", "static"])
+@for_each("how", ["reserved", "v3", "static"])
 def test_a_newcomer_in_completing_sends_the_parked_syncs_back(how: str) -> None:
     world = World.make()
     (_leader, _), (follower, _) = world.enter(), world.enter()
@@ -158,7 +158,7 @@ def test_a_rebalance_timeout_of_minus_one_ends_the_sync_phase_at_once() -> None:
     assert (asked.error, world.group().state) == (0, "Empty")
 
 
-@pytest.mark.parametrize(("quirks", "moved"), [(Quirks(), False), (Quirks(sync_renews_session=True), True)])
+@for_each(("quirks", "moved"), [(Quirks(), False), (Quirks(sync_renews_session=True), True)])
 def test_whether_a_sync_in_stable_renews_the_session(quirks: Quirks, moved: bool) -> None:
     world = World.make(quirks=quirks)
     (leader,) = world.stable(1)
@@ -168,7 +168,7 @@ def test_whether_a_sync_in_stable_renews_the_session(quirks: Quirks, moved: bool
     assert (world.group().members[leader].session.deadline > before) is moved
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("version", "quirks", "error"),
     [
         (5, Quirks(), 27),
@@ -182,7 +182,7 @@ def test_a_sync_during_the_first_initial_delay(version: int, quirks: Quirks, err
     assert world.sync(member_id, 0, version=version).error == error
 
 
-@pytest.mark.parametrize(("protocol_type", "protocol_name"), [(None, "range"), ("consumer", None)])
+@for_each(("protocol_type", "protocol_name"), [(None, "range"), ("consumer", None)])
 def test_null_names_in_sync_v5_come_before_everything(protocol_type: str | None, protocol_name: str | None) -> None:
     world = World.make()
     asked = world.sync("ghost", 3, group="", protocol_type=protocol_type, protocol_name=protocol_name)
@@ -200,7 +200,7 @@ def voted(world: World, *lists: list[str]) -> str | None:
     return world.group().protocol_name
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("lists", "chosen"),
     [
         ([["range", "sticky"], ["sticky", "range"], ["range", "sticky"]], "range"),
@@ -216,7 +216,7 @@ def test_votes_and_ties(lists: list[list[str]], chosen: str) -> None:
     assert voted(World.make(), *lists) == chosen
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("lists", "chosen"),
     [
         ([["range", "sticky"], ["sticky", "range"]], "range"),
@@ -243,7 +243,7 @@ TWICE: Protocols = [("range", subscription("orders")), ("range", subscription("o
 HANGS = Quirks(malformed_subscription_hangs=True)
 
 
-@pytest.mark.parametrize("protocols", [[("range", BROKEN)], TWICE])
+@for_each("protocols", [[("range", BROKEN)], TWICE])
 def test_groupmock_itself_answers_where_kafka_hangs(protocols: Protocols) -> None:
     world = World.make()
     asked = world.enter(protocols=protocols)[1]
@@ -251,7 +251,7 @@ def test_groupmock_itself_answers_where_kafka_hangs(protocols: Protocols) -> Non
     assert asked.error == 0
 
 
-@pytest.mark.parametrize("protocols", [[("range", BROKEN)], TWICE])
+@for_each("protocols", [[("range", BROKEN)], TWICE])
 def test_an_initial_phase_that_fails_is_stuck_for_good(protocols: Protocols) -> None:
     world = World.make(quirks=HANGS)
     member_id, asked = world.enter(protocols=protocols)
@@ -285,7 +285,7 @@ def test_the_old_coordinator_leaves_a_retry_unanswered() -> None:
     assert world.join(leader).parked
 
 
-@pytest.mark.parametrize(
+@for_each(
     "harmless", [b"", b"\0", b"\0\1\0\0\0", b"\xff\xff\0\0\0\0\0\0\0\0", subscription("orders") + b"more", b"\0\0\0\0\0\1\0"]
 )
 def test_bytes_that_merely_end_are_harmless(harmless: bytes) -> None:

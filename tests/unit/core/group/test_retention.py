@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from cases import for_each
 from core_world import EPOCH_MS, World, subscription
 
 from groupmock.core.effects import Effects
@@ -54,7 +54,7 @@ def test_a_stable_consumer_group_loses_what_it_does_not_subscribe_to() -> None:
     assert list(world.group().offsets) == [("orders", 0)]
 
 
-@pytest.mark.parametrize(("protocol_type", "metadata"), [("connect", subscription("orders")), ("consumer", b"\0")])
+@for_each(("protocol_type", "metadata"), [("connect", subscription("orders")), ("consumer", b"\0")])
 def test_nothing_expires_without_a_known_subscription(protocol_type: str, metadata: bytes) -> None:
     world = world_with_sweeps()
     (leader,) = world.stable(1, session=1_000_000, protocols=[("range", metadata)], protocol_type=protocol_type)
@@ -72,14 +72,14 @@ def test_nothing_expires_during_a_rebalance() -> None:
     assert (world.group().state, len(world.group().offsets)) == ("PreparingRebalance", 1)
 
 
-@pytest.mark.parametrize(("version", "retention", "end"), [(2, 4000, 4000), (4, 0, 2000), (4, -1, 60_000), (5, 4000, 60_000)])
+@for_each(("version", "retention", "end"), [(2, 4000, 4000), (4, 0, 2000), (4, -1, 60_000), (5, 4000, 60_000)])
 def test_a_commit_may_ask_for_a_retention_of_its_own(version: int, retention: int, end: int) -> None:
     world = world_with_sweeps()
     world.commit(version=version, retention_ms=retention)
     assert gone_at(world) == end
 
 
-@pytest.mark.parametrize(("timestamp", "end"), [(EPOCH_MS - 50_000, 10_000), (-1, 60_000)])
+@for_each(("timestamp", "end"), [(EPOCH_MS - 50_000, 10_000), (-1, 60_000)])
 def test_v1_timestamps_are_the_commit_time(timestamp: int, end: int) -> None:
     world = world_with_sweeps()
     partition = OffsetCommitRequestPartition(committed_offset=1, commit_timestamp=timestamp)

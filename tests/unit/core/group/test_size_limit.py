@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
+from cases import for_each
 from core_world import World
 
 from groupmock.core.settings import Quirks
 
 
-@pytest.mark.parametrize("version", [3, 4, 5, 9])
+@for_each("version", [3, 4, 5, 9])
 def test_a_further_join_to_a_full_stable_group(version: int) -> None:
     world = World.make(group_max_size=2)
     world.stable(2)
@@ -17,7 +17,7 @@ def test_a_further_join_to_a_full_stable_group(version: int) -> None:
     assert (asked.error, asked.answer.member_id, world.group().state) == (81, "", "Stable")
 
 
-@pytest.mark.parametrize("member_id", ["", "ghost"])
+@for_each("member_id", ["", "ghost"])
 def test_81_comes_before_25_and_23(member_id: str) -> None:
     world = World.make(group_max_size=1)
     world.stable(1)
@@ -48,7 +48,7 @@ def test_an_empty_group_reserves_without_limit_and_refuses_the_join_too_many() -
     assert world.join(ids[4]).error == 81
 
 
-@pytest.mark.parametrize(("quirks", "ends"), [(Quirks(), False), (Quirks(refused_member_ends_phase=True), True)])
+@for_each(("quirks", "ends"), [(Quirks(), False), (Quirks(refused_member_ends_phase=True), True)])
 def test_a_member_refused_in_preparing(quirks: Quirks, ends: bool) -> None:
     """Three members, the limit then two: the last to come back is refused."""
     world = World.make(group_max_size=3, quirks=quirks)
@@ -60,7 +60,7 @@ def test_a_member_refused_in_preparing(quirks: Quirks, ends: bool) -> None:
     assert all(asked.parked for asked in waiting) is not ends
 
 
-@pytest.mark.parametrize(("quirks", "ends"), [(Quirks(), False), (Quirks(refused_reservation_ends_phase=True), True)])
+@for_each(("quirks", "ends"), [(Quirks(), False), (Quirks(refused_reservation_ends_phase=True), True)])
 def test_a_reserved_id_refused_in_preparing(quirks: Quirks, ends: bool) -> None:
     world = World.make(group_max_size=2, quirks=quirks)
     leader, one = world.stable(2)
@@ -73,7 +73,7 @@ def test_a_reserved_id_refused_in_preparing(quirks: Quirks, ends: bool) -> None:
     assert waiting.parked is not ends
 
 
-@pytest.mark.parametrize(("replaced", "error"), [(True, -1), (False, 81)])
+@for_each(("replaced", "error"), [(True, -1), (False, 81)])
 def test_a_refusal_that_ends_a_failing_phase(replaced: bool, error: int) -> None:
     # Kafka 3.9 answers the failure, since the refusal is still on its way (differential check, groups seed 42083 of 3.9).
     quirks = Quirks(refused_member_ends_phase=True, malformed_subscription_hangs=True, failing_phase_replaces_refusal=replaced)

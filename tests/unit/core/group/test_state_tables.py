@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from cases import for_each
 from core_world import World
 
 from groupmock.core.group.states import ANSWERS, MAY_FOLLOW, Ask, State
@@ -114,7 +114,7 @@ COMMITS = {
 CELLS = [(row, state, cells[at]) for row, cells in ROWS.items() for at, state in enumerate(STATES)]
 
 
-@pytest.mark.parametrize(("row", "state", "wanted"), CELLS, ids=[f"{row} / {state}" for row, state, _ in CELLS])
+@for_each(("row", "state", "wanted"), CELLS, ids=[f"{row} / {state}" for row, state, _ in CELLS])
 def test_cell(row: str, state: State, wanted: int | str) -> None:
     assert ask(*group_in(state), row) == wanted
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from cases import for_each
 from core_world import World, subscription
 
 from groupmock.core.settings import Quirks
@@ -25,7 +25,7 @@ def test_no_79_for_a_static_member_at_any_version() -> None:
     assert world.join(instance="j", version=9).parked
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("member", "instance", "error"),
     [
         ("own", "i", 0),
@@ -37,7 +37,7 @@ def test_no_79_for_a_static_member_at_any_version() -> None:
         ("ghost", "nobody", 25),
     ],
 )
-@pytest.mark.parametrize("api", ["heartbeat", "sync", "leave", "commit", "join"])
+@for_each("api", ["heartbeat", "sync", "leave", "commit", "join"])
 def test_ids_and_instances(api: str, member: str, instance: str | None, error: int) -> None:
     world = World.make()
     ids = static_group(world, "j", "i")
@@ -55,7 +55,7 @@ def test_ids_and_instances(api: str, member: str, instance: str | None, error: i
     assert found == error
 
 
-@pytest.mark.parametrize(("api", "error"), [("heartbeat", 0), ("sync", 0), ("leave", 0), ("commit", 0), ("join", 25)])
+@for_each(("api", "error"), [("heartbeat", 0), ("sync", 0), ("leave", 0), ("commit", 0), ("join", 25)])
 def test_an_unmapped_instance_passes_in_2_8_but_for_joins(api: str, error: int) -> None:
     world = World.make(quirks=Quirks(unmapped_instance_ignored=True))
     (leader,) = world.stable(1)
@@ -137,7 +137,7 @@ def test_the_replaced_session_counts_the_old_timeout_at_first() -> None:
     assert new not in world.group().members
 
 
-@pytest.mark.parametrize(("quirks", "error"), [(Quirks(), None), (Quirks(replacement_stays_new=True), 25)])
+@for_each(("quirks", "error"), [(Quirks(), None), (Quirks(replacement_stays_new=True), 25)])
 def test_who_replaces_a_member_before_its_first_answer(quirks: Quirks, error: int | None) -> None:
     """The session that counts is the old one's; the old coordinator lets it end although the JoinGroup waits."""
     world = World.make(quirks=quirks)
@@ -150,7 +150,7 @@ def test_who_replaces_a_member_before_its_first_answer(quirks: Quirks, error: in
     assert (None if second.parked else (second.error, second.answer.member_id)) == (None if error is None else (error, ""))
 
 
-@pytest.mark.parametrize(("quirks", "state"), [(Quirks(), "PreparingRebalance"), (Quirks(replacement_takes_over_debts=True), "Stable")])
+@for_each(("quirks", "state"), [(Quirks(), "PreparingRebalance"), (Quirks(replacement_takes_over_debts=True), "Stable")])
 def test_a_debt_that_a_replaced_id_left_behind(quirks: Quirks, state: str) -> None:
     """Replaced in Stable before it synced: the old id stays in pending_syncs, the sync timer starts a rebalance."""
     world = World.make(quirks=quirks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-import pytest
+from cases import for_each
 from log_world import LogWorld, batch, fetch_request
 
 from groupmock_codec.messages.k01_fetch import FetchResponse
@@ -83,7 +83,7 @@ def whole_records(data: bytes) -> list[int]:
     return []
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", range(20))
 def test_every_record_once_and_in_order(seed: int) -> None:
     dice = random.Random(seed)
     world = LogWorld(seed=seed, max_incremental_fetch_session_cache_slots=dice.choice((0, 2, 1000)))
@@ -111,7 +111,7 @@ def test_every_record_once_and_in_order(seed: int) -> None:
     assert len(world.topics.fetches) == 0
 
 
-@pytest.mark.parametrize("seed", range(10))
+@for_each("seed", range(10))
 def test_offsets_only_jump_where_records_were_deleted(seed: int) -> None:
     dice = random.Random(seed)
     world = LogWorld(seed=seed, log_retention_bytes=1500)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-import pytest
+from cases import for_each
 from log_world import WALL_MS, batch
 
 from groupmock.core.log.limits import Limits
@@ -53,7 +53,7 @@ def test_batches_are_moved_to_their_offsets_and_stay_sound() -> None:
     assert read_batches(log.read(0, 1 << 20, True)) == stored
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", range(20))
 def test_reads_are_slices_of_the_whole_log(seed: int) -> None:
     dice = random.Random(seed)
     log = filled(*(dice.randint(1, 4) for _ in range(150)))

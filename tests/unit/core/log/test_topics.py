@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from cases import for_each
 from log_world import LogWorld, batch
 
 from groupmock.core.log import names, placement
@@ -31,7 +32,7 @@ def test_names_ids_and_partitions() -> None:
     assert (topics.names(), topics.name_of(topic_id)) == (["b"], None)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("command", "arguments", "code"),
     [
         ("create_topic", {"name": "t", "partitions": 1}, ErrorCode.TOPIC_ALREADY_EXISTS),
@@ -87,7 +88,7 @@ def test_leading_a_partition_elsewhere() -> None:
         world.topics.lead("t", 0, 4, 0, [])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "fine"), [("a", True), ("a.b_c-D9", True), ("x" * 249, True), ("...", True), ("a/b", False), ("a\n", False)]
 )
 def test_which_names_are_fine(name: str, fine: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from cases import for_each
 from core_world import RANGE, World, subscription
 
 from groupmock.core.steering import NotNow
@@ -47,7 +48,7 @@ def test_held_empty_a_group_is_neither_deleted_nor_swept() -> None:
     assert world.cluster.coordinators.find("g") is None
 
 
-@pytest.mark.parametrize("delay", [0, 3000])
+@for_each("delay", [0, 3000])
 def test_held_preparing_the_first_phase_does_not_end(delay: int) -> None:
     world = World.make(group_initial_rebalance_delay_ms=delay)
     world.command("hold_group", group="g", state="PreparingRebalance")
@@ -106,7 +107,7 @@ def test_held_completing_the_leaders_sync_waits_and_followers_do_as_ever() -> No
     assert ([each.answer.assignment for each in syncs], world.group().state) == ([b"f", b"l"], "Stable")
 
 
-@pytest.mark.parametrize("state", ["CompletingRebalance", "Stable"])
+@for_each("state", ["CompletingRebalance", "Stable"])
 def test_held_in_a_generation_newcomers_and_leaves_wait(state: str) -> None:
     world = World.make()
     _, follower = world.stable(2) if state == "Stable" else completing(world)
@@ -204,7 +205,7 @@ def test_released_twice_is_harmless() -> None:
     assert world.group().state == "Stable"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "arguments"), [("force_rebalance", {}), ("expire_member", {"member": "c"})], ids=["rebalance", "expire"]
 )
 def test_a_held_group_is_not_moved_by_a_command_either(name: str, arguments: dict[str, str]) -> None:
@@ -234,7 +235,7 @@ def test_a_forced_rebalance_refuses_the_syncs_that_wait() -> None:
     assert (sync.error, world.group().state) == (27, "PreparingRebalance")
 
 
-@pytest.mark.parametrize("state", ["Empty", "PreparingRebalance"])
+@for_each("state", ["Empty", "PreparingRebalance"])
 def test_what_rebalances_or_has_nobody_cannot_be_made_to(state: str) -> None:
     world = World.make()
     if state == "Empty":
@@ -294,7 +295,7 @@ def test_a_second_order_is_refused_while_one_is_awaited() -> None:
         world.command("order_joins", group="g", names=["c"])
 
 
-@pytest.mark.parametrize("by", ["member id", "client id"])
+@for_each("by", ["member id", "client id"])
 def test_the_chosen_leader_leads_the_next_generation_once(by: str) -> None:
     world = World.make()
     ids = [world.enter(client=f"c{place}")[0] for place in range(3)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from cases import for_each
 from core_world import World
 
 from groupmock.core.settings import Quirks
@@ -57,7 +58,7 @@ def test_a_reserved_id_expires() -> None:
     assert world.join(reserved).error == 25
 
 
-@pytest.mark.parametrize("api", ["JoinGroup", "SyncGroup"])
+@for_each("api", ["JoinGroup", "SyncGroup"])
 def test_who_waits_for_an_answer_cannot_expire(api: str) -> None:
     world = World.make()
     leader, follower = world.stable(2)
@@ -91,7 +92,7 @@ def static_pair(world: World) -> list[str]:
     return [by_id[leader], next(instance for one, instance in by_id.items() if one != leader)]
 
 
-@pytest.mark.parametrize("place", [0, 1], ids=["leader", "follower"])
+@for_each("place", [0, 1], ids=["leader", "follower"])
 def test_a_fenced_instance_in_a_stable_group(place: int) -> None:
     """As a JoinGroup of the same instance without member id: no rebalance, the old id is fenced, the assignment is inherited."""
     world = World.make()
@@ -115,7 +116,7 @@ def test_whoever_waits_under_the_old_id_is_told() -> None:
     assert (join.error, world.group().state) == (82, "PreparingRebalance")
 
 
-@pytest.mark.parametrize("quirks", [Quirks(), OLD], ids=["4.3", "2.8"])
+@for_each("quirks", [Quirks(), OLD], ids=["4.3", "2.8"])
 def test_a_fenced_instance_in_completing_rebalance_rebalances(quirks: Quirks) -> None:
     world = World.make(quirks=quirks)
     for instance in ("i1", "i2"):

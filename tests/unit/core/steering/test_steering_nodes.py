@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from cases import for_each
 from core_world import World
 from log_world import LogWorld
 
@@ -122,7 +123,7 @@ def test_a_partition_with_replicas_is_led_by_the_next_and_stays_there() -> None:
     assert 2 not in {leader for _, leader in metadata(world)[1].values()}
 
 
-@pytest.mark.parametrize("clean", [True, False])
+@for_each("clean", [True, False])
 def test_the_coordinators_of_a_stopped_node_go_to_the_next_and_who_waits_is_told_only_by_a_clean_stop(clean: bool) -> None:
     """The core answers in both cases; a node that dies closes its connections before the answers, so that nobody gets them."""
     world = LogWorld(nodes=3)
@@ -161,7 +162,7 @@ def test_nothing_moves_to_a_stopped_node() -> None:
             world.command(name, **more)
 
 
-@pytest.mark.parametrize("by", ["time", "start_node"])
+@for_each("by", ["time", "start_node"])
 def test_a_stalled_node_goes_on(by: str) -> None:
     world = World.make(nodes=2)
     world.command("stall_node", node=2, ms=1000)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from cases import for_each
 from core_world import World
 
 from groupmock.core.commands import UnknownCommand
@@ -44,7 +45,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], type[CannotSteer], str]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "arguments", "kind", "text"), REFUSED.values(), ids=REFUSED)
+@for_each(("name", "arguments", "kind", "text"), REFUSED.values(), ids=REFUSED)
 def test_refused_with_one_sentence_and_nothing_changed(name: str, arguments: dict[str, Any], kind: type[CannotSteer], text: str) -> None:
     world = World.make(nodes=2)
     _stable(world)

@@ -1,0 +1,167 @@
+"""Changing configs of brokers, one or all: what is refused, when and in which words (ConfigAdminManager, DynamicBrokerConfig)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.errors import ErrorCode
+
+from ..group.hashing import SMALL_MAP, java_order, scala_names_order, scala_order
+from . import broker_checks, configs, zookeeper_admin
+from .broker_configs import CLUSTER_WIDE, ONE_BROKER, BrokerKey, base_name, broker_keys, key_of, started
+from .change import DELETE, OPERATION_NAMES, SET, Alteration, Change, made
+from .config_keys import LIST
+from .refusal import TopicRefused
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..settings import Quirks
+
+PER_LISTENER: Final = tuple(
+    f"ssl.{name}"
+    for name in (
+        "keystore.type",
+        "keystore.location",
+        "keystore.password",
+        "key.password",
+        "truststore.type",
+        "truststore.location",
+        "truststore.password",
+        "keystore.certificate.chain",
+        "keystore.key",
+        "truststore.certificates",
+    )
+)
+"""What can be changed for a listener by its name only (SslConfigs.RECONFIGURABLE_CONFIGS)."""
+LISTENERS_FOR_ALL: Final = ("max.connections", "max.connection.creation.rate", "num.network.threads")
+"""What may be set for a listener of every broker; the last of them since Kafka 3."""
+IN_SYNC: Final = "min.insync.replicas"
+
+
+def alter_broker(cluster: Cluster, node: int, wanted: Alteration, validate_only: bool) -> None:
+    """Change what one node (its id) or all nodes ("") go by, or only say whether it could be. Raises TopicRefused."""
+    quirks = cluster.settings.quirks
+    check_broker_name(wanted.name, node, f"expected {node}", "Broker" if quirks.zookeeper_admin else "Node")
+    name = wanted.name if wanted.name == CLUSTER_WIDE else str(node)
+    keys, overrides = broker_keys(quirks), cluster.topics.broker_overrides(node)
+    before = overrides.cluster if name == CLUSTER_WIDE else overrides.node
+    static = started(cluster.settings, cluster.identity, node)
+    after = _changed(wanted, before, static, keys, quirks)
+    try:
+        _check_names(name, after, keys, quirks)
+        _check_values(after, keys)
+        _check_scope(name, after, keys, quirks)
+        changed = overrides._replace(cluster=after) if name == CLUSTER_WIDE else overrides._replace(node=after)
+        broker_checks.check_together(keys, static, overrides, changed)
+        if quirks.zookeeper_admin and not validate_only:
+            _check_passwords(after, keys)
+    except configs.BadConfig as bad:
+        if quirks.zookeeper_admin and isinstance(bad, broker_checks.NoCleaner):
+            raise TopicRefused(ErrorCode.UNKNOWN_SERVER_ERROR, "") from None
+        text = zookeeper_admin.invalid(wanted.name, str(bad), "BROKER") if quirks.zookeeper_admin else str(bad)
+        raise TopicRefused(ErrorCode.INVALID_REQUEST, text) from None
+    if quirks.min_insync_replicas_pinned:
+        _check_in_sync(name, wanted, after)
+    if not validate_only:
+        cluster.topics.configure_broker(name, after)
+
+
+def check_broker_name(name: str, node: int, expected: str, noun: str = "Broker") -> None:
+    """A broker answers for itself and for all (""). Raises TopicRefused(INVALID_REQUEST)."""
+    if name == CLUSTER_WIDE:
+        return
+    if not name.isascii() or not name.removeprefix("-").isdigit():
+        raise TopicRefused(ErrorCode.INVALID_REQUEST, f"{noun} id must be an integer, but it is: {name}")
+    if int(name) != node:
+        raise TopicRefused(ErrorCode.INVALID_REQUEST, f"Unexpected broker id, {expected}, but received {name}")
+
+
+def _changed(
+    wanted: Alteration, before: Mapping[str, str], static: Mapping[str, str], keys: Mapping[str, BrokerKey], quirks: Quirks
+) -> dict[str, str]:
+    """The resource's configs as they would be. Raises TopicRefused for an operation that a config does not know.
+
+    A list that the resource does not set is changed from what the broker was started with (ConfigurationControlManager).
+    """
+    for change in wanted.changes:
+        _check_operation(change, keys, quirks)
+    plain = {name: each.key for name, each in keys.items()}
+    if quirks.zookeeper_admin and not wanted.replace:
+        return zookeeper_admin.changed(before, wanted.changes, plain)
+    return made(before, wanted, plain, lambda name: static.get(name, keys[name].default or ""))
+
+
+def _check_operation(change: Change, keys: Mapping[str, BrokerKey], quirks: Quirks) -> None:
+    if change.operation in (SET, DELETE):
+        return
+    if change.operation not in OPERATION_NAMES:
+        if quirks.zookeeper_admin:
+            raise TopicRefused(ErrorCode.UNKNOWN_SERVER_ERROR, "")
+        raise TopicRefused(ErrorCode.INVALID_REQUEST, f"Unknown operations type {change.operation}")
+    key = key_of(change.name, keys)
+    if key is None:
+        if quirks.topic_configs_before_4:
+            raise TopicRefused(ErrorCode.UNKNOWN_SERVER_ERROR, "")
+        raise TopicRefused(ErrorCode.INVALID_CONFIG, f"Unknown config name: {change.name}")
+    if key.key.kind != LIST:
+        code = ErrorCode.INVALID_REQUEST if quirks.zookeeper_admin else ErrorCode.INVALID_CONFIG
+        verb = OPERATION_NAMES[change.operation].lower()
+        raise TopicRefused(code, f"Config value {verb} is not allowed for config key: {change.name}")
+
+
+def _check_names(name: str, after: Mapping[str, str], keys: Mapping[str, BrokerKey], quirks: Quirks) -> None:
+    fixed = [each for each in after if each in keys and keys[each].fixed]
+    if fixed:
+        raise configs.BadConfig(f"Cannot update these configs dynamically: {_shown(fixed, quirks)}")
+    bare = [each for each in PER_LISTENER if each in after]
+    if bare:
+        shown = _shown(bare, quirks, large=True)
+        raise configs.BadConfig(f"These security configs can be dynamically updated only per-listener using the listener prefix: {shown}")
+
+
+def _check_values(after: Mapping[str, str], keys: Mapping[str, BrokerKey]) -> None:
+    """By type and bounds, in the order of Kafka's definitions; what is said of a listener is said of the config itself."""
+    given = {base if (base := base_name(name)) in keys else name: value for name, value in after.items()}
+    for name, key in keys.items():
+        if name in given:
+            configs.check(key.key, given[name])
+
+
+def _check_scope(name: str, after: Mapping[str, str], keys: Mapping[str, BrokerKey], quirks: Quirks) -> None:
+    if name != CLUSTER_WIDE:
+        return
+    for_all = LISTENERS_FOR_ALL[:-1] if quirks.topic_configs_before_3 else LISTENERS_FOR_ALL
+    own = [each for each in after if (keys[each].change == ONE_BROKER if each in keys else base_name(each) not in (None, *for_all))]
+    if own:
+        raise configs.BadConfig(f"Cannot update these configs at default cluster level, broker id must be specified: {_shown(own, quirks)}")
+
+
+def _check_passwords(after: Mapping[str, str], keys: Mapping[str, BrokerKey]) -> None:
+    """2.8 keeps them in ZooKeeper and has no key to write them with, unless it was started with one."""
+    if any(key.sensitive for name in after if (key := key_of(name, keys)) is not None):
+        raise configs.BadConfig("Password encoder secret not configured")
+
+
+def _check_in_sync(name: str, wanted: Alteration, after: Mapping[str, str]) -> None:
+    """With eligible leader replicas the controller wants min.insync.replicas to be one number for all (KIP-966)."""
+    if name == CLUSTER_WIDE:
+        if IN_SYNC not in after:
+            raise TopicRefused(ErrorCode.INVALID_CONFIG, "Cluster-level min.insync.replicas cannot be removed while ELR is enabled.")
+    elif any(change.name == IN_SYNC for change in wanted.changes):
+        raise TopicRefused(ErrorCode.INVALID_CONFIG, "Broker-level min.insync.replicas cannot be altered while ELR is enabled.")
+
+
+def _shown(names: Sequence[str], quirks: Quirks, large: bool = False) -> str:
+    """A set as Kafka writes it: Java's since 4; Scala's before, which has another name and order from five on.
+
+    What was picked from a `large` set is one more: Scala's mutable one.
+    """
+    ordered = java_order(names)
+    if not quirks.topic_configs_before_4:
+        return f"[{', '.join(ordered)}]"
+    if large:
+        return f"HashSet({', '.join(scala_names_order(names))})"
+    if len(names) > SMALL_MAP:
+        return f"HashSet({', '.join(scala_order(names))})"
+    return f"Set({', '.join(ordered)})"

@@ -1,0 +1,66 @@
+"""What AlterConfigs and IncrementalAlterConfigs ask for, and what it makes of the configs of a resource."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from groupmock_codec.errors import ErrorCode
+
+from ..group.hashing import java_order
+from .config_keys import LIST, ConfigKey, java_split
+from .refusal import TopicRefused
+
+SET: Final = 0
+DELETE: Final = 1
+APPEND: Final = 2
+SUBTRACT: Final = 3
+OPERATION_NAMES: Final = {APPEND: "APPEND", SUBTRACT: "SUBTRACT"}
+
+
+class Change(NamedTuple):
+    """One config to change. `value` is None only to delete."""
+
+    name: str
+    operation: int
+    value: str | None
+
+
+class Alteration(NamedTuple):
+    """All changes of one resource. `replace`: configs that are not named go back to their defaults (AlterConfigs)."""
+
+    kind: int
+    name: str
+    changes: Sequence[Change]
+    replace: bool
+
+
+def made(current: Mapping[str, str], wanted: Alteration, keys: Mapping[str, ConfigKey], effective: Callable[[str], str]) -> dict[str, str]:
+    """`current` after the change; `effective` says what holds where nothing is set. Raises TopicRefused: no such operation, no list."""
+    found = {} if wanted.replace else dict(current)
+    by_name = {change.name: change for change in wanted.changes}
+    for change in (by_name[name] for name in java_order(by_name)):  # Kafka's controller has them in a map
+        if change.operation == SET:
+            found[change.name] = change.value or ""
+        elif change.operation == DELETE:
+            found.pop(change.name, None)
+        elif change.operation in OPERATION_NAMES:
+            found[change.name] = _listed(change, keys, found, effective)
+        else:
+            raise TopicRefused(ErrorCode.UNKNOWN_SERVER_ERROR, "")
+    return found
+
+
+def _listed(change: Change, keys: Mapping[str, ConfigKey], found: Mapping[str, str], effective: Callable[[str], str]) -> str:
+    """APPEND or SUBTRACT: the list that results, from the one that holds now, default included. To append "" appends an empty entry."""
+    key = keys.get(change.name)
+    if key is None or key.kind != LIST:
+        verb = OPERATION_NAMES[change.operation]
+        raise TopicRefused(ErrorCode.INVALID_CONFIG, f"Can't {verb} to key {change.name} because its type is not LIST.")
+    parts = [part for part in found.get(change.name, effective(change.name)).split(",") if part]
+    for part in java_split(change.value or ""):
+        if change.operation == APPEND and part not in parts:
+            parts.append(part)
+        elif change.operation == SUBTRACT and part in parts:
+            parts.remove(part)
+    return ",".join(parts)

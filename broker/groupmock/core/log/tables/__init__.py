@@ -1,0 +1,31 @@
+"""The broker configs of each release as data, in the order in which Kafka defines (and checks) them. Recorded: tools/broker_configs.py."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+NULL: Final = "null"
+
+
+class Row(NamedTuple):
+    """`change`: i internal, r read-only, b for one broker, c for a broker or all of them; `bounds`: `0:`, `0:1`, `1:9|-1`, `a,b` or `-`."""
+
+    name: str
+    kind: str
+    change: str
+    bounds: str
+    default: str | None
+
+
+def rows(release: str) -> Iterator[Row]:
+    """The table of that release: 2.8, 3.9 or 4.3. Each is imported when it is first asked for, which a server that starts does not."""
+    if release == "2.8":
+        from .kafka_2_8 import ROWS
+    elif release == "3.9":
+        from .kafka_3_9 import ROWS
+    else:
+        from .kafka_4_3 import ROWS
+    for line in ROWS.splitlines():
+        name, kind, change, bounds, default = line.split(" ", 4)
+        yield Row(name, kind, change, bounds, None if default == NULL else default[1:-1])

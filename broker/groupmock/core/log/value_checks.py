@@ -1,0 +1,83 @@
+"""What a config's values must be: small checks that return Kafka's words for what is wrong (ConfigDef's validators), None if nothing is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+Check = Callable[[str], str | None]
+ListCheck = Callable[[str, Sequence[str]], str | None]
+"""(name, entries) -> what Kafka says of such a list."""
+
+
+def bad_value(name: str, value: str, why: str) -> str:
+    """Kafka's words (ConfigException)."""
+    return f"Invalid value {value} for configuration {name}: {why}"
+
+
+def fine(_: str) -> str | None:
+    """Anything will do."""
+    return None
+
+
+def at_least(lowest: float) -> Check:
+    """A number with a lower bound."""
+
+    def check(value: str) -> str | None:
+        return None if float(value) >= lowest else f"Value must be at least {lowest}"
+
+    return check
+
+
+def between(lowest: float, highest: float) -> Check:
+    """A number with two bounds."""
+
+    def check(value: str) -> str | None:
+        if float(value) < lowest:
+            return f"Value must be at least {lowest}"
+        return None if float(value) <= highest else f"Value must be no more than {highest}"
+
+    return check
+
+
+def compression_level(lowest: int, highest: int) -> Check:
+    """A level, or -1 for the codec's own."""
+
+    def check(value: str) -> str | None:
+        fits = int(value) == -1 or lowest <= int(value) <= highest
+        return None if fits else f"Value must be between {lowest} and {highest} or equal to -1"
+
+    return check
+
+
+def one_of(*words: str) -> Check:
+    """One of these words."""
+
+    def check(value: str) -> str | None:
+        return None if value in words else f"String must be one of: {', '.join(words)}"
+
+    return check
+
+
+def words(*known: str) -> ListCheck:
+    """Entries that are words. Before Kafka 4 no entry is no word either."""
+    refuse = one_of(*known)
+
+    def check(name: str, entries: Sequence[str]) -> str | None:
+        return next((bad_value(name, entry, why) for entry in entries if (why := refuse(entry)) is not None), None)
+
+    return check
+
+
+def something(name: str, entries: Sequence[str]) -> str | None:
+    """Entries of any kind but nothing (Kafka 4: ConfigDef.ValidList)."""
+    return None if all(entries) else f"Configuration '{name}' values must not be empty."
+
+
+def words_or_nothing(*known: str) -> ListCheck:
+    """Since Kafka 4 an entry that is nothing has words of its own."""
+    before = words(*known)
+
+    def check(name: str, entries: Sequence[str]) -> str | None:
+        return next((why for entry in entries if (why := before(name, [entry]) if entry else something(name, [entry])) is not None), None)
+
+    return check

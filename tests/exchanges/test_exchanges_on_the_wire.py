@@ -1,0 +1,29 @@
+"""The exchanges that only a wire can show (bytes, ends of connections), over TCP against our server; all others: tests/live/exchanges."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupmock import Broker
+from groupmock_clients.probe.broker import TcpBroker
+from groupmock_clients.probe.exchange import RELEASES
+from groupmock_clients.probe.runner import play
+from groupmock_clients.probe.suite import load_suite
+from groupmock_clients.probe.tcp_stage import TcpStage
+
+ON_THE_WIRE = [each for each in load_suite().exchanges if not each.needs and "core" not in each.stages]
+PATIENCE = 20
+"""Times what the probe allows a server: a busy machine is not judged here."""
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_our_server_keeps(release: str) -> None:
+    with Broker(profile=f"kafka-{release}", settings={"group.initial.rebalance.delay.ms": 400}) as broker:
+        host, _, port = broker.bootstrap.rpartition(":")
+        peer = TcpBroker(host, int(port), release, patience=PATIENCE)
+        try:
+            outcomes = [play(variant, TcpStage(peer)) for each in ON_THE_WIRE if release in each.releases for variant in each.variants()]
+        finally:
+            peer.close()
+    assert [str(outcome) for outcome in outcomes if outcome.verdict not in ("kept", "not applicable")] == []
+    assert len(outcomes) >= 10

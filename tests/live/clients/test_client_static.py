@@ -1,0 +1,70 @@
+"""Static members (group.instance.id) of stock libraries: a restart is no rebalance, a long absence is one."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from stock_members import LIBRARIES, Member, until
+from stock_team import Cluster, Team, delivered, partitions, produce, settled
+
+EVERY_LIBRARY = pytest.mark.parametrize("library", LIBRARIES)
+
+
+def two_static_members(team: Team, library: str, topic: str, **changes: object) -> list[Member]:
+    """One leads, one follows; three partitions each, one generation."""
+    people = [team.join(library, instance=f"instance-{index}", **changes) for index in range(2)]
+    settled(people, partitions(topic, 6), sizes=(3, 3))
+    until("one generation", lambda: people[0].generation() == people[1].generation() > 0, lambda: [each.generation() for each in people])
+    return people
+
+
+@EVERY_LIBRARY
+@pytest.mark.parametrize("index", [0, 1])
+def test_a_restart_within_the_session_is_no_rebalance(
+    library: str, index: int, cluster: Cluster, team: Team, topic: str,
+) -> None:
+    """Both are restarted in turn (by parameter), so that the leader is one of them whoever it is."""
+    people = two_static_members(team, library, topic, session_ms=60_000)
+    generation, rounds, held = people[0].generation(), people[1 - index].rounds(), people[index].owned()
+    people[index].stop()
+    fresh = team.join(library, instance=f"instance-{index}", session_ms=60_000)
+    until("the restarted member to hold what it held", lambda: fresh.owned() == held, lambda: sorted(fresh.owned()))
+    delivered([fresh, people[1 - index]], produce(cluster, topic, "after"))
+    assert (fresh.generation(), people[1 - index].generation()) == (generation, generation)
+    assert people[1 - index].rounds() == rounds, "the other member was disturbed"
+    cluster.wait_for(team.wish.group, state="Stable", members=2)
+
+
+@EVERY_LIBRARY
+def test_a_static_member_that_stays_away_is_expelled(library: str, cluster: Cluster, team: Team, topic: str) -> None:
+    session_ms, heartbeat_ms = 2_000, 200
+    one, two = two_static_members(team, library, topic, session_ms=session_ms, heartbeat_ms=heartbeat_ms)
+    went = time.monotonic()
+    two.stop()
+    settled([one], partitions(topic, 6))
+    assert time.monotonic() - went > (session_ms - 2 * heartbeat_ms) / 1000, "a static member's close must not be a leave"
+    cluster.wait_for(team.wish.group, state="Stable", members=1)
+
+
+def refusal(member: Member) -> str:
+    """What the library tells its user: by itself, or when it is asked to commit."""
+    try:
+        member.commit()
+    except Exception as error:  # each library has its own
+        return repr(error)
+    return ""
+
+
+@pytest.mark.parametrize("library", ["kafka-python", "confluent-kafka"])  # aiokafka's Heartbeat v1 carries no instance id
+def test_a_second_member_with_the_same_instance_id_fences_the_first(
+    library: str, cluster: Cluster, team: Team, topic: str,
+) -> None:
+    first = team.join(library, instance="the-one")
+    settled([first], partitions(topic, 6))
+    second = team.join(library, instance="the-one")
+    settled([second], partitions(topic, 6))
+    until("the first to be fenced", lambda: "fenced" in refusal(first).replace("_", "").lower(), lambda: refusal(first))
+    delivered([second], produce(cluster, topic, "after"))
+    second.commit()
+    cluster.wait_for(team.wish.group, state="Stable", members=1)

@@ -1,0 +1,44 @@
+"""A stock consumer under lease meets a fault rule, and a hold: the fast path answers nothing that they would have changed."""
+
+from __future__ import annotations
+
+import aiokafka
+import pytest
+from raw_wire import until
+
+from groupmock import Broker
+
+
+@pytest.fixture
+def swift() -> dict[str, int]:
+    """A consumer that beats every 20 ms."""
+    return {"heartbeat_interval_ms": 20, "session_timeout_ms": 10_000, "retry_backoff_ms": 20}
+
+
+async def test_a_rule_about_heartbeats_strikes_the_next_one_of_a_stock_client_under_lease(swift: dict[str, int]) -> None:
+    async with Broker(topics={"orders": 1}, group_initial_rebalance_delay_ms=0) as broker:
+        async with aiokafka.AIOKafkaConsumer("orders", bootstrap_servers=broker.bootstrap, group_id="g", **swift):
+            before = await broker.wait_for("g", state="Stable")
+            counters = broker._broker._up().server.counters
+            await until(lambda: counters.repeated_heartbeats >= 3)
+            rule = {"api": "Heartbeat", "group": "g"}
+            async with broker.fault(rule, {"kind": "error", "code": "REBALANCE_IN_PROGRESS"}, times=1) as fault:
+                repeated = counters.repeated_heartbeats
+                await fault.wait()
+                assert counters.repeated_heartbeats <= repeated + 1, "one may have been under way"
+            await broker.wait_for("g", state="Stable", generation=before.generation + 1)
+
+
+async def test_a_held_group_answers_nobody_by_an_old_lease(swift: dict[str, int]) -> None:
+    """The rebalance that is held reaches the member: its heartbeat says 27 and it joins."""
+    async with Broker(topics={"orders": 1}, group_initial_rebalance_delay_ms=0) as broker:
+        async with aiokafka.AIOKafkaConsumer("orders", bootstrap_servers=broker.bootstrap, group_id="g", **swift):
+            before = await broker.wait_for("g", state="Stable")
+            counters = broker._broker._up().server.counters
+            await until(lambda: counters.repeated_heartbeats >= 3)
+            async with broker.hold("g", "PreparingRebalance"):
+                await broker.rebalance("g")
+                seen = counters.requests.get(11, 0)
+                await until(lambda: counters.requests.get(11, 0) > seen)  # it joins
+                assert broker.groups["g"].state == "PreparingRebalance"
+            await broker.wait_for("g", state="Stable", generation=before.generation + 1)

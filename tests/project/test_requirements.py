@@ -1,0 +1,85 @@
+"""What pyproject.toml asks of other packages is what the tree uses, and said in one way."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+SINCE: Final = re.compile(r"\.\. versionadded:: *(\d+(?:\.\d+)*)")
+
+
+@pytest.fixture(scope="module")
+def extras(tree: Path) -> dict[str, list[Requirement]]:
+    said: dict[str, list[str]] = tomllib.loads((tree / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    return {extra: [Requirement(line) for line in lines] for extra, lines in said.items()}
+
+
+def oldest(wanted: Requirement) -> Version:
+    """The oldest release that a requirement lets in."""
+    (lowest,) = [each.version for each in wanted.specifier if each.operator in (">=", "==")]
+    return Version(lowest.removesuffix(".*"))
+
+
+def test_every_extra_that_asks_for_a_package_asks_for_the_same_oldest_release(extras: dict[str, list[Requirement]]) -> None:
+    asked: dict[str, dict[str, str]] = {}
+    for extra, wanted in extras.items():
+        for each in wanted:
+            asked.setdefault(each.name, {})[extra] = str(oldest(each))
+    assert asked["pyspark"].keys() == {"pipeline", "test"}
+    assert {name: bounds for name, bounds in asked.items() if len(set(bounds.values())) > 1} == {}
+
+
+def test_the_sample_consumers_of_the_image_have_the_releases_of_the_extras(extras: dict[str, list[Requirement]], tree: Path) -> None:
+    pinned = {Requirement(each) for each in re.findall(r'"([\w-]+==[^"]+)"', (tree / "docker/Dockerfile").read_text())}
+    assert pinned == {each for extra in ("aiokafka", "kafka-python") for each in extras[extra]}
+
+
+def spark() -> tuple[ModuleType, list[type]]:
+    """The functions, and the classes whose methods jobs call."""
+    from pyspark import sql
+    from pyspark.sql import functions, streaming
+
+    return functions, [each for module in (sql, streaming) for each in vars(module).values() if isinstance(each, type)]
+
+
+def called(folder: Path) -> Iterator[tuple[str, str, str]]:
+    """(place, name of what it is asked of, name) of every attribute in the modules below."""
+    for file in sorted(folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Attribute):
+                yield f"{file.name}:{node.lineno}", node.value.id if isinstance(node.value, ast.Name) else "", node.attr
+
+
+def since(found: Any) -> Version:
+    """Since when Spark has it, by its own documentation; 0 where that says nothing."""
+    told = SINCE.search(found.__doc__ or "")
+    return Version(told[1]) if told else Version("0")
+
+
+def test_what_the_pipeline_calls_of_spark_is_in_the_oldest_release_it_asks_for(extras: dict[str, list[Requirement]], tree: Path) -> None:
+    """A name may be a method of several classes, or of no class of Spark's at all: it is as old as the oldest of them."""
+    functions, classes = spark()
+    bound = oldest(next(each for each in extras["pipeline"] if each.name == "pyspark"))
+    ages: dict[str, Version] = {}
+    for place, owner, name in called(tree / "pipeline"):
+        owners = [functions] if owner == "F" else classes
+        if known := [since(getattr(each, name)) for each in owners if hasattr(each, name)]:
+            ages[f"{place} {name}"] = min(known)
+    assert len(ages) > 500
+    assert {where: str(age) for where, age in ages.items() if age > bound} == {}
+
+
+def test_spark_says_since_when_it_has_a_method() -> None:
+    """Else the test above could not fail."""
+    from pyspark.sql import DataFrame
+
+    assert (since(DataFrame.repartitionById), since(DataFrame.select)) == (Version("4.1"), Version("1.3"))

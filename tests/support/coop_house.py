@@ -1,0 +1,97 @@
+"""A broker with a journal and the cooperative members that talk to it (fixture `house`), and what their tests wait for."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from coop_members import EVERY, Partition, heard
+from raw_member import RawMember, until
+
+from groupmock import Broker
+
+ALL = frozenset(("T", number) for number in range(4))
+PER_PARTITION = 20
+
+
+def fill(house: Any, count: int = PER_PARTITION) -> None:
+    """`count` more records in every partition."""
+    for number in range(4):
+        for _ in range(count):
+            house.broker.produce("T", b"x", partition=number)
+
+
+def holding(house: Any, *members: Any, wanted: frozenset[Partition] = ALL, sizes: list[int] | None = None) -> None:
+    """Wait until these hold `wanted` between them, each partition once, that many each."""
+
+    def done() -> bool:
+        for member in members:
+            member.check()
+        held = [member.owned() for member in members]
+        told = all(heard(member) == member.owned() for member in members if getattr(member, "listens", True))
+        return told and sorted(part for each in held for part in each) == sorted(wanted) and sizes in (None, sorted(map(len, held)))
+
+    until(f"{sorted(wanted)} as {sizes}", done, lambda: ([sorted(each.owned()) for each in members], house.broker.story("g")))
+
+
+def everything(house: Any, *members: Any, each: int) -> Counter[tuple[Partition, int]]:
+    """Wait until `each` records of every partition came to somebody; how often each did."""
+    wanted = {(part, offset) for part in ALL for offset in range(each)}
+    until(
+        f"{len(wanted)} records",
+        lambda: wanted <= {record for member in members for record in member.delivered},
+        lambda: ([len(member.delivered) for member in members], house.broker.story("g")),
+    )
+    return Counter(record for member in members for record in list(member.delivered))
+
+
+class House:
+    """A broker and everybody who talks to it; closed at the end of the test."""
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self._open: list[Any] = []
+
+    def stock(self, library: str, name: str, settings: dict[str, Any], topics: tuple[str, ...] = ("T",), **options: Any) -> Any:
+        """A running stock consumer of group g."""
+        member = EVERY[library](self.broker.bootstrap, "g", name, topics, settings, **options)
+        self._open.append(member)
+        return member
+
+    def script(self, name: str, design: int) -> RawMember:
+        """A running raw member of group g."""
+        member = RawMember(self.broker.bootstrap, "g", name, "T", design)
+        self._open.append(member)
+        return member
+
+    def gone(self, member: Any) -> None:
+        """It leaves the group."""
+        self._open.remove(member)
+        (member.leave if isinstance(member, RawMember) else member.stop)()
+
+    def close(self) -> None:
+        scripts = [member for member in self._open if isinstance(member, RawMember)]
+        for script in scripts:  # before those that lead them go
+            script.drop()
+        for member in self._open:
+            if member not in scripts:
+                member.stop()
+        self._open.clear()
+
+
+@pytest.fixture
+def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
+    """`@pytest.mark.parametrize("house", [{"group_initial_rebalance_delay_ms": 0}], indirect=True)` sets knobs."""
+    knobs = {"group_initial_rebalance_delay_ms": 300, **getattr(request, "param", {})}
+    with Broker(topics={"T": 4}, seed=1, journal=str(tmp_path / "journal.jsonl"), **knobs) as broker:
+        made = House(broker)
+        try:
+            yield made
+        finally:
+            made.close()
+            del made
+    gc.collect()

@@ -1,0 +1,108 @@
+"""What a run of pytest writes down of itself: an outcome per test (`--outcomes FILE`), and seconds per folder against a budget.
+
+The seconds are those that workers spent in set-up, call and tear-down. Over budget is said, never red: a busy machine is not a defect.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+
+BUDGETS: Final = Path(__file__).resolve().parent.parent / "budgets.toml"
+"""Folder below tests/ -> seconds of one quiet core."""
+
+
+class Spent(NamedTuple):
+    """What a folder's tests took. `seconds`: all workers together."""
+
+    tests: int
+    seconds: float
+
+
+class Outcomes:
+    """Collects the reports of a run; with pytest-xdist the controller hears those of every worker."""
+
+    def __init__(self) -> None:
+        self.verdicts: dict[str, str] = {}
+        self.seconds: dict[str, float] = {}
+        self.texts: dict[str, str] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        test = plain(report.nodeid)
+        self.seconds[test] = self.seconds.get(test, 0.0) + report.duration
+        if report.failed:
+            self.verdicts[test] = "failed"
+            self.texts[test] = self.texts.get(test, "") + report.longreprtext
+        elif report.skipped or report.when == "call":
+            self.verdicts.setdefault(test, report.outcome)
+
+    def write(self, file: Path) -> None:
+        """A line of JSON per test: test, verdict (passed, failed, skipped), seconds, text of a failure."""
+        lines = [
+            json.dumps({"test": test, "verdict": verdict, "seconds": round(self.seconds[test], 3), "text": self.texts.get(test, "")})
+            for test, verdict in self.verdicts.items()
+        ]
+        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def plain(test: str) -> str:
+    """A node id without the group that pytest-xdist appends (`@spark`); an `@` within the brackets is the test's own."""
+    before, at, group = test.rpartition("@")
+    return before if at and "]" not in group and "/" not in group else test
+
+
+def folder_of(test: str) -> str:
+    """The folder of a node id, below tests/; those of the unit tests each by itself."""
+    parts = test.partition("::")[0].split("/")[1:-1]
+    return "/".join(parts[: 2 if parts[:1] in (["unit"], ["live"]) else 1])
+
+
+def spent(seconds: Mapping[str, float]) -> dict[str, Spent]:
+    """Folder -> what its tests took, the dearest first."""
+    folders: dict[str, Spent] = {}
+    for test, took in seconds.items():
+        before = folders.get(folder_of(test), Spent(0, 0.0))
+        folders[folder_of(test)] = Spent(before.tests + 1, before.seconds + took)
+    return dict(sorted(folders.items(), key=lambda each: -each[1].seconds))
+
+
+def table(folders: Mapping[str, Spent], budgets: Mapping[str, float]) -> Iterable[str]:
+    """A line per folder: tests, seconds, budget, and whether it is over it or has none."""
+    yield f"{'folder':20} {'tests':>6} {'seconds':>8} {'budget':>7}"
+    for folder, (tests, seconds) in folders.items():
+        budget = budgets.get(folder)
+        remark = "no budget" if budget is None else "OVER BUDGET" if seconds > budget else ""
+        yield f"{folder:20} {tests:6} {seconds:8.1f} {'' if budget is None else f'{budget:.0f}':>7}  {remark}".rstrip()
+
+
+def budgets() -> dict[str, float]:
+    """tests/budgets.toml."""
+    return {folder: float(seconds) for folder, seconds in tomllib.loads(BUDGETS.read_text(encoding="utf-8")).items()}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """--outcomes FILE."""
+    parser.addoption("--outcomes", metavar="FILE", type=Path, help="write a line of JSON per test: verdict, seconds, text of a failure")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Workers of pytest-xdist report to the controller, which alone writes."""
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Outcomes(), "groupmock-outcomes")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """The table of folders, and the file that was asked for."""
+    seen: Outcomes = config.pluginmanager.getplugin("groupmock-outcomes")
+    if (file := config.getoption("--outcomes")) is not None:
+        seen.write(file)
+    folders = spent(seen.seconds)
+    if len(folders) > 1:
+        terminalreporter.write_sep("-", "seconds per folder")
+        for line in table(folders, budgets()):
+            terminalreporter.write_line(line)

@@ -1,0 +1,195 @@
+"""One ready plan and two members of one library: what the client did, measured. The test and docs/faults.md's table are made from it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any, Final
+
+import msgspec
+from stock_members import Member, Wish, until
+from stock_team import Team, partitions
+
+from groupmock import Broker
+from groupmock.faults.plan import Plan, Rule, read_plan
+from groupmock.journal.rows import FaultRow, MovedRow, ReplyRow
+
+TOPIC: Final = "orders"
+COUNT: Final = 4
+RECORDS: Final = 40
+PATIENCE_S: Final = 30.0
+SESSION_MS: Final = 6_000
+REQUEST_MS: Final = 7_000
+"""Short, so that a client that hears nothing gives up soon; kafka-python wants it above the session's."""
+AUTO_COMMIT_MS: Final = 200
+GROUP: Final = "plans"
+JOIN_GROUP: Final = 11
+BY_HAND: Final = "commit-outcome-unknown"
+"""The plan under which members commit when they are told to, so that it is seen what their user is told."""
+WHERE_IT_IS: Final = "loading-coordinator"
+"""The plan that needs one node: the coordinator loads where it was."""
+STALL_S: Final = 8.0
+"""In the place of the plan's minute: longer than the session."""
+
+
+@dataclass
+class Outcome:
+    """What became of it. `settled`: all partitions held by who lives, all records delivered; `seconds`: from the first fault to that;
+    `generations`: rounds begun since; `again`: records delivered more than once; `raised`: what the library told its user; `ended`: members
+    that stopped for good."""
+
+    plan: str
+    library: str
+    version: str
+    fired: int
+    settled: bool
+    seconds: float
+    generations: int
+    again: int
+    lost: int
+    raised: list[str]
+    ended: int
+
+
+def shortened(plan: Plan) -> Plan:
+    """The plan with stalls as long as a test may take."""
+    return msgspec.structs.replace(plan, rule=[_shortened(rule) for rule in plan.rule])
+
+
+def _shortened(rule: Rule) -> Rule:
+    return msgspec.structs.replace(rule, do=rule.do | {"seconds": STALL_S}) if rule.do["kind"] == "stall_node" else rule
+
+
+def run(name: str, library: str) -> Outcome:
+    """Two members of the library under the plan: the first reads and commits, the second comes, the fault strikes, records come."""
+    plan = shortened(read_plan(name))
+    nodes = 1 if name == WHERE_IT_IS else 2
+    with Broker(topics={TOPIC: COUNT}, nodes=nodes, seed=11, plan=plan, group_initial_rebalance_delay_ms=200) as broker:
+        commit = None if name == BY_HAND else AUTO_COMMIT_MS
+        wish = Wish(
+            broker.bootstrap, GROUP, (TOPIC,), session_ms=SESSION_MS, heartbeat_ms=100, request_ms=REQUEST_MS, auto_commit_ms=commit,
+            goes_on=True,
+        )  # fmt: skip
+        team = Team(wish)
+        try:
+            return _watch(broker, team, name, library)
+        finally:
+            team.close()
+
+
+def _watch(broker: Broker, team: Team, name: str, library: str) -> Outcome:
+    static = name == "fenced-twin"
+    raised: list[str] = []
+    expected = [f"before-{number}".encode() for number in range(RECORDS)]
+    _produce(broker, expected)
+    members = [team.join(library, instance=f"desk-{number}" if static else None) for number in range(2)]
+    if name == BY_HAND:
+        until("the first records", lambda: bool(members[0].values()), lambda: broker.story(GROUP))
+        _try(raised, members[0].commit)
+        _try(raised, members[0].commit)
+    first = broker.faults[0].name
+    broker.wait_for_fault(first, timeout=PATIENCE_S)
+    after = [f"after-{number}".encode() for number in range(RECORDS)]
+    _produce(broker, after)
+    settled = _settles(broker, members, [*expected, *after], static)
+    seconds, generations = _since_the_fault(broker)
+    values = Counter(value for each in members for value in each.values())
+    failed = [each.failure() for each in members if each.failure() is not None]
+    raised += [_words(each) for each in failed if each is not None]
+    raised += [text for each in members for text in dict.fromkeys(each.told)]
+    return Outcome(
+        plan=name,
+        library=library,
+        version=version(library),
+        fired=sum(report.fired for report in broker.faults),
+        settled=settled,
+        seconds=seconds,
+        generations=generations,
+        again=sum(1 for count in values.values() if count > 1),
+        lost=sum(1 for value in [*expected, *after] if value not in values),
+        raised=list(dict.fromkeys(raised)),
+        ended=len(failed),
+    )
+
+
+def _since_the_fault(broker: Broker) -> tuple[float, int]:
+    """Seconds, and generations begun, since the first fault struck; read from the rows."""
+
+    def read() -> tuple[float, int]:
+        running = broker._up()
+        assert running.ring is not None
+        rows = list(running.ring.rows)
+        struck = next(place for place, row in enumerate(rows) if isinstance(row, FaultRow))
+        begun = sum(isinstance(row, MovedRow) and row.after == "CompletingRebalance" for row in rows[struck:])
+        return round((running.clock.now() - rows[struck].t) / 1e9, 1), begun
+
+    return broker._call(read)
+
+
+def _settles(broker: Broker, members: list[Member], expected: list[bytes], static: bool) -> bool:
+    """Everything is held once by those who live, everything was delivered, no rule has more to do. The fenced twin has nothing to come back
+    to: its place is taken, by nobody here."""
+
+    def done() -> bool:
+        alive = [each for each in members if each.failure() is None]
+        held = [partition for each in alive for partition in each.owned()]
+        if static and len(alive) < len(members):
+            return True
+        if static and not _came_back(broker):  # the fenced one has not noticed yet
+            return False
+        group = broker.groups.get(GROUP)
+        if group is None or group.state != "Stable" or not all(report.spent or report.fired for report in broker.faults):
+            return False
+        got = {value for each in members for value in each.values()}
+        if not _gave_up(broker):
+            return False
+        storming = any(not report.spent and report.rule.get("times") for report in broker.faults)
+        return not storming and sorted(held) == sorted(partitions(TOPIC, COUNT)) and set(expected) <= got
+
+    try:
+        until("the group to settle again", done, lambda: broker.story(GROUP), PATIENCE_S)
+    except AssertionError:
+        return False
+    return True
+
+
+def _came_back(broker: Broker) -> bool:
+    """A member joined since the fault: the one that was fenced takes the place back."""
+
+    def look() -> bool:
+        ring = broker._up().ring
+        assert ring is not None
+        rows = list(ring.rows)
+        struck = next(place for place, row in enumerate(rows) if isinstance(row, FaultRow))
+        return any(isinstance(row, ReplyRow) and row.api_key == JOIN_GROUP and not row.message.error_code for row in rows[struck:])
+
+    return broker._call(look)
+
+
+def _gave_up(broker: Broker) -> bool:
+    """A connection that a rule made mute, or closed, is gone: the client has noticed."""
+
+    def look() -> bool:
+        running = broker._up()
+        assert running.ring is not None
+        struck = {row.connection for row in running.ring.rows if isinstance(row, FaultRow) and row.action in ("drop", "close")}
+        return struck.isdisjoint(running.server.driver.connections)
+
+    return broker._call(look)
+
+
+def _produce(broker: Broker, values: list[bytes]) -> None:
+    for number, value in enumerate(values):
+        broker.produce(TOPIC, value, partition=number % COUNT)
+
+
+def _try(raised: list[str], what: Any) -> None:
+    try:
+        what()
+    except Exception as error:  # what the library tells its user is what we are here to see
+        raised.append(_words(error))
+
+
+def _words(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]

@@ -1,0 +1,85 @@
+"""Journals of stock consumers, recorded once: tests/data/journals. `python tests/support/recorded_journals.py` records them anew.
+
+A run of stock clients is never twice the same; what the pipeline makes of one journal must be. `make live` has fresh runs.
+"""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from kp_reader import Reader
+from raw_member import until
+
+from groupmock import Broker
+
+FOLDER: Final = Path(__file__).resolve().parents[1] / "data" / "journals"
+STOCK_GROUP: Final = Path(__file__).with_name("stock_group.py")
+LIBRARIES: Final = ("aiokafka", "kafka-python")
+
+
+def recorded(name: str, folder: Path) -> Path:
+    """The journal of that name, unpacked into a folder of the test."""
+    path = folder / f"{name}.jsonl"
+    path.write_bytes(gzip.decompress((FOLDER / f"{path.name}.gz").read_bytes()))
+    return path
+
+
+def two_members(library: str, path: Path) -> None:
+    """Two consumers come, one goes, the other goes."""
+    command = [sys.executable, "-W", "ignore", str(STOCK_GROUP), library]
+    served = ["run", "--topic", "orders:6", "--log", "off", "--journal", str(path), "--", *command]
+    subprocess.run([sys.executable, "-m", "groupmock", *served], check=True, timeout=60, stderr=subprocess.DEVNULL)
+
+
+def struck(path: Path) -> None:
+    """kafka-python in the group `struck`, expelled at its third heartbeat, and in the group `calm` of the same broker."""
+    when = {"api": "Heartbeat", "group": "struck", "state": "Stable", "nth": 3}
+    everything = {(number % 2, number // 2) for number in range(20)}
+    with Broker(topics={"orders": 2}, seed=1, journal=str(path), group_initial_rebalance_delay_ms=20) as broker:
+
+        def reader(name: str) -> Reader:
+            options = {"bootstrap_servers": broker.bootstrap, "heartbeat_interval_ms": 30, "fetch_max_wait_ms": 50}
+            more = {"group_id": name, "client_id": f"reader-{name}", "auto_offset_reset": "earliest", "enable_auto_commit": False}
+            return Reader("orders", **options, **more)
+
+        for number in range(20):
+            broker.produce("orders", b"one coffee", partition=number % 2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas by importlib.resources.read_text
+            one, calm = reader("struck"), reader("calm")
+            for each in (one, calm):
+                until("all records", lambda each=each: everything <= set(each.delivered), lambda: (one.delivered, calm.delivered))
+            before = len(one.delivered)
+            with broker.fault(when=when, do={"kind": "expire_member"}, times=1):
+                broker.wait_for("struck", state="Stable", generation=3, timeout=40)
+            until("all again", lambda: everything <= set(one.delivered[before:]), lambda: broker.story("struck"))
+            broker.produce("orders", b"the last one", partition=0)
+            until("the last one", lambda: (0, 10) in one.delivered, lambda: broker.story("struck"))
+            one.close()
+            calm.close()
+
+
+RECORDS: Final[dict[str, Callable[[Path], None]]] = {name: partial(two_members, name) for name in LIBRARIES} | {"struck": struck}
+
+
+def main() -> None:
+    """Record them all."""
+    FOLDER.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, record in RECORDS.items():
+            path = Path(scratch, f"{name}.jsonl")
+            record(path)
+            (FOLDER / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+            print(f"{name}: {path.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main()

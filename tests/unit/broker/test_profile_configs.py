@@ -1,0 +1,53 @@
+"""What DescribeConfigs says of a served profile, over TCP: nothing of ours where Kafka has another default."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from raw_member import RawMember
+
+from groupmock import Broker
+from groupmock_codec.messages.k32_describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+
+BROKER, STATIC = 4, 4
+HOST = {"advertised.listeners", "listeners", "broker.id", "node.id", "process.roles"}
+"""What a broker has to be told about itself."""
+
+
+def told(broker: Broker) -> list[Any]:
+    """DescribeConfigs of node 1."""
+    resource = DescribeConfigsResource(resource_type=BROKER, resource_name="1", configuration_keys=None)
+    answer: Any = RawMember.ask_once(broker.bootstrap, 32, 3, DescribeConfigsRequest(resources=[resource]))
+    configs: list[Any] = answer.results[0].configs
+    return configs
+
+
+def started_with(broker: Broker) -> dict[str, str]:
+    """What node 1 says that it was started with, where it is not Kafka's default."""
+    return {one.name: one.value for one in told(broker) if one.config_source == STATIC}
+
+
+@pytest.mark.parametrize("profile", ["kafka-4.3", "kafka-3.9", "kafka-2.8"])
+def test_a_release_was_started_with_kafkas_defaults(profile: str) -> None:
+    with Broker(profile=profile) as broker:
+        assert started_with(broker).keys() - HOST == set()
+
+
+def test_the_default_profile_says_what_it_bounds() -> None:
+    with Broker() as broker:
+        found = started_with(broker)
+    assert {name: value for name, value in found.items() if name not in HOST} == {
+        "group.initial.rebalance.delay.ms": "100",
+        "group.min.session.timeout.ms": "100",
+        "log.retention.bytes": "67108864",
+        "queued.max.request.bytes": "1073741824",
+    }
+
+
+def test_limits_of_sockets_are_told_and_an_address_that_is_not_the_advertised_one() -> None:
+    with Broker(profile="kafka-4.3", advertise="localhost", settings={"socket.request.max.bytes": 5_000_000}) as broker:
+        port = broker.bootstrap.removeprefix("localhost:")
+        found = started_with(broker)
+    assert (found["socket.request.max.bytes"], found["advertised.listeners"]) == ("5000000", f"PLAINTEXT://localhost:{port}")
+    assert found["listeners"] == f"PLAINTEXT://127.0.0.1:{port}"

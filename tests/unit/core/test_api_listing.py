@@ -1,0 +1,29 @@
+"""Which files are APIs: key and name are read alike from a behaviour's file and from a message's."""
+
+from __future__ import annotations
+
+from groupmock.core.apis import keyed, stems
+from groupmock_codec import APIS
+from groupmock_codec.registry import Apis
+
+NAMES = ["k100_read_share_group_state", "k11_join_group", "k10_find_coordinator", "kit", "k_nothing", "sessions"]
+
+
+def test_a_key_of_three_digits_is_that_key() -> None:
+    """It was read as its first two: k100 took the place of k10."""
+    assert keyed(NAMES) == {
+        10: "k10_find_coordinator",
+        11: "k11_join_group",
+        100: "k100_read_share_group_state",
+    }
+
+
+def test_the_codec_reads_the_same_files_by_the_same_keys() -> None:
+    codec = Apis(NAMES)
+    assert {api.key: api.stem for api in codec.values()} == keyed(NAMES)
+    assert codec["ReadShareGroupState"].key == 100
+
+
+def test_behaviours_are_listed_by_key_in_order() -> None:
+    assert list(stems()) == sorted(stems())
+    assert {key: APIS[key].stem for key in stems()} == stems()
