@@ -30,12 +30,13 @@ PRODUCT := codec broker clients pipeline
 INTEROP := tests/interop/run tests/interop/matrix tests/interop/judges tests/interop/members/python
 CODE := $(PRODUCT) $(wildcard tests tools docker benchmarks)
 
-.PHONY: help demo test live setup lint types contracts package matrix bench readme docs mutations fidelity scenarios ci clean
+.PHONY: help demo test live search setup lint types contracts package matrix bench readme docs mutations fidelity scenarios ci clean
 
 help:
 	@echo "make demo       a server, five stock consumers, and the story of their rebalances (about a minute)"
 	@echo "make test       what decides: the same verdict for the same tree, every time"
 	@echo "make live       what load or chance may decide, tried three times: stock clients at length, other languages, real Kafka; reports, never refuses"
+	@echo "make search     what chance finds, an hour of it (SECONDS=600, SEARCH=\"policies kafka\"); finds become files that make test tries again"
 	@echo "make lint       ruff: rules and import order"
 	@echo "make types      mypy, strict"
 	@echo "make contracts  who may import whom"
@@ -80,6 +81,10 @@ test: $(VENV)/.installed-test
 
 live: $(VENV)/.installed-test
 	@"$(PY)" -m tools.live $(PARTS)
+
+SECONDS ?= 3600
+search: $(VENV)/.installed-test
+	@"$(PY)" -m tools.search --seconds $(SECONDS) --workers $(WORKERS) $(SEARCH)
 
 lint: $(VENV)/.installed-dev
 	@"$(BIN)/ruff" check $(CODE) $(INTEROP)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ("outcomes", "stock_fixtures")
+pytest.register_assert_rewrite("properties")  # a find's file says what was not equal
+pytest_plugins = ("outcomes", "searching", "stock_fixtures")
 
 # What decides is a function of the tree: the same examples every time, none remembered from a run before, and no deadline that a busy
-# machine could miss. Tests say how many examples and how many steps; nothing else.
+# machine could miss. Tests say how many examples and how many steps (`searching.examples`); nothing else.
 settings.register_profile(
     "decides", derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True
 )
+# `--search` (tests/support/searching.py): the same, drawn afresh.
+settings.register_profile("searches", settings.get_profile("decides"), derandomize=False)
 settings.load_profile("decides")

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 from fault_script import Run
+from properties.fault_scripts import FAULT_SCRIPT
+from searching import seeds
 
 from groupmock.faults.kind import all_kinds
-from groupmock.replay import replay
 
 SEEDS = 160
 """`make search` plays fresh ones."""
@@ -18,16 +19,12 @@ NOT_SCRIPTED = {"move_leader", "stop_node"}
 """Need sockets or a leader elsewhere; their commands are replayed in the tests of steering."""
 
 
+@pytest.mark.property
+@pytest.mark.soak
 @pytest.mark.parametrize("share", range(SHARES))
-def test_the_same_seed_is_the_same_journal_and_replays(tmp_path: Path, share: int) -> None:
-    for seed in range(share, SEEDS, SHARES):
-        first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
-        for path in (first, second):
-            Run(seed, path).play()
-        assert first.read_bytes() == second.read_bytes(), f"seed {seed}: two runs differ"
-        result = replay(first)
-        assert result.difference is None, f"seed {seed}: {result.difference}"
-        assert "internal error" not in first.read_text(), f"seed {seed}: a defect of groupmock itself"
+def test_the_same_seed_is_the_same_journal_and_replays(share: int) -> None:
+    for seed in seeds(SEEDS)[share::SHARES]:
+        FAULT_SCRIPT.check({"seed": seed})
 
 
 def test_the_script_comes_to_every_kind_of_fault(tmp_path: Path) -> None:

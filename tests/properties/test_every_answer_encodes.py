@@ -6,50 +6,40 @@ they get past the first gate. The matrix comes from what each profile advertises
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from random import Random
 from typing import Any
 
 import pytest
+from found import packed
+from properties.answers import ANSWERS, TOPICS, Asking
+from searching import seeds
 
 from groupmock import profiles
-from groupmock.advertise import advertised, features
-from groupmock.config import resolve
-from groupmock.core.cluster import ApiRange, Cluster, Identity, Node
-from groupmock.core.effects import Abandoned, Effects, Replies, Reply
-from groupmock.core.events import NS_PER_MS, Command, Disconnected, Request
 from groupmock_codec import APIS
 from groupmock_codec.declare import Field, Message, Wire, fields_of
 from groupmock_codec.records import NewRecord, encode_batch
 from groupmock_codec.samples import sample
 
-SEEDS = range(10)
+SEEDS = seeds(10)
 REQUESTS = 80
 PYTHON = {"string": str, "bytes": bytes, "records": bytes, "uuid": bytes, "int8": int, "int16": int, "int32": int, "int64": int}
-TOPICS = ["orders", "audit", "gone"]
+NAMES = [*TOPICS, "gone"]
 BATCH = encode_batch([NewRecord(value=b"v", timestamp=1), NewRecord(key=b"k", value=None, timestamp=2)])
 
 
-class World:
-    """A cluster, what its clients could know of it, and the checks on every answer."""
+class Client:
+    """What a client could know of the cluster that it asks, and what it asks."""
 
-    def __init__(self, profile_name: str, seed: int) -> None:
+    def __init__(self, profile: str, seed: int) -> None:
         self.dice = Random(seed)
-        profile = profiles.load(profile_name)
-        self.rows: list[ApiRange] = list(advertised(profile))
-        nodes = tuple(Node(number, "127.0.0.1", 9000 + number) for number in (1, 2, 3))
-        identity = Identity("AAAAAAAAAAAAAAAAAAAAAA", nodes, tuple(self.rows), features(profile), 1)
-        settings = resolve({"profile": profile_name}, ["group.initial.rebalance.delay.ms=50", "group.min.session.timeout.ms=10"]).settings
-        self.cluster = Cluster(settings, identity, Random(seed), 1_700_000_000_000)
-        self.now = 0
-        self.ticket = 0
-        self.asked: dict[int, Request] = {}
+        self.case = ANSWERS.shown({"profile": profile, "seed": seed, "steps": []})
+        self.asking = Asking(profile, seed, lambda message: self.learn(message))
         self.pools: dict[str, list[Any]] = {
             "group_id": ["g", "h", "s"],
             "groups": ["g", "h", "nope"],
             "groups_names": ["g", "nope"],
-            "name": [*TOPICS, "range", "sticky", "max.message.bytes", "new"],
-            "topic": TOPICS,
+            "name": [*NAMES, "range", "sticky", "max.message.bytes", "new"],
+            "topic": NAMES,
             "member_id": ["", ""],
             "protocol_type": ["consumer", "connect", ""],
             "protocol_name": ["range", "sticky"],
@@ -72,7 +62,7 @@ class World:
             "fetch_offset": [0, 1, 5],
             "timestamp": [-1, -2, -3, 0],
             "current_leader_epoch": [-1, 0],
-            "topic_id": [],
+            "topic_id": [self.asking.cluster.topics.topic_id(name) for name in TOPICS],
             "key": ["g", "h"],
             "resource_type": [2, 4],
             "resource_name": ["orders", "1", ""],
@@ -83,9 +73,6 @@ class World:
             "count": [3, 4],
             "committed_offset": [0, 7],
         }
-        for name in TOPICS[:2]:
-            self.perform(self.cluster.handle(Command("create_topic", {"name": name, "partitions": 3}), 0))
-            self.pools["topic_id"].append(self.cluster.topics.topic_id(name))
 
     def likely(self, message: Message, version: int) -> Message:
         """Put values that mean something into most fields."""
@@ -110,35 +97,23 @@ class World:
             setattr(message, field.name, chosen)
 
     def ask(self) -> None:
-        row = self.dice.choice(self.rows)
+        row = self.dice.choice(self.asking.rows)
         version = self.dice.randint(row.lowest, row.highest)
         api = APIS[row.key]
         flexible = api.flexible_from is not None and version >= api.flexible_from
         message = self.likely(sample(api.request.message, version, flexible, self.dice), version)
         # What a client can say is what the wire can carry.
-        message = api.request.decode(version, api.request.encode(version, message))
-        self.ticket += 1
-        request = Request(self.ticket, self.ticket % 7, self.dice.randint(1, 3), row.key, version, "c", "/127.0.0.1", message)
-        self.asked[self.ticket] = request
-        self.perform(self.cluster.handle(request, self.now))
+        data = packed(api.request.encode(version, message))
+        self.take("ask", self.dice.randint(1, 3), (self.asking.ticket + 1) % 7, row.key, version, data)
 
     def step(self) -> None:
-        self.now += self.dice.choice((0, 1, 20, 60, 300)) * NS_PER_MS
-        self.perform(self.cluster.expire(self.now))
+        self.take("wait", self.dice.choice((0, 1, 20, 60, 300)))
         if self.dice.random() < 0.05:
-            self.perform(self.cluster.handle(Disconnected(self.dice.randint(0, 6)), self.now))
+            self.take("gone", self.dice.randint(0, 6))
 
-    def perform(self, effects: Effects) -> None:
-        for reply in _replies(effects):
-            request = self.asked.pop(reply.ticket, None)
-            assert request is not None, "answered twice, or never asked"
-            APIS[request.key].response.encode(request.version, reply.message)
-            self.learn(reply.message)
-        for effect in effects:
-            if isinstance(effect, Abandoned):
-                del self.asked[effect.ticket]
-        for group in self.cluster.coordinators.groups():
-            group.invariants()
+    def take(self, *step: Any) -> None:
+        self.case["steps"].append(step)
+        self.asking.take(step)
 
     def learn(self, message: Message) -> None:
         """Member ids and fetch sessions that were handed out."""
@@ -149,18 +124,12 @@ class World:
                 del self.pools[name][2:-6]
 
 
-def _replies(effects: Effects) -> Iterator[Reply]:
-    for effect in effects:
-        if isinstance(effect, Reply):
-            yield effect
-        elif isinstance(effect, Replies):
-            yield from effect.replies
-
-
+@pytest.mark.property
+@pytest.mark.soak
 @pytest.mark.parametrize("profile", profiles.names())
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_answer_encodes(profile: str, seed: int) -> None:
-    world = World(profile, seed)
+    client = Client(profile, seed)
     for _ in range(REQUESTS):
-        world.ask()
-        world.step()
+        client.ask()
+        client.step()

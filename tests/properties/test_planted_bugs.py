@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import pytest
-from group_machine import GroupMachine
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
+from properties.groups import GroupMachine
 
 from groupmock.core.group import answers, leaving, membership, rebalance, sessions
 from groupmock.core.group.group import Group, Member, Parked
@@ -134,15 +134,7 @@ def planted(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-SEARCH = settings(
-    max_examples=RUNS,
-    stateful_step_count=50,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.generate],
-    derandomize=True,
-    database=None,
-)
+SEARCH = settings(max_examples=RUNS, stateful_step_count=50, phases=[Phase.generate])
 
 
 @pytest.mark.parametrize("name", FAULTS)

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
-from policy_machine import MACHINES, DesignThree, DesignTwo, PolicyMachine
+from properties.policies import MACHINES, DesignThree, DesignTwo, PolicyMachine
 
 from groupmock_clients.cooperative.policy import Loss, Round
 
@@ -100,15 +100,7 @@ FAULTS = {
     "rule 10: nobody is made to join again": Fault("again", _NEVER, (DesignTwo, DesignThree), "I6"),
     "Design III moves everything at once": Fault("choose", lambda self, moves, handing_over: list(moves.values()), (DesignThree,), "I6"),
 }
-SEARCH = settings(
-    max_examples=RUNS,
-    stateful_step_count=50,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.generate],
-    derandomize=True,
-    database=None,
-)
+SEARCH = settings(max_examples=RUNS, stateful_step_count=50, phases=[Phase.generate])
 CASES = [(name, machine) for name, fault in FAULTS.items() for machine in fault.machines]
 
 

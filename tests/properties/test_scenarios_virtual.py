@@ -1,24 +1,18 @@
-"""Every scenario with random sizes and seeds on the virtual clock: the invariants hold, nothing is lost, and twins repeat nothing.
-
-`GROUPMOCK_SCENARIO_RUNS=1000 pytest tests/properties/test_scenarios_virtual.py` searches longer.
-"""
+"""Every scenario with random sizes and seeds on the virtual clock: the invariants hold, nothing is lost, and twins repeat nothing."""
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties.scenarios import SCENARIO, case_of
+from searching import examples
 
 from groupmock_clients.scenarios.catalogue import SCENARIOS, VIRTUAL, plays
-from groupmock_clients.scenarios.invariants import broken
-from groupmock_clients.scenarios.measure import measure
-from groupmock_clients.scenarios.play import Protocol, Sizes, Speaks, play
-from groupmock_clients.scenarios.virtual import open_stage
+from groupmock_clients.scenarios.play import Protocol, Sizes, Speaks
 
-RUNS = int(os.environ.get("GROUPMOCK_SCENARIO_RUNS", "8"))
 ONE_BOUNCE = tuple(replace(each, bounces=(Speaks.BOTH,)) for each in VIRTUAL if each.design and not each.twin)
 
 
@@ -47,17 +41,10 @@ def sizes(draw: st.DrawFn) -> Sizes:
     )
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name)
-@settings(max_examples=RUNS, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(8)
 @given(data=st.data())
 def test_any_group(scenario, data) -> None:
     protocol: Protocol = data.draw(st.sampled_from([each for each in (*VIRTUAL, *ONE_BOUNCE) if plays(scenario, each)]))
-    size = data.draw(sizes())
-    with open_stage(size, protocol) as stage:
-        seen = play(scenario, size, protocol, stage)
-    figures = measure(seen.rows)
-    note(f"{protocol}: {figures}")
-    assert [str(each) for each in broken(seen)] == []
-    assert figures.lost == 0
-    assert figures.rounds <= figures.generations
-    assert figures.unowned_s >= 0 and figures.undelivered_s >= 0 and figures.converge_s >= 0
+    SCENARIO.check(case_of(scenario, protocol, data.draw(sizes())))

@@ -97,10 +97,12 @@ class Asked:
 
 @dataclass
 class World:
-    """The cluster, the clock (ms) and everything that was asked."""
+    """The cluster, the clock (ms) and everything that was asked. `at_once`: requests arrive together, so that what one of them has the
+    coordinator write is committed only by the next `fire` or `sleep`."""
 
     cluster: Cluster
     now: int = 0
+    at_once: bool = False
     asked: dict[int, Asked] = field(default_factory=dict)
     effects: list[Effect] = field(default_factory=list)
 
@@ -126,6 +128,8 @@ class World:
         request = Request(ticket, ticket, node, key, HIGHEST[key] if version is None else version, client, host, message)
         self.asked[ticket] = Asked(ticket, request)
         self._take(self.cluster.handle(request, self.now * NS_PER_MS))
+        if not self.at_once and self.cluster.timers.next() == self.now * NS_PER_MS and self.cluster.timers.armed("write"):
+            self.fire()
         return self.asked[ticket]
 
     def command(self, name: str, /, **arguments: Any) -> None:

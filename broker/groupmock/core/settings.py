@@ -57,6 +57,7 @@ class Quirks(msgspec.Struct, frozen=True):
     null_client_id_prefix: bool = False  # 2.8: ids of members without client id start with "null-"
     unmapped_instance_ignored: bool = False  # 2.8: a known member id passes with an instance id nobody has (not in JoinGroup)
     replacement_stays_new: bool = False  # 3.9 2.8: who replaces a static member before its first answer may expire while its join waits
+    replacement_answered_at_once: bool = False  # 3.9 2.8: a static member that replaces itself in Stable does not wait for the group record
     replacement_takes_over_debts: bool = False  # 2.8: a replaced static member's owed SyncGroup passes to its new id
     reserved_id_with_instance_fails_leave: bool = False  # 2.8: LeaveGroup v3+ of a reserved id with an instance id: -1 as a whole
     leaves_one_by_one: bool = False  # 3.9 2.8: the group looks at itself after each entry of a LeaveGroup, which may end a join phase

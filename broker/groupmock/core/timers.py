@@ -17,6 +17,7 @@ NAMES: Final = {
     "session": "group and member id",
     "join": "group",
     "sync": "group",
+    "write": "group and member id",
     "load": "partition of __consumer_offsets",
     "retention": "nothing, it is one for all groups",
     "fetch": "number of the request (ticket)",

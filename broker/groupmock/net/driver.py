@@ -253,11 +253,13 @@ class Driver(Answers):
 
     def _ring(self) -> None:
         self._alarm = None
-        now = self.now()
+        self._expire_due(self.now())
+        self.settle()
+
+    def _expire_due(self, now: int) -> None:
         deadline = self.cluster.deadline()
         if deadline is not None and deadline <= now:
             self.expire(now)
-        self.settle()
 
     def stop(self) -> None:
         """No more timers, no more slices: what is still to be answered is answered now."""
@@ -269,6 +271,7 @@ class Driver(Answers):
         if "rules" in self.__dict__:
             self.rules.stop()
         now = self.now()
+        self._expire_due(now)  # a static member may wait for a record that is written (core.group.replacement)
         while self._backlog:
             reply = self._next_reply()
             if reply is not None:

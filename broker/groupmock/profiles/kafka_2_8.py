@@ -65,6 +65,7 @@ PROFILE = Profile(
             "null_client_id_prefix",
             "unmapped_instance_ignored",
             "replacement_stays_new",
+            "replacement_answered_at_once",
             "replacement_takes_over_debts",
             "reserved_id_with_instance_fails_leave",
             "leaves_one_by_one",

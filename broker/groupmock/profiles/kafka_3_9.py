@@ -69,6 +69,7 @@ PROFILE = Profile(
             "commit_to_unknown_group_is_illegal_generation",
             "duplicates_answered_once",
             "replacement_stays_new",
+            "replacement_answered_at_once",
             "large_commit_invalid_size",
             "fetch_v1_hides_group_errors",
             "fetch_without_groups_hangs",

@@ -19,7 +19,7 @@ import msgspec
 
 from ..probe.broker import NoBroker
 from .core_player import play as play_on_core
-from .corpus import PLAYED_ON_CORE, choose, load, replay_corpus, save
+from .corpus import PLAYED_ON_CORE, choose, load, replay_corpus, save, save_one
 from .families import FILES, family
 from .run import Run, Wanted
 from .script import Script
@@ -104,12 +104,16 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--parallel", type=_count, default=40)
     parser.add_argument("--shrink", action="store_true", help="shrink what differs and print it")
     parser.add_argument("--log", type=Path, help="append the result to this file as one line of JSON")
+    parser.add_argument("--finds", type=Path, metavar="FOLDER", help="write plays that differ as golden plays, one for each API and field")
     parser.set_defaults(verb=_run)
 
 
 def _run(asked: argparse.Namespace) -> int:
     wanted = Wanted(asked.family, asked.release, _seeds(asked), asked.parallel, asked.seconds, asked.shrink)
-    result = asyncio.run(Run(_peer(asked), wanted, sys.stdout).all())
+    run = Run(_peer(asked), wanted, sys.stdout)
+    result = asyncio.run(run.all())
+    for play in run.different.values() if asked.finds else ():
+        print(f"find: {save_one(asked.finds, play)}")
     if asked.log:
         with asked.log.open("ab") as log:
             log.write(msgspec.json.encode(result) + b"\n")

@@ -127,6 +127,7 @@ class CorePlayer:
             self._drop(step.link)
         elif not isinstance(step, Pause):
             raise TypeError("the core has no bytes: Raw steps are played over TCP only")
+        self.advance(at_ms)  # steps never arrive together: what this one has written is committed before the next
         return event
 
     def parked(self, index: int) -> bool:

@@ -82,13 +82,19 @@ def golden_of(script: Script, played: Played) -> Golden | None:
     return None if differences(golden) else golden
 
 
+def difference_of(script: Script, played: Played) -> Golden | None:
+    """A play in which the core was seen to differ, if it differs again when it is replayed: then a file can hold the core to it."""
+    golden = Golden(script, _tidy(script, played.real))
+    return golden if differences(golden) else None
+
+
 def _tidy(script: Script, real: Transcript) -> Transcript:
     """Without what belongs to other scripts; times to a tenth of a millisecond."""
     steps = (*script.steps, *ending(script, known(script.release, script.settings).versions))
     replace = msgspec.structs.replace
     events = [
         replace(event, answer=canonical(step, event, real.facts), sent_ms=round(event.sent_ms, 1), answered_ms=_tenth(event))
-        for step, event in zip(steps, real.events, strict=True)
+        for step, event in zip(steps, real.events, strict=real.stopped is None)
     ]
     return replace(real, events=events)
 
@@ -145,6 +151,15 @@ def choose(plays: list[Golden], count: int) -> list[Golden]:
         chosen.append(plays[number])
         have.update(shown[number])
     return sorted(chosen, key=lambda one: one.script.seed)
+
+
+def save_one(folder: Path, play: Golden) -> Path:
+    """Write one play as a file of its own, FAMILY-RELEASE-SETTINGS-SEED.json."""
+    script = play.script
+    file = folder / f"{script.family}-{script.release}-{script.settings}-{script.seed}.json"
+    folder.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(msgspec.json.format(msgspec.json.encode(play), indent=1) + b"\n")
+    return file
 
 
 def save(folder: Path, plays: list[Golden]) -> Path:

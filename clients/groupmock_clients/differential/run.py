@@ -10,7 +10,7 @@ from typing import Final, TextIO
 import msgspec
 
 from .canonical import Difference, compare
-from .corpus import Golden, golden_of
+from .corpus import Golden, difference_of, golden_of
 from .families import family
 from .janitor import Janitor
 from .recorded import asked_before, known_as
@@ -56,6 +56,8 @@ class Run:
         self._last = wanted.seeds[0]
         self.golden: list[Golden] = []
         """Plays worth keeping, if `wanted.keep`."""
+        self.different: dict[tuple[int | None, str], Golden] = {}
+        """API and field -> a play that differs there, and differs again when it is replayed; the smallest script, if `wanted.shrink`."""
 
     async def all(self) -> Result:
         """Play every seed."""
@@ -100,8 +102,11 @@ class Run:
             return []
         self.tally.differs(new[0])
         self._say(f"DIFFERS: seed {script.seed}: {_short(new[0])}")
-        if self.wanted.shrink:
-            await self._shrink(script)
+        small = await self._shrink(script) if self.wanted.shrink else None
+        for one in (small, (script, played)):
+            if one is not None and (golden := difference_of(*one)) is not None:
+                self.different.setdefault((new[0].key, new[0].path), golden)
+                break
         return new
 
     async def _repeats(self, script: Script, first: Difference) -> bool:
@@ -150,7 +155,7 @@ class Run:
                 break
         return new
 
-    async def _shrink(self, script: Script) -> None:
+    async def _shrink(self, script: Script) -> tuple[Script, Played] | None:
         async def differs(smaller: Script) -> bool:
             return bool(self._unrecorded(smaller, *await self._play(smaller)))
 
@@ -158,6 +163,7 @@ class Run:
         played, found = await self._play(small)
         if played is not None:
             self._say(as_text(small, played.real) + "\n".join(f"  {each}" for each in found[:3]))
+        return None if played is None else (small, played)
 
     def _say(self, text: str) -> None:
         print(text, file=self.out, flush=True)  # the program's output

@@ -7,30 +7,15 @@ import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from groupmock_codec import APIS, Codec, DecodeError, reference
+from properties.codec import Type, both, types
+
 from groupmock_codec.declare import Message
 
+__all__ = ["DATA", "Type", "both", "every_version", "types", "vectors", "walk"]
+
 DATA: Final = Path(__file__).resolve().parents[2] / "data"
-
-
-class Type(NamedTuple):
-    """One half of one API."""
-
-    kind: str
-    codec: Codec[Message]
-
-    def versions(self) -> range:
-        """Every version the codec knows."""
-        return range(self.codec.versions.lowest, self.codec.versions.highest + 1)
-
-
-@functools.cache
-def types() -> dict[str, Type]:
-    """By Kafka's name: JoinGroupRequest, JoinGroupResponse, ..."""
-    halves = ((f"{APIS[key].name}{half}", getattr(APIS[key], half.lower())) for key in APIS for half in ("Request", "Response"))
-    return {kind: Type(kind, codec) for kind, codec in halves}
 
 
 def every_version() -> list[tuple[str, int]]:
@@ -43,25 +28,6 @@ def vectors(stem: str) -> list[dict[str, Any]]:
     """The recorded vectors of one API: dicts with type, version, release, hex, json."""
     text = gzip.decompress((DATA / "codec" / f"{stem}.jsonl.gz").read_bytes()).decode()
     return [json.loads(line) for line in text.splitlines()]
-
-
-def both(codec: Codec[Message], version: int, data: bytes) -> tuple[object, object]:
-    """What the compiled form and the judge make of these bytes: (message, end), or the string `refused`."""
-    flexible = codec.flexible(version)
-
-    def fast() -> object:
-        return codec.decoder(version)(data, 0)
-
-    def slow() -> object:
-        return reference.decode(codec.message, version, flexible, data)
-
-    answers = []
-    for read in (fast, slow):
-        try:
-            answers.append(read())
-        except DecodeError:
-            answers.append("refused")
-    return answers[0], answers[1]
 
 
 def walk(message: Message, path: str = "") -> Iterator[tuple[str, Message]]:

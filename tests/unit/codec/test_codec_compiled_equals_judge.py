@@ -7,6 +7,11 @@ from typing import Any
 
 import pytest
 from cases import for_each
+from found import packed
+from hypothesis import given, note
+from hypothesis import strategies as st
+from properties.codec import DAMAGED, MESSAGES
+from searching import examples
 
 from groupmock_codec import DecodeError, reference
 from groupmock_codec.samples import edge_cases, sample
@@ -84,6 +89,34 @@ def test_flipped_bits_and_hostile_lengths_are_judged_alike(kind: str, version: i
         broken = damaged(written, dice)
         fast, slow = both(found.codec, version, broken)
         assert fast == slow or repr(fast) == repr(slow), broken.hex()  # a NaN is not equal to itself
+
+
+drawn = {"kind": st.sampled_from(sorted(types())), "place": st.integers(0, 99), "seed": st.integers(0, 2**32)}
+
+
+def drawn_bytes(kind: str, place: int, seed: int) -> tuple[int, bytes]:
+    """A version of that message, and such a message in it as the judge writes it."""
+    found = types()[kind]
+    version = found.versions()[place % len(found.versions())]
+    message = sample(found.codec.message, version, found.codec.flexible(version), random.Random(seed))
+    note(repr(message))
+    return version, reference.encode(message, version, found.codec.flexible(version))
+
+
+@pytest.mark.property
+@examples(50)
+@given(**drawn)
+def test_drawn_messages_come_back(kind: str, place: int, seed: int) -> None:
+    version, written = drawn_bytes(kind, place, seed)
+    MESSAGES.check({"kind": kind, "version": version, "bytes": packed(written)})
+
+
+@pytest.mark.property
+@examples(50)
+@given(**drawn)
+def test_drawn_damages_are_judged_alike(kind: str, place: int, seed: int) -> None:
+    version, written = drawn_bytes(kind, place, seed)
+    DAMAGED.check({"kind": kind, "version": version, "bytes": packed(damaged(written, random.Random(seed)))})
 
 
 def damaged(data: bytes, dice: random.Random) -> bytes:

@@ -6,14 +6,13 @@ import pickle
 
 import pytest
 from cases import for_each
+from found import packed
 from hypothesis import given
 from hypothesis import strategies as st
+from properties.codec import FRAMES, framed
+from searching import examples
 
 from groupmock_codec.frame import SOCKET_REQUEST_MAX_BYTES, FrameError, Framer
-
-
-def framed(*bodies: bytes) -> bytes:
-    return b"".join(len(body).to_bytes(4) + body for body in bodies)
 
 
 def test_one_whole_frame() -> None:
@@ -24,14 +23,11 @@ def test_several_frames_in_one_read_and_an_empty_one() -> None:
     assert Framer().feed(framed(b"a", b"", b"bc")) == [b"a", b"", b"bc"]
 
 
+@pytest.mark.property
+@examples(100)
 @given(bodies=st.lists(st.binary(max_size=40)), cuts=st.lists(st.integers(0, 400)))
 def test_cuts_anywhere_make_no_difference(bodies: list[bytes], cuts: list[int]) -> None:
-    stream, framer, found, at = framed(*bodies), Framer(), [], 0
-    for cut in [*sorted(cut for cut in cuts if cut < len(stream)), len(stream)]:
-        found += framer.feed(stream[at:cut])
-        at = cut
-    assert found == bodies
-    assert framer.buffered == 0
+    FRAMES.check({"bodies": [packed(body) for body in bodies], "cuts": cuts})
 
 
 def test_byte_by_byte() -> None:

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 from cases import for_each
-from hypothesis import given, settings
+from found import packed
+from hypothesis import given
 from hypothesis import strategies as st
+from properties.codec import RECORDS, one
+from searching import examples
 
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.records import (
@@ -36,15 +39,8 @@ NEW = [
     NewRecord(b"", None, (), 1_700_000_000_000),
 ]
 texts = st.text(max_size=8)
-blobs = st.none() | st.binary(max_size=200)
-records = st.lists(
-    st.builds(NewRecord, blobs, blobs, st.lists(st.tuples(texts, blobs), max_size=3), st.integers(-1, 2**53)), min_size=1, max_size=8
-)
-
-
-def one(data: bytes) -> Batch:
-    (batch,) = read_batches(data)
-    return batch
+blobs = (st.none() | st.binary(max_size=200)).map(packed)
+records = st.lists(st.tuples(blobs, blobs, st.lists(st.tuples(texts, blobs), max_size=3), st.integers(-1, 2**53)), min_size=1, max_size=8)
 
 
 def theirs(data: bytes) -> list[tuple[Any, ...]]:
@@ -52,14 +48,11 @@ def theirs(data: bytes) -> list[tuple[Any, ...]]:
     return [(each.offset, each.timestamp, each.key, each.value, [tuple(header) for header in each.headers]) for each in batch]
 
 
-@settings(max_examples=80)
+@pytest.mark.property
+@examples(80)
 @given(compression=st.sampled_from(["none", "gzip"]), records=records, base=st.integers(0, 2**40))
-def test_records_come_back(compression: str, records: list[NewRecord], base: int) -> None:
-    batch = one(encode_batch(records, base, 3, compression))
-    assert (batch.base_offset, batch.leader_epoch, batch.compression) == (base, 3, compression)
-    expected = [Record(base + n, new.timestamp, new.key, new.value, tuple(new.headers)) for n, new in enumerate(records)]
-    assert decode_records(batch) == expected
-    check_produced(batch)
+def test_records_come_back(compression: str, records: list[Any], base: int) -> None:
+    RECORDS.check({"compression": compression, "records": records, "base": base})
 
 
 @for_each("compression", ["none", "gzip"])

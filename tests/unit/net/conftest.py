@@ -10,94 +10,19 @@ from typing import Any
 import pytest
 import uvloop
 from raw_wire import KeptRows, RawWire, until
+from stub_core import StubCore, frame
 
 from groupmock.clock import LoopClock
-from groupmock.core.cluster import ApiRange, Identity, Node
-from groupmock.core.effects import Abandoned, Close, Effects, Lease, Replies, Reply
-from groupmock.core.events import Command, Disconnected, Event, Request
 from groupmock.journal.journal import Journal
 from groupmock.journal.rows import Header
 from groupmock.net.limits import Limits
 from groupmock.net.server import Server
-from groupmock_codec import APIS
-from groupmock_codec.headers import RequestHeader, encode_request_header
-
-IDENTITY = Identity(
-    "stub",
-    (Node(1, "127.0.0.1", 0),),
-    tuple(ApiRange(key, *APIS[key].versions) for key in (3, 10, 11, 12, 14, 18)),
-)
-
-
-@dataclass
-class StubGroup:
-    epoch: int = 0
-
-
-class StubCore:
-    """Answers everything with an empty response; JoinGroup waits for the command "release"; heartbeats come with a lease."""
-
-    identity = IDENTITY
-
-    def __init__(self) -> None:
-        self.group = StubGroup()
-        self.parked: list[int] = []
-        self.seen: list[Event] = []
-        self.renewed: list[int] = []
-        self.due: int | None = None
-        self.fired: list[int] = []
-        self.on_expire: Effects = []
-
-    def handle(self, event: Event, now: int) -> Effects:
-        self.seen.append(event)
-        if isinstance(event, Disconnected):
-            return []
-        if isinstance(event, Command):
-            return self._command(event)
-        if event.key == 11:
-            self.parked.append(event.ticket)
-            return []
-        if event.key == 14:
-            raise RuntimeError("the stub knows no SyncGroup")
-        lease = Lease(self.group, None, self.group.epoch) if event.key == 12 else None  # type: ignore[arg-type]  # a stub's group
-        return [Reply(event.ticket, APIS[event.key].response.message(), lease)]
-
-    def _command(self, event: Command) -> Effects:
-        parked, self.parked = self.parked, []
-        made = APIS[11].response.message
-        if event.name == "release":
-            return [Replies(Reply(ticket, made(generation_id=place)) for place, ticket in enumerate(parked))]
-        if event.name == "abandon":
-            return [Abandoned(ticket, "told to") for ticket in parked]
-        if event.name == "close":
-            return [Close(ticket, "told to") for ticket in parked]
-        raise KeyError(event.name)
-
-    def expire(self, now: int) -> Effects:
-        self.fired.append(now)
-        self.due = None
-        return self.on_expire
-
-    def deadline(self) -> int | None:
-        return self.due
-
-    def renew(self, lease: Lease, now: int) -> None:
-        self.renewed.append(now)
-
-    @property
-    def requests(self) -> list[Request]:
-        return [event for event in self.seen if isinstance(event, Request)]
 
 
 class Peer(RawWire):
     """A raw client that can write requests."""
 
-    @staticmethod
-    def frame(key: int, version: int, correlation: int = 1, client_id: str | None = "peer", **fields: Any) -> bytes:
-        """A whole request with its length."""
-        body = APIS[key].request.encode(version, APIS[key].request.message(**fields))
-        payload = encode_request_header(RequestHeader(key, version, correlation, client_id)) + body
-        return len(payload).to_bytes(4, "big") + payload
+    frame = staticmethod(frame)
 
     async def correlation(self) -> int:
         return int.from_bytes((await self.receive())[:4], "big", signed=True)
@@ -156,9 +81,3 @@ async def build(header: Header) -> AsyncIterator[Build]:
 @pytest.fixture
 async def house(build: Build) -> House:
     return await build()
-
-
-@pytest.fixture(scope="session")
-def stub_parts() -> Callable[[], tuple[StubCore, Callable[..., bytes]]]:
-    """A new stub core, and what makes frames: for drivers without sockets."""
-    return lambda: (StubCore(), Peer.frame)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest
 
-from ..group import answers, codes, membership, rebalance, sessions, storage
+from ..group import answers, codes, membership, rebalance, replacement, sessions
 from ..group.membership import Wish
 from ..group.states import ANSWERS, COMPLETING, EMPTY, PREPARING, Ask, Do
 from ..group.turn import Turn
@@ -194,7 +194,7 @@ def _replace(turn: Turn, group: Group, request: Request, old: Member, wish: Wish
     leader_before, do = group.leader_id, ANSWERS[group.state, Ask.JOIN_REPLACE].do
     new = membership.replace(turn, group, old, request, wish)
     if do is Do.KEEP and _vote_stands(turn, group):
-        _keep_generation(turn, group, request, old, new, leader_before)
+        replacement.keep_generation(turn, group, request, old, new, leader_before)
         return
     sessions.end(turn, group, old.member_id)
     why = _because(f"static member {new.group_instance_id} came back as {new.member_id}", reason)
@@ -210,25 +210,3 @@ def _vote_stands(turn: Turn, group: Group) -> bool:
         return select_protocol(group, turn.quirks.scala_vote_order) == group.protocol_name
     except NoCommonProtocol:
         raise rebalance.JoinPhaseFails("no protocol is listed by all members once each (a list names one twice)") from None
-
-
-def _keep_generation(turn: Turn, group: Group, request: Request, old: Member, new: Member, leader_before: str | None) -> None:
-    """No rebalance: the group record is written and the member answered at once. Before v9 it is told that the old id leads."""
-    group.park_join(new, None)
-    if storage.too_large(turn, group):
-        membership.swap(group, new, old)
-        sessions.end(turn, group, new.member_id)
-        turn.changed(group, old.member_id, "replaced", f"undone: {new.member_id} could not be stored", old)
-        refused = answers.joined(turn, group, leader_before).to(request.version, "", [])  # Kafka names all but the member
-        refused.error_code = codes.UNKNOWN_SERVER_ERROR
-        turn.reply(request.ticket, refused)
-        return
-    sessions.end(turn, group, old.member_id)
-    storage.store(turn, group)
-    leads = group.is_leader(new)
-    if request.version >= 9:
-        members = answers.member_list(group)() if leads else []
-        message = answers.joined(turn, group).to(request.version, new.member_id, members, skip_assignment=leads)
-    else:
-        message = answers.joined(turn, group, leader_before).to(request.version, new.member_id, [])
-    turn.reply(request.ticket, message)

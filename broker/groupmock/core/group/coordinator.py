@@ -11,7 +11,7 @@ from ..log import internal
 from ..log.names import OFFSETS_TOPIC
 from ..log.placement import NO_LEADER
 from ..log.refusal import TopicRefused
-from . import codes, leaving, rebalance, retention, storage
+from . import codes, leaving, rebalance, replacement, retention, storage
 from .group import Group, Offset, StoredGroup
 from .hashing import java_map_order, java_order, partition_for, scala_names_order
 from .listing import ByPartition, InOneMap, Listing
@@ -184,6 +184,7 @@ class Coordinators:
             "session": self._on_session,
             "join": self._on_join,
             "sync": self._on_sync,
+            "write": self._on_write,
             "retention": self._on_retention,
             "load": self._on_load,
         }
@@ -206,6 +207,10 @@ class Coordinators:
         if group is None or self._deferred(("sync", *subject), group):
             return False
         return rebalance.on_sync_timer(Turn(self._cluster, now, out), group)
+
+    def _on_write(self, subject: tuple[str, ...], now: int, out: Effects) -> bool:
+        group = self._groups.get(subject[0])
+        return group is not None and replacement.written(Turn(self._cluster, now, out), group, subject[1])
 
     def _deferred(self, key: Key, group: Group) -> bool:
         """Somebody holds the group: the timer waits for the release."""

@@ -33,11 +33,13 @@ def metadata_of(protocols: Protocols, name: str) -> bytes:
 
 
 class Parked(msgspec.Struct, gc=False):
-    """A request that waits. `answered`: it was refused by a failing join phase but still counts as waiting (checked part 1 (b)5)."""
+    """A request that waits. `answered`: it was refused by a failing join phase but still counts as waiting (checked part 1 (b)5).
+    `led`: of a replaced static member that waits for the group record only (`replacement`): who led before."""
 
     ticket: int
     version: int
     answered: bool = False
+    led: str | None = None
 
 
 class Member(msgspec.Struct, gc=False, eq=False):
@@ -330,8 +332,11 @@ _INVARIANTS: dict[str, Callable[[Group], bool]] = {
     "the kept order of members is what sorting gives": lambda g: g.order is None or g.order == g._sorted(),
     "members are filed under their ids": lambda g: all(member.member_id == key for key, member in g.members.items()),
     "awaiting counts the parked joins": lambda g: g.awaiting == sum(member.join is not None for member in g.members.values()),
-    "joins are parked in PreparingRebalance only, unless they were refused": lambda g: (
-        g.state is PREPARING or all(member.join is None or member.join.answered for member in g.members.values())
+    "joins are parked in PreparingRebalance only, unless they were refused or wait for a record": lambda g: (
+        g.state is PREPARING or all(_counts_elsewhere(member.join) for member in g.members.values())
+    ),
+    "who waits for a record may wait in Stable and PreparingRebalance only": lambda g: (
+        g.state in (STABLE, PREPARING) or not any(member.join is not None and member.join.led is not None for member in g.members.values())
     ),
     "syncs are parked in CompletingRebalance only": lambda g: (
         g.state is COMPLETING or all(member.sync is None for member in g.members.values())
@@ -356,6 +361,10 @@ _INVARIANTS: dict[str, Callable[[Group], bool]] = {
     "an Empty group has no protocol": lambda g: g.state is not EMPTY or g.protocol_name is None,
     "the hash table holds the members at three quarters": lambda g: len(g.members) * 4 <= g.table * 3,
 }
+
+
+def _counts_elsewhere(join: Parked | None) -> bool:
+    return join is None or join.answered or join.led is not None
 
 
 def _lists(member: Member, protocol_name: str) -> bool:

@@ -225,3 +225,114 @@ def test_a_replacement_that_lists_its_protocol_twice_is_refused_and_counts_as_jo
     parked = world.group().members[new].join
     assert parked is not None and parked.answered
     assert world.join(leader, instance="i").answer.error_code == 23  # two members, three times "range"
+
+
+# -- what arrives while the record of a replacement is written (each seen on 4.3.0) -----------------------------------------------------
+
+
+def at_once(quirks: Quirks | None = None, instances: str = "ij", **how: int) -> tuple[World, list[str]]:
+    """A Stable group of static members, the first leading; from now on requests arrive together."""
+    world = World.make(quirks=quirks)
+    ids = static_group(world, *instances, **how)
+    world.at_once = True
+    return world, ids
+
+
+def test_a_static_member_overtaken_before_its_answer_is_fenced() -> None:
+    world, _ = at_once()
+    first, second, third = (world.join(instance="j") for _ in range(3))
+    overtaken = world.changes("replaced")
+    world.fire()
+    assert [one.error for one in (first, second, third)] == [82, 82, 0]
+    assert [first.answer.member_id, second.answer.member_id, third.answer.member_id] == overtaken
+    assert (first.answer.generation_id, world.group().state, world.group().generation) == (-1, "Stable", 1)
+    assert world.beat(third.answer.member_id, instance="j") == 0
+
+
+def test_static_members_that_restart_one_after_the_other_are_all_answered() -> None:
+    world, _ = at_once()
+    first = world.join(instance="j")
+    world.fire()
+    second = world.join(instance="j")
+    world.fire()
+    assert (first.error, second.error) == (0, 0)
+
+
+def test_the_old_coordinator_answers_every_restart_at_once() -> None:
+    world, _ = at_once(Quirks(replacement_answered_at_once=True))
+    assert [world.join(instance="j").error for _ in range(2)] == [0, 0]
+
+
+def test_a_replacement_that_forces_a_rebalance_fences_the_one_before() -> None:
+    world = World.make()
+    both = [("range", subscription("orders")), ("sticky", subscription("orders"))]
+    joins = [world.join(instance=one, protocols=both) for one in "ij"]
+    world.finish_phase()
+    for one in reversed(joins):
+        world.sync(one.answer.member_id, assignments={})
+    world.at_once = True
+    chosen = world.group().protocol_name
+    first = world.join(instance="j", protocols=both)
+    second = world.join(instance="j", protocols=[one for one in both if one[0] != chosen])
+    world.fire()
+    assert (first.error, second.parked, world.group().state) == (82, True, "PreparingRebalance")
+
+
+def test_before_v9_who_overtakes_is_told_that_the_overtaken_leads() -> None:
+    world, _ = at_once()
+    first, second = (world.join(instance="i", version=8) for _ in range(2))
+    world.fire()
+    assert (first.error, second.error, second.answer.leader) == (82, 0, first.answer.member_id)
+    assert world.group().leader_id == second.answer.member_id
+
+
+def test_a_replacement_whose_instance_leaves_before_its_answer_is_unknown() -> None:
+    world, _ = at_once()
+    joined, left = world.join(instance="j"), world.leave(("", "j"))
+    world.fire()
+    assert (joined.error, joined.answer.member_id, left.answer.members[0].error_code) == (25, "", 0)
+
+
+def test_a_replacement_counts_as_joined_where_a_leader_rebalances_before_its_answer() -> None:
+    world, (leader, _) = at_once()
+    joined, again = world.join(instance="j"), world.join(leader, instance="i")
+    world.fire()
+    assert [(one.error, one.answer.generation_id) for one in (joined, again)] == [(0, 2), (0, 2)]
+
+
+def test_a_lone_replacement_and_a_newcomer_begin_a_generation_together() -> None:
+    world, _ = at_once(instances="i")
+    joined, newcomer = world.join(instance="i"), world.join(instance="new")
+    world.fire()
+    assert [(one.error, one.answer.generation_id) for one in (joined, newcomer)] == [(0, 2), (0, 2)]
+    assert (len(joined.answer.members), joined.answer.skip_assignment) == (2, False)
+
+
+def test_a_replacement_is_answered_in_a_join_phase_that_others_hold_up_and_has_to_come_again() -> None:
+    world, (leader, _) = at_once()
+    joined, newcomer = world.join(instance="j"), world.join(instance="new")
+    assert world.group().awaiting == 2
+    world.fire()
+    assert (joined.error, joined.answer.generation_id, world.group().awaiting) == (0, 1, 1)
+    again = world.join(leader, instance="i")
+    assert (newcomer.parked, again.parked) == (True, True)
+    world.join(joined.answer.member_id, instance="j")
+    assert (newcomer.answer.generation_id, again.answer.generation_id) == (2, 2)
+
+
+def test_a_replacement_whose_record_is_not_written_before_the_coordinator_moves() -> None:
+    world, _ = at_once()
+    joined = world.join(instance="j")
+    world.command("unload_coordinator", group="g")
+    world.fire()
+    assert joined.error == 16
+
+
+def test_restarts_that_a_held_group_lets_in_together_fence_each_other() -> None:
+    world, _ = at_once()
+    world.command("hold_group", group="g", state="Stable")
+    first, second = world.join(instance="j"), world.join(instance="j")
+    assert (first.parked, second.parked) == (True, True)
+    world.command("release_group", group="g")
+    world.fire()
+    assert (first.error, second.error) == (82, 0)

@@ -1,9 +1,14 @@
-"""The hypothesis state machine over GroupModel: one rule, an action of one client with one number, weighted by LIKELY."""
+"""Random members of two groups break nothing that the judge (group_model.py) knows: a machine of one rule, weighted by LIKELY.
+
+Case: `old` (the quirks of older releases), `max_size`, `steps`: [action, who, number].
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+from found import Case, Property
 from group_model import LIKELY, GroupModel
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
@@ -23,6 +28,30 @@ class Step(NamedTuple):
 STEPS = [Step(action, who, number) for action in LIKELY for who in range(CLIENTS) for number in range(NUMBERS)]
 
 
+def _model(case: Case) -> GroupModel:
+    return GroupModel(case["old"], case["max_size"])
+
+
+def _take(model: GroupModel, step: Sequence[Any]) -> None:
+    """One step, and what the judge says of it."""
+    action, who, number = step
+    if action == "tick":
+        model.tick(number)
+    else:
+        getattr(model, action)(who, number)
+    model.check()
+
+
+def _holds(case: Case) -> None:
+    model = _model(case)
+    for step in case["steps"]:
+        _take(model, step)
+    model.finish()
+
+
+GROUP = Property("group", _holds)
+
+
 class GroupMachine(RuleBasedStateMachine):
     """Random members of two groups, judged after every step and once more when all is quiet."""
 
@@ -31,17 +60,15 @@ class GroupMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.model = GroupModel(self.old, self.max_size)
+        self.case = GROUP.shown({"old": self.old, "max_size": self.max_size, "steps": []})
+        self.model = _model(self.case)
         self.broken = False
 
     @rule(step=st.sampled_from(STEPS))
     def act(self, step: Step) -> None:
         self.broken = True
-        if step.action == "tick":
-            self.model.tick(step.number)
-        else:
-            getattr(self.model, step.action)(step.who, step.number)
-        self.model.check()
+        self.case["steps"].append(step)
+        _take(self.model, step)
         self.broken = False
 
     def teardown(self) -> None:

@@ -1,13 +1,18 @@
-"""Random histories of a group led by the cooperative policy, judged after every step."""
+"""Random histories of a group led by the cooperative policy, judged after every step.
+
+Case: `design` (1, 2, 3), `steps`: [rule, its values]; the first one is `start`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
+from found import Case, Property
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from policy_judge import Judge
 from policy_world import Process, World
+from recorded import RecordedMachine, begins, step
 
 from groupmock_clients.cooperative.balance import Partition
 from groupmock_clients.cooperative.policy import Rules
@@ -16,15 +21,19 @@ DELAY, INTERVAL = 1000, 300
 LIVELOCK = 400
 NAMES = ("a", "b", "c", "d", "e", "app")
 TIMES = st.sampled_from([0, 1, 50, 299, 300, 500, 999, 1000, 1001, 2500])
-PLACES = st.frozensets(st.integers(0, 11), max_size=3)
+PLACES = st.frozensets(st.integers(0, 11), max_size=3).map(sorted)
 
 
-class PolicyMachine(RuleBasedStateMachine):
+class PolicyMachine(RecordedMachine):
     """`design` is set by subclasses."""
 
+    proves = Property("policy", lambda case: _retaken(case))
     design: Literal[1, 2, 3] = 1
 
-    @initialize(
+    def __init_subclass__(cls) -> None:
+        cls.constants = {"design": cls.design}
+
+    @begins(
         seed=st.integers(0, 2**32),
         people=st.integers(1, 8),
         partitions=st.integers(1, 24),
@@ -41,21 +50,21 @@ class PolicyMachine(RuleBasedStateMachine):
         self.judge = Judge(self.world)
         for place in range(people):
             self.world.join(NAMES[place % len(NAMES)], self._topics(place))
-        self._round(frozenset(), 0)
+        self._round((), 0)
 
     def _topics(self, place: int) -> tuple[str, ...]:
         """Where there are two topics, some members read both and some one of them."""
         return ("T",) if "U" not in self.world.counts else (("T", "U"), ("T",), ("U",))[place % 3]
 
-    def _round(self, losing: frozenset[int], took: int) -> None:
+    def _round(self, losing: Sequence[int], took: int) -> None:
         self.sound = False  # until proven: a run that has failed is not judged again at its end
-        self.judge.round(self.world.round(losing, took))
+        self.judge.round(self.world.round(frozenset(losing), took))
         self.sound = True
 
     def _catch_up(self) -> None:
         rounds = 0
         while self.world.pending:
-            self._round(frozenset(), 0)
+            self._round((), 0)
             rounds += 1
             assert rounds < LIVELOCK, "I3: rounds without an end"
 
@@ -73,47 +82,42 @@ class PolicyMachine(RuleBasedStateMachine):
             self.judge.rest()
         self.sound = True
 
-    @rule(name=st.sampled_from(NAMES), place=st.integers(0, 2))
+    @step(name=st.sampled_from(NAMES), place=st.integers(0, 2))
     def join(self, name: str, place: int) -> None:
         if len(self.world.group) < 12:
             self.world.join(name, self._topics(place))
 
-    @precondition(lambda self: self.world.group)
-    @rule(place=st.integers(0, 11))
+    @step(lambda self: self.world.group, place=st.integers(0, 11))
     def die(self, place: int) -> None:
         self.world.remove(self.world.group[place % len(self.world.group)])
 
-    @precondition(lambda self: self.world.group)
-    @rule(place=st.integers(0, 11))
+    @step(lambda self: self.world.group, place=st.integers(0, 11))
     def expel(self, place: int) -> None:
         self.world.expel(self.world.group[place % len(self.world.group)])
 
-    @precondition(lambda self: self.world.zombies)
-    @rule(place=st.integers(0, 3), forgets=st.booleans())
+    @step(lambda self: self.world.zombies, place=st.integers(0, 3), forgets=st.booleans())
     def come_back(self, place: int, forgets: bool) -> None:
         self.world.rejoin(self.world.zombies[place % len(self.world.zombies)], forgets)
 
-    @precondition(lambda self: self.world.group and "U" in self.world.counts)
-    @rule(place=st.integers(0, 11), which=st.integers(0, 2), drops=st.booleans())
+    @step(
+        lambda self: self.world.group and "U" in self.world.counts, place=st.integers(0, 11), which=st.integers(0, 2), drops=st.booleans()
+    )
     def subscribe(self, place: int, which: int, drops: bool) -> None:
         self.world.subscribe(self.world.group[place % len(self.world.group)], self._topics(which), drops)
 
-    @precondition(lambda self: sum(self.world.counts.values()) < 40)
-    @rule(more=st.integers(1, 3))
+    @step(lambda self: sum(self.world.counts.values()) < 40, more=st.integers(1, 3))
     def grow(self, more: int) -> None:
         self.world.grow("T", more)
 
-    @precondition(lambda self: self.world.pending)
-    @rule(losing=PLACES, took=TIMES)
-    def bad_round(self, losing: frozenset[int], took: int) -> None:
+    @step(lambda self: self.world.pending, losing=PLACES, took=TIMES)
+    def bad_round(self, losing: list[int], took: int) -> None:
         self._round(losing, took)
 
-    @precondition(lambda self: self.world.pending)
-    @rule()
+    @step(lambda self: self.world.pending)
     def one_round(self) -> None:
-        self._round(frozenset(), 0)
+        self._round((), 0)
 
-    @rule(passed=TIMES)
+    @step(passed=TIMES)
     def wait(self, passed: int) -> None:
         """Time goes by; rounds begin as timers fire."""
         end = self.world.now + passed
@@ -123,8 +127,7 @@ class PolicyMachine(RuleBasedStateMachine):
             self._catch_up()
         self.world.now = max(self.world.now, end)
 
-    @precondition(lambda self: len(self.world.group) > 2)
-    @rule(first=st.integers(0, 11), second=st.integers(0, 11), gap=st.integers(1, 900))
+    @step(lambda self: len(self.world.group) > 2, first=st.integers(0, 11), second=st.integers(0, 11), gap=st.integers(1, 900))
     def second_loss(self, first: int, second: int, gap: int) -> None:
         """One goes, and another while what the first one held is waiting."""
         self._catch_up()
@@ -133,12 +136,15 @@ class PolicyMachine(RuleBasedStateMachine):
         self.die(second)
         self._catch_up()
 
-    @rule()
+    @step()
     def left_alone(self) -> None:
         self._to_rest()
 
-    @precondition(lambda self: len(self.world.group) > 1 and self.world.rules.patience_ms and self.design > 1)
-    @rule(places=st.lists(st.integers(0, 10), min_size=1, max_size=4), gaps=st.lists(st.integers(0, 120), min_size=8, max_size=8))
+    @step(
+        lambda self: len(self.world.group) > 1 and self.world.rules.patience_ms and self.design > 1,
+        places=st.lists(st.integers(0, 10), min_size=1, max_size=4),
+        gaps=st.lists(st.integers(0, 120), min_size=8, max_size=8),
+    )
     def bounce(self, places: list[int], gaps: list[int]) -> None:
         """I5: processes other than the leader go and come back in time."""
         self._to_rest()
@@ -187,3 +193,9 @@ class DesignThree(PolicyMachine):
 
 
 MACHINES = (DesignOne, DesignTwo, DesignThree)
+POLICY = PolicyMachine.proves
+
+
+def _retaken(case: Case) -> None:
+    machines = {machine.design: machine for machine in MACHINES}
+    machines[case["design"]](retaken=True).retake(case)

@@ -1,0 +1,56 @@
+"""A static member that came back in Stable: its group keeps the generation, the record is written, then it is answered (spec 2.8, step 5).
+
+Kafka 4's coordinator answers when the record is committed and handles meanwhile what else has arrived (its `appendFuture`). Until then
+the JoinGroup waits as in a join phase and is seen to by whatever looks at such: a second replacement fences it (82), a LeaveGroup by
+the instance id refuses it (25), a rebalance counts it as joined and may answer it with the next generation (all seen on 4.3.0).
+Writing takes no time here: the timer "write" is due at once, which is after what has arrived.
+"""
+
+from __future__ import annotations
+
+from ..events import Request
+from . import answers, codes, membership, sessions, storage
+from .group import Group, Member, Parked
+from .turn import Turn
+
+
+def keep_generation(turn: Turn, group: Group, request: Request, old: Member, new: Member, led: str | None) -> None:
+    """No rebalance. `led`: who led before: below v9 the member is told that the old id leads."""
+    assert led is not None, "a Stable group has a leader"
+    group.park_join(new, Parked(request.ticket, request.version, led=led))
+    if storage.too_large(turn, group):
+        _undo(turn, group, request, old, new, led)
+        return
+    sessions.end(turn, group, old.member_id)
+    storage.store(turn, group)
+    if turn.quirks.replacement_answered_at_once:
+        written(turn, group, new.member_id)
+    else:
+        turn.timers.set(("write", group.group_id, new.member_id), turn.now)
+
+
+def _undo(turn: Turn, group: Group, request: Request, old: Member, new: Member, led: str) -> None:
+    group.park_join(new, None)
+    membership.swap(group, new, old)
+    sessions.end(turn, group, new.member_id)
+    turn.changed(group, old.member_id, "replaced", f"undone: {new.member_id} could not be stored", old)
+    refused = answers.joined(turn, group, led).to(request.version, "", [])  # Kafka names all but the member
+    refused.error_code = codes.UNKNOWN_SERVER_ERROR
+    turn.reply(request.ticket, refused)
+
+
+def written(turn: Turn, group: Group, member_id: str) -> bool:
+    """The group record with the member's new id is written: answer it, unless that has been done."""
+    member = group.members.get(member_id)
+    join = member.join if member is not None else None
+    if member is None or join is None or join.led is None or join.answered:
+        return False
+    group.park_join(member, None)
+    leads = group.is_leader(member)
+    if join.version >= 9:
+        members = answers.member_list(group)() if leads else []
+        message = answers.joined(turn, group).to(join.version, member_id, members, skip_assignment=leads)
+    else:
+        message = answers.joined(turn, group, join.led).to(join.version, member_id, [])
+    turn.reply(join.ticket, message)
+    return True

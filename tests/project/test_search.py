@@ -1,0 +1,131 @@
+"""`make search` itself: what its parts make of a run of pytest, what the report says, and that a report never refuses."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def part(tree: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
+    """A module of tools/search, by its name."""
+    monkeypatch.syspath_prepend(str(tree))
+    return lambda name: importlib.import_module(f"tools.search.{name}")
+
+
+@pytest.fixture
+def search(part: Callable[[str], ModuleType], tmp_path: Path) -> Callable[..., tuple[int, dict[str, Any], str]]:
+    """A search with these words: exit code, report.json, report.txt."""
+
+    def run(*words: str) -> tuple[int, dict[str, Any], str]:
+        folder = tmp_path / "report"
+        code = part("__main__").main([*words, "--seed", "7", "--folder", str(folder), "--finds", str(tmp_path / "finds")])
+        return code, json.loads((folder / "report.json").read_text()), (folder / "report.txt").read_text()
+
+    return run
+
+
+def test_a_find_is_in_the_report_and_refuses_nothing(part, search, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    suite = part("suite")
+
+    def run(words: Sequence[str], wanted: Any, limit: float) -> Any:
+        assert words[words.index("--search-seed") + 1] == "7"
+        wanted.finds.mkdir()
+        (wanted.finds / "group-1.json").write_text("{}")
+        return suite.Done(1, "", {"tests/test_a.py::test_b": "AssertionError: no"}, {"tests/test_a.py::test_b": "failed"})
+
+    monkeypatch.setattr(suite, "run", run)
+    code, data, text = search("properties", "--seconds", "1000")
+    (found,) = data["parts"]
+    assert (code, found["finds"], found["verdict"]) == (0, ["group-1.json"], "ran")
+    assert "  FIND: group-1.json" in text.splitlines()
+    assert "  SEEN: seed 7: tests/test_a.py::test_b: AssertionError: no" in text.splitlines()
+
+
+def test_a_search_of_which_no_part_could_run_says_so(part, search, monkeypatch: pytest.MonkeyPatch) -> None:
+    suite = part("suite")
+    monkeypatch.setattr(suite, "run", lambda *_, **__: suite.Done(4, "ERROR: no such option", {}, {}))
+    code, data, text = search("policies", "soaks")
+    assert code == 3
+    assert {each["verdict"] for each in data["parts"]} == {"could not run"}
+    assert "  | ERROR: no such option" in text.splitlines()
+
+
+def test_kafka_without_its_tools_is_missing_and_not_wrong(part, search, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(part("kafka").shutil, "which", lambda name: None)
+    code, data, _ = search("kafka")
+    assert (code, data["parts"][0]["verdict"]) == (0, "missing")
+    assert {"java", "mvn"} <= set(data["parts"][0]["missing"])
+
+
+def test_late_tells_a_test_that_was_red_before_from_one_that_the_sleep_made_red(part, search, monkeypatch: pytest.MonkeyPatch) -> None:
+    suite, late = part("suite"), part("late")
+
+    def run(words: Sequence[str], wanted: Any, limit: float, environment: dict[str, str]) -> Any:
+        plan = json.loads(Path(environment["GROUPMOCK_LATE"]).read_text())
+        if not plan["seconds"]:
+            Path(plan["log"]).write_text("m:f\tt::quick\nm:f\tt::broken\nm:f\tt::patient\n")
+            return suite.Done(1, "", {"t::broken": "no"}, {"t::quick": "passed", "t::patient": "passed", "t::broken": "failed"})
+        assert (sorted(words), plan["places"], plan["seconds"]) == (["t::patient", "t::quick"], ["m:f"], 2.0)
+        return suite.Done(1, "", {"t::quick": "took 2 s"}, {})
+
+    monkeypatch.setattr(late, "run", run)
+    _, data, _ = search("late")
+    assert data["parts"][0]["reds"] == ["m:f late: t::quick: took 2 s"]
+
+
+def test_every_place_that_is_drawn_is_one_the_hook_knows(part) -> None:
+    places = set(part("late").everything())
+    assert {"groupmock.net.driver:Driver.submit", "groupmock.core.cluster:Cluster.handle"} <= places
+
+
+def test_a_part_that_does_not_exist_is_bad_use(part, capsys: pytest.CaptureFixture[str]) -> None:
+    assert part("__main__").main(["everything"]) == 2
+    assert "no part is called everything: properties policies soaks" in capsys.readouterr().err
+
+
+LATE = '''
+"""A module."""
+
+import threading
+
+
+def slow():
+    """Its docstring stays."""
+    return "done"
+
+
+class Server:
+    async def serve(self):
+        return slow.__doc__
+'''
+CALLS = """
+import asyncio, os, threading, made
+os.environ["PYTEST_CURRENT_TEST"] = "inner.py::test_of_a_pytest_of_its_own (call)"
+for name in ("other", "groupmock"):
+    thread = threading.Thread(target=lambda: print(made.slow(), asyncio.run(made.Server().serve())), name=name)
+    thread.start()
+    thread.join()
+"""
+
+
+def test_the_hook_strikes_on_a_servers_thread_alone_and_leaves_the_module_as_it_was(tree: Path, tmp_path: Path) -> None:
+    (tmp_path / "made.py").write_text(LATE)
+    plan, log = tmp_path / "plan.json", tmp_path / "log"
+    plan.write_text(json.dumps({"places": ["made:slow", "made:Server.serve", "made:gone"], "seconds": 0, "log": str(log)}))
+    path = os.pathsep.join([str(tree / "tests/support/late"), str(tmp_path)])
+    environment = {**os.environ, "PYTHONPATH": path, "GROUPMOCK_LATE": str(plan), "PYTEST_CURRENT_TEST": "a.py::test_b[c d] (call)"}
+    done = subprocess.run([sys.executable, "-c", CALLS], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout == "done Its docstring stays.\n" * 2
+    assert log.read_text().splitlines() == ["made:slow\ta.py::test_b[c d]", "made:Server.serve\ta.py::test_b[c d]"]

@@ -1,0 +1,37 @@
+"""The properties by name: every `Property` that a module of this folder holds, one file per subject. And what tries a find again."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from functools import cache
+
+import msgspec
+from found import Property, replay
+
+from groupmock_clients.differential.corpus import Golden, differences
+
+
+def try_again(text: str) -> None:
+    """A find, as its file has it. A `Property` is tried, a golden play is played on the core; raises when it is not mended."""
+    if "script" in msgspec.json.decode(text):
+        found = [str(each) for each in differences(msgspec.json.decode(text, type=Golden))]
+        assert not found, "\n".join(found)
+    else:
+        replay(text, properties())
+
+
+@cache
+def properties() -> dict[str, Property]:
+    """Name -> property. Two of one name are a mistake."""
+    found: dict[str, Property] = {}
+    for each in _all():
+        assert found.setdefault(each.name, each) is each, f"two properties are called {each.name!r}"
+    return found
+
+
+def _all() -> Iterator[Property]:
+    for info in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{info.name}")
+        yield from (value for value in vars(module).values() if isinstance(value, Property))

@@ -1,0 +1,30 @@
+"""Same seed, same script: the same journal, byte for byte; and replay of it gives the same again.
+
+Case: `seed`. That is all there is: what happens is drawn by fault_script.py as the run goes along, so that such a find means what that file
+makes of its seed; it is void when the file draws otherwise. Its journal says what happened.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from fault_script import Run
+from found import Case, Property
+
+from groupmock.replay import replay
+
+
+def _holds(case: Case) -> None:
+    seed = case["seed"]
+    with tempfile.TemporaryDirectory() as folder:
+        first, second = Path(folder, "first.jsonl"), Path(folder, "second.jsonl")
+        for path in (first, second):
+            Run(seed, path).play()
+        assert first.read_bytes() == second.read_bytes(), f"seed {seed}: two runs differ"
+        result = replay(first)
+        assert result.difference is None, f"seed {seed}: {result.difference}"
+        assert "internal error" not in first.read_text(), f"seed {seed}: a defect of groupmock itself"
+
+
+FAULT_SCRIPT = Property("fault-script", _holds)

@@ -1,0 +1,72 @@
+"""Random members and random steering in the pure core: nothing is answered twice, and nobody is forgotten at a door.
+
+Case: `seed` (the core's dice), `steps`: [what, values]; what is `command`, `sleep`, or a request of core_world.World.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core_world import World
+from found import Case, Property
+
+from groupmock.core.steering import CannotSteer
+from groupmock.core.steering.doors import Doors
+
+REQUESTS = frozenset({"join", "sync", "beat", "commit", "leave"})
+
+
+class Walked:
+    """A world of two nodes and what is done in it."""
+
+    def __init__(self, seed: int) -> None:
+        self.world = World.make(nodes=2, seed=seed, group_initial_rebalance_delay_ms=200)
+
+    def take(self, what: str, values: dict[str, Any]) -> bool:
+        """One step; False: a command that was refused."""
+        if what == "command":
+            try:
+                self.world.command(values["name"], **values["arguments"])
+            except CannotSteer:
+                return False
+        elif what == "sleep":
+            self.world.sleep(values["ms"])
+        else:
+            self._request(what, **values)
+        return True
+
+    def _request(self, what: str, who: list[str], **values: Any) -> None:
+        assert what in REQUESTS, what
+        if what == "sync":
+            values["assignments"] = {name: text.encode() for name, text in values["assignments"].items()}
+        if what != "beat" or self._heard(*who):
+            getattr(self.world, what)(*who, **values)
+
+    def _heard(self, member_id: str) -> bool:
+        """`World.beat` wants an answer at once."""
+        doors = self.world.cluster.doors
+        return doors is None or ("g", member_id) not in doors.frozen
+
+    def let_go(self) -> None:
+        """Release everything, let every timer there can be fire, and see that nobody waits."""
+        world = self.world
+        doors = world.cluster.doors
+        for group_id, member_id in [*(doors.frozen if doors is not None else ())]:
+            world.command("thaw_member", group=group_id, member=member_id)
+        if doors is not None and ("g" in doors.holds or "g" in doors.orders):
+            world.command("release_group", group="g")
+        world.command("move_coordinator", group="g")
+        world.sleep(400_000)
+        doors = world.cluster.doors or Doors(world.cluster)
+        assert (doors.holds, doors.orders, doors.frozen, list(doors.ready)) == ({}, {}, {}, [])
+        assert [asked.request.message for asked in world.asked.values() if asked.parked] == [], "forgotten"
+
+
+def _holds(case: Case) -> None:
+    walked = Walked(case["seed"])
+    for what, values in case["steps"]:
+        walked.take(what, values)
+    walked.let_go()
+
+
+WALK = Property("walk", _holds)

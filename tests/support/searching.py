@@ -1,0 +1,103 @@
+"""A run of pytest that searches: fresh seeds, a factor more of them, and each failing case written down (`--search FACTOR`; `make search`).
+
+Without `--search` the same tests decide: the profile of tests/conftest.py, seeds that begin at 0, nothing written.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Generator
+from pathlib import Path
+from random import SystemRandom
+from typing import Any, Final
+
+import found
+import pytest
+from hypothesis import settings
+
+from groupmock import __version__
+
+SEARCHES: Final = "searches"
+MARKS: Final = {
+    "property": "holds for every case that chance may draw: `make search` draws others, and more of them",
+    "policy": "a property of the cooperative policy: a part of `make search` of its own",
+    "soak": "a property that goes through seeds one after another: a part of `make search` of its own",
+}
+
+
+class Search:
+    """How much is drawn. `factor`: of what decides; `seed`: None where the tree decides."""
+
+    factor: float = 1.0
+    seed: int | None = None
+
+
+def examples(count: int, **more: Any) -> settings:
+    """So many examples when it decides, the search's factor of it when it searches."""
+    return settings(max_examples=max(1, round(count * Search.factor)), **more)
+
+
+def seeds(count: int) -> range:
+    """0, 1, 2, ... when it decides; a search begins elsewhere and goes on for longer."""
+    begin = 0 if Search.seed is None else Search.seed * 1_000_003 % 2**31
+    return range(begin, begin + max(1, round(count * Search.factor)))
+
+
+def decides() -> bool:
+    """Is this a function of the tree? Whether everything was possible in what was drawn is asked only then."""
+    return Search.seed is None
+
+
+# -- pytest ----------------------------------------------------------------------------------------------------------------------------
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """--search FACTOR, --search-seed N, --finds FOLDER."""
+    group = parser.getgroup("search")
+    group.addoption("--search", metavar="FACTOR", type=float, help="draw afresh, FACTOR times as much as what decides")
+    group.addoption("--search-seed", metavar="N", type=int, help="what the draws depend on (a fresh one by default)")
+    group.addoption("--finds", metavar="FOLDER", type=Path, default=found.FOLDER, help="where failing cases are written (tests/found)")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """The profile and the marks; tests ask for `examples` and `seeds` when they are collected, which is later."""
+    for name, meaning in MARKS.items():
+        config.addinivalue_line("markers", f"{name}: {meaning}")
+    Search.factor, Search.seed = 1.0, None
+    if (factor := config.getoption("--search")) is None:
+        return
+    if factor <= 0:
+        raise pytest.UsageError("--search FACTOR is above 0")
+    if config.option.search_seed is None:  # workers of pytest-xdist are told the controller's options
+        config.option.search_seed = SystemRandom().randrange(2**31)
+    Search.factor, Search.seed = factor, config.option.search_seed
+    config.option.hypothesis_seed = str(Search.seed)
+    settings.load_profile(SEARCHES)
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """How to search the same again."""
+    return None if Search.seed is None else f"search: --search {Search.factor:g} --search-seed {Search.seed}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A property that fails under a search leaves a file, and its report says which."""
+    report = yield
+    if call.when == "call" and report.failed and Search.seed is not None:
+        report.sections.append(("find", keep(item.config.getoption("--finds"), Search.seed)))
+    if call.when == "call":
+        found.SHOWN.clear()
+    return report
+
+
+def keep(folder: Path, seed: int) -> str:
+    """Write down the case that was tried last; a sentence about it."""
+    if not found.SHOWN:
+        return "no case was shown: this test has no property to replay"
+    about = {"date": datetime.date.today().isoformat(), "seed": seed, "version": __version__}
+    try:
+        return f"written: {found.write(folder, found.SHOWN[0], about).name}"
+    except found.Unrepeated as why:
+        return f"not written: {why}"

@@ -1,0 +1,1 @@
+"""`make search`: what chance finds. Each part looks in its own way; what it finds becomes a file under tests/found (docs/search.md)."""

@@ -1,0 +1,116 @@
+"""A server that is late: a function on a server's thread sleeps 2 s when a test first calls it. Which tests turn red?
+
+First every function of the broker is watched, not slowed (`scout`): which tests call it on a server's thread, and which tests are green.
+Then places are drawn from those that were called, and the tests that call one are run with the sleep in it. tests/support/late plants both.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import os
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from random import Random
+from types import ModuleType
+from typing import Final
+
+from .report import Part
+from .suite import RAN, ROOT, Done, Wanted, run
+
+BROKER: Final = ROOT / "broker"
+HOOK: Final = ROOT / "tests/support/late"
+NOT_OURS: Final = ("groupmock.cli.",)
+"""What runs before there is a server, or beside it."""
+WITHOUT_SERVERS: Final = (
+    *("pipeline", "properties", "found", "golden", "mutations", "project", "live", "bytes"),
+    *("unit/codec", "unit/core", "unit/cooperative", "unit/faults", "unit/clients/differential"),
+)
+"""Folders of tests that start no server, or are no part of `make test`, or take Spark."""
+PLACES: Final = 20
+TESTS: Final = 40
+"""At most so many of a place's tests, drawn."""
+LATE_S: Final = 2.0
+SCOUT_S: Final = 1800
+
+
+def search(wanted: Wanted, places: Sequence[str] = ()) -> Part:
+    """Twenty places, or those named, as far as the time goes: the scout's time is not counted."""
+    part = Part("late")
+    called, scouted = _scout(wanted, places)
+    if scouted.code not in RAN:
+        return part.failed(scouted.output)
+    if not called:
+        return part.failed(f"no test called {' '.join(places) or 'anything'} on a server's thread")
+    green = {test for test, verdict in scouted.verdicts.items() if verdict == "passed"}
+    part.did.append(f"scout: {len(scouted.verdicts)} tests, {len(called)} functions called on a server's thread")
+    part.did += [f"scout: red without any sleep: {test}" for test in scouted.failed]
+    dice, end = Random(wanted.seed), time.monotonic() + wanted.seconds
+    for place in places or dice.sample(sorted(called), min(PLACES, len(called))):
+        if time.monotonic() > end:
+            part.did.append("the time is over before the places are")
+            break
+        tests = sorted(called.get(place, set()) & green)
+        _one(part, place, dice.sample(tests, min(TESTS, len(tests))), wanted)
+    return part
+
+
+def _one(part: Part, place: str, tests: Sequence[str], wanted: Wanted) -> None:
+    """The place's tests with the sleep in it."""
+    if not tests:
+        part.did.append(f"{place}: no green test calls it")
+        return
+    done = _run(tests, _plan(wanted, [place], LATE_S), wanted, limit=len(tests) * 30 + 300)
+    red = {test: said for test, said in done.failed.items() if test in tests}
+    part.did.append(f"{place}: {len(tests)} tests, {len(red)} red")
+    part.reds += [f"{place} late: {test}: {said}" for test, said in red.items()]
+    if done.code not in RAN:
+        part.reds.append(f"{place} late: the run itself ended with {done.code}: {done.output[-300:]}")
+
+
+def _scout(wanted: Wanted, places: Sequence[str]) -> tuple[dict[str, set[str]], Done]:
+    """Place -> tests that call it on a server's thread; and how the tests are without any sleep."""
+    plan = _plan(wanted, places or list(everything()), 0.0)
+    ignored = [f"--ignore={ROOT / 'tests' / folder}" for folder in WITHOUT_SERVERS]
+    done = _run([*ignored], plan, wanted, limit=SCOUT_S)
+    called: dict[str, set[str]] = defaultdict(set)
+    log = wanted.folder / "late.log"
+    for line in log.read_text(encoding="utf-8").splitlines() if log.is_file() else ():
+        place, _, test = line.partition("\t")
+        called[place].add(test)
+    return dict(called), done
+
+
+def _run(words: Sequence[str], plan: Path, wanted: Wanted, limit: float) -> Done:
+    path = os.pathsep.join([str(HOOK), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return run(words, wanted, limit, {"PYTHONPATH": path, "GROUPMOCK_LATE": str(plan)})
+
+
+def _plan(wanted: Wanted, places: Sequence[str], seconds: float) -> Path:
+    """What tests/support/late reads; its log begins anew."""
+    wanted.folder.mkdir(parents=True, exist_ok=True)
+    plan, log = wanted.folder / "late.json", wanted.folder / "late.log"
+    log.unlink(missing_ok=True)
+    plan.write_text(json.dumps({"places": list(places), "seconds": seconds, "log": str(log)}), encoding="utf-8")
+    return plan
+
+
+def _hook() -> ModuleType:
+    """The hook's own idea of what a function is called."""
+    spec = importlib.util.spec_from_file_location("groupmock_late_hook", HOOK / "sitecustomize.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def everything() -> Iterator[str]:
+    """Every function of the broker, as the hook names it."""
+    functions = _hook().functions
+    for file in sorted(BROKER.rglob("*.py")):
+        module = ".".join(file.relative_to(BROKER).with_suffix("").parts).removesuffix(".__init__")
+        if not module.startswith(NOT_OURS):
+            yield from (f"{module}:{name}" for name, _ in functions(ast.parse(file.read_text(encoding="utf-8"))))

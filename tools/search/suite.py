@@ -1,0 +1,114 @@
+"""Runs of our own tests: random cases of the marked properties, round after round with fresh seeds, until the part's time is over."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from .report import Part
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+FOUND: Final = ROOT / "tests/found"
+MARKS: Final = {"properties": "(property or hypothesis) and not policy and not soak", "policies": "policy", "soaks": "soak"}
+"""Part -> the tests that are its own (tests/support/searching.py registers the marks)."""
+PATIENCE_S: Final = 900
+"""What a round may take beyond its time: hypothesis makes a find small for up to five minutes."""
+LARGEST: Final = 40.0
+"""Of what decides, at most, in one round."""
+RAN: Final = (0, 1)
+"""pytest's exit codes when it ran tests."""
+
+
+@dataclass
+class Wanted:
+    """What a part may use. `select`: more words for pytest, to narrow a search down."""
+
+    seconds: float
+    seed: int
+    folder: Path
+    workers: int = 2
+    finds: Path = FOUND
+    select: Sequence[str] = ()
+
+
+@dataclass
+class Done:
+    """A run of pytest. `failed`: test -> first line of what it said."""
+
+    code: int
+    output: str
+    failed: dict[str, str]
+    verdicts: dict[str, str]
+
+
+def run(words: Sequence[str], wanted: Wanted, limit: float, environment: Mapping[str, str] | None = None) -> Done:
+    """pytest with these words; its whole process group ends with it."""
+    wanted.folder.mkdir(parents=True, exist_ok=True)
+    outcomes = wanted.folder / "outcomes.jsonl"
+    outcomes.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", str(wanted.workers), "--dist", "loadgroup"]
+    command += ["--outcomes", str(outcomes), *words, *wanted.select]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        env={**os.environ, **(environment or {})},
+    ) as process:  # fmt: skip
+        try:
+            output, _ = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            output = process.communicate()[0] + f"\nstopped after {limit:.0f} s"
+    rows = [json.loads(line) for line in outcomes.read_text().splitlines()] if outcomes.is_file() else []
+    failed = {row["test"]: _first(row["text"]) for row in rows if row["verdict"] == "failed"}
+    return Done(process.returncode, output, failed, {row["test"]: row["verdict"] for row in rows})
+
+
+def _first(text: str) -> str:
+    """The line that says what is wrong, as pytest marks it."""
+    return next((line[1:].strip() for line in text.splitlines() if line.startswith("E ")), text.strip().partition("\n")[0])
+
+
+def search(name: str, wanted: Wanted) -> Part:
+    """Rounds of the part's tests."""
+    part, before = Part(name), _finds(wanted.finds)
+    end = time.monotonic() + wanted.seconds
+    for seed, factor in _rounds(wanted.seed, end):
+        words = [*files(), "-m", MARKS[name], "--search", f"{factor:.3g}", "--search-seed", str(seed), "--finds", str(wanted.finds)]
+        done = run(words, wanted, max(end - time.monotonic(), 0) + PATIENCE_S)
+        if done.code not in RAN:
+            return part.failed(done.output)
+        part.did.append(f"{len(done.verdicts)} tests, {factor:.3g} times what decides, seed {seed}")
+        new = _finds(wanted.finds) - before
+        part.finds = sorted(new)
+        part.reds += [f"seed {seed}: {test}: {said}" for test, said in done.failed.items()]
+        if done.failed:  # the same would be found again
+            break
+    return part
+
+
+def files() -> list[str]:
+    """Those that hold a property: to collect all the others takes longer than many a search."""
+    mark = re.compile(r"^@(pytest\.mark\.property|given)\b", re.MULTILINE)
+    return [str(file.relative_to(ROOT)) for file in sorted((ROOT / "tests").rglob("test_*.py")) if mark.search(file.read_text())]
+
+
+def _rounds(seed: int, end: float) -> Iterator[tuple[int, float]]:
+    """Seeds and factors: first as much as decides, then what fits into the rest of the time."""
+    factor, begun = 1.0, time.monotonic()
+    yield seed, factor
+    while (left := end - time.monotonic()) > (took := time.monotonic() - begun) / 4:
+        factor = min(LARGEST, max(0.25, factor * 0.9 * left / max(took, 0.1)))
+        seed, begun = seed + 1, time.monotonic()
+        yield seed, factor
+
+
+def _finds(folder: Path) -> set[str]:
+    return {file.name for file in folder.glob("*.json")}
