@@ -11,6 +11,8 @@ from groupmock.core.cluster import Cluster, Identity, Node
 from groupmock.core.effects import Abandoned, Effect, Effects, Lease, MemberChanged, Moved, Replies, Reply, TimerFired
 from groupmock.core.events import NS_PER_MS, Command, Request
 from groupmock.core.group.group import Group
+from groupmock.core.log.partition import Partition
+from groupmock.core.log.topics import Topic
 from groupmock.core.settings import Quirks, Settings
 from groupmock_codec.declare import Message
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
@@ -56,6 +58,19 @@ class StandInTopics:
     def name_of(self, topic_id: bytes) -> str | None:
         """The topic of that id."""
         return next((name for name in self.counts if self.topic_id(name) == topic_id), None)
+
+    def get(self, name: str) -> Topic:
+        """What coordinators ask for are their own topics: there is one of any name, led by node 1, so that none is ever made."""
+        return Topic(name, b"", True, {}, [Partition(index, [1]) for index in range(50)])
+
+    def hosted(self, partition: int, node: int | None, now: int, out: Effects) -> None:
+        """A coordinator moved: nobody asks these topics who leads them."""
+
+    def node_stopped(self, node: int, now: int, out: Effects) -> None:
+        """These topics are led by nobody."""
+
+    def node_started(self, node: int, now: int, out: Effects) -> None:
+        """And by nobody again."""
 
 
 @dataclass

@@ -129,7 +129,7 @@ class LogWorld:
     def topic(self, name: str = "t", partitions: int = 1, node: int | None = None, **configs: str) -> None:
         """A topic whose partitions are all led by `node` (default: as placed); configs with underscores for dots."""
         replicas = [[node] if node else self.topics.replicas(name, index, 1) for index in range(partitions)]
-        self.topics.add(name, replicas, {key.replace("_", "."): value for key, value in configs.items()}, [])
+        self.topics.add(name, replicas, {key.replace("_", "."): value for key, value in configs.items()}, self.now * NS_PER_MS, [])
 
     def append(self, *batches: bytes, topic: str = "t", partition: int = 0) -> None:
         """Append on the server's side."""

@@ -40,6 +40,16 @@ class Dice:
         return self._bits.getrandbits(64) % limit
 
     def _uuid(self) -> int:
-        value = self._bits.getrandbits(128)
-        value = value & ~(0xF << 76) | (4 << 76)
-        return value & ~(0x3 << 62) | (0x2 << 62)
+        return _version_4(self._bits.getrandbits(128))
+
+
+def uuid_of(text: str) -> bytes:
+    """A UUID like a drawn one that is always the same for the same text; 16 bytes."""
+    from hashlib import sha256  # a server listens before it needs this
+
+    return _version_4(int.from_bytes(sha256(text.encode()).digest()[:16])).to_bytes(16)
+
+
+def _version_4(value: int) -> int:
+    value = value & ~(0xF << 76) | (4 << 76)
+    return value & ~(0x3 << 62) | (0x2 << 62)

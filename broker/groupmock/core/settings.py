@@ -84,6 +84,7 @@ class Quirks(msgspec.Struct, frozen=True):
     assignment_described_in_stable_only: bool = False  # 3.9 2.8: DescribeGroups shows assignments in Stable only
     state_filter_keeps_blanks: bool = False  # 3.9 2.8: ListGroups: " Stable " selects nothing
     state_filter_minds_case: bool = False  # 2.8: ListGroups: "stable" selects nothing
+    groups_listed_from_one_map: bool = False  # 3.9 2.8: ListGroups has the order of one map of groups, not of one per offsets partition
     groups_answered_as_asked: bool = False  # 3.9 2.8: DescribeGroups answers in request order, not by offsets partition
     no_group_configs: bool = False  # 3.9 2.8: authorized_operations "all" is 328, not 3400
     share_coordinator_unchecked: bool = False  # 3.9: FindCoordinator v6 key type 2: 15 whatever the key

@@ -83,6 +83,7 @@ PROFILE = Profile(
             "assignment_described_in_stable_only",
             "state_filter_keeps_blanks",
             "state_filter_minds_case",
+            "groups_listed_from_one_map",
             "groups_answered_as_asked",
             "no_group_configs",
             "auto_creation_answers_leader_not_available",

@@ -76,6 +76,7 @@ PROFILE = Profile(
             "last_offset_deletes_group",
             "assignment_described_in_stable_only",
             "state_filter_keeps_blanks",
+            "groups_listed_from_one_map",
             "groups_answered_as_asked",
             "no_group_configs",
             "share_coordinator_unchecked",

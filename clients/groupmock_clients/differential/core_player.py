@@ -91,7 +91,7 @@ class CorePlayer:
     def _make(self, fact: TopicFact, configs: dict[str, str]) -> None:
         topics = self.cluster.topics
         self._fed.fed.append(b64encode(fact.topic_id).decode())
-        topics.add(fact.name, topics.place(fact.name, fact.partitions, 1), configs, [])
+        topics.add(fact.name, topics.place(fact.name, fact.partitions, 1), configs, 0, [])
 
     # -- the clock
 

@@ -30,6 +30,16 @@ def test_a_topic_that_does_not_match_is_left_alone(library: str, cluster: Cluste
     settled([only], partitions(topic, 6) | partitions(f"{topic}-seen", 1))
 
 
+@pytest.mark.parametrize("library", ["aiokafka", "kafka-python"])  # librdkafka matches internal topics too, here as on Kafka
+def test_a_pattern_does_not_match_topics_that_the_cluster_calls_internal(library: str, cluster: Cluster, team: Team, topic: str) -> None:
+    only = team.join(library, topics=(), pattern=f"^({topic}|__consumer_(offsets|{topic}))$", **QUICK_METADATA)
+    settled([only], partitions(topic, 6))
+    assert "__consumer_offsets" in AdminClient({"bootstrap.servers": cluster.bootstrap}).list_topics(timeout=10).topics
+    late = f"__consumer_{topic}"
+    cluster.create_topic(late, 2)
+    settled([only], partitions(topic, 6) | partitions(late, 2))
+
+
 @EVERY_LIBRARY
 def test_added_partitions_are_assigned_and_read_from_their_start(library: str, cluster: Cluster, team: Team, topic: str) -> None:
     people = [team.join(library, **QUICK_METADATA) for _ in range(2)]

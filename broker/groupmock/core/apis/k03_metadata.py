@@ -19,7 +19,7 @@ from groupmock_codec.messages.k03_metadata import (
 
 from ..effects import Effects, Note, Reply
 from ..group.hashing import SMALL_MAP, java_hash
-from ..log import names
+from ..log import internal, names
 from ..log.orders import MASK, long_map_order, map_order, set_order, table_order
 from ..log.partition import Partition
 from ..log.refusal import TopicRefused
@@ -134,10 +134,11 @@ class Rows:
             return ErrorCode.INVALID_TOPIC_EXCEPTION
         if not (self._asked.allow_auto_topic_creation and settings.auto_create_topics_enable):
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        internal = name == names.OFFSETS_TOPIC
-        partitions = settings.offsets_topic_num_partitions if internal else settings.num_partitions
         try:
-            self._cluster.topics.create(name, partitions, self._now, self._out)
+            if name in internal.MADE_BY_KAFKA:
+                internal.make(self._cluster, name, self._now, self._out)
+            else:
+                self._cluster.topics.create(name, settings.num_partitions, self._now, self._out)
         except TopicRefused as refused:
             self._out.append(Note("topic_not_created", {"topic": name, "reason": refused.message}))
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

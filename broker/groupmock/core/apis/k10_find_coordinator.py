@@ -9,6 +9,9 @@ from groupmock_codec.messages.k10_find_coordinator import Coordinator, FindCoord
 from ..group import codes
 from ..group.hashing import partition_for
 from ..group.turn import Turn
+from ..log import internal
+from ..log.names import TRANSACTION_TOPIC
+from ..log.refusal import TopicRefused
 
 if TYPE_CHECKING:
     from ..cluster import Cluster, Node
@@ -18,8 +21,6 @@ if TYPE_CHECKING:
 GROUP: Final = 0
 TRANSACTION: Final = 1
 SHARE: Final = 2
-TRANSACTION_PARTITIONS: Final = 50
-
 _NOT_AVAILABLE: Final = "The coordinator is not available."
 _MALFORMED: Final = (
     "This most likely occurs because of a request being malformed by the client library or the message was sent to an incompatible broker. "
@@ -28,27 +29,30 @@ _MALFORMED: Final = (
 
 
 def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
-    """One key up to v3, from v4 a list with an answer each."""
+    """One key up to v3, from v4 a list with an answer each.
+
+    The first look-up makes the topic of its coordinators. (Kafka answers 15 until that is done, some 100 ms later.)
+    """
     message = request.message
     assert isinstance(message, FindCoordinatorRequest)
     turn = Turn(cluster, now, out)
     if request.version >= 4:
-        found = [_find(cluster, request.version, message.key_type, key) for key in message.coordinator_keys]
+        found = [_find(turn, request.version, message.key_type, key) for key in message.coordinator_keys]
         turn.reply(request.ticket, FindCoordinatorResponse(coordinators=found))
         return
-    one = _find(cluster, request.version, message.key_type, message.key)
+    one = _find(turn, request.version, message.key_type, message.key)
     answer = FindCoordinatorResponse(
         error_code=one.error_code, error_message=one.error_message, node_id=one.node_id, host=one.host, port=one.port
     )
     turn.reply(request.ticket, answer)
 
 
-def _find(cluster: Cluster, version: int, key_type: int, key: str) -> Coordinator:
+def _find(turn: Turn, version: int, key_type: int, key: str) -> Coordinator:
     if key_type not in (GROUP, TRANSACTION, SHARE):
         return _refused(key, codes.INVALID_REQUEST, _MALFORMED)
     if key_type == SHARE:
-        return _share_coordinator(cluster, version, key)
-    node = _node_of_group(cluster, key) if key_type == GROUP else _node_of_transaction(cluster, key)
+        return _share_coordinator(turn.cluster, version, key)
+    node = _node_of_group(turn, key) if key_type == GROUP else _node_of_transaction(turn, key)
     if node is None:
         return _refused(key, codes.COORDINATOR_NOT_AVAILABLE, _NOT_AVAILABLE if version < 4 else "")
     return Coordinator(key=key, node_id=node.node_id, host=node.host, port=node.port, error_message="NONE" if version < 4 else "")
@@ -58,14 +62,24 @@ def _refused(key: str, error: int, text: str) -> Coordinator:
     return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error, error_message=text)
 
 
-def _node_of_group(cluster: Cluster, group_id: str) -> Node | None:
-    leader = cluster.coordinators.node_of(group_id)
-    return next((node for node in cluster.up if node.node_id == leader), None)
+def _node_of_group(turn: Turn, group_id: str) -> Node | None:
+    coordinators = turn.cluster.coordinators
+    return _running(turn.cluster, coordinators.node_of(group_id)) if coordinators.make_topic(turn) else None
 
 
-def _node_of_transaction(cluster: Cluster, transactional_id: str) -> Node:
-    nodes = cluster.identity.nodes
-    return nodes[partition_for(transactional_id, TRANSACTION_PARTITIONS) % len(nodes)]
+def _node_of_transaction(turn: Turn, transactional_id: str) -> Node | None:
+    """The number of partitions is the one a node began with, whatever the topic has (as for groups)."""
+    try:
+        topic = internal.make(turn.cluster, TRANSACTION_TOPIC, turn.now, turn.out)
+    except TopicRefused as refused:
+        turn.note("topic_not_created", topic=TRANSACTION_TOPIC, reason=refused.message)
+        return None
+    partition = partition_for(transactional_id, internal.TRANSACTION_PARTITIONS)
+    return _running(turn.cluster, topic.partitions[partition].leader) if partition < len(topic.partitions) else None
+
+
+def _running(cluster: Cluster, node_id: int | None) -> Node | None:
+    return next((node for node in cluster.up if node.node_id == node_id), None)
 
 
 def _share_coordinator(cluster: Cluster, version: int, key: str) -> Coordinator:

@@ -47,7 +47,7 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
     if cluster.settings.quirks.zookeeper_admin:
         often = TopicRefused(ErrorCode.INVALID_REQUEST, "Found multiple entries for this topic.")
         rows = [
-            _refused(topic.name, often) if seen[topic.name] > 1 else _result(cluster, request.node, topic, asked.validate_only, out)
+            _refused(topic.name, often) if seen[topic.name] > 1 else _result(cluster, request.node, topic, asked.validate_only, now, out)
             for topic in asked.topics
         ]
         if asked.timeout_ms <= 0 and not asked.validate_only:
@@ -60,7 +60,7 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
         results = [_refused(topic.name, whole) for topic in asked.topics]
     else:
         twice = TopicRefused(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-        results = [_result(cluster, request.node, topic, asked.validate_only, out) for topic in wanted]
+        results = [_result(cluster, request.node, topic, asked.validate_only, now, out) for topic in wanted]
         results += [_refused(name, twice) for name, times in seen.items() if times > 1]
     out.append(Reply(request.ticket, CreateTopicsResponse(topics=results)))
 
@@ -77,7 +77,7 @@ def _whole_refused(cluster: Cluster, timeout_ms: int, wanted: list[CreatableTopi
     return None
 
 
-def _result(cluster: Cluster, node: int, wanted: CreatableTopic, validate_only: bool, out: Effects) -> CreatableTopicResult:
+def _result(cluster: Cluster, node: int, wanted: CreatableTopic, validate_only: bool, now: int, out: Effects) -> CreatableTopicResult:
     try:
         plan = _plan(cluster, wanted)
         if not validate_only and cluster.settings.quirks.zookeeper_admin:  # it would make partitions that nobody can lead
@@ -87,7 +87,7 @@ def _result(cluster: Cluster, node: int, wanted: CreatableTopic, validate_only: 
     if validate_only:
         topic_id = cluster.dice.uuid_bytes()  # Kafka's controller makes one up here too
     else:
-        topic_id = cluster.topics.add(wanted.name, plan.replicas, plan.settings, out).topic_id
+        topic_id = cluster.topics.add(wanted.name, plan.replicas, plan.settings, now, out).topic_id
     given = {} if cluster.settings.quirks.zookeeper_admin else plan.settings  # as it was written; 2.8: as it was read
     return CreatableTopicResult(
         name=wanted.name,

@@ -46,14 +46,21 @@ def _gate(turn: Turn, request: Request, message: OffsetDeleteRequest) -> int:
 
 
 Result = tuple[int, str, int, int]
+Head = tuple[int, str]
 
 
 def _delete(turn: Turn, group: Group, topics: list[OffsetDeleteRequestTopic]) -> list[OffsetDeleteResponseTopic]:
-    """Topics with a refused partition first, as in OffsetCommit (checked-on-brokers part 2 (b)2)."""
+    """Topics with something refused first, as in OffsetCommit (checked-on-brokers part 2 (b)2).
+
+    An unknown topic is one even without partitions: 4.3.0 and 3.9.1 name it in the answer (2.8.2 answers partitions only).
+    """
     refused: list[Result] = []
     done: list[Result] = []
+    heads: list[Head] = []
     for entry, topic in enumerate(topics):
         count = turn.cluster.topics.partitions(topic.name)
+        if count is None or any(not 0 <= each.partition_index < count for each in topic.partitions):
+            heads.append((entry, topic.name))
         for partition in topic.partitions:
             index = partition.partition_index
             if count is None or not 0 <= index < count:
@@ -66,7 +73,7 @@ def _delete(turn: Turn, group: Group, topics: list[OffsetDeleteRequestTopic]) ->
         return _as_in_2_8(refused + done)
     if turn.quirks.duplicates_answered_once:
         done = _once(done)
-    return _grouped(refused + done, merge=bool(refused) or turn.quirks.duplicates_answered_once)
+    return _grouped(heads, refused + done, merge=bool(heads) or turn.quirks.duplicates_answered_once)
 
 
 def _once(done: list[Result]) -> list[Result]:
@@ -93,10 +100,15 @@ def _delete_one(group: Group, topic: str, index: int) -> int:
     return codes.NONE
 
 
-def _grouped(results: list[Result], merge: bool) -> list[OffsetDeleteResponseTopic]:
-    """Topics in order of first appearance; `merge`: a topic listed twice is answered once, as when something was refused."""
+def _grouped(heads: list[Head], results: list[Result], merge: bool) -> list[OffsetDeleteResponseTopic]:
+    """`heads`, then topics in order of first appearance; `merge`: a topic listed twice is answered once, as when something was refused."""
     topics: dict[str | int, OffsetDeleteResponseTopic] = {}
+
+    def row(entry: int, name: str) -> OffsetDeleteResponseTopic:
+        return topics.setdefault(name if merge else entry, OffsetDeleteResponseTopic(name=name, partitions=[]))
+
+    for entry, name in heads:
+        row(entry, name)
     for entry, name, index, error in results:
-        topic = topics.setdefault(name if merge else entry, OffsetDeleteResponseTopic(name=name, partitions=[]))
-        topic.partitions.append(OffsetDeleteResponsePartition(partition_index=index, error_code=error))
+        row(entry, name).partitions.append(OffsetDeleteResponsePartition(partition_index=index, error_code=error))
     return list(topics.values())

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ..effects import Effects
 from ..events import NS_PER_MS
+from ..log import internal
+from ..log.names import OFFSETS_TOPIC
+from ..log.placement import NO_LEADER
+from ..log.refusal import TopicRefused
 from . import codes, leaving, rebalance, replacement, retention, storage
 from .group import Group, Offset, StoredGroup
 from .hashing import java_map_order, java_order, partition_for, scala_names_order
+from .listing import ByPartition, InOneMap, Listing
 from .states import DEAD, EMPTY, PREPARING, STABLE
 from .turn import Turn
 
@@ -17,24 +22,30 @@ if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..timers import Key
 
-OFFSETS_TOPIC: Final = "__consumer_offsets"
 TimerHandler = Callable[[tuple[str, ...], int, Effects], bool]
 Log = dict[str, tuple[StoredGroup | None, dict[tuple[str, int], Offset]]]
 
 
 class Coordinators:
-    """Every group of the cluster. Partition p of __consumer_offsets starts on node 1 + p mod N and moves by unload and load."""
+    """Every group of the cluster. Partition p of __consumer_offsets starts on node 1 + p mod N and moves by unload and load.
+
+    Who leads such a partition is decided here; the topic, which comes into being with the first look-up of a group's coordinator or the
+    first group, is told.
+    """
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._groups: dict[str, Group] = {}
         nodes = [node.node_id for node in cluster.identity.nodes]
         count = cluster.settings.offsets_topic_num_partitions
-        self._leaders: list[int | None] = [nodes[partition % len(nodes)] for partition in range(count)]
+        self._leaders: list[int | None] = [None] * count
+        self._topic_deleted = False
+        self._listing: Listing = InOneMap() if cluster.settings.quirks.groups_listed_from_one_map else ByPartition(OFFSETS_TOPIC)
         self._loading: set[int] = set()
         self._logs: dict[int, Log] = {}
         self.zookeeper: dict[tuple[str, str, int], Offset] = {}
         """Offsets of OffsetCommit v0 where the release keeps them in ZooKeeper (2.8)."""
+        self._begin({partition: nodes[partition % len(nodes)] for partition in range(count)})
 
     # -- where a group lives -------------------------------------------------------------------------------------------
 
@@ -62,7 +73,18 @@ class Coordinators:
 
     def led_by(self, node: int | None) -> list[int]:
         """The partitions that a node leads; None: those that nobody leads."""
-        return [partition for partition, leader in enumerate(self._leaders) if leader == node]
+        return [partition for partition, leader in enumerate(self._leaders[: self.hosted]) if leader == node]
+
+    @property
+    def hosted(self) -> int:
+        """How many of the partitions that groups are placed on there are: all, unless somebody made a smaller topic, or deleted it.
+
+        Kafka reads the number for the hash when a node starts and keeps it (seen on 4.3.0, 3.9.1, 2.8.2).
+        """
+        made = self._cluster.topics.partitions(OFFSETS_TOPIC)
+        if made is None:
+            return 0 if self._topic_deleted else len(self._leaders)
+        return min(made, len(self._leaders))
 
     def gate(self, group_id: str, node: int) -> int:
         """May that node answer for the group? 14 while it loads, 16 when another leads, else 0 (spec 1.5, gates 8 and 9)."""
@@ -77,8 +99,8 @@ class Coordinators:
         return any(self._leaders[partition] == node for partition in self._loading)
 
     def groups_on(self, node: int) -> list[Group]:
-        """The groups that node coordinates."""
-        return [group for group in self._groups.values() if self._leaders[group.partition] == node]
+        """The groups that node coordinates, in the order in which Kafka lists them."""
+        return [self._groups[group_id] for group_id in self._listing.on(node)]
 
     # -- groups --------------------------------------------------------------------------------------------------------
 
@@ -91,17 +113,38 @@ class Coordinators:
         return iter(self._groups.values())
 
     def create(self, turn: Turn, group_id: str, why: str, recorded: bool) -> Group:
-        """A new Empty group; `recorded`: with an empty group record in the log (spec 2.4, J5)."""
-        group = self._groups[group_id] = self._new(turn, group_id)
+        """A new Empty group; `recorded`: with an empty group record in the log (spec 2.4, J5).
+
+        It brings its topic: clients of a mock need not look for the coordinator first. (Kafka answers 16 until somebody has.)
+        """
+        self.make_topic(turn)
+        group = self._add(turn, group_id)
         turn.tell_move(group, "", str(EMPTY), why)
         if recorded:
             storage.store(turn, group)
         self._arm_retention(turn.now)
         return group
 
-    def _new(self, turn: Turn, group_id: str) -> Group:
-        quirks = turn.quirks
-        return Group(group_id, self.partition_of(group_id), turn.wall_ms, quirks.malformed_subscription_hangs, quirks.scala_member_order)
+    def make_topic(self, turn: Turn) -> bool:
+        """See to it that there is a topic of offsets. Is there one? (A topic whose name collides keeps Kafka from making it.)"""
+        try:
+            internal.make(self._cluster, OFFSETS_TOPIC, turn.now, turn.out)
+        except TopicRefused as refused:
+            turn.note("topic_not_created", topic=OFFSETS_TOPIC, reason=refused.message)
+            return False
+        return True
+
+    def _add(self, turn: Turn, group_id: str) -> Group:
+        quirks, partition = turn.quirks, self.partition_of(group_id)
+        group = Group(group_id, partition, turn.wall_ms, quirks.malformed_subscription_hangs, quirks.scala_member_order)
+        self._groups[group_id] = group
+        self._listing.add(group_id, partition, self._leader(partition))
+        return group
+
+    def _leader(self, partition: int) -> int:
+        leader = self._leaders[partition]
+        assert leader is not None, f"partition {partition} of {OFFSETS_TOPIC} has groups and nobody leads it"
+        return leader
 
     def delete(self, turn: Turn, group: Group, why: str) -> None:
         """The group dies, with its reservations and offsets; its id is unknown afterwards."""
@@ -111,10 +154,20 @@ class Coordinators:
         group.offsets.clear()
         turn.move(group, DEAD, why)
         del self._groups[group.group_id]
+        self._listing.discard(group.group_id, group.partition, self._leader(group.partition))
 
     def topic_deleted(self, name: str, now: int, out: Effects) -> None:
-        """A topic is gone: so are its offsets in every group (spec 3.4)."""
+        """A topic is gone: so are its offsets in every group (spec 3.4); with the topic of offsets everything is.
+
+        Then nobody coordinates (16) until the next look-up makes it anew, empty: seen on 4.3.0, 3.9.1, 2.8.2.
+        """
         turn = Turn(self._cluster, now, out)
+        if name == OFFSETS_TOPIC:
+            self._topic_deleted = True
+            for partition, leader in enumerate(self._leaders):
+                if leader is not None:
+                    self.unload(partition, now, out)
+            self._logs.clear()
         for group in self._groups.values():
             for at in group.offsets.discard_topic(name):
                 turn.note("offset_removed", group=group.group_id, topic=name, partition=at[1], reason="the topic was deleted")
@@ -181,15 +234,41 @@ class Coordinators:
 
     # -- moving a partition --------------------------------------------------------------------------------------------
 
+    def elected(self, first: int, leaders: Sequence[int], now: int, out: Effects) -> None:
+        """Partitions of __consumer_offsets from `first` on were made and have these leaders (-1: none); so do their groups.
+
+        The number that groups are placed by stays: what lies beyond it has no groups, what is not there cannot have any.
+        """
+        self._topic_deleted = False
+        wanted = {first + step: leader for step, leader in enumerate(leaders) if first + step < len(self._leaders)}
+        wanted.update(dict.fromkeys(range(first + len(leaders), len(self._leaders)), NO_LEADER))
+        for partition, leader in wanted.items():
+            before = self._leaders[partition]
+            if before is not None and leader == NO_LEADER:
+                self.unload(partition, now, out)
+            elif before is not None and leader != before:
+                self.load(partition, leader, 0, now, out)
+        self._begin({partition: leader for partition, leader in wanted.items() if self._leaders[partition] is None and leader != NO_LEADER})
+
+    def _begin(self, leaders: Mapping[int, int]) -> None:
+        """Partitions with an empty log, which nobody led before."""
+        for node in dict.fromkeys(leaders.values()):
+            mine = [partition for partition, leader in leaders.items() if leader == node]
+            self._listing.led(mine, node)
+            for partition in mine:
+                self._leaders[partition] = node
+
     def unload(self, partition: int, now: int, out: Effects) -> None:
         """The partition's leader loses it: what was parked gets 16, every group dies, the log stays (spec 2.13, Unload)."""
-        turn = Turn(self._cluster, now, out)
-        why = f"partition {partition} of __consumer_offsets left node {self._leaders[partition]}"
-        self._leaders[partition] = None
+        self._release(partition, Turn(self._cluster, now, out))
+        self._lead(partition, None, now, out)
+
+    def _release(self, partition: int, turn: Turn) -> None:
         if partition in self._loading:
             self._loading.discard(partition)
             turn.timers.cancel(("load", str(partition)))
             return
+        why = f"partition {partition} of __consumer_offsets left node {self._leaders[partition]}"
         log: Log = {}
         for group in [group for group in self._groups.values() if group.partition == partition]:
             log[group.group_id] = (group.stored, dict(group.offsets))
@@ -197,11 +276,24 @@ class Coordinators:
             self.delete(turn, group, why)
         self._logs[partition] = log
 
+    def _lead(self, partition: int, node: int | None, now: int, out: Effects) -> None:
+        """Nobody but this decides who leads a partition; one that changes hands has no groups at that moment."""
+        before, self._leaders[partition] = self._leaders[partition], node
+        if before is not None:
+            self._listing.left(partition, before)
+        if node is not None:
+            self._listing.led([partition], node)
+        self._cluster.topics.hosted(partition, node, now, out)
+
+    def stopped(self, node: int) -> None:
+        """A node is gone with all it had in memory; its partitions have left it."""
+        self._listing.stopped(node)
+
     def load(self, partition: int, node: int, loading_ms: int, now: int, out: Effects) -> None:
         """The node takes the partition over and replays its log for `loading_ms` (spec 2.13, Loading)."""
         if self._leaders[partition] is not None:
-            self.unload(partition, now, out)
-        self._leaders[partition] = node
+            self._release(partition, Turn(self._cluster, now, out))
+        self._lead(partition, node, now, out)
         self._loading.add(partition)
         if loading_ms > 0:
             self._cluster.timers.set(("load", str(partition)), now + loading_ms * NS_PER_MS)
@@ -219,9 +311,8 @@ class Coordinators:
         for group_id, (stored, offsets) in self._logs.pop(partition, {}).items():
             if stored is None and not offsets:
                 continue  # only ever in memory: reservations of the old coordinator
-            group = self._new(turn, group_id)
+            group = self._add(turn, group_id)
             group.offsets.refill(offsets)
-            self._groups[group_id] = group
             storage.restore(turn, group, stored)
             turn.tell_move(group, "", str(group.state), why)
             self._arm_retention(now)

@@ -114,8 +114,12 @@ def scala_table_order(
 
 def _partition_hash(partition: tuple[str, int], with_topic_id: bool) -> int:
     """`hashCode()` of a TopicPartition or of a TopicIdPartition whose id is zero, as an unsigned 32-bit number."""
-    topic, index = partition
-    return (31 * 31 if with_topic_id else 0) + 31 * (31 + index) + java_hash(topic) & _MASK
+    return (31 * 31 if with_topic_id else 0) + partition_hash(*partition) & _MASK
+
+
+def partition_hash(topic: str, index: int) -> int:
+    """`hashCode()` of a TopicPartition, as an unsigned 32-bit number."""
+    return 31 * (31 + index) + java_hash(topic) & _MASK
 
 
 def trie_order(held: list[tuple[int, T]], shift: int) -> list[T]:

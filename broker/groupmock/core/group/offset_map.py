@@ -1,43 +1,21 @@
 """A group's committed offsets, and the order in which a fetch of all of them lists them.
 
-Kafka 4.3 keeps a TimelineHashMap of topics, each with one of its partitions: tables that begin with two slots, grow beyond one and a third
-entries per slot and never shrink (server-common's BaseHashTable); within a slot the last comes first. The old coordinator keeps one Scala
-map of topic partitions.
+Kafka 4.3 keeps a TimelineHashMap of topics, each with one of its partitions (tables.py). The old coordinator keeps one Scala map of topic
+partitions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from .hashing import SMALLEST_TABLE, java_hash, scala_map_order, scala_table_order, table_for
+from .tables import Timeline, signed
 
 if TYPE_CHECKING:
     from .group import Offset
 
 At = tuple[str, int]
-_FIBONACCI: Final = 0x9E3779B97F4A7C15
-_LONG: Final = 0xFFFFFFFFFFFFFFFF
-_SMALLEST: Final = 2
-
-
-class _Table:
-    """Size and capacity of one of Kafka's hash tables."""
-
-    __slots__ = ("capacity", "size")
-
-    def __init__(self) -> None:
-        self.size, self.capacity = 0, _SMALLEST
-
-    def put(self, new: bool) -> None:
-        """An entry is added or replaced; both may let the table grow."""
-        if (self.size + 1) * 3 > self.capacity * 4:
-            self.capacity *= 2
-        self.size += new
-
-    def slot(self, hash_code: int) -> int:
-        """Where an entry of that (signed) hash lies: the top bits of its product with 2^64 over the golden ratio."""
-        return (hash_code * _FIBONACCI & _LONG) >> (65 - self.capacity.bit_length())
 
 
 class Offsets(dict[At, "Offset"]):
@@ -47,8 +25,8 @@ class Offsets(dict[At, "Offset"]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._topics = _Table()
-        self._tables: dict[str, _Table] = {}
+        self._topics = Timeline()
+        self._tables: dict[str, Timeline] = {}
         self._scala_table = SMALLEST_TABLE
         self.lingering: frozenset[At] = frozenset()
         """Partitions with a commit that counts as on its way until another one comes (quirk `refused_commit_lingers`)."""
@@ -62,7 +40,7 @@ class Offsets(dict[At, "Offset"]):
         table = self._tables.get(at[0])
         if table is None:
             self._topics.put(new=True)
-            table = self._tables[at[0]] = _Table()
+            table = self._tables[at[0]] = Timeline()
         table.put(at not in self)
         super().__setitem__(at, offset)
         if len(self) * 4 >= self._scala_table * 3:
@@ -76,7 +54,7 @@ class Offsets(dict[At, "Offset"]):
             del self._tables[at[0]]
             self._topics.size -= 1
         if not self._tables:
-            self._topics = _Table()
+            self._topics = Timeline()
 
     def linger(self, at: At) -> None:
         """A commit of that partition was refused and yet counts as on its way."""
@@ -110,18 +88,14 @@ class Offsets(dict[At, "Offset"]):
         super().clear()
         self._tables.clear()
         self.lingering = frozenset()
-        self._topics = _Table()
+        self._topics = Timeline()
 
     def listed(self, scala: bool) -> list[At]:
         """Every partition in the order of Kafka's hash maps."""
         if scala:
             return scala_map_order(scala_table_order(self, table=self._scala_table))
         topics, tables = self._topics, self._tables
-        place = {name: (topics.slot(_signed(java_hash(name))), -number) for number, name in enumerate(tables)}
+        place = {name: (topics.slot(signed(java_hash(name))), -number) for number, name in enumerate(tables)}
         found = list(reversed(self))
         found.sort(key=lambda at: (place[at[0]], tables[at[0]].slot(at[1])))
         return found
-
-
-def _signed(value: int) -> int:
-    return value - (value >> 31 << 32)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeVar
 
-from ..group.hashing import SMALL_MAP, java_hash, order_key, scala_improve, spread_bits, table_for, trie_order
+from ..group.hashing import SMALL_MAP, order_key, partition_hash, scala_improve, spread_bits, table_for, trie_order
 
 K = TypeVar("K", bound=Hashable)
 HashOf = Callable[[K], int]
@@ -27,7 +27,7 @@ class Place(NamedTuple):
 
 def by_name(place: Place) -> int:
     """`hashCode()` of a TopicPartition, as an unsigned 32-bit number."""
-    return 31 * (31 + place.partition) + java_hash(place.name) & MASK
+    return partition_hash(place.name, place.partition)
 
 
 def by_id(place: Place) -> int:

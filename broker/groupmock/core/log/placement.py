@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
 from zlib import crc32
 
 from .names import INTERNAL
+
+NO_LEADER: Final = -1
 
 
 def first_node(name: str, nodes: int) -> int:
@@ -12,7 +15,10 @@ def first_node(name: str, nodes: int) -> int:
     return 0 if name in INTERNAL else crc32(name.encode()) % nodes
 
 
-def replicas(name: str, partition: int, factor: int, node_ids: list[int]) -> list[int]:
-    """The replica list of one partition, preferred leader first: `factor` neighbours round the ring of nodes."""
-    start = first_node(name, len(node_ids)) + partition
+def replicas(name: str, partition: int, factor: int, node_ids: list[int], leader: int | None = None) -> list[int]:
+    """The replica list of one partition, preferred leader first: `factor` neighbours round the ring of nodes.
+
+    `leader`: who it is, where somebody has decided that.
+    """
+    start = first_node(name, len(node_ids)) + partition if leader is None else node_ids.index(leader)
     return [node_ids[(start + step) % len(node_ids)] for step in range(factor)]

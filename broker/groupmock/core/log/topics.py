@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,6 +15,7 @@ from groupmock_codec.errors import ErrorCode
 
 from ..effects import Effects, Note
 from . import names, placement
+from .placement import NO_LEADER
 from .refusal import TopicRefused
 
 if TYPE_CHECKING:
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from .fetches import Fetches
     from .limits import Limits
     from .partition import Appended, Partition
-
-
-NO_LEADER: Final = -1
 
 
 class Topic(msgspec.Struct, eq=False):
@@ -52,6 +50,8 @@ class Topics:
         self._cluster = cluster
         self._topics: dict[str, Topic] = {}
         self._names: dict[bytes, str] = {}
+        self.made = 0
+        """How many topics were made so far."""
         self._producer_ids = 0
         self._broker_configs: dict[str, dict[str, str]] = {}  # changed at run time: node id as text, or "" for all -> configs
         if cluster.settings.quirks.min_insync_replicas_pinned:
@@ -77,7 +77,7 @@ class Topics:
     def create(self, name: str, partitions: int, now: int, out: Effects) -> None:
         """Create a topic with default replication and configs. Raises TopicRefused (a ValueError)."""
         self.check_name(name)
-        self.add(name, self.place(name, partitions, self._cluster.settings.default_replication_factor), {}, out)
+        self.add(name, self.place(name, partitions, self._cluster.settings.default_replication_factor), {}, now, out)
 
     def check_name(self, name: str) -> None:
         """Raises TopicRefused for a name that Kafka does not take, that exists, or that collides with one by '.' and '_'."""
@@ -92,22 +92,39 @@ class Topics:
                 if names.metric_name(other) == printed:
                     raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
 
-    def add(self, name: str, replicas: Sequence[list[int]], settings: Mapping[str, str], out: Effects) -> Topic:
-        """Make a topic of checked parts: a replica list per partition, valid configs."""
-        from .partition import Partition
-
+    def add(
+        self, name: str, replicas: Sequence[list[int]], settings: Mapping[str, str], now: int, out: Effects, topic_id: bytes | None = None
+    ) -> Topic:
+        """Make a topic of checked parts: a replica list per partition, valid configs. `topic_id`: None for a fresh one."""
         topic = Topic(
             name=name,
-            topic_id=self._cluster.dice.uuid_bytes(),
+            topic_id=self._cluster.dice.uuid_bytes() if topic_id is None else topic_id,
             internal=name in names.INTERNAL,
             configs=dict(settings),
-            partitions=[Partition(index, nodes, self._cluster.wall_ms(0)) for index, nodes in enumerate(replicas)],
+            partitions=self._partitions(0, replicas),
         )
         self._limits = {place: limits for place, limits in self._limits.items() if place[0] != name}
+        self.made += 1
         self._topics[name] = topic
         self._names[topic.topic_id] = name
         out.append(Note("topic_created", {"topic": name, "partitions": len(topic.partitions), "topic_id": topic.topic_id}))
+        self._elected(topic, 0, now, out)
         return topic
+
+    def _partitions(self, first: int, replicas: Sequence[list[int]]) -> list[Partition]:
+        """New partitions from that number on. Who leads them is the first of their replicas that runs."""
+        from .partition import Partition
+
+        made = [Partition(first + step, nodes, self._cluster.wall_ms(0)) for step, nodes in enumerate(replicas)]
+        if len(self._cluster.up) < len(self._cluster.identity.nodes):
+            for partition in made:
+                partition.leader = self._next_leader(partition)
+        return made
+
+    def _elected(self, topic: Topic, first: int, now: int, out: Effects) -> None:
+        """New partitions of __consumer_offsets have leaders: the group coordinators begin there."""
+        if topic.name == names.OFFSETS_TOPIC:
+            self._cluster.coordinators.elected(first, [partition.leader for partition in topic.partitions[first:]], now, out)
 
     def grow(self, name: str, partitions: int, now: int, out: Effects) -> None:
         """Raise the number of partitions to `partitions`. Raises TopicRefused."""
@@ -122,11 +139,10 @@ class Topics:
 
     def extend(self, topic: Topic, replicas: Sequence[list[int]], now: int, out: Effects) -> None:
         """Add partitions with these checked replica lists."""
-        from .partition import Partition
-
         first = len(topic.partitions)
-        topic.partitions += [Partition(first + step, nodes, self._cluster.wall_ms(0)) for step, nodes in enumerate(replicas)]
+        topic.partitions += self._partitions(first, replicas)
         out.append(Note("topic_grown", {"topic": topic.name, "partitions": len(topic.partitions)}))
+        self._elected(topic, first, now, out)
         self.fetches.changed([(topic.name, partition.index) for partition in topic.partitions[first:]], now, out)
 
     def delete(self, name: str, now: int, out: Effects) -> None:
@@ -142,11 +158,26 @@ class Topics:
         found = self.require_partition(name, partition)
         if node not in {each.node_id for each in self._cluster.identity.nodes}:
             raise TopicRefused(ErrorCode.INVALID_REQUEST, f"There is no node {node}.")
-        if node not in found.replicas:
+        if self._hosts_groups(name, partition):
+            self._cluster.coordinators.load(partition, node, 0, now, out)
+        else:
+            self._lead(name, found, node, now, out)
+
+    def hosted(self, partition: int, node: int | None, now: int, out: Effects) -> None:
+        """A partition of __consumer_offsets is led by whom the group coordinators say; None: by nobody."""
+        found = self.find(names.OFFSETS_TOPIC, partition)
+        if found is not None and found.leader != (NO_LEADER if node is None else node):
+            self._lead(names.OFFSETS_TOPIC, found, NO_LEADER if node is None else node, now, out)
+
+    def _hosts_groups(self, name: str, partition: int) -> bool:
+        return name == names.OFFSETS_TOPIC and partition < self._cluster.settings.offsets_topic_num_partitions
+
+    def _lead(self, name: str, found: Partition, node: int, now: int, out: Effects) -> None:
+        if node not in found.replicas and node != NO_LEADER:
             found.replicas = [node, *found.replicas[1:]]
         found.lead(node)
-        out.append(Note("leader_moved", {"topic": name, "partition": partition, "leader": node, "leader_epoch": found.leader_epoch}))
-        self.fetches.changed([(name, partition)], now, out)
+        out.append(Note("leader_moved", {"topic": name, "partition": found.index, "leader": node, "leader_epoch": found.leader_epoch}))
+        self.fetches.changed([(name, found.index)], now, out)
 
     def in_sync(self, partition: Partition) -> list[int]:
         """The replicas on nodes that run; where none does, those there are (the last of them is never dropped from the ISR)."""
@@ -163,16 +194,19 @@ class Topics:
         return [replica for replica in partition.replicas if replica not in up]
 
     def node_stopped(self, node: int, now: int, out: Effects) -> None:
-        """What the node led goes to the next replica that runs; without one it has no leader (-1)."""
-        up = {each.node_id for each in self._cluster.up}
+        """What the node led goes to the next replica that runs; without one it has no leader (-1). Group coordinators went before."""
         for topic in self._topics.values():
             moved = [partition for partition in topic.partitions if partition.leader == node]
             for partition in moved:
-                partition.lead(next((replica for replica in partition.replicas if replica in up), NO_LEADER))
+                partition.lead(self._next_leader(partition))
             self._tell_leaders(topic, moved, now, out)
 
+    def _next_leader(self, partition: Partition) -> int:
+        up = {each.node_id for each in self._cluster.up}
+        return next((replica for replica in partition.replicas if replica in up), NO_LEADER)
+
     def node_started(self, node: int, now: int, out: Effects) -> None:
-        """The node leads what has a replica there and no leader."""
+        """The node leads what has a replica there and no leader. Group coordinators have begun there before."""
         for topic in self._topics.values():
             moved = [partition for partition in topic.partitions if partition.leader == NO_LEADER and node in partition.replicas]
             for partition in moved:
@@ -282,7 +316,8 @@ class Topics:
 
     def replicas(self, name: str, partition: int, factor: int) -> list[int]:
         """Where that partition of a new topic is put, leader first."""
-        return placement.replicas(name, partition, factor, [node.node_id for node in self._cluster.identity.nodes])
+        leader = self._cluster.coordinators.leader_of(partition) if self._hosts_groups(name, partition) else None
+        return placement.replicas(name, partition, factor, [node.node_id for node in self._cluster.identity.nodes], leader)
 
     def configure(self, topic: Topic, settings: Mapping[str, str]) -> None:
         """Replace what was set on a topic by checked configs."""

@@ -61,9 +61,8 @@ def offsets_partition(cluster: Cluster, group: str | None, partition: int | None
     """A partition of __consumer_offsets, by itself or as the one a group lives in (the group need not exist). Raises NoSuch, NotNow."""
     if (group is None) == (partition is None):
         raise NotNow("name either a group or a partition of __consumer_offsets")
-    if group is not None:
-        return cluster.coordinators.partition_of(group)
-    count = cluster.settings.offsets_topic_num_partitions
-    if partition is None or not 0 <= partition < count:
-        raise NoSuch(f"no partition {partition} of __consumer_offsets: there are 0 to {count - 1}")
-    return partition
+    wanted = cluster.coordinators.partition_of(group) if group is not None else partition
+    count = cluster.coordinators.hosted or cluster.settings.offsets_topic_num_partitions  # none: it was deleted and will be made anew
+    if wanted is None or not 0 <= wanted < count:
+        raise NoSuch(f"no partition {wanted} of __consumer_offsets: there are 0 to {count - 1}")
+    return wanted

@@ -36,6 +36,7 @@ def move_coordinator(turn: Turn, wish: MoveCoordinator) -> None:
     node = live_node(turn.cluster, wish.node) if wish.node is not None else _next_up(turn, coordinators.leader_of(partition) or 0)
     if node is None:
         raise NotNow("no node runs that could coordinate: start one first")
+    coordinators.make_topic(turn)
     coordinators.load(partition, node, wish.loading_ms, turn.now, turn.out)
 
 
@@ -58,6 +59,7 @@ def unload_coordinator(turn: Turn, wish: UnloadCoordinator) -> None:
     partition = offsets_partition(turn.cluster, wish.group, wish.partition)
     if turn.cluster.coordinators.leader_of(partition) is None:
         raise NotNow(f"partition {partition} of __consumer_offsets is led by nobody already")
+    turn.cluster.coordinators.make_topic(turn)
     turn.cluster.coordinators.unload(partition, turn.now, turn.out)
 
 
@@ -73,6 +75,7 @@ class LoadCoordinator(Arguments):
 def load_coordinator(turn: Turn, wish: LoadCoordinator) -> None:
     """Spec 2.13, Loading, After load."""
     partition, node = offsets_partition(turn.cluster, None, wish.partition), live_node(turn.cluster, wish.node)
+    turn.cluster.coordinators.make_topic(turn)
     turn.cluster.coordinators.load(partition, node, wish.loading_ms, turn.now, turn.out)
 
 
@@ -124,6 +127,7 @@ def stop_node(turn: Turn, wish: StopNode) -> None:
             cluster.coordinators.unload(partition, turn.now, turn.out)
         else:
             cluster.coordinators.load(partition, heir, wish.loading_ms, turn.now, turn.out)
+    cluster.coordinators.stopped(wish.node)
     cluster.topics.node_stopped(wish.node, turn.now, turn.out)
     if wish.clean:
         turn.out.append(stopped)

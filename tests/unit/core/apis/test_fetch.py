@@ -133,7 +133,7 @@ def test_the_wrong_node_hints_at_the_leader_from_v16_on() -> None:
 @for_each(("version", "code"), [(10, 6), (11, 0), (18, 0)])
 def test_a_follower_serves_consumers_from_v11_on(version: int, code: int) -> None:
     world = LogWorld(nodes=2)
-    world.topics.add("t", [[1, 2]], {}, [])
+    world.topics.add("t", [[1, 2]], {}, 0, [])
     world.append(batch())
     assert world.fetch(version=version, node=2).error_code == code
 

@@ -344,6 +344,30 @@ def test_delete_of_offsets_in_an_empty_group() -> None:
     assert list(world.group().offsets) == [("t1", 1)]
 
 
+V43, V39 = Quirks(), Quirks(duplicates_answered_once=True)
+V28 = Quirks(duplicates_answered_once=True, refused_commits_in_place=True)
+Told = list[tuple[str, list[tuple[int, int]]]]
+WITHOUT_PARTITIONS: list[tuple[list[tuple[str, list[int]]], Told, Told]] = [  # what is asked, 4.3.0 and 3.9.1, 2.8.2
+    ([("nope", [])], [("nope", [])], []),
+    ([("t1", [])], [], []),
+    ([("t1", [1]), ("nope", [])], [("nope", []), ("t1", [(1, 0)])], [("t1", [(1, 0)])]),
+    ([("nope", []), ("nope", [1])], [("nope", [(1, 3)])], [("nope", [(1, 3)])]),
+    ([("nope", []), ("nope", [])], [("nope", [])], []),
+    ([("a", [0]), ("t1", [5]), ("nope", [])], [("a", [(0, 3)]), ("nope", []), ("t1", [(5, 0)])], [("a", [(0, 3)]), ("t1", [(5, 0)])]),
+    ([("t1", [6]), ("nope", []), ("t1", [7])], [("nope", []), ("t1", [(6, 0), (7, 0)])], [("t1", [(7, 0), (6, 0)])]),
+    ([("t1", [70]), ("nope", []), ("also", [])], [("t1", [(70, 3)]), ("nope", []), ("also", [])], [("t1", [(70, 3)])]),
+]
+
+
+@for_each(("asked", "later", "old"), WITHOUT_PARTITIONS)
+def test_delete_names_unknown_topics_without_partitions(asked: list[tuple[str, list[int]]], later: Told, old: Told) -> None:
+    """Seen on 4.3.0, 3.9.1 (alike) and 2.8.2, which answers partitions only."""
+    for quirks, wanted in ((V43, later), (V39, later), (V28, old)):
+        world = World.make(topics={"t1": 10}, quirks=quirks)
+        commit(world, ("t1", [0]))
+        assert told(delete(world, *asked)) == wanted
+
+
 @for_each(("quirks", "lives"), [(Quirks(), True), (Quirks(last_offset_deletes_group=True), False)])
 def test_delete_of_the_last_offset(quirks: Quirks, lives: bool) -> None:
     world = World.make(topics=TOPICS, quirks=quirks)
