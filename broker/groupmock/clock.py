@@ -56,7 +56,7 @@ class _Alarm:
         once waits one too: two requests sent together often reach the loop in two turns, and Kafka's timers are no faster (of twelve
         restarts overtaken 0.5 ms later, 4.3.0 fenced eight)."""
         milliseconds = max(1, -(-(self.when - self.clock.now()) // NS_PER_MS))
-        self.handle = asyncio.get_running_loop().call_later(milliseconds / 1000, self.come)
+        self.handle: asyncio.Handle = asyncio.get_running_loop().call_later(milliseconds / 1000, self.come)
 
     def come(self) -> None:
         """It is time. What has arrived by now goes first, as in Kafka 4's coordinator, whose timers queue behind the requests: the loop

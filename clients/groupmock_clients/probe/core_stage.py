@@ -112,7 +112,7 @@ class CoreStage:
     def topic(self, name: str, partitions: int, configs: Mapping[str, str] | None = None) -> str:
         """Create the topic; every dialogue has its own cluster, so the name is the real one."""
         topics = self.cluster.topics
-        self.topic_ids[name] = topics.add(name, topics.place(name, partitions, 1), configs or {}, []).topic_id
+        self.topic_ids[name] = topics.add(name, topics.place(name, partitions, 1), configs or {}, self._now, []).topic_id
         return name
 
     def command(self, name: str, arguments: dict[str, Value]) -> None:

@@ -80,6 +80,7 @@ def test_a_wait_that_ends_before_is_as_long_as_it_was_asked_for(begin: Begin) ->
 
 
 def test_nobody_goes_on_when_there_is_no_point(begin: Begin) -> None:
+    clock: Clock
     stage, clock = begin(seconds=120, over=lambda: clock.now > 7)
     with pytest.raises(TimeUp, match="the broker is gone"):
         stage.answer("A", 60_000)
