@@ -43,7 +43,7 @@ help:
 	@echo "make package    the wheel, checked"
 	@echo "make readme     the code blocks of README and docs/probe.md, executed"
 	@echo "make docs       what README and docs/ take from the program"
-	@echo "make mutations  can the checks fail? small mistakes planted in a copy of the core (docs/mutations.md)"
+	@echo "make mutations  can the checks fail? small mistakes planted in a copy of the sources (docs/mutations.md)"
 	@echo "make fidelity   generated exchanges, Kafka against the core (docs/differential.md); PEER=HOST:PORT judges that broker"
 	@echo "make matrix     stock clients judge Kafka and groupmock; half an hour, writes docs/clients.md"
 	@echo "make scenarios  what a process death, a bounce and scaling cost, live and virtual; half an hour, writes docs/scenarios.md"
