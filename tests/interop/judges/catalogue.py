@@ -15,7 +15,7 @@ Command = Callable[[Path], list[str]]
 @dataclass(frozen=True)
 class Judge:
     """One row of the matrix. `kind`: group, streams or connect; `static`: whether the client knows group.instance.id; `default`: judged
-    under the default profile too; `gate`: how much of it the gate does ("" nothing, short: without what waits for sessions, full)."""
+    under the default profile too; `live`: how much of it `make live` does ("" nothing, short: without what waits for sessions, full)."""
 
     name: str
     program: Program
@@ -24,7 +24,7 @@ class Judge:
     static: bool = True
     kind: str = "group"
     default: bool = False
-    gate: str = ""
+    live: str = ""
     note: str = ""
 
 
@@ -33,12 +33,12 @@ JAVA, GO = "members/shared/java", "members/shared/go"
 
 
 def _python(library: str, release: str, assignor: str, *, pythons: str = NEW_PYTHONS, static: bool = True, default: bool = False,
-            gate: str = "", note: str = "") -> Judge:
+            live: str = "", note: str = "") -> Judge:
     build = building.virtual_environment(pythons, f"{library}=={release}")
     program = Program(f"python-{library}-{release}", None, (pythons,), build, pythons)
     script = str(building.HERE / "members" / "python" / "member.py")
     return Judge(f"{library} {release}, {assignor}", program, lambda where: [str(where / "venv/bin/python"), script, library], assignor,
-                 static, default=default, gate=gate, note=note)
+                 static, default=default, live=live, note=note)
 
 
 def _java(release: str, assignor: str, default: bool = False) -> Judge:
@@ -59,33 +59,33 @@ _STREAMS = Program("member-streams-4.3.0", "members/streams", ("java", "mvn"), b
 _CONNECT = Program("connect-4.3.0", "members/connect", ("java", "mvn"), building.maven("4.3.0", "validate"), "4.3.0")
 
 JUDGES = (
-    _python("aiokafka", "0.10.0", "range", gate="short"),
-    _python("aiokafka", "0.12.0", "roundrobin", gate="short"),
+    _python("aiokafka", "0.10.0", "range", live="short"),
+    _python("aiokafka", "0.12.0", "roundrobin", live="short"),
     _python("aiokafka", "0.14.0", "range", default=True),
-    _python("kafka-python", "2.0.2", "range", pythons="python3.11|python3.10|python3.9", static=False, gate="short",
+    _python("kafka-python", "2.0.2", "range", pythons="python3.11|python3.10|python3.9", static=False, live="short",
             note="the release does not run on Python 3.12 or newer, and has no group.instance.id"),
-    _python("kafka-python", "2.2.15", "roundrobin", static=False, gate="short", note="the release has no group.instance.id"),
+    _python("kafka-python", "2.2.15", "roundrobin", static=False, live="short", note="the release has no group.instance.id"),
     _python("kafka-python", "3.0.12", "range", default=True),
     _python("kafka-python", "3.0.12", "cooperative-sticky"),
-    _python("confluent-kafka", "1.9.2", "range", pythons="python3.10|python3.9|python3.8", gate="short",
+    _python("confluent-kafka", "1.9.2", "range", pythons="python3.10|python3.9|python3.8", live="short",
             note="the release has no wheel for Python 3.11 or newer"),
-    _python("confluent-kafka", "2.3.0", "roundrobin", gate="short"),
+    _python("confluent-kafka", "2.3.0", "roundrobin", live="short"),
     _python("confluent-kafka", "2.16.1", "range", default=True),
     _python("confluent-kafka", "2.16.1", "cooperative-sticky"),
     Judge("KafkaJS 2.2.4, RoundRobinAssigner", _KAFKAJS, lambda where: ["node", str(where / "member.js")], "RoundRobinAssigner",
           static=False, default=True, note="the library has no group.instance.id"),
     Judge("@platformatic/kafka 1.35.0, roundrobin", _PLATFORMATIC, lambda where: ["node", str(where / "member.mjs")], "roundrobin",
-          default=True, gate="full",
+          default=True, live="full",
           note="hands on what a fetch parked before a rebalance brings of partitions lost since, on Kafka as on groupmock"),
     Judge("franz-go 1.21.6, range", _FRANZ, _driver, "range"),
     Judge("franz-go 1.21.6, cooperative-sticky", _FRANZ, _driver, "cooperative-sticky", default=True),
-    Judge("sarama 1.61.1, range", _SARAMA, _driver, "range", default=True, gate="full"),
+    Judge("sarama 1.61.1, range", _SARAMA, _driver, "range", default=True, live="full"),
     Judge("sarama 1.61.1, sticky", _SARAMA, _driver, "sticky"),
     *(_java(release, assignor, default=(release, assignor) == ("4.3.0", "range"))
       for release in ("2.8.2", "3.9.1", "4.3.0") for assignor in ("range", "cooperative-sticky")),
     Judge("Kafka Streams 4.3.0, two instances", _STREAMS, lambda where: building.java(where, "groupmock.interop.Member"), "stream",
-          kind="streams", default=True, gate="full"),
+          kind="streams", default=True, live="full"),
     Judge("Kafka Connect 4.3.0, three workers", _CONNECT,
           lambda where: building.java(where, "org.apache.kafka.connect.cli.ConnectDistributed", level="info"), "sessioned", static=False,
-          kind="connect", default=True, gate="full"),
+          kind="connect", default=True, live="full"),
 )

@@ -1,4 +1,4 @@
-"""Scenarios with stock clients over TCP: every protocol, client and scenario once; the whole table is the gate's (`scenarios`)."""
+"""Scenarios with stock clients over TCP: every protocol, client and scenario once; the whole table: `make live PARTS=scenario-table`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Kafka's own message classes judge the codec; needs java and the shared folder, run by the gate."""
+"""Kafka's own message classes judge the codec; needs java and the shared folder, a part of `make live`."""

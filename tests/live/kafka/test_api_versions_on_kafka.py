@@ -1,6 +1,6 @@
 """ApiVersions of real Apache Kafka and of us, every version of it, for everything that we serve.
 
-Needs java and the shared folder; run by .ci/run. The comparison is in tests/support/api_versions_twin.py.
+Needs java and the shared folder. The comparison is in tests/support/api_versions_twin.py.
 """
 
 from __future__ import annotations

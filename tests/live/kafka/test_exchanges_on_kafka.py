@@ -1,4 +1,4 @@
-"""Every exchange on real Apache Kafka: the broker is the judge of our expectations. Needs java and the shared folder; run by .ci/run.
+"""Every exchange on real Apache Kafka: the broker is the judge of our expectations. Needs java and the shared folder.
 
 Brokers come in classes of settings, one start for each; what takes longer than LONGEST_S is left to `probe --longest`.
 """
