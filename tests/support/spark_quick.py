@@ -25,6 +25,14 @@ SETTINGS: Final = {
 Java keeps otherwise."""
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups, also when a folder alone is tested
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever takes Spark runs in one worker: a second JVM would cost more than it brings."""
+    for item in items:
+        if item.path.parent.name == "pipeline":
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     from groupmock_pipeline.session import session
