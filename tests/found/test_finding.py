@@ -43,7 +43,7 @@ def test_a_mistake_of_the_core_becomes_a_file_that_is_red_until_it_is_mended(tmp
             try_again(text)
     try_again(text)
     find = json.loads(text)
-    assert len(find["case"]["steps"]) <= 6, "it is made small"
+    assert len(find["case"]["steps"]) <= 12, "it is made small"
     assert "heartbeat" in find["failure"] and find["found"] == ABOUT
 
 

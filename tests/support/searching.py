@@ -14,6 +14,8 @@ from typing import Any, Final
 import found
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture.providers import HypothesisProvider
+from hypothesis.internal.constants_ast import Constants
 
 from groupmock import __version__
 
@@ -66,6 +68,9 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{name}: {meaning}")
     Search.factor, Search.seed = 1.0, None
     if (factor := config.getoption("--search")) is None:
+        # Now and then hypothesis draws a number or a text that it has read in the sources of the modules loaded so far. Which those are
+        # depends on the order of the tests and on the worker; only a search may.
+        HypothesisProvider._local_constants = Constants()  # type: ignore[assignment]  # a cached property of the provider
         return
     if factor <= 0:
         raise pytest.UsageError("--search FACTOR is above 0")
