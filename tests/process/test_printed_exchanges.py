@@ -21,7 +21,7 @@ def test_what_the_differential_shows_a_server_keeps(tmp_path: Path) -> None:
     with subprocess.Popen(serve, stdout=subprocess.PIPE) as server:
         assert server.stdout is not None
         address = json.loads(server.stdout.readline())["bootstrap"]
-        probe = [sys.executable, "-m", "groupmock", "probe", address, "--exchanges", str(tmp_path), "--patience", "2"]
+        probe = [sys.executable, "-m", "groupmock", "probe", address, "--exchanges", str(tmp_path), "--patience", "20"]
         done = subprocess.run(probe, capture_output=True, text=True, timeout=SECONDS, check=False)
         server.terminate()
     assert done.returncode == 0, done.stdout

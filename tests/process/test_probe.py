@@ -38,7 +38,7 @@ def served(*flags: str) -> Iterator[str]:
 
 
 def probe(address: str, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*PROBE, address, *words], capture_output=True, text=True, timeout=SECONDS, check=False)
+    return subprocess.run([*PROBE, address, "--patience", "20", *words], capture_output=True, text=True, timeout=SECONDS, check=False)
 
 
 @pytest.fixture(scope="module")

@@ -78,7 +78,7 @@ def folder(tmp_path: Path) -> Path:
 def run(address: str, folder: Path, tmp_path: Path) -> Run:
     def one(*words: str) -> tuple[int, dict[str, Any]]:
         file = tmp_path / "report.json"
-        code = main(["probe", address, "--exchanges", str(folder), "--report", "json", "--output", str(file), *words])
+        code = main(["probe", address, "--patience", "20", "--exchanges", str(folder), "--report", "json", "--output", str(file), *words])
         return code, json.loads(file.read_text())
 
     return one
