@@ -192,10 +192,6 @@ class CoreStage:
             raise Closed
         return None
 
-    def is_closed(self, member: str, limit_ms: float) -> bool:
-        """Did the cluster close it?"""
-        return self._connection(member).ended
-
     def hang_up(self, member: str, how: str) -> None:
         """The peer is gone: answers to it are lost."""
         if how == "finishes":

@@ -6,6 +6,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from types import TracebackType
 from typing import Final
@@ -19,7 +20,7 @@ REMEMBERED: Final = 60_000
 WORTH_NOTING_MS: Final = 20
 
 
-class Lateness:
+class Lateness(ABC):
     """Measures in a thread of its own while it is entered (`with lag:`), may be entered again; safe to ask from any thread."""
 
     def __init__(self) -> None:
@@ -38,9 +39,9 @@ class Lateness:
         if self._thread is not None:
             self._thread.join()
 
+    @abstractmethod
     def _measure(self) -> None:
         """Note what is late until the event is set."""
-        raise NotImplementedError
 
     def note(self, late_ms: float) -> None:
         """Something was so late just now."""

@@ -80,9 +80,6 @@ class Stage(Protocol):
     def answer(self, member: str, limit_ms: float) -> Answer | None:
         """The answer to the member's oldest unanswered request; waits up to `limit_ms`. Raises Closed."""
 
-    def is_closed(self, member: str, limit_ms: float) -> bool:
-        """Did the broker close the connection, within `limit_ms`?"""
-
     def pause(self, ms: float) -> None:
         """Let time pass."""
 

@@ -180,14 +180,6 @@ class TcpStage:
             self._pump(left)
         return connection.answers.popleft()
 
-    def is_closed(self, member: str, limit_ms: float) -> bool:
-        """Wait for the broker to hang up."""
-        connection = self._connection(member)
-        end = self.now_ms() + limit_ms
-        while not connection.ended and (left := end - self.now_ms()) > 0:
-            self._pump(left)
-        return connection.ended
-
     def pause(self, ms: float) -> None:
         """Let real time pass, reading what comes in."""
         self._late(self._free_ms)
