@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import re
 import shutil
 import subprocess
 import sys
 import time
-from types import ModuleType
-from typing import Any, Final
+from typing import Final
+
+from tools import fidelity
+
+from groupmock_clients.differential.settings_classes import BROKERS, CLASSES
 
 from .report import Part
 from .suite import ROOT, Wanted
@@ -20,42 +22,32 @@ CHUNK_S: Final = 45
 TOOLS: Final = ("java", "mvn")
 
 
-def fidelity() -> ModuleType:
-    """tools/fidelity.py, which knows the releases, the classes of settings and what starts a broker."""
-    spec = importlib.util.spec_from_file_location("groupmock_fidelity", ROOT / "tools/fidelity.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def search(wanted: Wanted) -> Part:
     """Broker after broker, release by release, until the time is over."""
-    part, tool = Part("kafka"), fidelity()
+    part = Part("kafka")
     for name in TOOLS:
         if shutil.which(name) is None:
             part.lacks(name)
-    if not tool.ORACLE.is_file():
-        part.lacks(f"{tool.ORACLE}, which starts Kafka (GROUPMOCK_SHARED names its folder)")
+    if not fidelity.ORACLE.is_file():
+        part.lacks(f"{fidelity.ORACLE}, which starts Kafka (GROUPMOCK_SHARED names its folder)")
     if part.missing:
         return part
     end, seed = time.monotonic() + wanted.seconds, wanted.seed * 1_009 % 2**30
-    for run in itertools.cycle(tool.runs(list(tool.BROKERS))):
+    for run in itertools.cycle(fidelity.runs(list(BROKERS))):
         for family in run.families:
             if (left := end - time.monotonic()) < min(CHUNK_S, wanted.seconds) / 3:
                 return part
             seed += 10_000
-            if not _play(part, tool, run, family, seed, min(CHUNK_S, left), wanted):
+            if not _play(part, run, family, seed, min(CHUNK_S, left), wanted):
                 return part
     return part
 
 
-def _play(part: Part, tool: ModuleType, run: Any, family: str, seed: int, seconds: float, wanted: Wanted) -> bool:
+def _play(part: Part, run: fidelity.Run, family: str, seed: int, seconds: float, wanted: Wanted) -> bool:
     """One family on one broker; False: it could not be played."""
-    sets = {**tool.CLASSES[run.settings], **(tool.DATA_PLANE if "log" in run.families else {})}
+    sets = {**CLASSES[run.settings], **(fidelity.DATA_PLANE if "log" in run.families else {})}
     flags = [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]
-    oracle = [sys.executable, str(tool.ORACLE), "run", "--version", tool.BROKERS[run.release], *flags, "--"]
+    oracle = [sys.executable, str(fidelity.ORACLE), "run", "--version", BROKERS[run.release], *flags, "--"]
     module = "groupmock_clients.differential" + (".bytes_run" if family == "hostile" else "")
     words = [sys.executable, "-m", module, *([] if family == "hostile" else ["run", family]), "--release", run.release]
     if family == "hostile":
@@ -72,7 +64,7 @@ def _play(part: Part, tool: ModuleType, run: Any, family: str, seed: int, second
         part.failed(done.stdout + done.stderr)
         return False
     played = re.findall(r"\b(?:exchanges|requests|unstable|noisy)=\S+", done.stdout.splitlines()[-1] if done.stdout else "")
-    part.did.append(f"{family} on Kafka {tool.BROKERS[run.release]} {run.settings}, seeds from {seed}: {' '.join(played)}")
+    part.did.append(f"{family} on Kafka {BROKERS[run.release]} {run.settings}, seeds from {seed}: {' '.join(played)}")
     part.finds += re.findall(r"^find: .*?([^/\s]+\.json)$", done.stdout, re.MULTILINE)
     part.reds += [f"{family} {run.release} {run.settings}: {line}" for line in re.findall(r"^DIFFERS: (.*)$", done.stdout, re.MULTILINE)]
     return True
