@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 from cases import for_each
+from tools import mutations
 
 from groupmock_clients.probe.suite import load_suite
 
@@ -23,45 +23,45 @@ ROWS = frozenset(load_suite().rows)
 
 
 @contextmanager
-def small_snapshot(tool: ModuleType) -> Iterator[Path]:
+def small_snapshot() -> Iterator[Path]:
     """A snapshot with a few exchanges and one file of golden plays."""
-    with tool.snapshot() as folder:
-        for file in (*(folder / tool.FOLDERS["exchanges"]).iterdir(), *(folder / tool.FOLDERS["golden"]).iterdir()):
+    with mutations.snapshot() as folder:
+        for file in (*(folder / mutations.FOLDERS["exchanges"]).iterdir(), *(folder / mutations.FOLDERS["golden"]).iterdir()):
             if file.name not in (*KEPT, PLAYS) and file.is_file():
                 file.unlink()
         yield folder
 
 
 @pytest.fixture(scope="module")
-def base(tool: ModuleType) -> Iterator[Path]:
+def base() -> Iterator[Path]:
     """A small snapshot that all tests may share."""
-    with small_snapshot(tool) as folder:
+    with small_snapshot() as folder:
         yield folder
 
 
-def named(tool: ModuleType, name: str) -> Any:
-    return next(each for each in tool.load() if each.name == name)
+def named(name: str) -> Any:
+    return next(each for each in mutations.load() if each.name == name)
 
 
 # -- the list
 
 
-def test_every_mistake_stands_once_in_the_sources(tool: ModuleType) -> None:
+def test_every_mistake_stands_once_in_the_sources() -> None:
     stale = []
-    for mutation in tool.load():
+    for mutation in mutations.load():
         try:
-            tool.check(mutation)
-        except tool.Stale as problem:
+            mutations.check(mutation)
+        except mutations.Stale as problem:
             stale.append(str(problem))
     assert stale == []
 
 
-def test_rows_that_name_a_mistake_exist(tool: ModuleType) -> None:
-    assert {each.name: unknown for each in tool.load() if (unknown := set(each.rows) - ROWS)} == {}
+def test_rows_that_name_a_mistake_exist() -> None:
+    assert {each.name: unknown for each in mutations.load() if (unknown := set(each.rows) - ROWS)} == {}
 
 
-def test_the_list_is_long_enough_and_spread_over_the_parts(tool: ModuleType) -> None:
-    listed = tool.load()
+def test_the_list_is_long_enough_and_spread_over_the_parts() -> None:
+    listed = mutations.load()
     assert len({(each.file, each.old, each.new) for each in listed}) == len(listed) >= 120
     assert len({each.file for each in listed}) >= 45
     assert sum(bool(each.rows) for each in listed) >= 80
@@ -78,58 +78,58 @@ def test_the_list_is_long_enough_and_spread_over_the_parts(tool: ModuleType) -> 
         ({"new": "if message.generation_id != group.generation:"}, "changes nothing"),
     ],
 )
-def test_a_list_that_does_not_fit_is_an_error_that_says_where(tool: ModuleType, change: dict[str, str], said: str) -> None:
-    with pytest.raises(tool.Stale, match=f"{BROKEN}: .*{said}"):
-        tool.check(replace(named(tool, BROKEN), **change))
+def test_a_list_that_does_not_fit_is_an_error_that_says_where(change: dict[str, str], said: str) -> None:
+    with pytest.raises(mutations.Stale, match=f"{BROKEN}: .*{said}"):
+        mutations.check(replace(named(BROKEN), **change))
 
 
 # -- the tool
 
 
-def test_a_broken_core_is_caught_and_named_and_the_tree_is_left_alone(tool: ModuleType, base: Path) -> None:
-    mutation = named(tool, BROKEN)
+def test_a_broken_core_is_caught_and_named_and_the_tree_is_left_alone(base: Path) -> None:
+    mutation = named(BROKEN)
     told: list[str] = []
-    ((_, verdicts),) = tool.run([mutation], ["golden", "exchanges"], base, told.append)
+    ((_, verdicts),) = mutations.run([mutation], ["golden", "exchanges"], base, told.append)
     assert {judge: verdict.caught for judge, verdict in verdicts.items()} == {"golden": True, "exchanges": True}
-    assert tool.named_by(mutation, verdicts["exchanges"].rows) == ["SERVER-42", "H6"]
-    assert list(tool.complaints(mutation, verdicts)) == []
+    assert mutations.named_by(mutation, verdicts["exchanges"].rows) == ["SERVER-42", "H6"]
+    assert list(mutations.complaints(mutation, verdicts)) == []
     assert [line.split()[:3] for line in told] == [[BROKEN, "golden:", "caught"]]
-    tool.check(mutation)
+    mutations.check(mutation)
 
 
-def test_a_core_that_is_not_broken_is_not_caught(tool: ModuleType, base: Path) -> None:
-    nothing = tool.Verdict(False, 0, "", {})
-    assert tool.judge(base, None, ["golden", "exchanges"]) == {"golden": nothing, "exchanges": nothing}
+def test_a_core_that_is_not_broken_is_not_caught(base: Path) -> None:
+    nothing = mutations.Verdict(False, 0, "", {})
+    assert mutations.judge(base, None, ["golden", "exchanges"]) == {"golden": nothing, "exchanges": nothing}
 
 
-def test_what_no_client_sees_is_noticed_by_the_unit_tests_of_its_part(tool: ModuleType, base: Path) -> None:
-    mutation = named(tool, "once-too-often")
+def test_what_no_client_sees_is_noticed_by_the_unit_tests_of_its_part(base: Path) -> None:
+    mutation = named("once-too-often")
     assert (mutation.judges, mutation.part) == (("unit",), "faults")
-    verdicts = tool.judge(base, mutation, mutation.judges)
+    verdicts = mutations.judge(base, mutation, mutation.judges)
     assert "tests/unit/faults/test_fault_decision.py::test_so_many_times" in verdicts["unit"].rows
-    assert list(tool.complaints(mutation, verdicts)) == []
+    assert list(mutations.complaints(mutation, verdicts)) == []
 
 
-def test_who_is_asked_about_a_mistake(tool: ModuleType) -> None:
+def test_who_is_asked_about_a_mistake() -> None:
     """The golden corpus sees the core alone, the exchanges what a rule of theirs speaks of, unit tests the part that they mirror."""
-    assert {each.judges for each in tool.load()} == {("golden", "exchanges", "unit"), ("golden", "unit"), ("unit",)}
-    assert {each.part for each in tool.load() if not each.file.startswith("codec/")} == {"core", "faults", "journal", "net"}
-    assert {each.part for each in tool.load() if each.file.startswith("codec/")} == {"codec"}
+    assert {each.judges for each in mutations.load()} == {("golden", "exchanges", "unit"), ("golden", "unit"), ("unit",)}
+    assert {each.part for each in mutations.load() if not each.file.startswith("codec/")} == {"core", "faults", "journal", "net"}
+    assert {each.part for each in mutations.load() if each.file.startswith("codec/")} == {"codec"}
 
 
-def test_judges_that_find_the_unchanged_core_guilty_prove_nothing(tool: ModuleType) -> None:
-    with small_snapshot(tool) as folder:
-        tool.plant(named(tool, BROKEN), folder)
+def test_judges_that_find_the_unchanged_core_guilty_prove_nothing() -> None:
+    with small_snapshot() as folder:
+        mutations.plant(named(BROKEN), folder)
         with pytest.raises(RuntimeError, match="the sources without any mutation are found guilty"):
-            tool.run([], ["exchanges"], folder)
+            mutations.run([], ["exchanges"], folder)
 
 
-def test_a_judge_without_anything_to_judge_is_an_error(tool: ModuleType) -> None:
-    with tool.snapshot() as folder:
-        for file in (folder / tool.FOLDERS["exchanges"]).glob("*.exchange"):
+def test_a_judge_without_anything_to_judge_is_an_error() -> None:
+    with mutations.snapshot() as folder:
+        for file in (folder / mutations.FOLDERS["exchanges"]).glob("*.exchange"):
             file.unlink()
         with pytest.raises(RuntimeError, match="nothing to judge"):
-            tool.judge(folder, None, ["exchanges"])
+            mutations.judge(folder, None, ["exchanges"])
 
 
 @for_each(
@@ -144,16 +144,16 @@ def test_a_judge_without_anything_to_judge_is_an_error(tool: ModuleType) -> None
     ],
     ids=repr,
 )
-def test_what_is_not_as_it_should_be_is_said(tool: ModuleType, survives: str, caught: bool, rows: list[str], complaints: list[str]) -> None:
-    mutation = replace(named(tool, BROKEN), survives=survives)
+def test_what_is_not_as_it_should_be_is_said(survives: str, caught: bool, rows: list[str], complaints: list[str]) -> None:
+    mutation = replace(named(BROKEN), survives=survives)
     verdicts = {
-        "golden": tool.Verdict(caught, int(caught), "", {}),
-        "exchanges": tool.Verdict(bool(rows), len(rows), "", dict.fromkeys(rows, 1)),
+        "golden": mutations.Verdict(caught, int(caught), "", {}),
+        "exchanges": mutations.Verdict(bool(rows), len(rows), "", dict.fromkeys(rows, 1)),
     }
-    assert list(tool.complaints(mutation, verdicts)) == complaints
+    assert list(mutations.complaints(mutation, verdicts)) == complaints
 
 
-def test_a_mistake_that_no_unit_test_notices_is_one_too_many(tool: ModuleType) -> None:
-    survived = {"unit": tool.Verdict(False, 0, "", {})}
-    assert list(tool.complaints(named(tool, "once-too-often"), survived)) == ["no unit test fails"]
-    assert list(tool.complaints(named(tool, BROKEN), survived)) == []
+def test_a_mistake_that_no_unit_test_notices_is_one_too_many() -> None:
+    survived = {"unit": mutations.Verdict(False, 0, "", {})}
+    assert list(mutations.complaints(named("once-too-often"), survived)) == ["no unit test fails"]
+    assert list(mutations.complaints(named(BROKEN), survived)) == []

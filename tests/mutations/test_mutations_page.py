@@ -3,40 +3,40 @@
 from __future__ import annotations
 
 import json
-from types import ModuleType
 from typing import Any
 
 import pytest
+from tools import mutations
 
 
 @pytest.fixture(scope="module")
-def data(tool: ModuleType) -> dict[str, Any]:
+def data() -> dict[str, Any]:
     """The last complete run."""
-    found: dict[str, Any] = json.loads(tool.DATA.read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(mutations.DATA.read_text(encoding="utf-8"))
     return found
 
 
-def test_the_run_is_of_this_list(tool: ModuleType, data: dict[str, Any]) -> None:
-    assert [(name, row["breaks"]) for name, row in data["mutations"].items()] == [(each.name, each.breaks) for each in tool.load()]
+def test_the_run_is_of_this_list(data: dict[str, Any]) -> None:
+    assert [(name, row["breaks"]) for name, row in data["mutations"].items()] == [(each.name, each.breaks) for each in mutations.load()]
 
 
-def test_the_page_is_the_run(tool: ModuleType, data: dict[str, Any]) -> None:
-    assert tool.PAGE.read_text(encoding="utf-8") == tool.page(data, tool.load()), "run `python tools/mutations.py --page`"
+def test_the_page_is_the_run(data: dict[str, Any]) -> None:
+    assert mutations.PAGE.read_text(encoding="utf-8") == mutations.page(data, mutations.load()), "run `python tools/mutations.py --page`"
 
 
-def test_hardly_any_survives_the_golden_corpus_and_each_is_explained(tool: ModuleType, data: dict[str, Any]) -> None:
-    core = [each for each in tool.load() if each.in_core]
+def test_hardly_any_survives_the_golden_corpus_and_each_is_explained(data: dict[str, Any]) -> None:
+    core = [each for each in mutations.load() if each.in_core]
     survivors = [each for each in core if not data["mutations"][each.name]["golden"]["caught"]]
     assert [each.name for each in survivors if not each.survives] == []
-    assert len(survivors) <= tool.MOST_SURVIVORS * len(core)
+    assert len(survivors) <= mutations.MOST_SURVIVORS * len(core)
 
 
-def test_every_broken_server_is_named_by_a_rule_that_it_breaks(tool: ModuleType, data: dict[str, Any]) -> None:
-    ruled = [each for each in tool.load() if each.rows]
-    assert [each.name for each in ruled if not tool.named_by(each, data["mutations"][each.name]["exchanges"]["rows"])] == []
+def test_every_broken_server_is_named_by_a_rule_that_it_breaks(data: dict[str, Any]) -> None:
+    ruled = [each for each in mutations.load() if each.rows]
+    assert [each.name for each in ruled if not mutations.named_by(each, data["mutations"][each.name]["exchanges"]["rows"])] == []
 
 
-def test_every_mistake_dies_in_make_test(tool: ModuleType, data: dict[str, Any]) -> None:
+def test_every_mistake_dies_in_make_test(data: dict[str, Any]) -> None:
     """All three judges are part of it."""
     found = data["mutations"]
-    assert [each.name for each in tool.load() if not any(found[each.name][judge]["caught"] for judge in each.judges)] == []
+    assert [each.name for each in mutations.load() if not any(found[each.name][judge]["caught"] for judge in each.judges)] == []

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from benchmarks import bench, generators, machine, results, targets
 
 TREE = Path(__file__).resolve().parents[2]
-if str(TREE) not in sys.path:
-    sys.path.append(str(TREE))
-
-from benchmarks import bench, generators, machine, results, targets  # noqa: E402  # found through the line above
 
 needs_compiler = pytest.mark.skipif(not (shutil.which("gcc") or shutil.which("cc")), reason="no C compiler: the load generators are in C")
 CORES = machine.Cores.available()

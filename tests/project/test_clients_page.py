@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from tools import clients_page
 
 
 @pytest.fixture(name="judges")
@@ -35,12 +36,12 @@ def matrix_of(kafka: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
     return {"brokers": {"kafka": "K", "groupmock": "G"}, "judges": {"c 1": {"note": "", "brokers": brokers}}}
 
 
-def test_the_matrix_page_is_current(tree: Path, data: dict[str, Any], tool: Callable[[str], ModuleType]) -> None:
-    assert (tree / "docs" / "clients.md").read_text() == tool("clients_page").page(data), "run `.venv/bin/python tools/clients_page.py`"
+def test_the_matrix_page_is_current(tree: Path, data: dict[str, Any]) -> None:
+    assert (tree / "docs" / "clients.md").read_text() == clients_page.page(data), "run `.venv/bin/python tools/clients_page.py`"
 
 
-def test_the_page_explains_every_check(judges: Callable[[str], ModuleType], tool: Callable[[str], ModuleType]) -> None:
-    assert tuple(tool("clients_page").CHECKS) == judges("cell").CHECKS
+def test_the_page_explains_every_check(judges: Callable[[str], ModuleType]) -> None:
+    assert tuple(clients_page.CHECKS) == judges("cell").CHECKS
 
 
 def test_no_stored_cell_is_red_where_kafka_is_green(judges: Callable[[str], ModuleType], data: dict[str, Any]) -> None:
@@ -89,7 +90,7 @@ def test_only_the_brokers_asked_for_are_compared(judges: Callable[[str], ModuleT
     assert judges("data").differences(data, judges={"another"}) == []
 
 
-def test_the_page_names_what_is_red(tool: Callable[[str], ModuleType]) -> None:
-    page = tool("clients_page").page(matrix_of({}, {"ok": False, "saw": {}, "why": "late"}))
+def test_the_page_names_what_is_red() -> None:
+    page = clients_page.page(matrix_of({}, {"ok": False, "saw": {}, "why": "late"}))
     assert "| c 1 | ok · **RED** |" in page
     assert "- c 1, `joins`, G: late\n" in page

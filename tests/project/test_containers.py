@@ -8,19 +8,17 @@ import socket
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 import yaml
+from docker import probe
 
 from groupmock import Broker
 from groupmock.cli import serve
 
-Load = Callable[..., ModuleType]
 PATIENCE = 60
 
 
@@ -104,16 +102,16 @@ def test_the_image_is_built_from_every_package_of_the_wheel(dockerfile: str, tre
     assert folders == {package.split("/")[0] for package in wheel["packages"]}
 
 
-def test_the_probe_finds_a_server_that_answers(tool: Load) -> None:
+def test_the_probe_finds_a_server_that_answers() -> None:
     with Broker() as broker:
-        assert tool("probe", "docker").main([broker.bootstrap]) == 0
+        assert probe.main([broker.bootstrap]) == 0
 
 
-def test_the_probe_says_that_nobody_listens(tool: Load, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_probe_says_that_nobody_listens(capsys: pytest.CaptureFixture[str]) -> None:
     with closing(socket.socket()) as bound:
         bound.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{bound.getsockname()[1]}"
-        assert tool("probe", "docker").main([address]) == 1
+        assert probe.main([address]) == 1
     assert address in capsys.readouterr().err
 
 

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from tools import package_check, readme_blocks, readme_tables
 
-Load = Callable[[str], ModuleType]
 FENCE = "```"
-
-
-@pytest.fixture
-def runner(tool: Load) -> ModuleType:
-    return tool("readme_blocks")
 
 
 def document(folder: Path, *blocks: tuple[str, str], before: str = "") -> str:
@@ -34,8 +27,8 @@ def document(folder: Path, *blocks: tuple[str, str], before: str = "") -> str:
         ("toml", "key = 1\n"),
     ],
 )
-def test_a_block_that_holds_passes(runner: ModuleType, tmp_path: Path, language: str, text: str) -> None:
-    assert runner.main([document(tmp_path, (language, text))]) == 0
+def test_a_block_that_holds_passes(tmp_path: Path, language: str, text: str) -> None:
+    assert readme_blocks.main([document(tmp_path, (language, text))]) == 0
 
 
 @pytest.mark.parametrize(
@@ -50,27 +43,27 @@ def test_a_block_that_holds_passes(runner: ModuleType, tmp_path: Path, language:
         ("toml", "key = \n"),
     ],
 )
-def test_a_block_that_does_not_hold_fails(runner: ModuleType, tmp_path: Path, language: str, text: str) -> None:
-    assert runner.main([document(tmp_path, (language, text))]) == 1
+def test_a_block_that_does_not_hold_fails(tmp_path: Path, language: str, text: str) -> None:
+    assert readme_blocks.main([document(tmp_path, (language, text))]) == 1
 
 
-def test_a_block_that_is_exempt_is_named_and_not_run(runner: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_block_that_is_exempt_is_named_and_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     name = document(tmp_path, ("bash", "false\n"), before="<!-- not run: it needs a moon -->")
-    assert runner.main([name]) == 1, "a document of which nothing is run has not been checked"
+    assert readme_blocks.main([name]) == 1, "a document of which nothing is run has not been checked"
     assert "not run: it needs a moon" in capsys.readouterr().out
 
 
-def test_a_named_file_is_there_for_later_blocks(runner: ModuleType, tmp_path: Path) -> None:
-    assert runner.main([document(tmp_path, ("toml", "# some.toml\nkey = 1\n"), ("console", "$ grep -c key some.toml\n1\n"))]) == 0
+def test_a_named_file_is_there_for_later_blocks(tmp_path: Path) -> None:
+    assert readme_blocks.main([document(tmp_path, ("toml", "# some.toml\nkey = 1\n"), ("console", "$ grep -c key some.toml\n1\n"))]) == 0
 
 
-def test_a_server_is_waited_for_and_ended(runner: ModuleType, tmp_path: Path) -> None:
+def test_a_server_is_waited_for_and_ended(tmp_path: Path) -> None:
     server = "$ python -c 'print(\"ready\", flush=True); import signal; signal.pause()' &\n"
-    assert runner.main([document(tmp_path, ("console", server), ("console", "$ true\n"))]) == 0
+    assert readme_blocks.main([document(tmp_path, ("console", server), ("console", "$ true\n"))]) == 0
 
 
-def test_a_server_that_says_nothing_is_an_error(runner: ModuleType, tmp_path: Path) -> None:
-    assert runner.main([document(tmp_path, ("console", "$ true &\n"))]) == 1
+def test_a_server_that_says_nothing_is_an_error(tmp_path: Path) -> None:
+    assert readme_blocks.main([document(tmp_path, ("console", "$ true &\n"))]) == 1
 
 
 @pytest.mark.parametrize(
@@ -78,14 +71,13 @@ def test_a_server_that_says_nothing_is_an_error(runner: ModuleType, tmp_path: Pa
     [({}, "lost 1 files: a"), ({"a": "1", "b": "1"}, "added 1 files: b"), ({"a": "2"}, "changed 1 files: a")],
     ids=["lost", "added", "changed"],
 )
-def test_wheels_that_differ_are_named(tool: Load, through: dict[str, str], said: str) -> None:
-    package = tool("package_check")
-    with pytest.raises(package.Broken, match=said):
-        package.compare({"a": "1"}, through)
+def test_wheels_that_differ_are_named(through: dict[str, str], said: str) -> None:
+    with pytest.raises(package_check.Broken, match=said):
+        package_check.compare({"a": "1"}, through)
 
 
-def test_the_table_goes_between_the_markers_and_needs_them(tool: Load) -> None:
-    tables, begin, end = tool("readme_tables"), "<!-- z:begin -->\n", "<!-- z:end -->\n"
-    assert tables.with_table(f"x\n{begin}old\n{end}y\n", "new", "z") == f"x\n{begin}new\n{end}y\n"
+def test_the_table_goes_between_the_markers_and_needs_them() -> None:
+    begin, end = "<!-- z:begin -->\n", "<!-- z:end -->\n"
+    assert readme_tables.with_table(f"x\n{begin}old\n{end}y\n", "new", "z") == f"x\n{begin}new\n{end}y\n"
     with pytest.raises(ValueError, match="once, in this order"):
-        tables.with_table("no markers", "new", "z")
+        readme_tables.with_table("no markers", "new", "z")

@@ -5,20 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import grimp
 import pytest
-
-Load = Callable[[str], ModuleType]
+from tools import contracts
 
 
 @pytest.fixture(scope="session")
-def table(tree: Path, tool: Load) -> dict[str, tuple[str, ...]]:
-    contracts = tomllib.loads((tree / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    read: dict[str, tuple[str, ...]] = tool("contracts").read_table(next(each["parts"] for each in contracts if each["id"] == "arrows"))
+def table(tree: Path) -> dict[str, tuple[str, ...]]:
+    listed = tomllib.loads((tree / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    read: dict[str, tuple[str, ...]] = contracts.read_table(next(each["parts"] for each in listed if each["id"] == "arrows"))
     return read
 
 
@@ -56,40 +53,38 @@ def test_the_tree_keeps_its_contracts(tree: Path) -> None:
         ("groupmock_clients.pytest_plugin", "groupmock.broker", True),
     ],
 )
-def test_the_table_says(table: dict[str, tuple[str, ...]], tool: Load, importer: str, imported: str, may: bool) -> None:
-    contracts = tool("contracts")
+def test_the_table_says(table: dict[str, tuple[str, ...]], importer: str, imported: str, may: bool) -> None:
     assert contracts.allowed(contracts.part_of(importer, table), imported, table) is may
 
 
-def checked(tool: Load, rows: list[str], *imports: tuple[str, str]) -> list[str]:
+def checked(rows: list[str], *imports: tuple[str, str]) -> list[str]:
     """What the contract finds in a made-up graph."""
     graph = grimp.ImportGraph()
     for importer, imported in imports:
         for module in (importer, imported):
             graph.add_module(module)
         graph.add_import(importer=importer, imported=imported, line_number=7, line_contents=f"import {imported}")
-    contracts = tool("contracts")
     contract = contracts.ArrowsContract(name="made up", session_options={}, contract_options={"name": "made up", "parts": rows})
     found: list[str] = contract.check(graph, verbose=False).metadata["broken"]
     return found
 
 
-def test_an_import_against_an_arrow_is_named_with_its_line(tool: Load) -> None:
-    found = checked(tool, ["a ->", "a.* -> a", "b -> a"], ("a.x", "b"))
+def test_an_import_against_an_arrow_is_named_with_its_line() -> None:
+    found = checked(["a ->", "a.* -> a", "b -> a"], ("a.x", "b"))
     assert found == ["a.x (line 7) imports b, which a.* may not"]
 
 
-def test_an_import_along_an_arrow_and_one_of_a_stranger_are_free(tool: Load) -> None:
-    assert checked(tool, ["a ->", "b -> a"], ("b", "a"), ("a", "asyncio")) == []
+def test_an_import_along_an_arrow_and_one_of_a_stranger_are_free() -> None:
+    assert checked(["a ->", "b -> a"], ("b", "a"), ("a", "asyncio")) == []
 
 
-def test_a_module_without_a_row_breaks_the_contract(tool: Load) -> None:
-    assert checked(tool, ["a ->", "a.x ->"], ("a.y", "a.x")) == ["a.y belongs to no part of the table"]
+def test_a_module_without_a_row_breaks_the_contract() -> None:
+    assert checked(["a ->", "a.x ->"], ("a.y", "a.x")) == ["a.y belongs to no part of the table"]
 
 
-def test_a_row_without_an_arrow_is_refused(tool: Load) -> None:
+def test_a_row_without_an_arrow_is_refused() -> None:
     with pytest.raises(ValueError, match="a row of the import table reads"):
-        tool("contracts").read_table(["a b"])
+        contracts.read_table(["a b"])
 
 
 def test_every_row_is_about_a_part_that_is_there(table: dict[str, tuple[str, ...]], tree: Path) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from tools import peers
 
 from groupmock_clients.probe.report.json import from_json
 
@@ -14,8 +13,7 @@ DATA = Path(__file__).resolve().parents[2] / "docs" / "data" / "peers"
 CLEAN = ("apache-kafka-4.3.0", "apache-kafka-3.9.1", "apache-kafka-2.8.2", "groupmock")
 
 
-def test_the_page_is_current(tree: Path, tool: Callable[[str], ModuleType]) -> None:
-    peers = tool("peers")
+def test_the_page_is_current(tree: Path) -> None:
     assert (tree / "docs" / "peers.md").read_text() == peers.page(peers.reports_on_disk()), "run `python tools/peers.py page`"
 
 

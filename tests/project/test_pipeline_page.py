@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+
+from tools import pipeline_page
 
 from groupmock_pipeline import jobs
 
 
-def test_the_page_is_current(tree: Path, tool: Callable[[str], ModuleType]) -> None:
+def test_the_page_is_current(tree: Path) -> None:
     text = (tree / "docs" / "pipeline.md").read_text()
-    assert text == tool("pipeline_page").page(), "run `python tools/pipeline_page.py`"
+    assert text == pipeline_page.page(), "run `python tools/pipeline_page.py`"
 
 
 def test_every_job_has_a_page_of_its_own(tree: Path) -> None:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from tools import readme_tables
 
 from groupmock.cli import serve, verbs
 from groupmock.control.routes import ROUTES
 from groupmock_pipeline import jobs
-
-Load = Callable[[str], ModuleType]
 
 
 @pytest.fixture
@@ -22,8 +19,8 @@ def readme(tree: Path) -> str:
     return (tree / "README.md").read_text()
 
 
-def test_the_tables_are_the_programs_and_the_probes(readme: str, tool: Load) -> None:
-    assert tool("readme_tables").current(readme) == readme, "run `make docs`"
+def test_the_tables_are_the_programs_and_the_probes(readme: str) -> None:
+    assert readme_tables.current(readme) == readme, "run `make docs`"
 
 
 def test_the_flags_of_serve_are_the_programs(readme: str) -> None:

@@ -8,12 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from benchmarks import generators, join, machine, servers
 
 TREE = Path(__file__).resolve().parents[3]
-if str(TREE) not in sys.path:
-    sys.path.append(str(TREE))
-
-from benchmarks import generators, join, machine, servers  # noqa: E402  # found through the line above
 
 CORES = machine.Cores.available()
 
