@@ -2,43 +2,34 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+from tools.search import __main__ as command
+from tools.search import kafka, late, report, suite, verdicts
 
-Run = Callable[..., Any]
-
-
-@pytest.fixture
-def part(tree: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
-    """A module of tools/search, by its name."""
-    monkeypatch.syspath_prepend(str(tree))
-    return lambda name: importlib.import_module(f"tools.search.{name}")
+Search = Callable[..., tuple[int, dict[str, Any], str]]
 
 
 @pytest.fixture
-def search(part: Callable[[str], ModuleType], tmp_path: Path) -> Callable[..., tuple[int, dict[str, Any], str]]:
+def search(tmp_path: Path) -> Search:
     """A search with these words: exit code, report.json, report.txt."""
 
     def run(*words: str) -> tuple[int, dict[str, Any], str]:
         folder = tmp_path / "report"
-        code = part("__main__").main([*words, "--seed", "7", "--folder", str(folder), "--finds", str(tmp_path / "finds")])
+        code = command.main([*words, "--seed", "7", "--folder", str(folder), "--finds", str(tmp_path / "finds")])
         return code, json.loads((folder / "report.json").read_text()), (folder / "report.txt").read_text()
 
     return run
 
 
-def test_a_find_is_in_the_report_and_refuses_nothing(part, search, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    suite = part("suite")
-
+def test_a_find_is_in_the_report_and_refuses_nothing(search: Search, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def run(words: Sequence[str], wanted: Any, limit: float) -> Any:
         assert words[words.index("--search-seed") + 1] == "7"
         wanted.finds.mkdir()
@@ -53,8 +44,7 @@ def test_a_find_is_in_the_report_and_refuses_nothing(part, search, monkeypatch: 
     assert "  SEEN: seed 7: tests/test_a.py::test_b: AssertionError: no" in text.splitlines()
 
 
-def test_a_search_of_which_no_part_could_run_says_so(part, search, monkeypatch: pytest.MonkeyPatch) -> None:
-    suite = part("suite")
+def test_a_search_of_which_no_part_could_run_says_so(search: Search, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suite, "run", lambda *_, **__: suite.Done(4, "ERROR: no such option", {}, {}))
     code, data, text = search("policies", "soaks")
     assert code == 3
@@ -62,16 +52,14 @@ def test_a_search_of_which_no_part_could_run_says_so(part, search, monkeypatch: 
     assert "  | ERROR: no such option" in text.splitlines()
 
 
-def test_kafka_without_its_tools_is_missing_and_not_wrong(part, search, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(part("kafka").shutil, "which", lambda name: None)
+def test_kafka_without_its_tools_is_missing_and_not_wrong(search: Search, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka.shutil, "which", lambda name: None)
     code, data, _ = search("kafka")
     assert (code, data["parts"][0]["verdict"]) == (0, "missing")
     assert {"java", "mvn"} <= set(data["parts"][0]["missing"])
 
 
-def test_late_tells_a_test_that_was_red_before_from_one_that_the_sleep_made_red(part, search, monkeypatch: pytest.MonkeyPatch) -> None:
-    suite, late = part("suite"), part("late")
-
+def test_late_tells_a_test_that_was_red_before_from_one_that_the_sleep_made_red(search: Search, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(words: Sequence[str], wanted: Any, limit: float, environment: dict[str, str]) -> Any:
         plan = json.loads(Path(environment["GROUPMOCK_LATE"]).read_text())
         if not plan["seconds"]:
@@ -85,13 +73,37 @@ def test_late_tells_a_test_that_was_red_before_from_one_that_the_sleep_made_red(
     assert data["parts"][0]["reds"] == ["m:f late: t::quick: took 2 s"]
 
 
-def test_every_place_that_is_drawn_is_one_the_hook_knows(part) -> None:
-    places = set(part("late").everything())
+def test_every_place_that_is_drawn_is_one_the_hook_knows() -> None:
+    places = set(late.everything())
     assert {"groupmock.net.driver:Driver.submit", "groupmock.core.cluster:Cluster.handle"} <= places
 
 
-def test_a_part_that_does_not_exist_is_bad_use(part, capsys: pytest.CaptureFixture[str]) -> None:
-    assert part("__main__").main(["everything"]) == 2
+def test_a_test_that_is_not_the_same_in_every_run_is_named(search: Search, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = []
+
+    def run(words: Sequence[str], wanted: Any, limit: float, environment: dict[str, str]) -> Any:
+        runs.append((wanted.workers, bool(words)))
+        slow = len(runs) == 2
+        return suite.Done(int(slow), "", {"t::b": "took 2 s"} if slow else {}, {"t::a": "passed", "t::b": "failed" if slow else "passed"})
+
+    monkeypatch.setattr(verdicts, "run", run)
+    monkeypatch.setattr(verdicts, "SPIN", "")
+    code, data, _ = search("verdicts")
+    (found,) = data["parts"]
+    assert (code, len(runs), {workers for workers, _ in runs}, len({order for _, order in runs})) == (0, 15, {1, 2, 3, 4}, 2)
+    assert sum("a busy loop per core" in line for line in found["did"]) == 5
+    assert [line.rpartition("t::b")[2] for line in found["reds"]] == [": took 2 s", ": failed, passed"]
+
+
+def test_a_part_without_a_share_runs_only_when_it_is_named(search: Search, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "_how", lambda name, places: lambda wanted: report.Section(f"{name} {wanted.seconds:.0f}"))
+    _, data, _ = search("--seconds", "100")
+    assert [each["name"] for each in data["parts"]] == ["properties 30", "policies 10", "soaks 15", "kafka 20", "mutations 10", "late 15"]
+    assert [each["name"] for each in search("verdicts", "--seconds", "100")[1]["parts"]] == ["verdicts 100"]
+
+
+def test_a_part_that_does_not_exist_is_bad_use(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["everything"]) == 2
     assert "no part is called everything: properties policies soaks" in capsys.readouterr().err
 
 

@@ -10,7 +10,9 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from .parts import ROOT, parts
+from tools.runs import ROOT
+
+from .parts import parts
 from .report import as_html, as_junit, as_text
 from .tries import TRIES, Case, tried
 

@@ -5,22 +5,18 @@ A part says what it needs that is not ours to install; without it the part is re
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import signal
-import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from .tries import FAILED, PASSED, Part, Try
+from tools.runs import ROOT, TESTS_RAN, Ended, ended, tested
 
-ROOT: Final = Path(__file__).resolve().parents[2]
+from .tries import FAILED, PASSED, SKIPPED, Part, Try
+
 LIVE: Final = ROOT / "tests" / "live"
 MISSING_CODE: Final = 77
 """A command ends with it where a tool is missing that only it knows of."""
@@ -28,7 +24,6 @@ LONGEST_TEXT: Final = 20_000
 SHARED: Final = Path(os.environ.get("GROUPMOCK_SHARED") or ROOT.parent / "shared")
 ALL: Final = {"GROUPMOCK_CI_FULL": "1"}
 """Told that every tool is there, the interop drivers take one that is not for broken."""
-PLUGINS: Final = ("-p", "outcomes", "-p", "no:cacheprovider")
 SCENARIOS: Final = ("death-at-once", "death-in-time", "death-too-late", "rolling-bounce", "scale-up", "scale-down")
 SMALL: Final = (
     "--jobs", "6", "--members", "3", "--partitions", "6", "--session-ms", "3000", "--heartbeat-ms", "300", "--delay-ms", "7000",
@@ -55,7 +50,7 @@ def without_languages() -> str:
 
 def without_docker() -> str:
     """An engine must answer, too."""
-    return without("docker") or ("" if _ended(["docker", "info"], 30)[0] == 0 else "no docker engine answers")
+    return without("docker") or ("" if ended(["docker", "info"], 30).code == 0 else "no docker engine answers")
 
 
 NEEDS: Final[Mapping[str, Callable[[], str]]] = {
@@ -82,16 +77,11 @@ class Folder:
 
     def attempt(self, only: Collection[str] | None = None) -> dict[str, Try]:
         """A run of pytest; if it said nothing of any test, the run itself is the case that failed."""
-        with tempfile.TemporaryDirectory(prefix="groupmock-live-") as scratch:
-            outcomes = Path(scratch, "outcomes.jsonl")
-            run = [sys.executable, "-m", "pytest", "-q", "-n", str(self.workers), "--dist", "loadgroup", *PLUGINS]
-            words = [*run, "--outcomes", str(outcomes), *([self.path] if only is None else only)]
-            code, seconds, text = _ended(words, self.limit_s, self.root, {"PYTHONPATH": str(ROOT / "tests" / "support")})
-            lines = outcomes.read_text(encoding="utf-8").splitlines() if outcomes.exists() else []
-        found = {row["test"]: Try(row["verdict"], row["seconds"], row["text"]) for row in map(json.loads, lines)}
-        if code in (0, 1) and found:
+        done, outcomes = tested([self.path] if only is None else list(only), self.limit_s, self.workers, self.root)
+        found = {test: Try(*outcome) for test, outcome in outcomes.items()}
+        if done.code in TESTS_RAN and found:
             return found
-        return found | {f"{self.path}: pytest": Try(FAILED, seconds, f"exit code {code}\n{text}")}
+        return found | {f"{self.path}: pytest": _failed(done)}
 
 
 @dataclass(frozen=True)
@@ -109,41 +99,21 @@ class Command:
         return self.needs()
 
     def attempt(self, only: Collection[str] | None = None) -> dict[str, Try]:
-        code, seconds, text = _ended(self.words, self.limit_s, ROOT, self.variables)
-        outcome = {0: PASSED, MISSING_CODE: "skipped"}.get(code, FAILED)
-        return {self.name: Try(outcome, seconds, "" if outcome == PASSED else f"exit code {code}\n{text}")}
+        done = ended(self.words, self.limit_s, variables=self.variables)
+        if done.code == 0:
+            return {self.name: Try(PASSED, done.seconds)}
+        return {self.name: replace(_failed(done), outcome=SKIPPED) if done.code == MISSING_CODE else _failed(done)}
 
 
-def _ended(words: Sequence[str], limit_s: float, where: Path = ROOT, more: Mapping[str, str] | None = None) -> tuple[int, float, str]:
-    """Run to the end, or until `limit_s`: exit code, seconds, the last of what it printed. SIGINT first, so that pytest still sums up."""
-    began = time.monotonic()
-    run = subprocess.Popen(
-        words, cwd=where, env={**os.environ, **(more or {})}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, errors="replace", start_new_session=True,
-    )  # fmt: skip
-    try:
-        text, _ = run.communicate(timeout=limit_s)
-    except subprocess.TimeoutExpired:
-        text = f"{_stopped(run)}\nstopped after {limit_s:g} s"
-    return run.returncode, time.monotonic() - began, text[-LONGEST_TEXT:]
-
-
-def _stopped(run: subprocess.Popen[str]) -> str:
-    """End the whole session that it leads; what it printed."""
-    for ending in (signal.SIGINT, signal.SIGKILL):
-        os.killpg(run.pid, ending)
-        try:
-            return run.communicate(timeout=30)[0]
-        except subprocess.TimeoutExpired:
-            continue
-    return ""
+def _failed(done: Ended) -> Try:
+    return Try(FAILED, done.seconds, f"exit code {done.code}\n{done.output[-LONGEST_TEXT:]}")
 
 
 def interpreters(version: str) -> Iterator[str]:
     """Paths of that Python that start: pyenv's own folders, then the PATH (a shim may exist and not start)."""
     places = sorted(Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv").glob(f"versions/{version}*/bin/python"))
     for path in [*map(str, places), *filter(None, [shutil.which(f"python{version}")])]:
-        if _ended([path, "-c", "import venv"], 30)[0] == 0:
+        if ended([path, "-c", "import venv"], 30).code == 0:
             yield path
 
 

@@ -21,12 +21,14 @@ from pathlib import Path
 from random import SystemRandom
 from typing import Final
 
-from . import kafka, late, mutants, report, suite
-from .report import Part
-from .suite import FOUND, ROOT, Wanted
+from tools.runs import ROOT
 
-SHARES: Final = {"properties": 0.3, "policies": 0.1, "soaks": 0.15, "kafka": 0.2, "mutations": 0.1, "late": 0.15}
-"""Part -> its share of the time."""
+from . import kafka, late, mutants, report, suite, verdicts
+from .report import Section
+from .suite import FOUND, Wanted
+
+SHARES: Final = {"properties": 0.3, "policies": 0.1, "soaks": 0.15, "kafka": 0.2, "mutations": 0.1, "late": 0.15, "verdicts": 0.0}
+"""Part -> its share of the time. One without a share runs only when it is named, and gets as much as all others that are."""
 FOLDER: Final = ROOT / "build/search"
 
 
@@ -37,14 +39,13 @@ def main(words: Sequence[str] | None = None) -> int:
     if unknown:
         print(f"no part is called {', '.join(sorted(unknown))}: {' '.join(SHARES)}", file=sys.stderr)
         return 2
-    parts = [name for name in SHARES if name in (asked.parts or SHARES)]
-    whole = sum(SHARES[name] for name in parts)
-    done: list[Part] = []
+    parts = {name: share or 1.0 for name, share in SHARES.items() if (name in asked.parts if asked.parts else share)}
+    done: list[Section] = []
     about = {"seed": asked.seed, "commit": _commit(), "began": time.strftime("%Y-%m-%d %H:%M:%S")}
     written = ""
-    for name in parts:
+    for name, share in parts.items():
         wanted = Wanted(
-            asked.seconds * SHARES[name] / whole, asked.seed, asked.folder, asked.workers, asked.finds.resolve(), tuple(asked.pytest)
+            asked.seconds * share / sum(parts.values()), asked.seed, asked.folder, asked.workers, asked.finds.resolve(), tuple(asked.pytest)
         )
         begun = time.monotonic()
         print(f"... {name} ({wanted.seconds:.0f} s)", flush=True)
@@ -56,12 +57,12 @@ def main(words: Sequence[str] | None = None) -> int:
     return 3 if all(part.verdict == report.FAILED for part in done) else 0
 
 
-def _how(name: str, places: Sequence[str]) -> Callable[[Wanted], Part]:
+def _how(name: str, places: Sequence[str]) -> Callable[[Wanted], Section]:
     if name in suite.MARKS:
         return partial(suite.search, name)
     if name == "late":
         return partial(late.search, places=places)
-    return kafka.search if name == "kafka" else mutants.search
+    return {"kafka": kafka.search, "mutations": mutants.search, "verdicts": verdicts.search}[name]
 
 
 def _options(words: Sequence[str] | None) -> argparse.Namespace:

@@ -5,26 +5,28 @@ from __future__ import annotations
 import itertools
 import re
 import shutil
-import subprocess
 import sys
 import time
 from typing import Final
 
 from tools import fidelity
+from tools.runs import ended
 
 from groupmock_clients.differential.settings_classes import BROKERS, CLASSES
 
-from .report import Part
-from .suite import ROOT, Wanted
+from .report import Section
+from .suite import Wanted
 
 CHUNK_S: Final = 45
 """One start of a broker plays for so long."""
 TOOLS: Final = ("java", "mvn")
+SUMMED_UP: Final = re.compile(r"\brequests=").search
+"""A run's closing line."""
 
 
-def search(wanted: Wanted) -> Part:
+def search(wanted: Wanted) -> Section:
     """Broker after broker, release by release, until the time is over."""
-    part = Part("kafka")
+    part = Section("kafka")
     for name in TOOLS:
         if shutil.which(name) is None:
             part.lacks(name)
@@ -43,7 +45,7 @@ def search(wanted: Wanted) -> Part:
     return part
 
 
-def _play(part: Part, run: fidelity.Run, family: str, seed: int, seconds: float, wanted: Wanted) -> bool:
+def _play(part: Section, run: fidelity.Run, family: str, seed: int, seconds: float, wanted: Wanted) -> bool:
     """One family on one broker; False: it could not be played."""
     sets = {**CLASSES[run.settings], **(fidelity.DATA_PLANE if "log" in run.families else {})}
     flags = [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]
@@ -55,16 +57,12 @@ def _play(part: Part, run: fidelity.Run, family: str, seed: int, seconds: float,
     else:
         words += ["--seeds", str(seed), str(seed + 9_999), "--seconds", f"{seconds:.0f}", "--parallel", "8" if family == "log" else "24"]
         words += ["--shrink", "--finds", str(wanted.finds)]
-    try:
-        done = subprocess.run([*oracle, *words], cwd=ROOT, capture_output=True, text=True, timeout=seconds * 4 + 600, check=False)
-    except subprocess.TimeoutExpired:
-        part.failed(f"{family} on {run.release} {run.settings}: no end")
+    done = ended([*oracle, *words], seconds * 4 + 600)
+    if done.code not in (0, 1):
+        part.failed(done.output)
         return False
-    if done.returncode not in (0, 1):
-        part.failed(done.stdout + done.stderr)
-        return False
-    played = re.findall(r"\b(?:exchanges|requests|unstable|noisy)=\S+", done.stdout.splitlines()[-1] if done.stdout else "")
+    played = re.findall(r"\b(?:exchanges|requests|unstable|noisy)=\S+", next(filter(SUMMED_UP, reversed(done.output.splitlines())), ""))
     part.did.append(f"{family} on Kafka {BROKERS[run.release]} {run.settings}, seeds from {seed}: {' '.join(played)}")
-    part.finds += re.findall(r"^find: .*?([^/\s]+\.json)$", done.stdout, re.MULTILINE)
-    part.reds += [f"{family} {run.release} {run.settings}: {line}" for line in re.findall(r"^DIFFERS: (.*)$", done.stdout, re.MULTILINE)]
+    part.finds += re.findall(r"^find: .*?([^/\s]+\.json)$", done.output, re.MULTILINE)
+    part.reds += [f"{family} {run.release} {run.settings}: {line}" for line in re.findall(r"^DIFFERS: (.*)$", done.output, re.MULTILINE)]
     return True

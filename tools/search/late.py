@@ -18,8 +18,10 @@ from random import Random
 from types import ModuleType
 from typing import Final
 
-from .report import Part
-from .suite import RAN, ROOT, Done, Wanted, run
+from tools.runs import ROOT, TESTS_RAN
+
+from .report import Section
+from .suite import Done, Wanted, run
 
 BROKER: Final = ROOT / "broker"
 HOOK: Final = ROOT / "tests/support/late"
@@ -37,11 +39,11 @@ LATE_S: Final = 2.0
 SCOUT_S: Final = 1800
 
 
-def search(wanted: Wanted, places: Sequence[str] = ()) -> Part:
+def search(wanted: Wanted, places: Sequence[str] = ()) -> Section:
     """Twenty places, or those named, as far as the time goes: the scout's time is not counted."""
-    part = Part("late")
+    part = Section("late")
     called, scouted = _scout(wanted, places)
-    if scouted.code not in RAN:
+    if scouted.code not in TESTS_RAN:
         return part.failed(scouted.output)
     if not called:
         return part.failed(f"no test called {' '.join(places) or 'anything'} on a server's thread")
@@ -58,7 +60,7 @@ def search(wanted: Wanted, places: Sequence[str] = ()) -> Part:
     return part
 
 
-def _one(part: Part, place: str, tests: Sequence[str], wanted: Wanted) -> None:
+def _one(part: Section, place: str, tests: Sequence[str], wanted: Wanted) -> None:
     """The place's tests with the sleep in it."""
     if not tests:
         part.did.append(f"{place}: no green test calls it")
@@ -67,7 +69,7 @@ def _one(part: Part, place: str, tests: Sequence[str], wanted: Wanted) -> None:
     red = {test: said for test, said in done.failed.items() if test in tests}
     part.did.append(f"{place}: {len(tests)} tests, {len(red)} red")
     part.reds += [f"{place} late: {test}: {said}" for test, said in red.items()]
-    if done.code not in RAN:
+    if done.code not in TESTS_RAN:
         part.reds.append(f"{place} late: the run itself ended with {done.code}: {done.output[-300:]}")
 
 

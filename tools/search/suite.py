@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from .report import Part
+from tools.runs import ROOT, TESTS_RAN, tested
 
-ROOT: Final = Path(__file__).resolve().parents[2]
+from .report import Section
+
 FOUND: Final = ROOT / "tests/found"
 MARKS: Final = {"properties": "(property or hypothesis) and not policy and not soak", "policies": "policy", "soaks": "soak"}
 """Part -> the tests that are its own (tests/support/searching.py registers the marks)."""
@@ -24,8 +20,6 @@ PATIENCE_S: Final = 900
 """What a round may take beyond its time: hypothesis makes a find small for up to five minutes."""
 LARGEST: Final = 40.0
 """Of what decides, at most, in one round."""
-RAN: Final = (0, 1)
-"""pytest's exit codes when it ran tests."""
 
 
 @dataclass
@@ -51,24 +45,10 @@ class Done:
 
 
 def run(words: Sequence[str], wanted: Wanted, limit: float, environment: Mapping[str, str] | None = None) -> Done:
-    """pytest with these words; its whole process group ends with it."""
-    wanted.folder.mkdir(parents=True, exist_ok=True)
-    outcomes = wanted.folder / "outcomes.jsonl"
-    outcomes.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", str(wanted.workers), "--dist", "loadgroup"]
-    command += ["--outcomes", str(outcomes), *words, *wanted.select]
-    with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
-        env={**os.environ, **(environment or {})},
-    ) as process:  # fmt: skip
-        try:
-            output, _ = process.communicate(timeout=limit)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            output = process.communicate()[0] + f"\nstopped after {limit:.0f} s"
-    rows = [json.loads(line) for line in outcomes.read_text().splitlines()] if outcomes.is_file() else []
-    failed = {row["test"]: _first(row["text"]) for row in rows if row["verdict"] == "failed"}
-    return Done(process.returncode, output, failed, {row["test"]: row["verdict"] for row in rows})
+    """pytest with these words and those of the search."""
+    done, outcomes = tested([*words, *wanted.select], limit, wanted.workers, variables=environment)
+    failed = {test: _first(outcome.text) for test, outcome in outcomes.items() if outcome.verdict == "failed"}
+    return Done(done.code, done.output, failed, {test: outcome.verdict for test, outcome in outcomes.items()})
 
 
 def _first(text: str) -> str:
@@ -76,14 +56,14 @@ def _first(text: str) -> str:
     return next((line[1:].strip() for line in text.splitlines() if line.startswith("E ")), text.strip().partition("\n")[0])
 
 
-def search(name: str, wanted: Wanted) -> Part:
+def search(name: str, wanted: Wanted) -> Section:
     """Rounds of the part's tests."""
-    part, before = Part(name), _finds(wanted.finds)
+    part, before = Section(name), _finds(wanted.finds)
     end = time.monotonic() + wanted.seconds
     for seed, factor in _rounds(wanted.seed, end):
         words = [*files(), "-m", MARKS[name], "--search", f"{factor:.3g}", "--search-seed", str(seed), "--finds", str(wanted.finds)]
         done = run(words, wanted, max(end - time.monotonic(), 0) + PATIENCE_S)
-        if done.code not in RAN:
+        if done.code not in TESTS_RAN:
             return part.failed(done.output)
         part.did.append(f"{len(done.verdicts)} tests, {factor:.3g} times what decides, seed {seed}")
         new = _finds(wanted.finds) - before

@@ -1,0 +1,76 @@
+"""Commands as `make live` and `make search` run them: bounded in time, ended with all their children; runs of pytest, test by test."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+SUPPORT: Final = ROOT / "tests" / "support"
+"""Where the plug-in stands that writes outcomes."""
+TESTS_RAN: Final = (0, 1)
+"""pytest's exit codes when it ran tests."""
+GRACE_S: Final = 30
+"""What a run that was interrupted may take to sum up what it saw."""
+
+
+class Ended(NamedTuple):
+    """A command that is over. `seconds` of wall time; `output`: both streams, as they came."""
+
+    code: int
+    seconds: float
+    output: str
+
+
+class Outcome(NamedTuple):
+    """A test of a run. `verdict`: passed, failed or skipped; `text`: of a failure."""
+
+    verdict: str
+    seconds: float
+    text: str
+
+
+def ended(words: Sequence[str], limit_s: float, where: Path = ROOT, variables: Mapping[str, str] | None = None) -> Ended:
+    """Run to the end, or until `limit_s`; what it started ends with it. `variables` on top of the environment."""
+    began = time.monotonic()
+    with subprocess.Popen(
+        words, cwd=where, env={**os.environ, **(variables or {})}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
+    ) as run:  # fmt: skip
+        try:
+            output, _ = run.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            output = f"{_stopped(run)}\nstopped after {limit_s:.0f} s"
+    return Ended(run.returncode, time.monotonic() - began, output)
+
+
+def _stopped(run: subprocess.Popen[str]) -> str:
+    """SIGINT first, so that pytest still sums up; what it printed."""
+    os.killpg(run.pid, signal.SIGINT)
+    try:
+        return run.communicate(timeout=GRACE_S)[0]
+    except subprocess.TimeoutExpired:
+        os.killpg(run.pid, signal.SIGKILL)
+        return run.communicate()[0]
+
+
+def tested(
+    words: Sequence[str], limit_s: float, workers: int = 2, where: Path = ROOT, variables: Mapping[str, str] | None = None
+) -> tuple[Ended, dict[str, Outcome]]:
+    """pytest with these words; and test -> its outcome."""
+    given = variables or {}
+    path = os.pathsep.join(filter(None, [str(SUPPORT), given.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))]))
+    with tempfile.TemporaryDirectory(prefix="groupmock-run-") as scratch:
+        file = Path(scratch, "outcomes.jsonl")
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "outcomes", "-p", "no:cacheprovider", "--outcomes", str(file)]
+        done = ended([*command, "-n", str(workers), "--dist", "loadgroup", *words], limit_s, where, {**given, "PYTHONPATH": path})
+        rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.is_file() else []
+    return done, {row["test"]: Outcome(row["verdict"], row["seconds"], row["text"]) for row in rows}

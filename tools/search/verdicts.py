@@ -1,0 +1,92 @@
+"""`make test` is the same verdict for the same tree: other hash seeds, numbers of workers, orders, a busy machine.
+
+Fifteen runs of four minutes and more, so it is run when it is named: `make search SEARCH=verdicts SECONDS=6000`.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from random import Random
+from typing import Final, NamedTuple
+
+from tools.runs import TESTS_RAN
+
+from .report import Section
+from .suite import Done, Wanted, run
+
+RUNS: Final = 15
+LIMIT_S: Final = 3600
+SPIN: Final = "while True: pass"
+
+
+class Turn(NamedTuple):
+    """How one run differs from another. `order`: 0 is the order of the files; `loaded`: a busy loop per core beside it."""
+
+    workers: int
+    hash_seed: int
+    order: int
+    loaded: bool
+
+    def __str__(self) -> str:
+        order = f"random order {self.order}" if self.order else "order of files"
+        return f"-n {self.workers}, hash seed {self.hash_seed}, {order}{', a busy loop per core' * self.loaded}"
+
+    def words(self) -> list[str]:
+        """What pytest (and pytest-random-order) are told."""
+        return ["--random-order", f"--random-order-seed={self.order}"] if self.order else []
+
+
+def turns(seed: int) -> Iterator[Turn]:
+    """Ten quiet ones and five under load, mixed, so that a search that ends early has seen both; every number of workers comes early."""
+    dice = Random(seed)
+    for number in range(RUNS):
+        order = dice.randrange(1, 2**16) if number % 2 else 0
+        yield Turn(workers=1 + (number + 1) % 4, hash_seed=dice.randrange(2**32), order=order, loaded=number % 3 == 2)
+
+
+@contextmanager
+def busy(loops: int) -> Iterator[None]:
+    """So many processes that do nothing, as fast as they can."""
+    spinning = [subprocess.Popen([sys.executable, "-c", SPIN]) for _ in range(loops)]
+    try:
+        yield
+    finally:
+        for each in spinning:
+            each.kill()
+            each.wait()
+
+
+def search(wanted: Wanted) -> Section:
+    """As many turns as the time has room for."""
+    part, seen = Section("verdicts"), []
+    end = time.monotonic() + wanted.seconds
+    for turn in turns(wanted.seed):
+        begun = time.monotonic()
+        with busy((os.cpu_count() or 1) * turn.loaded):
+            done = run(turn.words(), replace(wanted, workers=turn.workers), LIMIT_S, {"PYTHONHASHSEED": str(turn.hash_seed)})
+        took = time.monotonic() - begun
+        if done.code not in TESTS_RAN:
+            return part.failed(f"{turn}\n{done.output}")
+        seen.append(done)
+        counted = Counter(done.verdicts.values())
+        part.did.append(f"{turn}: {', '.join(f'{count} {verdict}' for verdict, count in sorted(counted.items()))}, {took:.0f} s")
+        part.reds += [f"{turn}: {test}: {said}" for test, said in done.failed.items()]
+        if time.monotonic() + took / 2 > end:
+            break
+    part.reds += _unequal(seen)
+    return part
+
+
+def _unequal(seen: Sequence[Done]) -> Iterator[str]:
+    """Tests that were not the same in every run, or not there."""
+    for test in sorted({test for done in seen for test in done.verdicts}):
+        verdicts = {done.verdicts.get(test, "not run") for done in seen}
+        if len(verdicts) > 1:
+            yield f"not the same in every run: {test}: {', '.join(sorted(verdicts))}"
