@@ -62,7 +62,7 @@ def _stopped(run: subprocess.Popen[str]) -> str:
         return run.communicate()[0]
 
 
-def tested(
+def outcomes_of(
     words: Sequence[str], limit_s: float, workers: int = 2, where: Path = ROOT, variables: Mapping[str, str] | None = None
 ) -> tuple[Ended, dict[str, Outcome]]:
     """pytest with these words; and test -> its outcome."""

@@ -41,13 +41,18 @@ class Outcomes:
         elif report.skipped or report.when == "call":
             self.verdicts.setdefault(test, report.outcome)
 
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A file that cannot be collected has failed, under its own name."""
+        if report.failed:
+            self.verdicts[report.nodeid], self.texts[report.nodeid] = "failed", report.longreprtext
+
     def write(self, file: Path) -> None:
         """A line of JSON per test: test, verdict (passed, failed, skipped), seconds, text of a failure."""
-        lines = [
-            json.dumps({"test": test, "verdict": verdict, "seconds": round(self.seconds[test], 3), "text": self.texts.get(test, "")})
+        rows = [
+            {"test": test, "verdict": verdict, "seconds": round(self.seconds.get(test, 0.0), 3), "text": self.texts.get(test, "")}
             for test, verdict in self.verdicts.items()
         ]
-        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
 
 
 def plain(test: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from tools.runs import ROOT, TESTS_RAN, Ended, ended, tested
+from tools.runs import ROOT, TESTS_RAN, Ended, ended, outcomes_of
 
 from .tries import FAILED, PASSED, SKIPPED, Part, Try
 
@@ -77,7 +77,7 @@ class Folder:
 
     def attempt(self, only: Collection[str] | None = None) -> dict[str, Try]:
         """A run of pytest; if it said nothing of any test, the run itself is the case that failed."""
-        done, outcomes = tested([self.path] if only is None else list(only), self.limit_s, self.workers, self.root)
+        done, outcomes = outcomes_of([self.path] if only is None else list(only), self.limit_s, self.workers, self.root)
         found = {test: Try(*outcome) for test, outcome in outcomes.items()}
         if done.code in TESTS_RAN and found:
             return found

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tools.runs import ROOT, TESTS_RAN, tested
+from tools.runs import ROOT, TESTS_RAN, outcomes_of
 
 from .report import Section
 
@@ -46,7 +46,7 @@ class Done:
 
 def run(words: Sequence[str], wanted: Wanted, limit: float, environment: Mapping[str, str] | None = None) -> Done:
     """pytest with these words and those of the search."""
-    done, outcomes = tested([*words, *wanted.select], limit, wanted.workers, variables=environment)
+    done, outcomes = outcomes_of([*words, *wanted.select], limit, wanted.workers, variables=environment)
     failed = {test: _first(outcome.text) for test, outcome in outcomes.items() if outcome.verdict == "failed"}
     return Done(done.code, done.output, failed, {test: outcome.verdict for test, outcome in outcomes.items()})
 
