@@ -50,7 +50,7 @@ Head = tuple[int, str]
 
 
 def _delete(turn: Turn, group: Group, topics: list[OffsetDeleteRequestTopic]) -> list[OffsetDeleteResponseTopic]:
-    """Topics with something refused first, as in OffsetCommit (checked-on-brokers part 2 (b)2).
+    """Topics with something refused first, as in OffsetCommit (seen on 4.3.0 and 3.9.1).
 
     An unknown topic is one even without partitions: 4.3.0 and 3.9.1 name it in the answer (2.8.2 answers partitions only).
     """

@@ -33,7 +33,7 @@ def metadata_of(protocols: Protocols, name: str) -> bytes:
 
 
 class Parked(msgspec.Struct, gc=False):
-    """A request that waits. `answered`: it was refused by a failing join phase but still counts as waiting (checked part 1 (b)5).
+    """A request that waits. `answered`: it was refused by a failing join phase but still counts as waiting, as on 4.3.0.
     `led`: of a replaced static member that waits for the group record only (`replacement`): who led before."""
 
     ticket: int

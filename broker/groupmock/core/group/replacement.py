@@ -1,9 +1,11 @@
-"""A static member that came back in Stable: its group keeps the generation, the record is written, then it is answered (spec 2.8, step 5).
+"""A static member that came back in Stable: its group keeps the generation, the record is written, then it is answered (KIP-345;
+GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin).
 
 Kafka 4's coordinator answers when the record is committed and handles meanwhile what else has arrived (its `appendFuture`). Until then
 the JoinGroup waits as in a join phase and is seen to by whatever looks at such: a second replacement fences it (82), a LeaveGroup by
 the instance id refuses it (25), a rebalance counts it as joined and may answer it with the next generation (all seen on 4.3.0).
-Writing takes no time here: the timer "write" is due at once, which is after what has arrived.
+Writing takes no time here: the timer "write" is due at once. On a virtual clock that is after what has arrived; on the loop's a millisecond
+later as well (groupmock.clock), for two requests sent together may come in two of its turns.
 """
 
 from __future__ import annotations
