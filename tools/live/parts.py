@@ -8,12 +8,15 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from tools.runs import ROOT, TESTS_RAN, Ended, ended, outcomes_of
+
+from groupmock_clients.scenarios.catalogue import LIVE as LIVE_PROTOCOLS
 
 from .tries import FAILED, PASSED, SKIPPED, Part, Try
 
@@ -24,7 +27,6 @@ LONGEST_TEXT: Final = 20_000
 SHARED: Final = Path(os.environ.get("GROUPMOCK_SHARED") or ROOT.parent / "shared")
 ALL: Final = {"GROUPMOCK_CI_FULL": "1"}
 """Told that every tool is there, the interop drivers take one that is not for broken."""
-SCENARIOS: Final = ("death-at-once", "death-in-time", "death-too-late", "rolling-bounce", "scale-up", "scale-down")
 SMALL: Final = (
     "--jobs", "6", "--members", "3", "--partitions", "6", "--session-ms", "3000", "--heartbeat-ms", "300", "--delay-ms", "7000",
     "--move-interval-ms", "500", "--absence-ms", "300", "--rate", "5",
@@ -109,26 +111,24 @@ def _failed(done: Ended) -> Try:
     return Try(FAILED, done.seconds, f"exit code {done.code}\n{done.output[-LONGEST_TEXT:]}")
 
 
-def interpreters(version: str) -> Iterator[str]:
-    """Paths of that Python that start: pyenv's own folders, then the PATH (a shim may exist and not start)."""
-    places = sorted(Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv").glob(f"versions/{version}*/bin/python"))
-    for path in [*map(str, places), *filter(None, [shutil.which(f"python{version}")])]:
-        if ended([path, "-c", "import venv"], 30).code == 0:
-            yield path
+def without_python(version: str) -> str:
+    """The Makefile finds the one that starts: on the PATH or in pyenv's own folders."""
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    found = shutil.which(f"python{version}") or any(pyenv.glob(f"versions/{version}.*/bin/python"))
+    return "" if found else f"there is no Python {version}"
 
 
 def _demo_under(version: str) -> Command:
-    path = next(interpreters(version), "")
     says = f"the demo under Python {version}, set-up included"
-    return Command(f"demo-{version}", says, ["make", "demo", f"PYTHON={path}"], lambda: "" if path else f"there is no Python {version}")
+    return Command(f"demo-{version}", says, ["make", "demo", f"PYTHON=python{version}"], partial(without_python, version))
 
 
 def _scenarios() -> Command:
-    """The document's Characteristics with every stock client, small: each run keeps the invariants and counts what its virtual twin
-    counts."""
-    protocols = ["range", "cooperative-sticky", "design-1", "design-2", "design-3", *(["connect"] if not without("java", "mvn") else [])]
-    words = [word for each in protocols for word in ("--protocol", each)]
-    table = [sys.executable, "-m", "groupmock", "scenario", "table", "--live", "--agree", *SCENARIOS, *words, *SMALL]
+    """Every scenario with every stock client, small: each run keeps the invariants and counts what its virtual twin counts. Kafka Connect
+    plays along where Java is."""
+    names = {each.name for each in LIVE_PROTOCOLS} - ({"connect"} if without("java", "mvn") else set())
+    words = [word for name in sorted(names) for word in ("--protocol", name)]
+    table = [sys.executable, "-m", "groupmock", "scenario", "table", "--live", "--agree", *words, *SMALL]
     return Command("scenario-table", "scenarios against their virtual twins", table)
 
 
