@@ -49,6 +49,23 @@ class Wish:
     goes_on: bool = False
     client_id: str = "member"
 
+    def options(self, assignor: Callable[[str], Any]) -> dict[str, Any]:
+        """The same for a consumer of aiokafka or kafka-python, which call these things alike; `assignor` by Kafka's name."""
+        return {
+            "bootstrap_servers": self.bootstrap,
+            "group_id": self.group,
+            "group_instance_id": self.instance,
+            "client_id": self.client_id,
+            "session_timeout_ms": self.session_ms,
+            "heartbeat_interval_ms": self.heartbeat_ms,
+            "metadata_max_age_ms": self.metadata_ms,
+            "partition_assignment_strategy": [assignor(name) for name in self.assignors],
+            "enable_auto_commit": self.auto_commit_ms is not None,
+            "auto_commit_interval_ms": self.auto_commit_ms or 5000,
+            "auto_offset_reset": "earliest",
+            "retry_backoff_ms": 50,
+        } | ({} if self.request_ms is None else {"request_timeout_ms": self.request_ms})
+
     def plain(self) -> dict[str, Any]:
         """The same as JSON values, for a member in another process."""
         return asdict(self)
@@ -148,21 +165,7 @@ class AioMember(Member):
         from aiokafka import AIOKafkaConsumer
 
         wish = self.wish
-        self._consumer = AIOKafkaConsumer(
-            bootstrap_servers=wish.bootstrap,
-            group_id=wish.group,
-            group_instance_id=wish.instance,
-            client_id=wish.client_id,
-            session_timeout_ms=wish.session_ms,
-            heartbeat_interval_ms=wish.heartbeat_ms,
-            metadata_max_age_ms=wish.metadata_ms,
-            partition_assignment_strategy=[_aiokafka_assignor(name) for name in wish.assignors],
-            enable_auto_commit=wish.auto_commit_ms is not None,
-            auto_commit_interval_ms=wish.auto_commit_ms or 5000,
-            auto_offset_reset="earliest",
-            retry_backoff_ms=50,
-            **({} if wish.request_ms is None else {"request_timeout_ms": wish.request_ms}),
-        )
+        self._consumer = AIOKafkaConsumer(**wish.options(_aiokafka_assignor))
         await self._consumer.start()
         self._consumer.subscribe(topics=wish.topics, pattern=wish.pattern, listener=_aiokafka_listener(self))
         self._task = asyncio.create_task(self._poll())
@@ -290,23 +293,7 @@ class KpMember(ThreadMember):
         super().__init__(wish)
         from kafka import KafkaConsumer
 
-        self._consumer = KafkaConsumer(
-            bootstrap_servers=wish.bootstrap,
-            group_id=wish.group,
-            group_instance_id=wish.instance,
-            client_id=wish.client_id,
-            session_timeout_ms=wish.session_ms,
-            heartbeat_interval_ms=wish.heartbeat_ms,
-            metadata_max_age_ms=wish.metadata_ms,
-            partition_assignment_strategy=[_kafka_python_assignor(name) for name in wish.assignors],
-            enable_auto_commit=wish.auto_commit_ms is not None,
-            auto_commit_interval_ms=wish.auto_commit_ms or 5000,
-            auto_offset_reset="earliest",
-            retry_backoff_ms=50,
-            fetch_max_wait_ms=200,
-            metrics_enabled=False,
-            **({} if wish.request_ms is None else {"request_timeout_ms": wish.request_ms}),
-        )
+        self._consumer = KafkaConsumer(fetch_max_wait_ms=200, metrics_enabled=False, **wish.options(_kafka_python_assignor))
         self._owned: set[Partition] = set()
         self._consumer.subscribe(topics=wish.topics, pattern=wish.pattern, listener=_kafka_python_listener(self))
         self._thread.start()

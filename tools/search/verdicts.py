@@ -78,6 +78,7 @@ def search(wanted: Wanted) -> Section:
         counted = Counter(done.verdicts.values())
         part.did.append(f"{turn}: {', '.join(f'{count} {verdict}' for verdict, count in sorted(counted.items()))}, {took:.0f} s")
         part.reds += [f"{turn}: {test}: {said}" for test, said in done.failed.items()]
+        print(f"    {part.did[-1]}", flush=True)  # the next one takes minutes
         if time.monotonic() + took / 2 > end:
             break
     part.reds += _unequal(seen)
