@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .core.apis import stems
-from .core.cluster import ApiRange, Feature
+from .core.identity import ApiRange, Feature
 from .profiles import Profile
 
 

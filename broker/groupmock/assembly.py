@@ -14,9 +14,10 @@ from . import __version__
 from .advertise import advertised, features
 from .clock import NS_PER_MS, Clock, LoopClock
 from .config import Config
-from .core.cluster import Cluster, Identity, Node
+from .core.cluster import Cluster
 from .core.effects import Effects
 from .core.events import Command
+from .core.identity import Identity, Node
 from .journal.journal import Journal
 from .journal.ring import Ring
 from .journal.rows import VERSION, Header, Row

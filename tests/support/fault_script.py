@@ -7,8 +7,9 @@ from random import Random
 from typing import Any, Final
 
 from groupmock.clock import NS_PER_MS, VirtualClock
-from groupmock.core.cluster import ApiRange, Cluster, Identity, Node
+from groupmock.core.cluster import Cluster
 from groupmock.core.events import Command
+from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.settings import Settings
 from groupmock.faults.plan import BadPlan
 from groupmock.journal.file import FileSink

@@ -6,8 +6,9 @@ from typing import Any
 
 import msgspec
 
-from ..core.cluster import Cluster, Identity
+from ..core.cluster import Cluster
 from ..core.dice import Bits
+from ..core.identity import Identity
 from ..core.settings import Settings
 
 

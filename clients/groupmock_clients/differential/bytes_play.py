@@ -16,7 +16,8 @@ import msgspec
 from groupmock.advertise import advertised, features
 from groupmock.clock import VirtualClock
 from groupmock.config import resolve
-from groupmock.core.cluster import Cluster, Identity, Node
+from groupmock.core.cluster import Cluster
+from groupmock.core.identity import Identity, Node
 from groupmock.journal.journal import Journal
 from groupmock.journal.rows import VERSION, Header
 from groupmock.net.connection import Connection

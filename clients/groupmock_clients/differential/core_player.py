@@ -11,9 +11,10 @@ from collections import deque
 from collections.abc import Sequence
 from random import Random
 
-from groupmock.core.cluster import Cluster, Identity, Node
+from groupmock.core.cluster import Cluster
 from groupmock.core.effects import Abandoned, Close, Effects, Moved, Replies, Reply, Silent
 from groupmock.core.events import NS_PER_MS, Disconnected, Request
+from groupmock.core.identity import Identity, Node
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
 

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from groupmock.advertise import advertised, features
 from groupmock.config import resolve
-from groupmock.core.cluster import ApiRange, Feature
+from groupmock.core.identity import ApiRange, Feature
 from groupmock.core.settings import Settings
 
 BASE: Final = {"group.initial.rebalance.delay.ms": "400", "group.min.session.timeout.ms": "100"}

@@ -15,9 +15,10 @@ from found import Case, Property, unpacked
 from groupmock import profiles
 from groupmock.advertise import advertised, features
 from groupmock.config import resolve
-from groupmock.core.cluster import ApiRange, Cluster, Identity, Node
+from groupmock.core.cluster import Cluster
 from groupmock.core.effects import Abandoned, Effects, Replies, Reply
 from groupmock.core.events import NS_PER_MS, Command, Disconnected, Request
+from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
 

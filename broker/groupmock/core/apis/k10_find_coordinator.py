@@ -14,9 +14,10 @@ from ..log.names import TRANSACTION_TOPIC
 from ..log.refusal import TopicRefused
 
 if TYPE_CHECKING:
-    from ..cluster import Cluster, Node
+    from ..cluster import Cluster
     from ..effects import Effects
     from ..events import Request
+    from ..identity import Node
 
 GROUP: Final = 0
 TRANSACTION: Final = 1

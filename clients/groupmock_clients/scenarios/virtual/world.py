@@ -14,8 +14,9 @@ from groupmock.advertise import advertised, features
 from groupmock.assembly import settings_by_name
 from groupmock.clock import NS_PER_MS, Handle, VirtualClock
 from groupmock.config import resolve
-from groupmock.core.cluster import Cluster, Identity, Node
+from groupmock.core.cluster import Cluster
 from groupmock.core.events import Command
+from groupmock.core.identity import Identity, Node
 from groupmock.journal.file import FileSink
 from groupmock.journal.journal import Journal, Repeated
 from groupmock.journal.rows import END, KINDS, VERSION, Header, RequestRow, Row
