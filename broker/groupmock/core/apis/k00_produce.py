@@ -19,7 +19,7 @@ from groupmock_codec.messages.k00_produce import (
 from groupmock_codec.records import Batch, RecordsError
 
 from ..effects import Abandoned, Close, Effects, Reply, Silent
-from ..log.orders import Place, by_id, by_name, compute_order, map_order, table_order
+from ..java.orders import Place, by_id, by_name, compute_order, map_order, table_order
 from ..log.partition import Partition
 from ..log.topics import Topic
 from ..log.validation import ONE_BATCH_SINCE, HandlerFails, Refused, TooShort, check, is_transactional, read_produced

@@ -17,9 +17,9 @@ from groupmock_codec.messages.k02_list_offsets import (
 )
 
 from ..effects import Effects, Reply
-from ..group.hashing import scala_order
+from ..java.hashes import scala_order
+from ..java.orders import Place, by_name, table_order
 from ..log.fetches import fence
-from ..log.orders import Place, by_name, table_order
 from ..log.partition import NOTHING, Partition, TimestampAndOffset
 
 if TYPE_CHECKING:

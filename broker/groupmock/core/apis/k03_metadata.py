@@ -18,9 +18,9 @@ from groupmock_codec.messages.k03_metadata import (
 )
 
 from ..effects import Effects, Note, Reply
-from ..group.hashing import SMALL_MAP, java_hash
+from ..java.hashes import SMALL_MAP, java_hash
+from ..java.orders import MASK, long_map_order, map_order, set_order, table_order
 from ..log import internal, names
-from ..log.orders import MASK, long_map_order, map_order, set_order, table_order
 from ..log.partition import Partition
 from ..log.refusal import TopicRefused
 from ..log.topics import Topic

@@ -16,9 +16,9 @@ from groupmock_codec.messages.k08_offset_commit import (
 
 from ..group import codes, offsets
 from ..group.group import Offset
-from ..group.hashing import java_order, scala_map_order, scala_table_order
 from ..group.offsets import Commit, Committer
 from ..group.turn import Turn
+from ..java.hashes import java_order, scala_map_order, scala_table_order
 
 if TYPE_CHECKING:
     from ..cluster import Cluster

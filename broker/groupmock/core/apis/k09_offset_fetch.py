@@ -18,10 +18,10 @@ from groupmock_codec.messages.k09_offset_fetch import (
 
 from ..group import codes
 from ..group.group import Offset
-from ..group.hashing import java_map_order, java_order, scala_map_order
 from ..group.offset_map import At, Offsets
 from ..group.offsets import NO_OFFSET
 from ..group.turn import Turn
+from ..java.hashes import java_map_order, java_order, scala_map_order
 
 if TYPE_CHECKING:
     from ..cluster import Cluster

@@ -13,9 +13,9 @@ from groupmock_codec.messages.k21_delete_records import (
 )
 
 from ..effects import Effects, Reply
-from ..group.hashing import scala_order
+from ..java.hashes import scala_order
+from ..java.orders import Place, by_name, map_order, table_order
 from ..log.config_keys import split_list
-from ..log.orders import Place, by_name, map_order, table_order
 from ..log.topics import Topic
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from groupmock_codec.messages.k37_create_partitions import (
 )
 
 from ..effects import Effects, Reply
-from ..group.hashing import java_order
+from ..java.hashes import java_order
 from ..log import assignments
 from ..log.refusal import TopicRefused
 from ..log.topics import Topic

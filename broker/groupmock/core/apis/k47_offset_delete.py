@@ -13,9 +13,9 @@ from groupmock_codec.messages.k47_offset_delete import (
 )
 
 from ..group import codes
-from ..group.hashing import scala_map_order, scala_order, scala_table_order
 from ..group.states import EMPTY
 from ..group.turn import Turn
+from ..java.hashes import scala_map_order, scala_order, scala_table_order
 
 if TYPE_CHECKING:
     from ..cluster import Cluster

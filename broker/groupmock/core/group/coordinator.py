@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from ..effects import Effects
 from ..events import NS_PER_MS
+from ..java.hashes import java_map_order, java_order, partition_for, scala_names_order
 from ..log import internal
 from ..log.names import OFFSETS_TOPIC
 from ..log.placement import NO_LEADER
 from ..log.refusal import TopicRefused
 from . import codes, leaving, rebalance, replacement, retention, storage
 from .group import Group, Offset, StoredGroup
-from .hashing import java_map_order, java_order, partition_for, scala_names_order
 from .listing import ByPartition, InOneMap, Listing
 from .states import DEAD, EMPTY, PREPARING, STABLE
 from .turn import Turn

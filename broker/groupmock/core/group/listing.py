@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from .hashing import java_hash, java_map_order, partition_hash
-from .tables import Concurrent, Timeline, signed
+from ..java.hashes import java_hash, java_map_order, partition_hash
+from ..java.tables import Concurrent, Timeline, signed
 
 
 class Listing(Protocol):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from ..java.hashes import java_order, scala_order, spread, table_for
 from .group import Group, Protocols
-from .hashing import java_order, scala_order, spread, table_for
 
 
 class NoCommonProtocol(Exception):

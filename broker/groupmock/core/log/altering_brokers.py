@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.errors import ErrorCode
 
-from ..group.hashing import SMALL_MAP, java_order, scala_names_order, scala_order
+from ..java.hashes import SMALL_MAP, java_order, scala_names_order, scala_order
 from . import broker_checks, configs, zookeeper_admin
 from .broker_configs import CLUSTER_WIDE, ONE_BROKER, BrokerKey, base_name, broker_keys, key_of, started
 from .change import DELETE, OPERATION_NAMES, SET, Alteration, Change, made

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from groupmock_codec.errors import ErrorCode
 
-from ..group.hashing import java_order
+from ..java.hashes import java_order
 from .config_keys import LIST, ConfigKey, java_split
 from .refusal import TopicRefused
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
-from ..group.hashing import java_order, scala_names_order, spread
+from ..java.hashes import java_order, scala_names_order, spread
 from ..settings import Quirks, Settings
 from .broker_configs import (
     DEFAULT,

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from groupmock.core.group.group import Offset
-from groupmock.core.group.hashing import java_map_order, scala_names_order
 from groupmock.core.group.offset_map import Offsets
+from groupmock.core.java.hashes import java_map_order, scala_names_order
 
 SOME = Offset(1, -1, "", 0)
 

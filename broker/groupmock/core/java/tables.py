@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from typing import Final, Generic, TypeVar
 
-from .hashing import SMALLEST_TABLE, spread_bits
+from .hashes import SMALLEST_TABLE, spread_bits
 
 K = TypeVar("K", bound=Hashable)
 

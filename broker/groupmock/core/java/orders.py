@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeVar
 
-from ..group.hashing import SMALL_MAP, order_key, partition_hash, scala_improve, spread_bits, table_for, trie_order
+from .hashes import SMALL_MAP, order_key, partition_hash, scala_improve, spread_bits, table_for, trie_order
 
 K = TypeVar("K", bound=Hashable)
 HashOf = Callable[[K], int]

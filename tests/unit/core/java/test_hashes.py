@@ -7,7 +7,7 @@ import uuid
 
 from cases import for_each
 
-from groupmock.core.group.hashing import java_hash, java_order, order_key, partition_for, scala_order, spread, table_for
+from groupmock.core.java.hashes import java_hash, java_order, order_key, partition_for, scala_order, spread, table_for
 
 HASHES = [
     ("", 0),
