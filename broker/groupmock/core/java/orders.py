@@ -1,57 +1,85 @@
-"""The order in which Kafka's handlers give back partitions that they kept in Scala maps: as inserted up to four, then by hash."""
+"""The iteration orders of Java's maps (Kafka 4.x) and Scala 2.13's (the old coordinator, request handlers), filled in a given order.
+
+They decide the order of the leader's list and of DescribeGroups, who leads next, who wins a tie of the protocol vote, and in which order an
+answer lists topics and partitions. Every function takes the keys in the order in which they were put, and `hash_of`, which gives a key's
+`hashCode()` as an unsigned 32-bit number (`hashes.java_hash` for strings, `hashes.partition_hash` for topic partitions).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import lru_cache
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeVar
 
-from .hashes import SMALL_MAP, order_key, partition_hash, scala_improve, spread_bits, table_for, trie_order
+from .hashes import MASK, scala_improve, spread_bits
 
 K = TypeVar("K", bound=Hashable)
 HashOf = Callable[[K], int]
 
-MASK: Final = 0xFFFFFFFF
+SMALLEST_TABLE: Final = 16
+SMALL_MAP: Final = 4  # Scala keeps immutable maps and sets of up to four entries as they came
 LONG_MAP_FACTOR: Final = 0x85EBCA6B
 LONG_MAP_ROOM: Final = 16
 LEAST_MASK: Final = 7
 
 
-class Place(NamedTuple):
-    """One partition as a request names it: by `name`, or by `topic_id` (then `name` is what the id stands for, "" if nothing)."""
+def table_for(size: int, table: int = SMALLEST_TABLE, scala: bool = False) -> int:
+    """The table of a mutable hash map that holds `size` entries and had `table` buckets; it never shrinks.
 
-    name: str
-    topic_id: bytes
-    partition: int
-
-
-def by_name(place: Place) -> int:
-    """`hashCode()` of a TopicPartition, as an unsigned 32-bit number."""
-    return partition_hash(place.name, place.partition)
+    Java doubles it beyond three quarters, Scala when they are reached.
+    """
+    while size * 4 + scala > table * 3:
+        table *= 2
+    return table
 
 
-def by_id(place: Place) -> int:
-    """`hashCode()` of a TopicIdPartition."""
-    halves = int.from_bytes(place.topic_id[:8]) ^ int.from_bytes(place.topic_id[8:])
-    return (31 + ((halves >> 32) ^ halves & MASK)) * 31 + by_name(place) & MASK
+def order_key(spread_hash: int, mask: int, scala: bool = False) -> int:
+    """Sort by this, stable over the order of insertion: bucket by bucket; Scala sorts a bucket by its (signed) hashes."""
+    return (spread_hash & mask) << 32 | (spread_hash ^ 0x80000000) if scala else spread_hash & mask
 
 
-def table_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
-    """The iteration order of a scala.collection.mutable.HashMap into which `keys` were put one by one."""
+def java_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
+    """A java.util.HashMap into which `keys` were put."""
     held = list(dict.fromkeys(keys))
-    mask = table_for(len(held), scala=True) - 1
+    mask = table_for(len(held)) - 1
+    return sorted(held, key=lambda key: spread_bits(hash_of(key)) & mask)
+
+
+def java_computed_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
+    """A java.util.HashMap that was filled by `compute`, which puts a key in front of its bucket."""
+    return java_order(list(dict.fromkeys(keys))[::-1], hash_of)
+
+
+def scala_table_order(keys: Iterable[K], hash_of: HashOf[K], table: int = SMALLEST_TABLE) -> list[K]:
+    """A scala.collection.mutable.HashMap, a fresh one or one that had grown to `table` buckets."""
+    held = list(dict.fromkeys(keys))
+    mask = table_for(len(held), table, scala=True) - 1
     return sorted(held, key=lambda key: order_key(spread_bits(hash_of(key)), mask, scala=True))
 
 
-def map_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
-    """The iteration order of an immutable Scala Map."""
+def scala_map_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
+    """An immutable Scala Map or Set: as inserted up to four, then by hash."""
     held = list(dict.fromkeys(keys))
-    return held if len(held) <= SMALL_MAP else trie_order([(scala_improve(hash_of(key)), key) for key in held], 0)
+    return held if len(held) <= SMALL_MAP else scala_trie_order(held, hash_of)
 
 
-def set_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
-    """What is left of a large immutable Scala set or map: in the order of its hash trie, however few they are."""
-    return trie_order([(scala_improve(hash_of(key)), key) for key in dict.fromkeys(keys)], 0)
+def scala_trie_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
+    """A scala.collection.immutable.HashMap, and what is left of a large immutable Map or Set: by hash, however few keys there are."""
+    return _trie([(scala_improve(hash_of(key)), key) for key in dict.fromkeys(keys)], 0)
+
+
+def _trie(held: list[tuple[int, K]], shift: int) -> list[K]:
+    """A trie of 5 bits a level: single entries first, then the sub-tries."""
+    if shift > 30:
+        return [one for _, one in held]
+    slots: dict[int, list[tuple[int, K]]] = {}
+    for improved, one in held:
+        slots.setdefault(improved >> shift & 31, []).append((improved, one))
+    found = [slots[slot][0][1] for slot in sorted(slots) if len(slots[slot]) == 1]
+    for slot in sorted(slots):
+        if len(slots[slot]) > 1:
+            found += _trie(slots[slot], shift + 5)
+    return found
 
 
 @lru_cache(maxsize=256)
@@ -89,10 +117,3 @@ def _open_place(table: Mapping[int, int], key: int, mask: int) -> int:
         step += 1
         place = place + 2 * (step + 1) * step - 3 & mask
     return place
-
-
-def compute_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
-    """The iteration order of a java.util.HashMap that was filled by `compute`, which puts a key in front of its bucket."""
-    held = list(dict.fromkeys(keys))[::-1]
-    mask = table_for(len(held)) - 1
-    return sorted(held, key=lambda key: spread_bits(hash_of(key)) & mask)
