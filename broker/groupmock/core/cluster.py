@@ -84,8 +84,8 @@ class Cluster:
 
     def _steered(self, name: str) -> TimerHandler:
         def handle(subject: tuple[str, ...], now: int, out: Effects) -> bool:
-            from .group.turn import Turn
             from .steering.clock import TIMERS
+            from .turn import Turn
 
             return TIMERS[name](Turn(self, now, out), subject)
 

@@ -17,9 +17,9 @@ from groupmock_codec.messages.k08_offset_commit import (
 from ..group import codes, offsets
 from ..group.group import Offset
 from ..group.offsets import Commit, Committer
-from ..group.turn import Turn
 from ..java.hashes import id_partition_hash, java_hash, partition_hash
 from ..java.orders import java_order, scala_map_order, scala_table_order
+from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster

@@ -20,9 +20,9 @@ from ..group import codes
 from ..group.group import Offset
 from ..group.offset_map import At, Offsets
 from ..group.offsets import NO_OFFSET
-from ..group.turn import Turn
 from ..java.hashes import java_hash, partition_hash
 from ..java.orders import java_order, scala_map_order
+from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster

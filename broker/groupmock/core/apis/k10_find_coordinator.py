@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec.messages.k10_find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 
 from ..group import codes
-from ..group.turn import Turn
 from ..java.hashes import partition_for
 from ..log import internal
 from ..log.names import TRANSACTION_TOPIC
 from ..log.refusal import TopicRefused
+from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster

@@ -14,9 +14,9 @@ from groupmock_codec.messages.k47_offset_delete import (
 
 from ..group import codes
 from ..group.states import EMPTY
-from ..group.turn import Turn
 from ..java.hashes import java_hash, partition_hash
 from ..java.orders import scala_map_order, scala_table_order, scala_trie_order
+from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster

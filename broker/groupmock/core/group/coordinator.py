@@ -13,11 +13,11 @@ from ..log import internal
 from ..log.names import OFFSETS_TOPIC
 from ..log.placement import NO_LEADER
 from ..log.refusal import TopicRefused
+from ..turn import Turn
 from . import codes, leaving, rebalance, replacement, retention, storage
 from .group import Group, Offset, StoredGroup
 from .listing import ByPartition, InOneMap, Listing
 from .states import DEAD, EMPTY, PREPARING, STABLE
-from .turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster

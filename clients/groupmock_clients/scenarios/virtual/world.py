@@ -17,10 +17,10 @@ from groupmock.config import resolve
 from groupmock.core.cluster import Cluster
 from groupmock.core.events import Command
 from groupmock.core.identity import Node
+from groupmock.core.ingredients import describe
 from groupmock.journal.file import FileSink
 from groupmock.journal.journal import Journal, Repeated
 from groupmock.journal.rows import END, KINDS, VERSION, Header, RequestRow, Row
-from groupmock.net.describe import describe
 from groupmock.net.driver import Driver
 from groupmock.net.limits import Limits
 

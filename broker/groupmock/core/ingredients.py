@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from ..core.cluster import Cluster
-from ..core.dice import Bits
-from ..core.identity import Identity
-from ..core.settings import Settings
+from .cluster import Cluster
+from .dice import Bits
+from .identity import Identity
+from .settings import Settings
 
 
 class Ingredients(msgspec.Struct):
