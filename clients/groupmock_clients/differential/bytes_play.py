@@ -13,10 +13,11 @@ from typing import Final
 
 import msgspec
 
-from groupmock.advertise import advertised, features
+from groupmock.advertise import identity_of
 from groupmock.clock import VirtualClock
 from groupmock.config import resolve
-from groupmock.core.cluster import Cluster, Identity, Node
+from groupmock.core.cluster import Cluster
+from groupmock.core.identity import Node
 from groupmock.journal.journal import Journal
 from groupmock.journal.rows import VERSION, Header
 from groupmock.net.connection import Connection
@@ -69,13 +70,7 @@ class Memory:
 
     def __init__(self, profile: str, settings: Mapping[str, str], host: str = "127.0.0.1", port: int = 9092) -> None:
         config = resolve({"profile": profile}, list(settings.items()))
-        identity = Identity(
-            cluster_id="memory",
-            nodes=(Node(1, host, port),),
-            advertised=advertised(config.profile),
-            features=features(config.profile),
-            finalized_features_epoch=config.profile.finalized_features_epoch,
-        )
+        identity = identity_of(config.profile, "memory", [Node(1, host, port)])
         self.clock = VirtualClock()
         cluster = Cluster(config.settings, identity, random.Random(1), self.clock.epoch_ns // 1_000_000)
         header = Header(v=VERSION, run="0", product="bytes", seed=1, epoch_ns=0, profile=profile, config={}, complete=False)

@@ -11,9 +11,11 @@ from collections import deque
 from collections.abc import Sequence
 from random import Random
 
-from groupmock.core.cluster import Cluster, Identity, Node
+from groupmock.advertise import identity_of
+from groupmock.core.cluster import Cluster
 from groupmock.core.effects import Abandoned, Close, Effects, Moved, Replies, Reply, Silent
 from groupmock.core.events import NS_PER_MS, Disconnected, Request
+from groupmock.core.identity import Node
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
 
@@ -75,10 +77,7 @@ class CorePlayer:
         self.crowded = False
         """A request that waited behind another met a deadline set just before (a rebalance timeout of 1 ms): what it finds is chance."""
         self.known = known(facts.release, facts.settings)
-        identity = Identity(
-            facts.cluster_id, (Node(facts.node, facts.host, facts.port),), self.known.advertised, self.known.features,
-            self.known.finalized_features_epoch,
-        )  # fmt: skip
+        identity = identity_of(self.known.profile, facts.cluster_id, [Node(facts.node, facts.host, facts.port)])
         self._fed = _Fed(script.seed)
         self.cluster = Cluster(self.known.settings, identity, self._fed.random, facts.epoch_ms)
         self.cluster.dice = self._fed  # type: ignore[assignment]  # draws what the broker drew

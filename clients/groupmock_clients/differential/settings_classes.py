@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Final, NamedTuple
 
-from groupmock.advertise import advertised, features
+from groupmock.advertise import advertised
 from groupmock.config import resolve
-from groupmock.core.cluster import ApiRange, Feature
 from groupmock.core.settings import Settings
+from groupmock.profiles import Profile
 
 BASE: Final = {"group.initial.rebalance.delay.ms": "400", "group.min.session.timeout.ms": "100"}
 CLASSES: Final[dict[str, dict[str, str]]] = {"plain": BASE, "small": {**BASE, "group.max.size": "3"}}
@@ -24,9 +24,7 @@ class Known(NamedTuple):
     """What the core needs to stand for a release."""
 
     settings: Settings
-    advertised: tuple[ApiRange, ...]
-    features: tuple[Feature, ...]
-    finalized_features_epoch: int
+    profile: Profile
     versions: dict[int, tuple[int, int]]
 
 
@@ -34,9 +32,8 @@ class Known(NamedTuple):
 def known(release: str, settings: str) -> Known:
     """The core's settings for a release and a class; the class's offsets topic has the oracle's five partitions."""
     config = resolve({"profile": f"kafka-{release}"}, [*CLASSES[settings].items(), *ORACLE.items()])
-    rows = advertised(config.profile)
-    versions = {row.key: (row.lowest, row.highest) for row in rows}
-    return Known(config.settings, rows, features(config.profile), config.profile.finalized_features_epoch, versions)
+    versions = {row.key: (row.lowest, row.highest) for row in advertised(config.profile)}
+    return Known(config.settings, config.profile, versions)
 
 
 def class_of(told: dict[str, str]) -> str | None:

@@ -9,8 +9,8 @@ from groupmock_codec.messages.k11_join_group import JoinGroupRequest
 from ..group import answers, codes, membership, rebalance, replacement, sessions
 from ..group.membership import Wish
 from ..group.states import ANSWERS, COMPLETING, EMPTY, PREPARING, Ask, Do
-from ..group.turn import Turn
 from ..group.vote import NoCommonProtocol, select_protocol
+from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster

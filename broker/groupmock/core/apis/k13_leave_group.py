@@ -8,7 +8,7 @@ from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, LeaveGro
 
 from ..group import codes, leaving
 from ..group.rebalance import JoinPhaseFails
-from ..group.turn import Turn
+from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ..turn import Turn
 from . import codes, membership, rebalance
 from .group import Group, Member
 from .states import ANSWERS, EMPTY, PREPARING, Ask, Do
-from .turn import Turn
 
 
 class WholeRequestFails(Exception):

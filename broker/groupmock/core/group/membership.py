@@ -9,10 +9,10 @@ from typing import NamedTuple
 import msgspec
 
 from ..events import Request
+from ..java.hashes import spread
+from ..turn import Turn
 from . import answers, codes, sessions
 from .group import Group, Member, Parked, Protocols
-from .hashing import spread
-from .turn import Turn
 
 
 class Wish(NamedTuple):

@@ -7,11 +7,11 @@ from typing import NoReturn
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 
 from ..events import Request
+from ..turn import Turn
 from . import answers, codes, membership, sessions, storage
 from .group import Group, Member, Parked, metadata_of
 from .states import COMPLETING, EMPTY, PREPARING, STABLE
 from .subscription import NO_TOPICS, UNKNOWN, Malformed, Subscribed, read_topics
-from .turn import Turn
 from .vote import NoCommonProtocol, select_protocol
 
 

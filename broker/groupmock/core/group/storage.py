@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from ..turn import Turn
 from . import answers, codes, sessions
 from .group import Group, Member, StoredGroup, metadata_of
 from .states import STABLE
 from .subscription import UNKNOWN, Subscribed
-from .turn import Turn
 
 RECORD_OVERHEAD = 80
 """Bytes of a record batch with one record around key and value, about."""

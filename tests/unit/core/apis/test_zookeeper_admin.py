@@ -7,7 +7,7 @@ from typing import Any
 from cases import for_each
 from log_world import WALL_MS, LogWorld, batch
 
-from groupmock.core.log.orders import long_map_order
+from groupmock.core.java.orders import long_map_order
 from groupmock.core.settings import Quirks
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic

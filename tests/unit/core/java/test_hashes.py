@@ -7,7 +7,8 @@ import uuid
 
 from cases import for_each
 
-from groupmock.core.group.hashing import java_hash, java_order, order_key, partition_for, scala_order, spread, table_for
+from groupmock.core.java.hashes import java_hash, partition_for, spread
+from groupmock.core.java.orders import java_order, order_key, scala_trie_order, table_for
 
 HASHES = [
     ("", 0),
@@ -80,7 +81,7 @@ def test_partition_of_a_group(group_id: str, partition: int) -> None:
     ],
 )
 def test_orders_of_fresh_maps(names: list[str], java: list[str], scala: list[str]) -> None:
-    assert (java_order(names), scala_order(names)) == (java, scala)
+    assert (java_order(names, java_hash), scala_trie_order(names, java_hash)) == (java, scala)
 
 
 def test_a_map_never_shrinks() -> None:

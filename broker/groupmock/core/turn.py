@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from groupmock_codec.declare import Message
 
-from ..effects import Abandoned, Effects, Lease, MemberChanged, Moved, Note, Replies, Reply
-from ..events import NS_PER_MS
+from .effects import Abandoned, Effects, Lease, MemberChanged, Moved, Note, Replies, Reply
+from .events import NS_PER_MS
 
 if TYPE_CHECKING:
-    from ..cluster import Cluster
-    from ..settings import Quirks, Settings
-    from ..timers import Timers
-    from .group import Group, Member
-    from .states import State
+    from .cluster import Cluster
+    from .group.group import Group, Member
+    from .group.states import State
+    from .settings import Quirks, Settings
+    from .timers import Timers
 
 
 class Turn:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from typing import Final, Generic, TypeVar
 
-from .hashing import SMALLEST_TABLE, spread_bits
+from .hashes import spread_bits
+from .orders import SMALLEST_TABLE
 
 K = TypeVar("K", bound=Hashable)
 

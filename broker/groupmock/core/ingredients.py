@@ -6,9 +6,10 @@ from typing import Any
 
 import msgspec
 
-from ..core.cluster import Cluster, Identity
-from ..core.dice import Bits
-from ..core.settings import Settings
+from .cluster import Cluster
+from .dice import Bits
+from .identity import Identity
+from .settings import Settings
 
 
 class Ingredients(msgspec.Struct):
