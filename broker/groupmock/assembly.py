@@ -17,7 +17,7 @@ from .config import Config
 from .core.cluster import Cluster, Identity, Node
 from .core.effects import Effects
 from .core.events import Command
-from .journal.journal import Journal
+from .journal.journal import Journal, Sink
 from .journal.ring import Ring
 from .journal.rows import VERSION, Header, Row
 from .net.limits import Limits
@@ -154,32 +154,16 @@ class Running:
         return _journal_failed(self.config, self.server.failure) if self.server.failure else None
 
 
-class _Watcher:
+class _Watcher(Sink):
     """A sink that only says that something happened."""
-
-    routine = False
-    heartbeats = False
-    details = False
 
     def __init__(self, changed: Callable[[], None], kinds: frozenset[str]) -> None:
         self._changed = changed
         self.kinds = kinds
 
-    def begin(self, header: Header) -> None:
-        """Nothing to do."""
-
     def take(self, row: Row) -> None:
         """It happened."""
         self._changed()
-
-    def take_repeated(self, repeated: object) -> None:
-        """Never asked for."""
-
-    def flush(self) -> None:
-        """Nothing waits."""
-
-    def close(self) -> None:
-        """Nothing is open."""
 
 
 async def start(
