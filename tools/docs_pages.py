@@ -169,14 +169,14 @@ in a state for that.
 
 A command answers `{"seq": N}`, the number of its row in the journal: what it caused has the rows behind it, so that
 `/v1/journal/wait?since=N&...` waits for an effect. Journal queries see the rows that are kept in memory (8 MiB of them), which is all
-but heartbeats that changed nothing. `/openapi.json` describes all of it to machines; the verbs `groupmock group`, `faults`, `cluster`
-and `journal` are the same routes as commands, with `--control URL` or the variable
-`GROUPMOCK_CONTROL_URL`. In a container: `--control 0.0.0.0:9093 --token TOKEN`, and publish the port.
+but heartbeats that changed nothing. `/openapi.json` describes all of it to machines; the verbs `groupmock topic`, `group`, `faults`,
+`cluster` and `journal` are the same routes as commands, with `--control URL` or the variable `GROUPMOCK_CONTROL_URL`. In a
+container: `--control 0.0.0.0:9093 --token TOKEN`, and publish the port.
 
-In process, `Broker(control=0).control` is the URL, and `Broker` and the fixture `groupmock` have the same as methods: `hold`,
-`release`, `expire`, `fence`, `rebalance`, `choose_leader`, `order_joins`, `complete_delay`, `freeze`, `thaw`, `move_coordinator`,
-`unload_coordinator`, `move_leader`, `stop_node`, `start_node`, `stall_node`, `step`, `jump_timer`, `wait_for`; `hold`, `freeze` and
-`stall_node` may be used with `with`, then they end with the block.
+In process, `Broker(control=0).control` is the URL, and `Broker` and the fixture `groupmock` have the same as methods: `create_topic`,
+`grow_topic`, `delete_topic`, `hold`, `release`, `expire`, `fence`, `rebalance`, `choose_leader`, `order_joins`, `complete_delay`, `freeze`,
+`thaw`, `move_coordinator`, `unload_coordinator`, `move_leader`, `stop_node`, `start_node`, `stall_node`, `step`, `jump_timer`, `wait_for`;
+`hold`, `freeze` and `stall_node` may be used with `with`, then they end with the block.
 """.strip()
 
 

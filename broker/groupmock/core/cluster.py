@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from . import apis, commands
+from . import apis
 from .dice import Bits, Dice
 from .effects import Effects, Lease, TimerFired
 from .events import NS_PER_MS, Command, Disconnected, Event, Request
@@ -62,7 +62,9 @@ class Cluster:
         elif isinstance(event, Disconnected):
             self.topics.disconnected(event.connection)
         elif isinstance(event, Command):
-            commands.run(self, event, now, out)
+            from . import steering  # loaded by the first command
+
+            steering.steer(self, event, now, out)
         if self.doors is not None:
             self.doors.admit_ready(now, out)
         return out

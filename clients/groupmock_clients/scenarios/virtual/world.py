@@ -19,8 +19,8 @@ from groupmock.core.events import Command
 from groupmock.core.identity import Node
 from groupmock.core.ingredients import describe
 from groupmock.journal.file import FileSink
-from groupmock.journal.journal import Journal, Repeated
-from groupmock.journal.rows import END, KINDS, VERSION, Header, RequestRow, Row
+from groupmock.journal.journal import Journal, Sink
+from groupmock.journal.rows import END, VERSION, Header, RequestRow, Row
 from groupmock.net.driver import Driver
 from groupmock.net.limits import Limits
 
@@ -33,32 +33,18 @@ NEVER_SLICED: Final = Limits(replies_slice_us=2**31 - 1)
 """There is no loop that answers could be spread over."""
 
 
-class Kept:
+class Kept(Sink):
     """The sink that keeps what is measured: everything but heartbeats and raw frames."""
 
-    kinds = frozenset(KINDS)
     routine = True
-    heartbeats = False
     details = True
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
 
-    def begin(self, header: Header) -> None:
-        """What the run was made of does not change what is measured."""
-
     def take(self, row: Row) -> None:
         """One row."""
         self.rows.append(row)
-
-    def take_repeated(self, repeated: Repeated) -> None:
-        """Never asked for."""
-
-    def flush(self) -> None:
-        """Nothing waits."""
-
-    def close(self) -> None:
-        """Nothing is open."""
 
     def fields(self) -> list[Fields]:
         """As the JSON of a journal has them, but for raw frames."""
