@@ -106,7 +106,7 @@ readme: $(VENV)/.installed-dev
 
 docs: $(VENV)/.installed-test
 	@"$(PY)" tools/readme_tables.py
-	@"$(PY)" tools/docs_pages.py
+	@"$(PY)" -m tools.docs_pages
 	@"$(PY)" tools/bad_bytes_page.py
 	@"$(PY)" tools/faults_page.py
 	@"$(PY)" tools/campaign_page.py
@@ -119,7 +119,7 @@ matrix: $(VENV)/.installed-test
 	@"$(PY)" tests/interop/matrix; code=$$?; "$(PY)" tools/clients_page.py && exit $$code
 
 fidelity: $(VENV)/.installed-test
-	@"$(PY)" tools/fidelity.py $(if $(PEER),--peer "$(PEER)",--log docs/data/fidelity.jsonl) $(FIDELITY)
+	@"$(PY)" -m tools.fidelity.on_kafka $(if $(PEER),--peer "$(PEER)",--log docs/data/fidelity.jsonl) $(FIDELITY)
 
 LARGE := range cooperative-sticky design-1/scripted design-2/scripted design-3/scripted
 scenarios: $(VENV)/.installed-test
@@ -127,7 +127,7 @@ scenarios: $(VENV)/.installed-test
 	"$(PY)" -m groupmock scenario table --virtual --jobs $(WORKERS) --json docs/data/scenarios-virtual.json && \
 	"$(PY)" -m groupmock scenario table death-at-once death-in-time death-too-late scale-up scale-down --virtual --jobs $(WORKERS) \
 	  --members 1000 --partitions 4000 --change 50 --max-moves 50 $(foreach each,$(LARGE),--protocol $(each)) --json docs/data/scenarios-large.json && \
-	"$(PY)" tools/readme_tables.py && "$(PY)" tools/docs_pages.py && exit $$code
+	"$(PY)" tools/readme_tables.py && "$(PY)" -m tools.docs_pages && exit $$code
 
 bench: $(VENV)/.installed-dev
 	@"$(PY)" -m benchmarks

@@ -143,7 +143,7 @@ and how to run it again, against Kafka or another broker: [differential.md](diff
 
 def fidelity_page() -> str:
     """The log of the differential runs and of the codec's judge."""
-    from groupmock_clients.differential.page import codec_runs, page, results
+    from tools.pages.fidelity_page import codec_runs, page, results
 
     runs, codec = results(DOCS / "data" / "fidelity.jsonl"), codec_runs(DOCS / "data" / "codec.jsonl")
     return page(runs, codec, "Fidelity", FIDELITY)

@@ -55,7 +55,7 @@ def _broken(variant: Any) -> str | None:
 
 def by_golden_corpus(folder: Path) -> Finding:
     """Replay Kafka's recorded answers, as far as they can be replayed on the core."""
-    from groupmock_clients.differential.corpus import PLAYED_ON_CORE, load
+    from tools.fidelity.compare.golden import PLAYED_ON_CORE, load
 
     judged, found = 0, []
     for family in PLAYED_ON_CORE:
@@ -68,7 +68,7 @@ def by_golden_corpus(folder: Path) -> Finding:
 
 def _differs(golden: Any) -> str | None:
     """The first difference between one recorded play and the core; an exception inside the core is one too."""
-    from groupmock_clients.differential.corpus import differences
+    from tools.fidelity.compare.golden import differences
 
     try:
         return next(map(str, differences(golden)), None)

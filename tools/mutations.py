@@ -179,7 +179,7 @@ def judge(base: Path, mutation: Mutation | None, judges: Iterable[str], unit: Se
 
 
 def _verdict(name: str, base: Path, mutant: Path, unit: Sequence[str]) -> Verdict:
-    path = os.pathsep.join(str(mutant / each) for each in SOURCES)
+    path = os.pathsep.join(map(str, (*(mutant / each for each in SOURCES), base)))  # base: for tools.fidelity
     asked = [str(base / FOLDERS[name] / each) for each in unit] if name == "unit" else [str(base / FOLDERS[name])]
     command = [sys.executable, "-P", str(ROOT / "tools/mutation_judge.py"), name, str(mutant), *asked]
     try:

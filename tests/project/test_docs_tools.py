@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from tools import package_check, readme_blocks, readme_tables
 
 FENCE = "```"

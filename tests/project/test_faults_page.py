@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools import faults_page
-
 from groupmock.faults.kind import all_kinds
 from groupmock.faults.plan import ready_plans
+from tools import faults_page
 
 
 def test_the_page_is_current(tree: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import grimp
 import pytest
+
 from tools import contracts
 
 

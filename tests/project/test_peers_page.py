@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tools import peers
 
 from groupmock_clients.probe.report.json import from_json
+from tools import peers
 
 DATA = Path(__file__).resolve().parents[2] / "docs" / "data" / "peers"
 CLEAN = ("apache-kafka-4.3.0", "apache-kafka-3.9.1", "apache-kafka-2.8.2", "groupmock")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools import pipeline_page
-
 from groupmock_pipeline import jobs
+from tools import pipeline_page
 
 
 def test_the_page_is_current(tree: Path) -> None:

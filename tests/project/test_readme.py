@@ -7,11 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
-from tools import readme_tables
 
 from groupmock.cli import serve, verbs
 from groupmock.control.routes import ROUTES
 from groupmock_pipeline import jobs
+from tools import readme_tables
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import pytest
 
 from groupmock.broker import Broker
-from groupmock_clients.differential.__main__ import main
-from groupmock_clients.differential.run import Run, Wanted
-from groupmock_clients.differential.script import Drop, Pause, Reconnect, Script, Send, Step, TopicNeed
-from groupmock_clients.differential.settings_classes import BASE, ORACLE
-from groupmock_clients.differential.tcp_link import Peer, parse_address
+from tools.fidelity.__main__ import main
+from tools.fidelity.compare.exchange_run import Run, Wanted
+from tools.fidelity.play.tcp_link import Peer, parse_address
+from tools.fidelity.script.script import Drop, Pause, Reconnect, Script, Send, Step, TopicNeed
+from tools.fidelity.script.settings_classes import BASE, ORACLE
 
 SETTINGS = {**BASE, **ORACLE}
 MEMBER = {"group_id": {"group": 1}, "member_id": {"$": "A.member_id"}, "group_instance_id": None}
