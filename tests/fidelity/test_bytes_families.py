@@ -11,9 +11,9 @@ from groupmock_codec.headers import request_header_version
 from tools.fidelity.compare.bytes_run import kind_of, ours
 from tools.fidelity.compare.reaction import frames_of, reaction
 from tools.fidelity.families import bytes_family, log_family
-from tools.fidelity.families.encoded_parts import joined, pieces_of
+from tools.fidelity.families.encoded_parts import joined, parts_of
 from tools.fidelity.families.target import framed, header
-from tools.fidelity.families.valid_requests import Plain
+from tools.fidelity.families.valid_requests import RequestMaker
 from tools.fidelity.play.core_player import play
 from tools.fidelity.play.raw_bytes import CLOSED, OPEN, outcome_of
 from tools.fidelity.script.script import Raw, Send
@@ -25,21 +25,21 @@ SERVED = {asked: release for release in reversed(RELEASES) for asked in bytes_fa
 
 
 @for_each(("key", "version"), SERVED)
-def test_pieces_joined_are_what_the_codec_writes(key: int, version: int) -> None:
+def test_parts_joined_are_what_the_codec_writes(key: int, version: int) -> None:
     flexible = request_header_version(key, version) == 2
     for seed in range(8):
-        message = Plain("tok", random.Random(seed)).request(key, version)
-        assert joined(pieces_of(message, version, flexible)) == APIS[key].request.encode(version, message), f"seed {seed}"
+        message = RequestMaker("tok", random.Random(seed)).request(key, version)
+        assert joined(parts_of(message, version, flexible)) == APIS[key].request.encode(version, message), f"seed {seed}"
 
 
 @for_each(("key", "version"), SERVED)
 def test_plain_requests_are_answered(key: int, version: int) -> None:
     """So that what happens to spoiled ones is the spoiling's doing. (Produce with acks=0 to a topic that is nowhere is closed.)"""
-    message = Plain("tok", random.Random(3)).request(key, version)
+    message = RequestMaker("tok", random.Random(3)).request(key, version)
     if getattr(message, "acks", 1) == 0 or (key == 0 and version < 3):
         return
     flexible = request_header_version(key, version) == 2
-    body = header(key, version, 7) + (b"\0" if flexible else b"") + joined(pieces_of(message, version, flexible))
+    body = header(key, version, 7) + (b"\0" if flexible else b"") + joined(parts_of(message, version, flexible))
     assert kind_of(ours(SERVED[key, version], [framed(body), bytes_family.probe()])) == "answered", message
 
 

@@ -9,9 +9,9 @@ import msgspec
 from cases import for_each
 
 from tools.fidelity.compare.canonical import EARLY_MS, LATE_MS, Difference, canonical, compare
-from tools.fidelity.play.core_player import imagined, play
+from tools.fidelity.play.core_player import play
 from tools.fidelity.script.script import Pause, Script, Send, Step, TopicNeed
-from tools.fidelity.script.transcript import ANSWERED, PARKED, Event, Facts, TopicFact, Transcript
+from tools.fidelity.script.transcript import ANSWERED, PARKED, Event, Facts, TopicFact, Transcript, imagined
 
 HEARTBEAT = Send("A", 12, 4, {"group_id": {"group": 1}, "generation_id": 1, "member_id": "m"})
 SCRIPT = Script("groups", 3, "4.3", "plain", [HEARTBEAT, Pause(10), HEARTBEAT], 1, [TopicNeed(2)])

@@ -8,9 +8,10 @@ from tools.fidelity.compare.canonical import compare
 from tools.fidelity.compare.counts import outcome
 from tools.fidelity.families import family
 from tools.fidelity.families.groups_family import settings_of
-from tools.fidelity.play.core_player import imagined, play, replay
+from tools.fidelity.play.core_player import play, replay
 from tools.fidelity.script.script import Script, Send
 from tools.fidelity.script.settings_classes import BROKERS, known
+from tools.fidelity.script.transcript import imagined
 
 GROUP_APIS = (8, 9, 10, 11, 12, 13, 14, 15, 16, 42, 47)
 SEEDS = range(150)

@@ -13,12 +13,12 @@ from tools.fidelity.compare.canonical import compare
 from tools.fidelity.compare.golden import Golden, choose, load, save
 from tools.fidelity.compare.recorded_differences import recorded
 from tools.fidelity.compare.shrink import shrink
-from tools.fidelity.play.core_player import CorePlayer, imagined, play, replay
-from tools.fidelity.play.exchange_text import as_text
-from tools.fidelity.script.message_json import NULL_NOT_ALLOWED, ScriptError, build, plain
-from tools.fidelity.script.references import Memories
+from tools.fidelity.play.core_player import CorePlayer, play, replay
+from tools.fidelity.script.exchange_text import as_text
+from tools.fidelity.script.message_json import NULL_NOT_ALLOWED, ScriptError, as_json, build
+from tools.fidelity.script.references import References
 from tools.fidelity.script.script import Drop, Pause, Script, Send, TopicNeed, without
-from tools.fidelity.script.transcript import ANSWERED, PARKED, SENT, SKIPPED, Transcript
+from tools.fidelity.script.transcript import ANSWERED, PARKED, SENT, SKIPPED, Transcript, imagined
 
 RANGE = [{"name": "range", "metadata": {"bytes": "AAA="}}]
 
@@ -156,16 +156,16 @@ def test_a_field_that_no_version_has_is_an_error() -> None:
 
 
 def test_a_null_that_cannot_be_written_shows() -> None:
-    shown = plain(JoinGroupResponse, 6)(JoinGroupResponse(protocol_name=None))
+    shown = as_json(JoinGroupResponse, 6)(JoinGroupResponse(protocol_name=None))
     assert shown["protocol_name"] == NULL_NOT_ALLOWED
     assert "protocol_type" not in shown
 
 
 def test_unknown_names_are_the_plays_own() -> None:
-    memories = Memories(imagined(ONE_MEMBER))
-    assert memories.resolve("A", {"group": 9}) == "d7-no-group-9"
-    assert memories.resolve("A", {"topic": 1}) == "t1"
-    assert memories.resolve("A", {"$": "A.generation", "+": 1}) == 0
+    references = References(imagined(ONE_MEMBER))
+    assert references.resolve("A", {"group": 9}) == "d7-no-group-9"
+    assert references.resolve("A", {"topic": 1}) == "t1"
+    assert references.resolve("A", {"$": "A.generation", "+": 1}) == 0
 
 
 def test_text_says_who_sends_what() -> None:

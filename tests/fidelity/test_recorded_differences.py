@@ -8,9 +8,8 @@ from cases import for_each
 
 from tools.fidelity.compare.canonical import Difference
 from tools.fidelity.compare.recorded_differences import Asked, Recorded, asked_before, known_as
-from tools.fidelity.play.core_player import imagined
 from tools.fidelity.script.script import Pause, Raw, Reconnect, Script, Send, Step
-from tools.fidelity.script.transcript import ANSWERED, Event, Transcript
+from tools.fidelity.script.transcript import ANSWERED, Event, Transcript, imagined
 
 ROW = Recorded("x", "log", ["3.9"], 44, r"responses\[\d+\]\.error_code", "why", versions=[0, 1], real="42")
 SEEN: dict[str, Any] = {"step": 1, "path": "responses[3].error_code", "real": 42, "ours": 17, "key": 44, "version": 1}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cases import for_each
 
 from tools.fidelity.play.core_player import play
-from tools.fidelity.play.exchange_text import as_text
+from tools.fidelity.script.exchange_text import as_text
 from tools.fidelity.script.script import Drop, Pause, Raw, Reconnect, Script, Send, Step, TopicNeed, ending
 from tools.fidelity.script.transcript import Transcript
 

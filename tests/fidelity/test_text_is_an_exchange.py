@@ -16,8 +16,8 @@ from groupmock_clients.probe.runner import play as play_exchange
 from groupmock_clients.probe.stage import Answer
 from tools.fidelity.compare.golden import PLAYED_ON_CORE, load
 from tools.fidelity.families import family
-from tools.fidelity.play.core_player import _Fed, play
-from tools.fidelity.play.exchange_text import as_text
+from tools.fidelity.play.core_player import FedDice, play
+from tools.fidelity.script.exchange_text import as_text
 from tools.fidelity.script.script import Script, Send, TopicNeed
 from tools.fidelity.script.settings_classes import BROKERS
 from tools.fidelity.script.transcript import ANSWERED, Facts, Transcript
@@ -43,7 +43,7 @@ class Same(CoreStage):
 
     def __init__(self, script: Script, facts: Facts, exchange: Exchange) -> None:
         super().__init__(script.release, exchange.wanted_settings)
-        fed = _Fed(script.seed)
+        fed = FedDice(script.seed)
         fed.fed.extend(b64encode(fact.topic_id).decode() for fact in facts.topics)
         self.cluster.dice = fed  # type: ignore[assignment]
         self.looked_at = 0

@@ -19,13 +19,13 @@ import msgspec
 
 from groupmock_clients.probe.broker import NoBroker
 
-from .compare.exchange_run import Run, Wanted
+from .compare.exchange_run import ExchangeRun, Wanted
 from .compare.golden import PLAYED_ON_CORE, choose, load, replay_corpus, save, save_one
 from .compare.speed import measure
 from .families import FILES, family
 from .play.core_player import play as play_on_core
-from .play.exchange_text import as_text
 from .play.tcp_link import Peer, parse_address
+from .script.exchange_text import as_text
 from .script.script import Script
 from .script.settings_classes import BROKERS
 
@@ -114,7 +114,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 def _run(asked: argparse.Namespace) -> int:
     wanted = Wanted(asked.family, asked.release, _seeds(asked), asked.parallel, asked.seconds, asked.shrink)
-    run = Run(_peer(asked), wanted, sys.stdout)
+    run = ExchangeRun(_peer(asked), wanted, sys.stdout)
     result = asyncio.run(run.all())
     for play in run.different.values() if asked.finds else ():
         print(f"find: {save_one(asked.finds, play)}")
@@ -144,7 +144,7 @@ def _add_record(parser: argparse.ArgumentParser) -> None:
 
 def _record(asked: argparse.Namespace) -> int:
     wanted = Wanted(asked.family, asked.release, _seeds(asked), asked.parallel, asked.seconds, keep=True)
-    run = Run(_peer(asked), wanted, sys.stdout)
+    run = ExchangeRun(_peer(asked), wanted, sys.stdout)
     result = asyncio.run(run.all())
     chosen = choose(run.golden, asked.count)
     if not chosen:
@@ -214,7 +214,7 @@ def _add_shrink(parser: argparse.ArgumentParser) -> None:
 def _shrink(asked: argparse.Namespace) -> int:
     _script(asked)
     wanted = Wanted(asked.family, asked.release, (asked.seed, asked.seed + 1), shrink=True)
-    result = asyncio.run(Run(_peer(asked), wanted, sys.stdout).all())
+    result = asyncio.run(ExchangeRun(_peer(asked), wanted, sys.stdout).all())
     return 1 if result.differences else 0
 
 

@@ -31,7 +31,7 @@ DATA_PLANE: Final = {"auto.create.topics.enable": "false", "max.incremental.fetc
 """Room for the fetch sessions of every script: a full cache gives a new one no session."""
 
 
-class Run(NamedTuple):
+class BrokerRun(NamedTuple):
     """One start of a broker and what is played on it."""
 
     release: str
@@ -39,15 +39,15 @@ class Run(NamedTuple):
     families: tuple[str, ...]
 
 
-def runs(releases: list[str]) -> Iterator[Run]:
+def runs(releases: list[str]) -> Iterator[BrokerRun]:
     """The data plane's and the hostile inputs' broker does not make topics on demand; the groups' have their classes of settings."""
     for release in releases:
         for name in CLASSES:
-            yield Run(release, name, ("groups",))
-        yield Run(release, "plain", ("log", "hostile"))
+            yield BrokerRun(release, name, ("groups",))
+        yield BrokerRun(release, "plain", ("log", "hostile"))
 
 
-def commands(run: Run, seed: int, share: float, log: Path | None) -> Iterator[list[str]]:
+def commands(run: BrokerRun, seed: int, share: float, log: Path | None) -> Iterator[list[str]]:
     """What plays on the run's broker, one after another."""
     for family in run.families:
         count = max(1, int(COUNTS.get(run.release, OTHERS)[family] * share))
@@ -60,7 +60,7 @@ def commands(run: Run, seed: int, share: float, log: Path | None) -> Iterator[li
             yield [sys.executable, "-m", "tools.fidelity", "run", family, *where, *parallel, *logged]
 
 
-def play(run: Run, seed: int, share: float, log: Path | None) -> int:
+def play(run: BrokerRun, seed: int, share: float, log: Path | None) -> int:
     """Start the broker, play everything on it; the worst exit code."""
     sets = {**CLASSES[run.settings], **(DATA_PLANE if "log" in run.families else {})}
     flags = [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]

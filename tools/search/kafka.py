@@ -44,7 +44,7 @@ def search(wanted: Wanted) -> Section:
     return part
 
 
-def _play(part: Section, run: on_kafka.Run, family: str, seed: int, seconds: float, wanted: Wanted) -> bool:
+def _play(part: Section, run: on_kafka.BrokerRun, family: str, seed: int, seconds: float, wanted: Wanted) -> bool:
     """One family on one broker; False: it could not be played."""
     sets = {**CLASSES[run.settings], **(on_kafka.DATA_PLANE if "log" in run.families else {})}
     flags = [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]

@@ -26,7 +26,7 @@ from groupmock_codec.headers import RequestHeader, encode_request_header
 
 from ..families.bytes_family import PROFILES, make_case, probe, token_of
 from ..families.target import Case, framed
-from ..play.raw_bytes import CLOSED, LAST, Memory, Outcome, over_tcp
+from ..play.raw_bytes import CLOSED, LAST, InMemoryServer, Outcome, over_tcp
 from ..play.tcp_link import parse_address
 from ..script.settings_classes import BROKERS, ORACLE
 from .canonical import Difference
@@ -72,9 +72,9 @@ class Judged(msgspec.Struct):
 
 def ours(release: str, writes: list[bytes], port: int = PORT) -> Outcome:
     """What our connection code does with these bytes, on a cluster of its own."""
-    memory = Memory(PROFILES[release], SETTINGS, "127.0.0.1", port)
-    outcome = memory.play(writes)
-    if memory.driver.counters.internal_errors:
+    server = InMemoryServer(PROFILES[release], SETTINGS, "127.0.0.1", port)
+    outcome = server.play(writes)
+    if server.driver.counters.internal_errors:
         raise AssertionError(f"an internal error of groupmock: {[data.hex() for data in writes]}")
     return outcome
 
@@ -90,7 +90,7 @@ def kind_of(outcome: Outcome) -> str:
     return "answered" if answered else "no answer, goes on"
 
 
-class Run:
+class BytesRun:
     """Seeds against one broker, many at a time."""
 
     def __init__(self, release: str, host: str, port: int, parallel: int) -> None:
@@ -259,7 +259,7 @@ def main(words: list[str] | None = None) -> int:
 
 
 async def _main(asked: argparse.Namespace, host: str, port: int) -> int:
-    run = Run(asked.release, host, port, asked.parallel)
+    run = BytesRun(asked.release, host, port, asked.parallel)
     await run.warm_up()
     begun = time.monotonic()
     await run.all(*asked.seeds)

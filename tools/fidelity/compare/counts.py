@@ -40,7 +40,7 @@ class Result(msgspec.Struct):
     """Plays that were repeated because the machine was too slow for them to mean anything."""
 
 
-class Tally:
+class Counts:
     """Counts while a run goes on."""
 
     def __init__(self) -> None:

@@ -10,14 +10,14 @@ from typing import Final, TextIO
 import msgspec
 
 from ..families import family
-from ..play.exchange_text import as_text
-from ..play.leftovers import Janitor
+from ..play.leftovers import Leftovers
 from ..play.tcp_link import Peer
 from ..play.tcp_player import Noisy, Played, play
+from ..script.exchange_text import as_text
 from ..script.script import Script, ending
 from ..script.settings_classes import BROKERS, known
 from .canonical import Difference, compare
-from .counts import Result, Tally
+from .counts import Counts, Result
 from .golden import Golden, difference_of, golden_of
 from .recorded_differences import asked_before, known_as
 from .shrink import shrink
@@ -46,14 +46,14 @@ class Wanted(msgspec.Struct):
     keep: bool = False
 
 
-class Run:
+class ExchangeRun:
     """One run against one broker."""
 
     def __init__(self, peer: Peer, wanted: Wanted, out: TextIO) -> None:
         self.peer, self.wanted, self.out = peer, wanted, out
-        self.tally = Tally()
+        self.counts = Counts()
         self._generate = family(wanted.family)
-        self._janitor = Janitor(peer)
+        self._leftovers = Leftovers(peer)
         self._begun = time.monotonic()
         self._last = wanted.seeds[0]
         self.golden: list[Golden] = []
@@ -64,7 +64,7 @@ class Run:
     async def all(self) -> Result:
         """Play every seed."""
         self._begun = time.monotonic()
-        cleaning = asyncio.ensure_future(self._janitor.work())
+        cleaning = asyncio.ensure_future(self._leftovers.work())
         scripts = self._scripts()
         try:
             await asyncio.gather(*(self._worker(scripts) for _ in range(self.wanted.parallel)))
@@ -89,20 +89,20 @@ class Run:
         """Play one script and judge it; the differences that are neither recorded nor unstable."""
         played, found = await self._play(script)
         if played is None:
-            self.tally.unstable.append(script.seed)
+            self.counts.unstable.append(script.seed)
             return []
         versions = known(script.release, script.settings).versions
-        self.tally.played((*script.steps, *ending(script, versions)), played.real.events, played.states)
+        self.counts.played((*script.steps, *ending(script, versions)), played.real.events, played.states)
         new = self._unrecorded(script, played, found)
         if not new:
             if self.wanted.keep and not found and (golden := golden_of(script, played)) is not None:
                 self.golden.append(golden)
             return []
         if not await self._repeats(script, new[0]):
-            self.tally.unstable.append(script.seed)
+            self.counts.unstable.append(script.seed)
             self._say(f"unstable: seed {script.seed}: {_short(new[0])}")
             return []
-        self.tally.differs(new[0])
+        self.counts.differs(new[0])
         self._say(f"DIFFERS: seed {script.seed}: {_short(new[0])}")
         small = await self._shrink(script) if self.wanted.shrink else None
         for one in (small, (script, played)):
@@ -115,7 +115,7 @@ class Run:
         """Does it differ in every rerun? Orders and leaders follow from the ids that a broker draws: for those once more is enough."""
         by_ids = any(name in first.path for name in BY_IDS)
         for _ in range(CHANCES if by_ids else REPEATS - 1):
-            self.tally.replayed += 1
+            self.counts.replayed += 1
             again = self._unrecorded(script, *await self._play(script))
             if by_ids and again and (again[0].step, again[0].path) == (first.step, first.path):
                 return True
@@ -130,18 +130,18 @@ class Run:
                 async with asyncio.timeout(PLAY_LIMIT_S):
                     played = await play(script, self.peer)
             except (Noisy, TimeoutError) as why:
-                self.tally.noisy += 1
+                self.counts.noisy += 1
                 if isinstance(why, TimeoutError):
                     self._say(f"too long: seed {script.seed}")
                 await asyncio.sleep(0.2)
                 continue
-            self._janitor.leave(played.real.facts.groups if script.groups else [])
+            self._leftovers.add_groups(played.real.facts.groups if script.groups else [])
             owned = zip(script.topics, played.real.facts.topics, strict=True)
-            self._janitor.leave_topics([fact.name for need, fact in owned if need.own])
+            self._leftovers.add_topics([fact.name for need, fact in owned if need.own])
             found = compare(script, played.real, played.core)
             if not found or (played.lag < SLOW_MS and not played.crowded):
                 return played, found
-            self.tally.noisy += 1
+            self.counts.noisy += 1
         return None, []
 
     def _unrecorded(self, script: Script, played: Played | None, found: list[Difference]) -> list[Difference]:
@@ -152,7 +152,7 @@ class Run:
             if one is None:
                 new.append(difference)
                 continue
-            self.tally.recorded[one.id] += 1
+            self.counts.recorded[one.id] += 1
             if one.breaks_connection:
                 break
         return new
@@ -172,14 +172,14 @@ class Run:
 
     def result(self) -> Result:
         """The run in numbers."""
-        seconds, tally = time.monotonic() - self._begun, self.tally
-        share = {state: round(count / max(tally.exchanges, 1), 4) for state, count in sorted(tally.states.items())}
+        seconds, counts = time.monotonic() - self._begun, self.counts
+        share = {state: round(count / max(counts.exchanges, 1), 4) for state, count in sorted(counts.states.items())}
         return Result(
             family=self.wanted.family, release=self.wanted.release, broker=BROKERS[self.wanted.release], settings=str(self.peer.settings),
-            seeds=(self.wanted.seeds[0], self._last), exchanges=tally.exchanges, requests=tally.requests(), seconds=round(seconds, 1),
-            per_second=round(tally.exchanges / seconds, 1), apis=tally.apis(), outcomes=tally.outcomes(), states=share,
-            differences=tally.differences, unstable=tally.unstable, recorded=dict(tally.recorded), noisy=tally.noisy,
-            replayed=tally.replayed,
+            seeds=(self.wanted.seeds[0], self._last), exchanges=counts.exchanges, requests=counts.requests(), seconds=round(seconds, 1),
+            per_second=round(counts.exchanges / seconds, 1), apis=counts.apis(), outcomes=counts.outcomes(), states=share,
+            differences=counts.differences, unstable=counts.unstable, recorded=dict(counts.recorded), noisy=counts.noisy,
+            replayed=counts.replayed,
         )  # fmt: skip
 
 

@@ -17,9 +17,9 @@ from groupmock.profiles import load
 from groupmock_codec.headers import request_header_version
 
 from ..script.script import Raw, Script, Step
-from .encoded_parts import NUMBERS, Piece, joined, pieces_of, uvarint
+from .encoded_parts import NUMBERS, EncodedPart, joined, parts_of, uvarint
 from .target import CORRELATION, Case, Target, framed, header
-from .valid_requests import Plain
+from .valid_requests import RequestMaker
 
 TRIES: Final = 1000
 PROBE: Final = 0x70726F62
@@ -40,7 +40,7 @@ Kind = Callable[[Target], list[bytes] | None]
 
 
 def _cut_body(target: Target) -> list[bytes] | None:
-    body = joined(target.pieces)
+    body = joined(target.parts)
     return [framed(target.head() + body[: target.rng.randrange(len(body))])] if body else None
 
 
@@ -51,7 +51,7 @@ def _cut_header(target: Target) -> list[bytes]:
 
 def _trailing(target: Target) -> list[bytes]:
     more = target.rng.randbytes(target.rng.choice((1, 2, 7, 100)))
-    return [framed(target.head() + joined(target.pieces) + more)]
+    return [framed(target.head() + joined(target.parts) + more)]
 
 
 def _flipped(target: Target, count: int, first: int, data: bytes) -> list[bytes] | None:
@@ -65,19 +65,19 @@ def _flipped(target: Target, count: int, first: int, data: bytes) -> list[bytes]
 
 def _flip_body(target: Target) -> list[bytes] | None:
     head = target.head()
-    return _flipped(target, 1, len(head), head + joined(target.pieces))
+    return _flipped(target, 1, len(head), head + joined(target.parts))
 
 
 def _flip_several(target: Target) -> list[bytes] | None:
     head = target.head()
-    return _flipped(target, target.rng.randint(2, 6), len(head), head + joined(target.pieces))
+    return _flipped(target, target.rng.randint(2, 6), len(head), head + joined(target.parts))
 
 
 def _flip_header(target: Target) -> list[bytes] | None:
     head = target.head()
     flipped = bytearray(head)
     flipped[target.rng.randrange(4, len(head))] ^= 1 << target.rng.randrange(8)
-    return [framed(bytes(flipped) + joined(target.pieces))]
+    return [framed(bytes(flipped) + joined(target.parts))]
 
 
 def _random_body(target: Target) -> list[bytes]:
@@ -85,31 +85,31 @@ def _random_body(target: Target) -> list[bytes]:
 
 
 def _text_length(value: int) -> Kind:
-    def change(piece: Piece) -> bytes:
-        return struct.pack(">h", value) if piece.kind == "length16" else uvarint(max(0, value + 1))
+    def change(part: EncodedPart) -> bytes:
+        return struct.pack(">h", value) if part.kind == "length16" else uvarint(max(0, value + 1))
 
     return lambda target: target.spoiled(("length16", "compact length"), change)
 
 
 def _bytes_length(value: int) -> Kind:
-    def change(piece: Piece) -> bytes:
-        return struct.pack(">i", value) if piece.kind == "length32" else uvarint(max(0, value + 1))
+    def change(part: EncodedPart) -> bytes:
+        return struct.pack(">i", value) if part.kind == "length32" else uvarint(max(0, value + 1))
 
     return lambda target: target.spoiled(("length32", "compact bytes"), change)
 
 
 def _count(value: int) -> Kind:
-    def change(piece: Piece) -> bytes:
-        return struct.pack(">i", value) if piece.kind == "count32" else uvarint(max(0, value + 1) % 2**32)
+    def change(part: EncodedPart) -> bytes:
+        return struct.pack(">i", value) if part.kind == "count32" else uvarint(max(0, value + 1) % 2**32)
 
     return lambda target: target.spoiled(("count32", "compact count"), change)
 
 
 def _off_by_one(step: int) -> Kind:
-    def change(piece: Piece) -> bytes:
-        if piece.kind.startswith("compact") or piece.kind in ("tag count", "tag size"):
-            return uvarint(max(0, piece.data[0] + step)) if len(piece.data) == 1 else piece.data
-        return (int.from_bytes(piece.data, signed=True) + step).to_bytes(len(piece.data), signed=True)
+    def change(part: EncodedPart) -> bytes:
+        if part.kind.startswith("compact") or part.kind in ("tag count", "tag size"):
+            return uvarint(max(0, part.data[0] + step)) if len(part.data) == 1 else part.data
+        return (int.from_bytes(part.data, signed=True) + step).to_bytes(len(part.data), signed=True)
 
     kinds = ("length16", "length32", "count32", "compact length", "compact bytes", "compact count", "tag count", "tag size")
     return lambda target: target.spoiled(kinds, change)
@@ -117,38 +117,38 @@ def _off_by_one(step: int) -> Kind:
 
 def _varint(write: Callable[[int], bytes]) -> Kind:
     kinds = ("compact length", "compact bytes", "compact count", "tag count", "tag size")
-    return lambda target: target.spoiled(kinds, lambda piece: write(piece.data[0] & 0x7F))
+    return lambda target: target.spoiled(kinds, lambda part: write(part.data[0] & 0x7F))
 
 
 def _long_compact_text(target: Target) -> list[bytes] | None:
-    places = [place for place, piece in enumerate(target.pieces) if piece.kind == "compact length"]
+    places = [place for place, part in enumerate(target.parts) if part.kind == "compact length"]
     if not places:
         return None
     place = target.rng.choice(places)
-    after = place + 2 if target.pieces[place].data not in (b"\0", b"\1") else place + 1
-    long = [Piece("compact length", uvarint(32769), ""), Piece("text", b"x" * 32768, "")]
-    return target.with_pieces([*target.pieces[:place], *long, *target.pieces[after:]])
+    after = place + 2 if target.parts[place].data not in (b"\0", b"\1") else place + 1
+    long = [EncodedPart("compact length", uvarint(32769), ""), EncodedPart("text", b"x" * 32768, "")]
+    return target.with_parts([*target.parts[:place], *long, *target.parts[after:]])
 
 
 def _not_text(target: Target) -> list[bytes] | None:
-    def change(piece: Piece) -> bytes:
+    def change(part: EncodedPart) -> bytes:
         bad = target.rng.choice(NOT_TEXT)
-        return (bad + piece.data)[: len(piece.data)] if target.rng.random() < 0.5 else (piece.data + bad)[-len(piece.data) :]
+        return (bad + part.data)[: len(part.data)] if target.rng.random() < 0.5 else (part.data + bad)[-len(part.data) :]
 
     return target.spoiled(("text",), change)
 
 
 def _tags(section: Callable[[random.Random], bytes]) -> Kind:
-    return lambda target: target.spoiled(("tag count",), lambda piece: section(target.rng)) if not _told(target) else None
+    return lambda target: target.spoiled(("tag count",), lambda part: section(target.rng)) if not _told(target) else None
 
 
 def _told(target: Target) -> bool:
     """Does the request carry a known tag? (Another section would push its bytes out of place.)"""
-    return any(piece.kind == "tag" for piece in target.pieces)
+    return any(part.kind == "tag" for part in target.parts)
 
 
 def _header_tags(section: bytes) -> Kind:
-    return lambda target: [framed(target.head(tags=section) + joined(target.pieces))] if target.flexible else None
+    return lambda target: [framed(target.head(tags=section) + joined(target.parts))] if target.flexible else None
 
 
 def _tag(number: int, value: bytes, size: int | None = None) -> bytes:
@@ -162,17 +162,17 @@ def _known_tag(value: bytes, times: int = 1) -> Kind:
         if target.key != 1 or not target.flexible or _told(target):
             return None
         section = uvarint(times) + _tag(0, value) * times
-        return target.with_pieces([*target.pieces[:-1], Piece("tag count", section, "tags")])
+        return target.with_parts([*target.parts[:-1], EncodedPart("tag count", section, "tags")])
 
     return make
 
 
 def _numbers(value: Callable[[int], bytes]) -> Kind:
-    return lambda target: target.spoiled(NUMBERS, lambda piece: value(len(piece.data)))
+    return lambda target: target.spoiled(NUMBERS, lambda part: value(len(part.data)))
 
 
 def _client(client: bytes) -> Kind:
-    return lambda target: [framed(target.head(client=client) + joined(target.pieces))]
+    return lambda target: [framed(target.head(client=client) + joined(target.parts))]
 
 
 def _version(pick: Callable[[Target], int]) -> Kind:
@@ -180,22 +180,22 @@ def _version(pick: Callable[[Target], int]) -> Kind:
         if target.key == API_VERSIONS:
             return None  # has rows of its own
         start = header(target.key, pick(target), CORRELATION) + (b"\0" if target.flexible else b"")
-        return [framed(start + joined(target.pieces))]
+        return [framed(start + joined(target.parts))]
 
     return make
 
 
 def _unknown_key(target: Target) -> list[bytes]:
     key = target.rng.choice((93, 200, 999, 32767, -1, -32768))
-    return [framed(header(key, target.version, CORRELATION) + joined(target.pieces))]
+    return [framed(header(key, target.version, CORRELATION) + joined(target.parts))]
 
 
 def _tagless_header(target: Target) -> list[bytes] | None:
-    return [framed(header(target.key, target.version, CORRELATION) + joined(target.pieces))] if target.flexible else None
+    return [framed(header(target.key, target.version, CORRELATION) + joined(target.parts))] if target.flexible else None
 
 
 def _tagged_header(target: Target) -> list[bytes] | None:
-    return None if target.flexible else [framed(target.head() + b"\0" + joined(target.pieces))]
+    return None if target.flexible else [framed(target.head() + b"\0" + joined(target.parts))]
 
 
 def _length_only(length: int) -> Kind:
@@ -250,16 +250,16 @@ KINDS: Final[dict[str, Kind]] = {
     "one bit of the header behind api key and version flipped": _flip_header,
     "a body of random bytes": _random_body,
     "string length null": _text_length(-1),
-    "string length -2": lambda target: target.spoiled(("length16",), lambda piece: struct.pack(">h", -2)),
+    "string length -2": lambda target: target.spoiled(("length16",), lambda part: struct.pack(">h", -2)),
     "string length 32767": _text_length(32767),
-    "compact string length 2^31-1": lambda target: target.spoiled(("compact length",), lambda piece: uvarint(INT_MAX)),
+    "compact string length 2^31-1": lambda target: target.spoiled(("compact length",), lambda part: uvarint(INT_MAX)),
     "compact string of 32768 bytes, all there": _long_compact_text,
     "bytes length null": _bytes_length(-1),
-    "bytes length -2": lambda target: target.spoiled(("length32",), lambda piece: struct.pack(">i", -2)),
+    "bytes length -2": lambda target: target.spoiled(("length32",), lambda part: struct.pack(">i", -2)),
     "bytes length 2^31-1": _bytes_length(INT_MAX - 1),
     "array count null": _count(-1),
-    "array count -2": lambda target: target.spoiled(("count32",), lambda piece: struct.pack(">i", -2)),
-    "array count -2^31": lambda target: target.spoiled(("count32",), lambda piece: struct.pack(">i", -(2**31))),
+    "array count -2": lambda target: target.spoiled(("count32",), lambda part: struct.pack(">i", -2)),
+    "array count -2^31": lambda target: target.spoiled(("count32",), lambda part: struct.pack(">i", -(2**31))),
     "array count 2^31-1": _count(INT_MAX - 1),
     "array count 1000": _count(1000),
     "array count 0": _count(0),
@@ -289,9 +289,9 @@ KINDS: Final[dict[str, Kind]] = {
     "header: tag count ff ff ff ff 0f": _header_tags(b"\xff\xff\xff\xff\x0f"),
     "header without its tag section": _tagless_header,
     "header with a tag section in a version that has none": _tagged_header,
-    "bool byte 7": lambda target: target.spoiled(("bool",), lambda piece: b"\7"),
-    "nullable struct's marker 7": lambda target: target.spoiled(("marker",), lambda piece: b"\7"),
-    "nullable struct's marker -2": lambda target: target.spoiled(("marker",), lambda piece: b"\xfe"),
+    "bool byte 7": lambda target: target.spoiled(("bool",), lambda part: b"\7"),
+    "nullable struct's marker 7": lambda target: target.spoiled(("marker",), lambda part: b"\7"),
+    "nullable struct's marker -2": lambda target: target.spoiled(("marker",), lambda part: b"\xfe"),
     "least number": _numbers(_least),
     "greatest number": _numbers(_greatest),
     "number -1": _numbers(lambda size: b"\xff" * size),
@@ -300,7 +300,7 @@ KINDS: Final[dict[str, Kind]] = {
     "client id empty": _client(b"\0\0"),
     "client id not UTF-8": _client(b"\0\3\xff\xc3a"),
     "client id longer than the frame": _client(b"\x7f\xffraw"),
-    "correlation id negative": lambda target: [framed(target.head(correlation=-2) + joined(target.pieces))],
+    "correlation id negative": lambda target: [framed(target.head(correlation=-2) + joined(target.parts))],
     "version above": _version(lambda target: APIS_ABOVE + target.rng.choice((0, 60))),
     "version below": _version(lambda target: target.rng.choice((-1, -32768))),
     "unknown api key": _unknown_key,
@@ -309,7 +309,7 @@ KINDS: Final[dict[str, Kind]] = {
     "frame length above the limit": _length_only(FRAME_LIMIT + 1),
     "frame length 2^31-1": _length_only(INT_MAX),
     "frame of no bytes": lambda target: [framed(b"")],
-    "frame one byte longer than announced": lambda target: [framed(target.head() + joined(target.pieces)) + b"\0"],
+    "frame one byte longer than announced": lambda target: [framed(target.head() + joined(target.parts)) + b"\0"],
     "HTTP": lambda target: [b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"],
     "a TLS hello": lambda target: [bytes.fromhex("16030100c8010000c40303") + target.rng.randbytes(64)],
     "byte by byte": _byte_by_byte,
@@ -345,13 +345,13 @@ def make_case(seed: int, release: str, stem: str = "") -> Case:
     """One hostile input."""
     rng = random.Random(f"hostile {release} {seed}")
     name = rng.choice(list(KINDS))
-    plain = Plain(token_of(seed, stem), rng)
+    maker = RequestMaker(token_of(seed, stem), rng)
     for attempt in count(1):
         if attempt % TRIES == 0:  # nothing that this release has can be spoiled so
             name = rng.choice(list(KINDS))
         key, version = rng.choice(served(release))
         flexible = request_header_version(key, version) == 2
-        target = Target(key, version, flexible, pieces_of(plain.request(key, version), version, flexible), rng)
+        target = Target(key, version, flexible, parts_of(maker.request(key, version), version, flexible), rng)
         writes = KINDS[name](target)
         if writes is not None:
             before = [good(1)] if rng.random() < 0.1 else []

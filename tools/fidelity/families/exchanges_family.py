@@ -22,7 +22,7 @@ from groupmock_clients.probe.suite import load_suite
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
 
-from ..script.message_json import NULL_NOT_ALLOWED, plain
+from ..script.message_json import NULL_NOT_ALLOWED, as_json
 from ..script.script import Drop, Json, Pause, Script, Send, Step, TopicNeed
 from ..script.settings_classes import CLASSES
 
@@ -118,7 +118,7 @@ class Recorder(CoreStage):
     def send(self, member: str, key: int, version: int, client_id: str | None, message: Message) -> None:
         """Send, and write it down."""
         self._write_pause()
-        fields = plain(APIS[key].request.message, version)(message)
+        fields = as_json(APIS[key].request.message, version)(message)
         self._under_way.setdefault(self._connection(member).number, deque()).append(len(self.steps))
         self.steps.append(Send(member, key, version, self._symbolic("", fields), client_id=client_id))
         super().send(member, key, version, client_id, message)

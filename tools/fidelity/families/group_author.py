@@ -10,9 +10,9 @@ from typing import Any, Final
 from groupmock.core.group.group import Group
 from groupmock.core.group.states import COMPLETING, EMPTY, PREPARING
 
-from ..play.core_player import STEP_MS, CorePlayer, imagined
+from ..play.core_player import STEP_MS, CorePlayer
 from ..script.script import Drop, Pause, Script, Send
-from ..script.transcript import PARKED
+from ..script.transcript import PARKED, imagined
 from .group_requests import LISTS, Fields, commit_topics, delete_topics, fetch_topics, spoil
 
 SPOILT: Final = 0.09
@@ -72,7 +72,7 @@ class Author:
 
     def member_id(self, client: Client) -> str:
         """The id that it was given last."""
-        found: str = self.player.memories.of(client.name)["member_id"]
+        found: str = self.player.references.of(client.name)["member_id"]
         return found
 
     def waits(self, client: Client) -> bool:
@@ -218,7 +218,7 @@ class Author:
             "protocol_name": {"$": f"{client.name}.protocol_name"},
             "assignments": {"assign": named},
         }
-        if fields["protocol_name"] and self.player.memories.of(client.name)["protocol_name"] is None:
+        if fields["protocol_name"] and self.player.references.of(client.name)["protocol_name"] is None:
             fields["protocol_name"] = "range"
         self.send(client, 14, version, fields)
 

@@ -1,4 +1,4 @@
-"""A valid request that is going to be spoiled: its header, its pieces, and what puts them together again."""
+"""A valid request that is going to be spoiled: its header, its parts, and what puts them together again."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import struct
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from .encoded_parts import Piece, joined
+from .encoded_parts import EncodedPart, joined
 
 CORRELATION: Final = 7
 
 
 class Case(NamedTuple):
-    """`writes`: what is sent, piece by piece. `goes_on`: a request behind it makes sense (False: a frame was left open)."""
+    """`writes`: what is sent, write by write. `goes_on`: a request behind it makes sense (False: a frame was left open)."""
 
     name: str
     writes: list[bytes]
@@ -26,7 +26,7 @@ class Target(NamedTuple):
     key: int
     version: int
     flexible: bool
-    pieces: list[Piece]
+    parts: list[EncodedPart]
     rng: random.Random
 
     def head(self, client: bytes = b"\0\3raw", tags: bytes = b"\0", correlation: int = CORRELATION) -> bytes:
@@ -36,20 +36,20 @@ class Target(NamedTuple):
     @property
     def whole(self) -> bytes:
         """The good request, framed."""
-        return framed(self.head() + joined(self.pieces))
+        return framed(self.head() + joined(self.parts))
 
-    def with_pieces(self, pieces: list[Piece]) -> list[bytes]:
-        """One write of the request made of other pieces."""
-        return [framed(self.head() + joined(pieces))]
+    def with_parts(self, parts: list[EncodedPart]) -> list[bytes]:
+        """One write of the request made of other parts."""
+        return [framed(self.head() + joined(parts))]
 
-    def spoiled(self, kinds: tuple[str, ...], change: Callable[[Piece], bytes]) -> list[bytes] | None:
-        """One write with one piece of these kinds changed; None: there is none."""
-        places = [place for place, piece in enumerate(self.pieces) if piece.kind in kinds]
+    def spoiled(self, kinds: tuple[str, ...], change: Callable[[EncodedPart], bytes]) -> list[bytes] | None:
+        """One write with one part of these kinds changed; None: there is none."""
+        places = [place for place, part in enumerate(self.parts) if part.kind in kinds]
         if not places:
             return None
         place = self.rng.choice(places)
-        piece = self.pieces[place]
-        return self.with_pieces([*self.pieces[:place], piece._replace(data=change(piece)), *self.pieces[place + 1 :]])
+        part = self.parts[place]
+        return self.with_parts([*self.parts[:place], part._replace(data=change(part)), *self.parts[place + 1 :]])
 
 
 def header(key: int, version: int, correlation: int, client: bytes = b"\0\3raw") -> bytes:

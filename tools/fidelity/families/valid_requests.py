@@ -17,10 +17,10 @@ from groupmock_codec.records import NewRecord, encode_batch
 STAMP_MS: Final = 1_700_000_000_000
 CONFIGS: Final = ("cleanup.policy", "retention.ms", "max.message.bytes", "segment.bytes", "no.such.config")
 
-Maker = Callable[["Plain"], Any]
+FieldMaker = Callable[["RequestMaker"], Any]
 
 
-class Plain:
+class RequestMaker:
     """Makes requests for one script. `token` is in every name that it makes up."""
 
     def __init__(self, token: str, rng: random.Random) -> None:
@@ -80,11 +80,11 @@ class Plain:
         return encode_batch([NewRecord(key=b"k", value=b"v", timestamp=STAMP_MS)])
 
 
-def _one_of(*values: Any) -> Maker:
-    return lambda plain: plain.rng.choice(values)
+def _one_of(*values: Any) -> FieldMaker:
+    return lambda maker: maker.rng.choice(values)
 
 
-_BY_NAME: Final[dict[str, Maker]] = {
+_BY_NAME: Final[dict[str, FieldMaker]] = {
     "member_id": _one_of("", "", "m"),
     "group_instance_id": _one_of(None, None, "i"),
     "protocol_type": _one_of("other", "other", ""),
@@ -126,10 +126,10 @@ _BY_NAME: Final[dict[str, Maker]] = {
     "include_cluster_authorized_operations": _one_of(False, True),
     "endpoint_type": _one_of(1, 1, 2),
     "response_partition_limit": _one_of(1, 2000),
-    "records": lambda plain: plain.rng.choice((plain.batch(), plain.batch(), b"")),
-    "metadata": lambda plain: encode_subscription(Subscription(topics=[plain.topic()])),
+    "records": lambda maker: maker.rng.choice((maker.batch(), maker.batch(), b"")),
+    "metadata": lambda maker: encode_subscription(Subscription(topics=[maker.topic()])),
 }
-_BY_API: Final[dict[tuple[int, str], Maker]] = {
+_BY_API: Final[dict[tuple[int, str], FieldMaker]] = {
     (0, "acks"): _one_of(-1, 1, 0),
     (10, "key_type"): _one_of(0),
     (11, "name"): _one_of("range", "sticky"),
@@ -144,7 +144,7 @@ _BY_API: Final[dict[tuple[int, str], Maker]] = {
     (44, "validate_only"): _one_of(True),
     (44, "config_operation"): _one_of(0, 1),
     **{(key, "resource_type"): _one_of(2) for key in (32, 33, 44)},
-    **{(key, "resource_name"): lambda plain: plain.topic() for key in (32, 33, 44)},
+    **{(key, "resource_name"): lambda maker: maker.topic() for key in (32, 33, 44)},
     **{(key, "value"): _one_of("1000", "delete", None) for key in (19, 33, 44)},
-    (32, "configuration_keys"): lambda plain: plain.rng.choice((None, [], list(CONFIGS))),
+    (32, "configuration_keys"): lambda maker: maker.rng.choice((None, [], list(CONFIGS))),
 }

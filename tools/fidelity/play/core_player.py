@@ -9,6 +9,7 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from collections import deque
 from collections.abc import Sequence
+from functools import partial
 from random import Random
 
 from groupmock.core.cluster import Cluster, Identity, Node
@@ -17,11 +18,11 @@ from groupmock.core.events import NS_PER_MS, Disconnected, Request
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
 
-from ..script.message_json import build, plain
-from ..script.references import Memories
+from ..script.message_json import as_json, build
+from ..script.references import References
 from ..script.script import Drop, Pause, Reconnect, Script, Send, Step, ending
 from ..script.settings_classes import known
-from ..script.transcript import ANSWERED, CLOSED, PARKED, SENT, SKIPPED, Event, Facts, TopicFact, Transcript
+from ..script.transcript import ANSWERED, CLOSED, PARKED, SENT, SKIPPED, Event, Facts, TopicFact, Transcript, imagined
 
 STEP_MS = 2.0
 """How long a step takes on the virtual clock when nobody else says."""
@@ -41,7 +42,7 @@ class _Link:
         self.waiting: deque[tuple[int, Message]] = deque()
 
 
-class _Fed:
+class FedDice:
     """Dice that give what a real broker drew, and their own otherwise."""
 
     def __init__(self, seed: int) -> None:
@@ -67,7 +68,7 @@ class CorePlayer:
 
     def __init__(self, script: Script, facts: Facts) -> None:
         self.script, self.facts = script, facts
-        self.memories = Memories(facts)
+        self.references = References(facts)
         self.events: list[Event] = []
         self.steps: list[Step] = []
         self.now = 0
@@ -79,7 +80,7 @@ class CorePlayer:
             facts.cluster_id, (Node(facts.node, facts.host, facts.port),), self.known.advertised, self.known.features,
             self.known.finalized_features_epoch,
         )  # fmt: skip
-        self._fed = _Fed(script.seed)
+        self._fed = FedDice(script.seed)
         self.cluster = Cluster(self.known.settings, identity, self._fed.random, facts.epoch_ms)
         self.cluster.dice = self._fed  # type: ignore[assignment]  # draws what the broker drew
         for need, fact in zip(script.topics, facts.topics, strict=True):
@@ -147,7 +148,7 @@ class CorePlayer:
             self.events[index].status = CLOSED
             return
         self.events[index].status = PARKED
-        message = build(APIS[step.key].request.message, step.version, step.fields, lambda value: self.memories.resolve(step.client, value))
+        message = build(APIS[step.key].request.message, step.version, step.fields, partial(self.references.resolve, step.client))
         if link.flying is not None or link.mute:
             link.waiting.append((index, message))
         else:
@@ -187,9 +188,9 @@ class CorePlayer:
         assert isinstance(step, Send)
         link.flying = None
         if event.status == PARKED:
-            event.answer = answer = plain(type(reply.message), step.version)(reply.message)
+            event.answer = answer = as_json(type(reply.message), step.version)(reply.message)
             event.status, event.answered_ms, event.after = ANSWERED, self.now / NS_PER_MS, len(self.events) - 1
-            self.memories.learn(index, step, answer)
+            self.references.learn(index, step, answer)
         self._next(link)
 
     def _next(self, link: _Link) -> None:
@@ -228,16 +229,6 @@ class CorePlayer:
     def transcript(self) -> Transcript:
         """What came of it all."""
         return Transcript(self.facts, self.events)
-
-
-def imagined(script: Script) -> Facts:
-    """A broker for plays without one: names made of the seed."""
-    topics = [TopicFact(f"t{number + 1}", bytes([number + 1] * 16), need.partitions) for number, need in enumerate(script.topics)]
-    stem = f"d{script.seed}"
-    return Facts(
-        script.release, script.settings, 1, "127.0.0.1", 9092, "imagined", "/127.0.0.1", 1_700_000_000_000,
-        [f"{stem}-{number + 1}" for number in range(script.groups)], topics, stem,
-    )  # fmt: skip
 
 
 def play(script: Script, facts: Facts | None = None, step_ms: float = STEP_MS) -> Transcript:

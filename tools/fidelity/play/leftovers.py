@@ -20,7 +20,7 @@ NOT_EMPTY: Final = 68
 TOPICS_AT_A_TIME: Final = 50
 
 
-class Janitor:
+class Leftovers:
     """Removes groups a few seconds after their script."""
 
     def __init__(self, peer: Peer) -> None:
@@ -28,11 +28,11 @@ class Janitor:
         self._left: deque[tuple[float, str]] = deque()
         self._topics: deque[tuple[float, str]] = deque()
 
-    def leave_topics(self, topics: list[str]) -> None:
+    def add_topics(self, topics: list[str]) -> None:
         """These topics are done with."""
         self._topics.extend((time.monotonic(), topic) for topic in topics)
 
-    def leave(self, groups: list[str]) -> None:
+    def add_groups(self, groups: list[str]) -> None:
         """These groups are done with."""
         self._left.extend((time.monotonic(), group) for group in groups)
 
@@ -68,4 +68,4 @@ class Janitor:
                 await self._asker.ask(13, 3, LeaveGroupRequest(group_id=group.group_id, members=members))
         gone = await self._asker.ask(42, 1, DeleteGroupsRequest(groups_names=groups))
         assert isinstance(gone, DeleteGroupsResponse)
-        self.leave([one.group_id for one in gone.results if one.error_code == NOT_EMPTY])
+        self.add_groups([one.group_id for one in gone.results if one.error_code == NOT_EMPTY])

@@ -63,7 +63,7 @@ class _Transport(Unbuffered):
         self.closed = True
 
 
-class Memory:
+class InMemoryServer:
     """Our server without a network, its clock virtual."""
 
     def __init__(self, profile: str, settings: Mapping[str, str], host: str = "127.0.0.1", port: int = 9092) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 from typing import Final
 
 from groupmock_clients.probe.wire import read_response
@@ -16,8 +17,8 @@ from groupmock_codec import APIS
 from groupmock_codec.declare import Message
 from groupmock_codec.messages.k15_describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
 
-from ..script.message_json import build, plain
-from ..script.references import Memories
+from ..script.message_json import as_json, build
+from ..script.references import References
 from ..script.script import Drop, Pause, Raw, Reconnect, Script, Send, Step, ending
 from ..script.transcript import ANSWERED, CLOSED, PARKED, SENT, SKIPPED, Event, Facts, Transcript
 from .core_player import CorePlayer
@@ -55,7 +56,7 @@ class TcpPlayer:
     def __init__(self, script: Script, peer: Peer, facts: Facts) -> None:
         self.script, self.peer, self.facts = script, peer, facts
         self.core = CorePlayer(script, facts)
-        self.memories = Memories(facts)
+        self.references = References(facts)
         self.events: list[Event] = []
         self.steps: list[Step] = []
         self.stopped: str | None = None
@@ -176,7 +177,7 @@ class TcpPlayer:
 
     async def _send(self, index: int, step: Send, link: Link) -> None:
         event = self.events[index]
-        message = build(APIS[step.key].request.message, step.version, step.fields, lambda value: self.memories.resolve(step.client, value))
+        message = build(APIS[step.key].request.message, step.version, step.fields, partial(self.references.resolve, step.client))
         event.sent_ms = self.now_ms()
         if link.pending and asks_for_member_id(step, message):
             event.status = SKIPPED
@@ -284,9 +285,9 @@ class TcpPlayer:
         assert isinstance(step, Send)
         event.answered_ms, event.after = self.now_ms(), len(self.events) - 1
         version, message = read_response(asked.key, asked.version, frame)
-        event.answer = plain(type(message), version)(message)
+        event.answer = as_json(type(message), version)(message)
         event.status = ANSWERED
-        self.memories.learn(asked.tag, step, event.answer)
+        self.references.learn(asked.tag, step, event.answer)
         self._note_lag(asked.tag, event)
         self._changed.set()
 

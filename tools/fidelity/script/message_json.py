@@ -99,11 +99,11 @@ def unbinary(value: Json) -> Json:
 
 # -- answers -----------------------------------------------------------------------------------------------------------
 
-Plain = Callable[[Any], Json]
+AsJson = Callable[[Any], Json]
 
 
 @cache
-def plain(cls: type[Message], version: int) -> Callable[[Any], dict[str, Json]]:
+def as_json(cls: type[Message], version: int) -> Callable[[Any], dict[str, Json]]:
     """message -> JSON with the fields that its version has, and nothing else."""
     parts = [(slot.name, _part(slot, version)) for slot in _slots(cls, version).values()]
     straight = tuple((name, part) for name, part in parts)
@@ -114,7 +114,7 @@ def plain(cls: type[Message], version: int) -> Callable[[Any], dict[str, Json]]:
     return show
 
 
-def _part(slot: _Slot, version: int) -> Plain | None:
+def _part(slot: _Slot, version: int) -> AsJson | None:
     """How a field is shown; None: as it is."""
     if slot.kind in ("structs", "struct"):
         return _struct_part(slot, version)
@@ -125,9 +125,9 @@ def _part(slot: _Slot, version: int) -> Plain | None:
     return None if slot.nullable else lambda value: NULL_NOT_ALLOWED if value is None else value
 
 
-def _struct_part(slot: _Slot, version: int) -> Plain:
+def _struct_part(slot: _Slot, version: int) -> AsJson:
     assert slot.element is not None
-    show = plain(slot.element, version)
+    show = as_json(slot.element, version)
     if slot.kind == "struct":
         return lambda value: _null(slot) if value is None else show(value)
     return lambda value: _null(slot) if value is None else [show(each) for each in value]

@@ -14,7 +14,7 @@ FRESH: Final[dict[str, Json]] = {"member_id": "", "generation": -1, "leader": ""
 NO_ID: Final = b"\xee" * 16
 
 
-class Memories:
+class References:
     """One side of one play: every client's memory, every step's answer."""
 
     def __init__(self, facts: Facts) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from .script import Script
+
 Json = Any
 
 SENT = "sent"  # not a request, or nobody waits for its answer (the connection was dropped)
@@ -43,7 +45,7 @@ class Facts(msgspec.Struct):
 class Event(msgspec.Struct, omit_defaults=True):
     """One step. Times are ms since the script's start; `after`: the last step that was sent before the answer came (its own, mostly).
 
-    `drew`: what the broker drew for it (`ids.py`): the UUID text of a member id, a topic id in base64, the number of a fetch session.
+    `drew`: what the broker drew for it (`drawn_ids.py`): the UUID text of a member id, a topic id in base64, the number of a fetch session.
     `answer` is the decoded response, only the fields that its version has; {"frames": [base64, ...]} for a Raw step.
     """
 
@@ -62,3 +64,13 @@ class Transcript(msgspec.Struct, omit_defaults=True):
     events: list[Event]
     stopped: str | None = None
     """Why the play ended early: it was seen to differ from its guide, or the broker failed."""
+
+
+def imagined(script: Script) -> Facts:
+    """A broker for plays without one: names made of the seed."""
+    topics = [TopicFact(f"t{number + 1}", bytes([number + 1] * 16), need.partitions) for number, need in enumerate(script.topics)]
+    stem = f"d{script.seed}"
+    return Facts(
+        script.release, script.settings, 1, "127.0.0.1", 9092, "imagined", "/127.0.0.1", 1_700_000_000_000,
+        [f"{stem}-{number + 1}" for number in range(script.groups)], topics, stem,
+    )  # fmt: skip

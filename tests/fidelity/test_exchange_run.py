@@ -11,13 +11,13 @@ import pytest
 from cases import for_each
 
 from tools.fidelity.compare.canonical import Difference
-from tools.fidelity.compare.counts import Tally, outcome
-from tools.fidelity.compare.exchange_run import CHANCES, REPEATS, Run, Wanted
-from tools.fidelity.play.core_player import CorePlayer, imagined, play
+from tools.fidelity.compare.counts import Counts, outcome
+from tools.fidelity.compare.exchange_run import CHANCES, REPEATS, ExchangeRun, Wanted
+from tools.fidelity.play.core_player import CorePlayer, play
 from tools.fidelity.play.tcp_link import Peer
 from tools.fidelity.play.tcp_player import Played
 from tools.fidelity.script.script import Script, Send
-from tools.fidelity.script.transcript import ANSWERED, CLOSED, PARKED, Event
+from tools.fidelity.script.transcript import ANSWERED, CLOSED, PARKED, Event, imagined
 
 SCRIPT = Script("groups", 9, "2.8", "plain", [Send("A", 12, 2, {"group_id": {"group": 1}, "generation_id": 1, "member_id": "m"})])
 REFUSED = Script("groups", 9, "2.8", "plain", [Send("A", 11, 2), Send("A", 13, 2, {"group_id": {"group": 1}, "member_id": "m"})])
@@ -27,7 +27,7 @@ RECORDED = Difference(1, "status", "closed", "answered", 13, 2, 9)
 """Of REFUSED, whose JoinGroup the broker answered -1."""
 
 
-class Staged(Run):
+class Staged(ExchangeRun):
     """A run whose plays come out as told: a list of differences each, None for a machine that was too slow."""
 
     def __init__(self, *plays: list[Difference] | None) -> None:
@@ -45,53 +45,53 @@ class Staged(Run):
         return Played(real, core.transcript(), set(), 0.0, False), found
 
 
-def judged(*plays: list[Difference] | None, script: Script = SCRIPT) -> tuple[list[Difference], Tally]:
+def judged(*plays: list[Difference] | None, script: Script = SCRIPT) -> tuple[list[Difference], Counts]:
     run = Staged(*plays)
-    return asyncio.run(run.one(script)), run.tally
+    return asyncio.run(run.one(script)), run.counts
 
 
 def test_equal_is_played_once_and_counted() -> None:
-    found, tally = judged([])
-    assert (found, tally.exchanges, tally.unstable, tally.differences) == ([], 1, [], [])
+    found, counts = judged([])
+    assert (found, counts.exchanges, counts.unstable, counts.differences) == ([], 1, [], [])
 
 
 def test_what_differs_three_times_differs() -> None:
-    found, tally = judged(*[[CODE]] * REPEATS)
-    assert found == tally.differences == [CODE]
-    assert tally.differing == {(12, 2): 1}
+    found, counts = judged(*[[CODE]] * REPEATS)
+    assert found == counts.differences == [CODE]
+    assert counts.differing == {(12, 2): 1}
 
 
 @for_each("plays", [[[CODE], []], [[CODE], [CODE], []], [[CODE], None]])
 def test_what_does_not_repeat_is_unstable_once(plays: list[list[Difference] | None]) -> None:
-    found, tally = judged(*plays)
-    assert (found, tally.unstable, tally.differences) == ([], [SCRIPT.seed], [])
+    found, counts = judged(*plays)
+    assert (found, counts.unstable, counts.differences) == ([], [SCRIPT.seed], [])
 
 
 def test_what_follows_from_ids_counts_when_it_comes_once_more() -> None:
     assert judged([LEADER], [], [], [LEADER])[0] == [LEADER]
-    found, tally = judged([LEADER], *[[]] * CHANCES)
-    assert (found, tally.unstable) == ([], [SCRIPT.seed])
+    found, counts = judged([LEADER], *[[]] * CHANCES)
+    assert (found, counts.unstable) == ([], [SCRIPT.seed])
 
 
 def test_what_is_recorded_is_counted_and_no_difference() -> None:
-    found, tally = judged([RECORDED], script=REFUSED)
-    assert (found, tally.recorded) == ([], {"second-answer-to-a-refused-join": 1})
+    found, counts = judged([RECORDED], script=REFUSED)
+    assert (found, counts.recorded) == ([], {"second-answer-to-a-refused-join": 1})
 
 
 def test_what_looks_recorded_without_its_cause_differs() -> None:
-    found, tally = judged(*[[RECORDED]] * REPEATS)
-    assert (found, tally.recorded) == ([RECORDED], {})
+    found, counts = judged(*[[RECORDED]] * REPEATS)
+    assert (found, counts.recorded) == ([RECORDED], {})
 
 
 def test_what_follows_a_recorded_break_of_the_connection_is_another_story() -> None:
-    found, tally = judged([CODE, RECORDED, LEADER], *[[CODE]] * REPEATS, script=REFUSED)
-    assert (found, tally.recorded) == ([CODE], {"second-answer-to-a-refused-join": 1})
+    found, counts = judged([CODE, RECORDED, LEADER], *[[CODE]] * REPEATS, script=REFUSED)
+    assert (found, counts.recorded) == ([CODE], {"second-answer-to-a-refused-join": 1})
     assert judged([RECORDED, CODE], script=REFUSED)[0] == []
 
 
 def test_a_machine_that_is_too_slow_judges_nothing() -> None:
-    found, tally = judged(None)
-    assert (found, tally.unstable, tally.exchanges) == ([], [SCRIPT.seed], 0)
+    found, counts = judged(None)
+    assert (found, counts.unstable, counts.exchanges) == ([], [SCRIPT.seed], 0)
 
 
 def queued_behind_a_join(rebalance_timeout_ms: int) -> CorePlayer:
@@ -124,9 +124,9 @@ def test_a_difference_that_is_chance_is_none(monkeypatch: pytest.MonkeyPatch, ch
         return Played(real, play(script), set(), 0.0, chance)
 
     monkeypatch.setattr("tools.fidelity.compare.exchange_run.play", played)
-    run = Run(cast(Peer, None), Wanted("groups", "2.8", (9, 10)), io.StringIO())
+    run = ExchangeRun(cast(Peer, None), Wanted("groups", "2.8", (9, 10)), io.StringIO())
     found = asyncio.run(run.one(SCRIPT))
-    assert (bool(found), run.tally.unstable) == (judged, [] if judged else [SCRIPT.seed])
+    assert (bool(found), run.counts.unstable) == (judged, [] if judged else [SCRIPT.seed])
 
 
 @for_each(

@@ -12,9 +12,9 @@ from typing import Final
 
 from groupmock_clients.probe.exchange import BASE_SETTINGS
 
-from ..script.script import ENDING, Drop, Pause, Raw, Reconnect, Script, Send, Step, ending
-from ..script.settings_classes import CLASSES, ORACLE, known
-from ..script.transcript import ANSWERED, CLOSED, PARKED, SKIPPED, Event, Transcript
+from .script import ENDING, Drop, Pause, Raw, Reconnect, Script, Send, Step, ending
+from .settings_classes import CLASSES, ORACLE, known
+from .transcript import ANSWERED, CLOSED, PARKED, SKIPPED, Event, Transcript
 from .wording import Names, Wording, quoted
 
 ENDING_MEMBER: Final = "End"

@@ -10,11 +10,10 @@ from typing import Any, Final
 from groupmock_clients.probe.messages import filled_in
 from groupmock_codec import APIS
 
-from ..script.message_json import NULL_NOT_ALLOWED, build, plain
-from ..script.references import NO_ID, Memories
-from ..script.script import Json, Script, Send
-from ..script.transcript import Transcript
-from .core_player import imagined
+from .message_json import NULL_NOT_ALLOWED, as_json, build
+from .references import NO_ID, References
+from .script import Json, Script, Send
+from .transcript import Transcript, imagined
 
 JOIN_GROUP, LIST_GROUPS, METADATA = 11, 16, 3
 MEMBER_ID_REQUIRED: Final = 79
@@ -96,7 +95,7 @@ class Wording:
     def __init__(self, names: Names, client_ids: Mapping[str, str | None]) -> None:
         self.names = names
         self._client_ids = client_ids
-        self._memories = Memories(names.facts)
+        self._references = References(names.facts)
         self._members: dict[str, dict[str, Json]] = {}
 
     # -- requests
@@ -106,8 +105,8 @@ class Wording:
         api = APIS[step.key]
         link = step.link
         cls = api.request.message
-        message = build(cls, step.version, step.fields, lambda value: self._memories.resolve(step.client, value))
-        values, standard = plain(cls, step.version)(message), plain(cls, step.version)(cls())
+        message = build(cls, step.version, step.fields, lambda value: self._references.resolve(step.client, value))
+        values, standard = as_json(cls, step.version)(message), as_json(cls, step.version)(cls())
         said = {*step.fields, *filled_in(api.name)}
         words = [api.name, f"v{step.version}"]
         if self._client_ids.get(link, step.client_id) != step.client_id:
@@ -167,7 +166,7 @@ class Wording:
 
     def answer(self, index: int, step: Send, answer: dict[str, Json]) -> str:
         """`25 field=pattern ...`; what it tells is known from now on."""
-        self._memories.learn(index, step, answer)
+        self._references.learn(index, step, answer)
         words = [str(answer["error_code"])] if "error_code" in answer else []
         for name, value in answer.items():
             if name not in ("throttle_time_ms", "error_code"):
