@@ -119,7 +119,12 @@ matrix: $(VENV)/.installed-test
 	@"$(PY)" tests/interop/matrix; code=$$?; "$(PY)" tools/clients_page.py && exit $$code
 
 fidelity: $(VENV)/.installed-test
-	@"$(PY)" -m tools.fidelity.on_kafka $(if $(PEER),--peer "$(PEER)",--log docs/data/fidelity.jsonl) $(FIDELITY)
+ifdef PEER
+	@mkdir -p build && "$(PY)" -m groupmock probe "$(PEER)" --report html --output "build/fidelity-$(subst :,-,$(PEER)).html"; \
+	code=$$?; echo "build/fidelity-$(subst :,-,$(PEER)).html says what $(PEER) keeps and breaks"; exit $$code
+else
+	@"$(PY)" -m tools.fidelity kafka --log docs/data/fidelity.jsonl $(FIDELITY)
+endif
 
 LARGE := range cooperative-sticky design-1/scripted design-2/scripted design-3/scripted
 scenarios: $(VENV)/.installed-test

@@ -9,7 +9,6 @@ import pytest
 from cases import for_each
 
 from tools.fidelity.__main__ import main
-from tools.fidelity.compare import bytes_run
 from tools.fidelity.compare.golden import Golden, save
 from tools.fidelity.families import family
 from tools.fidelity.play.core_player import play
@@ -44,6 +43,10 @@ def left_with(words: list[str]) -> int:
         (["run", "groups", "--broker", NOBODY, "--seeds", "5", "5"], 2, "TO is exclusive and must be above FROM"),
         (["run", "groups", "--broker", NOBODY, "--parallel", "0"], 2, "a number above 0 expected, not '0'"),
         (["run", "bytes", "--broker", NOBODY], 2, "invalid choice: 'bytes'"),
+        (["bytes"], 3, "no broker: name one with --broker or in $KAFKA_BOOTSTRAP"),
+        (["bytes", "--broker", NOBODY], 3, f"no broker: cannot connect to {NOBODY}: "),
+        (["bytes", "--broker", "x"], 2, "--broker: HOST:PORT expected, not 'x'"),
+        (["bytes", "--broker", NOBODY, "--seeds", "1", "1"], 2, "TO is exclusive and must be above FROM"),
         (["show", "exchanges", "999999"], 2, "exchanges for 4.3, from 0 on; not 999999"),
         (["replay", "no/such/folder"], 2, "no golden plays of 4.3, 3.9, 2.8 in no/such/folder"),
         (["speed", "groups", "--processes", "none"], 2, "a number above 0 expected, not 'none'"),
@@ -80,19 +83,3 @@ def test_a_corpus_that_it_does_not_keep_with_1_and_the_seed(tmp_path: Path, caps
     save(tmp_path, [golden(1), wrong])
     assert main(["replay", str(tmp_path), "--release", "4.3"]) == 1
     assert capsys.readouterr().out.startswith("4.3 seed 2: step ")
-
-
-@for_each(
-    ("words", "said"),
-    [([], "name a broker"), (["--broker", "x"], "--broker: HOST:PORT expected"), (["--broker", NOBODY, "--seeds", "1", "1"], "nothing")],
-)
-def test_bad_use_of_the_hostile_inputs(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as left:
-        bytes_run.main(words)
-    assert left.value.code == 2
-    assert said in capsys.readouterr().err
-
-
-def test_hostile_inputs_without_a_broker(capsys: pytest.CaptureFixture[str]) -> None:
-    assert bytes_run.main(["--broker", NOBODY]) == 3
-    assert capsys.readouterr().err.startswith(f"no broker: cannot connect to {NOBODY}: ")

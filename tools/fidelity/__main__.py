@@ -4,6 +4,8 @@ The broker is --broker HOST:PORT or $KAFKA_BOOTSTRAP; it needs the settings of a
 
     kafka.py run --version 4.3.0 --set group.initial.rebalance.delay.ms=400 --set group.min.session.timeout.ms=100 -- \\
         python -m tools.fidelity run groups --release 4.3 --seeds 0 2000
+
+`kafka` starts the brokers itself: 10,000 exchanges on 4.3.0, 2,000 each on 3.9.1 and 2.8.2.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import argparse
 import asyncio
 import os
 import sys
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -19,6 +22,9 @@ import msgspec
 
 from groupmock_clients.probe.broker import NoBroker
 
+from . import on_kafka
+from .compare.bytes_run import BytesRun, last_request, record
+from .compare.counts import Result
 from .compare.exchange_run import ExchangeRun, Wanted
 from .compare.golden import PLAYED_ON_CORE, choose, load, replay_corpus, save, save_one
 from .compare.speed import measure
@@ -39,7 +45,9 @@ def main(words: list[str] | None = None) -> int:
         prog="python -m tools.fidelity", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     verbs = parser.add_subparsers(required=True)
+    _add_kafka(verbs.add_parser("kafka", help="play everything on every release of Apache Kafka, started for it (java needed)"))
     _add_run(verbs.add_parser("run", help="play seeds and compare"))
+    _add_bytes(verbs.add_parser("bytes", help="play hostile inputs and compare"))
     _add_record(verbs.add_parser("record", help="record golden plays from a real broker"))
     _add_replay(verbs.add_parser("replay", help="play golden plays again on the core"))
     _add_speed(verbs.add_parser("speed", help="how fast the pure core plays and compares with itself"))
@@ -93,11 +101,31 @@ def _seeds(asked: argparse.Namespace) -> tuple[int, int]:
     return first, last
 
 
-def _peer(asked: argparse.Namespace) -> Peer:
+def _where(asked: argparse.Namespace) -> tuple[str, int]:
     if not asked.broker:
         raise NoBroker("name one with --broker or in $KAFKA_BOOTSTRAP")
     host, port = asked.broker
-    return Peer(host, port, asked.release)
+    return host, port
+
+
+def _peer(asked: argparse.Namespace) -> Peer:
+    return Peer(*_where(asked), asked.release)
+
+
+def _add_kafka(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--release", action="append", choices=sorted(BROKERS), help="only these")
+    parser.add_argument("--share", type=float, default=1.0, help="of the full numbers")
+    parser.add_argument("--seed", type=int, default=int(time.time()), help="first seed (default: the time)")
+    parser.add_argument("--log", type=Path, help="append the results as lines of JSON")
+    parser.set_defaults(verb=_kafka)
+
+
+def _kafka(asked: argparse.Namespace) -> int:
+    """The exit code of the worst run."""
+    if not on_kafka.ORACLE.is_file():
+        raise NothingPlayed(f"there is no {on_kafka.ORACLE}, which starts Kafka: set GROUPMOCK_SHARED to the developers' shared folder")
+    log = asked.log.resolve() if asked.log else None
+    return max(on_kafka.play(run, asked.seed, asked.share, log) for run in on_kafka.runs(asked.release or list(BROKERS)))
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
@@ -118,9 +146,7 @@ def _run(asked: argparse.Namespace) -> int:
     result = asyncio.run(run.all())
     for play in run.different.values() if asked.finds else ():
         print(f"find: {save_one(asked.finds, play)}")
-    if asked.log:
-        with asked.log.open("ab") as log:
-            log.write(msgspec.json.encode(result) + b"\n")
+    _logged(asked, result)
     summary = {**msgspec.to_builtins(result), "differences": len(result.differences)}
     for name in ("apis", "outcomes"):
         for api, cells in summary.pop(name).items():
@@ -129,6 +155,38 @@ def _run(asked: argparse.Namespace) -> int:
     if not result.exchanges:
         raise NothingPlayed(f"no seed of these is for a broker of the settings {result.settings!r}, or the machine was too slow for all")
     return 1 if result.differences else 0
+
+
+def _add_bytes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--release", choices=tuple(BROKERS), default="4.3")
+    _broker(parser)
+    parser.add_argument("--seeds", type=int, nargs=2, default=(0, 4000), metavar=("FROM", "TO"))
+    parser.add_argument("--parallel", type=_count, default=30)
+    parser.add_argument("--log", type=Path, help="append the result to this file as one line of JSON")
+    parser.add_argument("--record", type=Path, metavar="TREE", help="keep inputs and numbers in this checkout")
+    parser.set_defaults(verb=_bytes)
+
+
+def _bytes(asked: argparse.Namespace) -> int:
+    seeds = _seeds(asked)
+    run = BytesRun(asked.release, *_where(asked), asked.parallel)
+    result = asyncio.run(run.all(*seeds))
+    for each in run.differing:
+        print(f"DIFFERS: seed {each.seed}: {each.case.name} {last_request(each.case.writes)}\n  Kafka {each.real}\n  ours  {each.ours}")
+    _logged(asked, result)
+    if asked.record:
+        record(asked.record, run, seeds)
+    print(
+        f"{asked.release}: {result.exchanges} inputs, {len(result.differences)} differ, unstable {result.unstable}, "
+        f"recorded {result.recorded}, {result.per_second} a second"
+    )
+    return 1 if result.differences else 0
+
+
+def _logged(asked: argparse.Namespace, result: Result) -> None:
+    if asked.log:
+        with asked.log.open("ab") as log:
+            log.write(msgspec.json.encode(result) + b"\n")
 
 
 def _add_record(parser: argparse.ArgumentParser) -> None:

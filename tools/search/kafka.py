@@ -49,8 +49,8 @@ def _play(part: Section, run: on_kafka.BrokerRun, family: str, seed: int, second
     sets = {**CLASSES[run.settings], **(on_kafka.DATA_PLANE if "log" in run.families else {})}
     flags = [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]
     oracle = [sys.executable, str(on_kafka.ORACLE), "run", "--version", BROKERS[run.release], *flags, "--"]
-    module = "tools.fidelity" + (".compare.bytes_run" if family == "hostile" else "")
-    words = [sys.executable, "-m", module, *([] if family == "hostile" else ["run", family]), "--release", run.release]
+    verb = ["bytes"] if family == "hostile" else ["run", family]
+    words = [sys.executable, "-m", "tools.fidelity", *verb, "--release", run.release]
     if family == "hostile":
         words += ["--seeds", str(seed), str(seed + int(seconds * 10))]
     else:

@@ -1,17 +1,10 @@
-"""python -m tools.fidelity.compare.bytes_run: hostile inputs on a broker and on our connection code, compared.
-
-The broker is --broker HOST:PORT or $KAFKA_BOOTSTRAP. `--log` appends the run's numbers (docs/fidelity.md), `--record` keeps inputs with
-the broker's reaction (tests/golden) and the numbers per class of input (docs/data/bad-bytes.json, docs/bad-bytes.md).
-"""
+"""Hostile inputs on a broker and on our connection code, compared: a run over many seeds, and what is kept of it."""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import gzip
 import json
-import os
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -27,7 +20,6 @@ from groupmock_codec.headers import RequestHeader, encode_request_header
 from ..families.bytes_family import PROFILES, make_case, probe, token_of
 from ..families.target import Case, framed
 from ..play.raw_bytes import CLOSED, LAST, InMemoryServer, Outcome, over_tcp
-from ..play.tcp_link import parse_address
 from ..script.settings_classes import BROKERS, ORACLE
 from .canonical import Difference
 from .counts import Result
@@ -104,10 +96,13 @@ class BytesRun:
         self.recorded: Counter[str] = Counter()
         self.replayed = 0
 
-    async def all(self, first: int, last: int) -> None:
-        """Every seed; what differs is played again, twice."""
+    async def all(self, first: int, last: int) -> Result:
+        """Every seed, on a broker that is awake; what differs is played again, twice. Raises NoBroker."""
+        await self.warm_up()
+        begun = time.monotonic()
         for begin in range(first, last, 500):
             await asyncio.gather(*(self.one(seed) for seed in range(begin, min(begin + 500, last))))
+        return self.result((first, last), time.monotonic() - begun)
 
     async def one(self, seed: int) -> None:
         """One seed."""
@@ -233,54 +228,10 @@ def numbers(judged: list[Judged]) -> dict[str, Json]:
     return found
 
 
-def main(words: list[str] | None = None) -> int:
-    """0: equal, 1: something differs, 2: bad use, 3: no broker."""
-    parser = argparse.ArgumentParser(prog="python -m tools.fidelity.compare.bytes_run", description=__doc__)
-    parser.add_argument("--release", choices=tuple(BROKERS), default="4.3")
-    parser.add_argument("--broker", default=os.environ.get("KAFKA_BOOTSTRAP"), metavar="HOST:PORT")
-    parser.add_argument("--seeds", type=int, nargs=2, default=(0, 4000), metavar=("FROM", "TO"))
-    parser.add_argument("--parallel", type=int, default=30)
-    parser.add_argument("--log", type=Path, help="append the result to this file as one line of JSON")
-    parser.add_argument("--record", type=Path, metavar="TREE", help="keep inputs and numbers under this checkout's tests/ and docs/")
-    asked = parser.parse_args(words)
-    if not asked.broker:
-        parser.error("name a broker with --broker or in $KAFKA_BOOTSTRAP")
-    try:
-        where = parse_address(asked.broker)
-    except ValueError as problem:
-        parser.error(f"--broker: {problem}")
-    if asked.seeds[0] >= asked.seeds[1] or asked.parallel < 1:
-        parser.error("--seeds FROM must be below TO, --parallel above 0: nothing would be played")
-    try:
-        return asyncio.run(_main(asked, *where))
-    except NoBroker as problem:
-        print(f"no broker: {problem}", file=sys.stderr)
-        return 3
-
-
-async def _main(asked: argparse.Namespace, host: str, port: int) -> int:
-    run = BytesRun(asked.release, host, port, asked.parallel)
-    await run.warm_up()
-    begun = time.monotonic()
-    await run.all(*asked.seeds)
-    result = run.result(tuple(asked.seeds), time.monotonic() - begun)
-    for each in run.differing:
-        print(f"DIFFERS: seed {each.seed}: {each.case.name} {last_request(each.case.writes)}\n  Kafka {each.real}\n  ours  {each.ours}")
-    if asked.log:
-        with asked.log.open("ab") as log:
-            log.write(msgspec.json.encode(result) + b"\n")
-    if asked.record:
-        keep(asked.record / "tests" / "golden", asked.release, run.judged)
-        file = asked.record / "docs" / "data" / "bad-bytes.json"
-        found = json.loads(file.read_text()) if file.exists() else {}
-        found[asked.release] = {"broker": BROKERS[asked.release], "seeds": asked.seeds, "classes": numbers(run.judged)}
-        file.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
-    print(
-        f"{asked.release}: {result.exchanges} inputs, {len(result.differences)} differ, unstable {result.unstable}, "
-        f"recorded {result.recorded}, {result.per_second} a second"
-    )
-    return 1 if result.differences else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def record(tree: Path, run: BytesRun, seeds: tuple[int, int]) -> None:
+    """Keep inputs in tests/golden and the numbers of each class for docs/bad-bytes.md."""
+    keep(tree / "tests" / "golden", run.release, run.judged)
+    file = tree / "docs" / "data" / "bad-bytes.json"
+    found = json.loads(file.read_text()) if file.exists() else {}
+    found[run.release] = {"broker": BROKERS[run.release], "seeds": seeds, "classes": numbers(run.judged)}
+    file.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
