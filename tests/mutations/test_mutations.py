@@ -13,7 +13,7 @@ import pytest
 from cases import for_each
 
 from groupmock_clients.probe.suite import load_suite
-from tools import mutations
+from tools.mutations import __main__ as mutations
 
 KEPT = ("00-setup.exchange", "50-heartbeat-leave.exchange", "rows.toml")
 """The exchanges that the tests of the tool judge by: a second, not all of them."""

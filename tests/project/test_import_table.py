@@ -10,7 +10,7 @@ from pathlib import Path
 import grimp
 import pytest
 
-from tools import contracts
+from tools.gate import contracts
 
 
 @pytest.fixture(scope="session")

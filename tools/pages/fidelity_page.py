@@ -12,13 +12,13 @@ import msgspec
 from tools.fidelity.compare.counts import Result
 from tools.fidelity.compare.recorded_differences import Recorded, recorded
 
-NOTICE: Final = "<!-- written from docs/data by tools/docs_pages.py (`make docs`): do not edit -->"
+NOTICE: Final = "<!-- written from tools/records by tools/pages/docs_pages.py (`make docs`): do not edit -->"
 FAMILIES: Final = {"groups": "groups, offsets, group admin", "log": "data plane", "hostile": "bad bytes", "bytes": "bad bytes"}
 """What a family is about; `hostile` in the log of runs is `bytes` in recorded_differences.toml."""
 
 
 class CodecRun(msgspec.Struct):
-    """One line of docs/data/codec.jsonl: messages that Kafka's own classes and our codec made for each other."""
+    """One line of tools/records/codec.jsonl: messages that Kafka's own classes and our codec made for each other."""
 
     date: str
     what: str

@@ -231,7 +231,7 @@ def numbers(judged: list[Judged]) -> dict[str, Json]:
 def record(tree: Path, run: BytesRun, seeds: tuple[int, int]) -> None:
     """Keep inputs in tests/golden and the numbers of each class for docs/bad-bytes.md."""
     keep(tree / "tests" / "golden", run.release, run.judged)
-    file = tree / "docs" / "data" / "bad-bytes.json"
+    file = tree / "tools" / "records" / "bad-bytes.json"
     found = json.loads(file.read_text()) if file.exists() else {}
     found[run.release] = {"broker": BROKERS[run.release], "seeds": seeds, "classes": numbers(run.judged)}
     file.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")

@@ -1,4 +1,4 @@
-"""What a run has compared: counts per API and version, differences, unstable plays; one JSON line for docs/data/fidelity.jsonl."""
+"""What a run has compared: counts per API and version, differences, unstable plays; one JSON line for tools/records/fidelity.jsonl."""
 
 from __future__ import annotations
 

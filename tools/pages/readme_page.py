@@ -8,9 +8,10 @@ from pathlib import Path
 
 from groupmock.cli.apis import coverage, markdown
 from groupmock_clients.probe.report.json import from_json
-from groupmock_clients.scenarios import page
+from tools.pages import scenarios_page
+from tools.records import RECORDS
 
-TREE = Path(__file__).resolve().parent.parent
+TREE = Path(__file__).resolve().parents[2]
 README = TREE / "README.md"
 PEERS = {
     "apache-kafka-4.3.0": "Apache Kafka 4.3.0",
@@ -18,7 +19,7 @@ PEERS = {
     "kfake": "kfake",
     "librdkafka": "librdkafka's mock",
 }
-"""Report in docs/data/peers -> its line."""
+"""Report in tools/records/peers -> its line."""
 
 
 def with_table(text: str, table: str, name: str) -> str:
@@ -38,7 +39,7 @@ def peers() -> str:
         yield "| judged as Kafka 4.3 by `groupmock probe` | rules kept | broken |"
         yield "|---|---|---|"
         for file, title in PEERS.items():
-            rows = from_json((TREE / "docs" / "data" / "peers" / f"{file}.json").read_bytes()).counts["rows"]
+            rows = from_json((RECORDS / "peers" / f"{file}.json").read_bytes()).counts["rows"]
             yield f"| {title} | {rows['kept']} | {rows['broken']} |"
 
     return "\n".join(lines())
@@ -46,7 +47,7 @@ def peers() -> str:
 
 def scenarios() -> str:
     """The Characteristics of "Incremental Cooperative Rebalancing" with figures."""
-    return page.readme(TREE / "docs" / "data")
+    return scenarios_page.readme(RECORDS)
 
 
 TABLES: dict[str, Callable[[], str]] = {"apis": lambda: markdown(coverage()), "peers": peers, "scenarios": scenarios}

@@ -1,4 +1,4 @@
-"""docs/pipeline/campaign.md: what the job does, and the Characteristics of the last campaign in docs/data. Pure."""
+"""docs/pipeline/campaign.md: what the job does, and the Characteristics of the last campaign in tools/records. Pure."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import msgspec
 
 from groupmock_clients.scenarios.catalogue import SCENARIOS, VIRTUAL
 from groupmock_clients.scenarios.table import TITLES
+from groupmock_pipeline.campaign.characteristics import COUNTS, PERCENTILES
+from groupmock_pipeline.campaign.plan import SIZES
+from groupmock_pipeline.campaign.record import FIGURES, RECORD
+from tools.records import RECORDS
 
-from .characteristics import COUNTS, PERCENTILES
-from .plan import SIZES
-from .record import FIGURES, RECORD
-
-NOTICE: Final = "<!-- written by tools/campaign_page.py: do not edit -->"
+NOTICE: Final = "<!-- written by tools/pages/campaign_page.py: do not edit -->"
 DATA: Final = "characteristics.json"
 PLAN: Final = "campaign.toml"
 SHOWN: Final = {
@@ -34,7 +34,7 @@ writes one line per play: table `campaign`. Spark's executors play: one task is 
 to Parquet, no play reaches the driver. Then it writes table `characteristics`: what each combination costs, over its seeds.
 
 ```console
-$ groupmock pipeline campaign docs/data/campaign.toml lake --json characteristics.json
+$ groupmock pipeline campaign tools/records/campaign.toml lake --json characteristics.json
 $ groupmock pipeline campaign - lake --seeds 1..200 --scenario scale-up --protocol design-2 --size members=4,8 --size partitions=24
 $ groupmock scenario run second-loss --virtual --protocol design-3/scripted --seed 17 --journal folder    # one play again, with its journal
 ```
@@ -77,9 +77,9 @@ CAMPAIGN_ABOUT: Final = {
 }
 
 
-def page(docs: Path) -> str:
-    """The page, from the files in docs/data."""
-    data, plan = docs / "data" / DATA, docs / "data" / PLAN
+def page(folder: Path) -> str:
+    """The page, from the files in this folder."""
+    data, plan = folder / DATA, folder / PLAN
     lines = [NOTICE, ABOUT.replace("{plan}", plan.read_text(encoding="utf-8").strip()), "", *_columns()]
     if data.exists():
         lines += ["", "## The Characteristics, over many seeds", "", *_measured(msgspec.json.decode(data.read_bytes()))]
@@ -169,3 +169,16 @@ def _number(value: float | None, name: str) -> str:
     if value is None:
         return "failed"
     return f"{value:.1f}" if name.endswith("_s") else re.sub(r"\.0$", "", f"{value:.1f}")
+
+
+def main() -> None:
+    """Write it."""
+    target = Path(__file__).resolve().parents[2] / "docs" / "pipeline" / "campaign.md"
+    before = target.read_text(encoding="utf-8") if target.exists() else ""
+    after = page(RECORDS)
+    target.write_text(after, encoding="utf-8")
+    print(f"docs/pipeline/campaign.md: {'unchanged' if after == before else 'written'}")
+
+
+if __name__ == "__main__":
+    main()

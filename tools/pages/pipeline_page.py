@@ -1,6 +1,6 @@
 """Writes docs/pipeline.md: the jobs with their options as the program has them, and the figures of the last measured run.
 
-`python tools/pipeline_page.py`; the figures are of `python -m benchmarks --only pipeline --large --json docs/data/pipeline.json`.
+`python -m tools.pages.pipeline_page`; the figures are of `python -m benchmarks --only pipeline --large --json tools/records/pipeline.json`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from groupmock_pipeline import command, jobs
+from tools.records import RECORDS
 
-TREE = Path(__file__).resolve().parent.parent
+TREE = Path(__file__).resolve().parents[2]
 DOCS = TREE / "docs"
-DATA = DOCS / "data" / "pipeline.json"
-NOTICE = "<!-- written by tools/pipeline_page.py (`make docs`): do not edit -->"
+DATA = RECORDS / "pipeline.json"
+NOTICE = "<!-- written by tools/pages/pipeline_page.py (`make docs`): do not edit -->"
 INTRO = """\
 # The pipeline: Spark over the journals of many runs
 

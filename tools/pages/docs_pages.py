@@ -18,9 +18,10 @@ from groupmock.core.group.states import ANSWERS, MAY_FOLLOW, Ask, State
 from groupmock.core.settings import Quirks
 from groupmock.journal.rows import KINDS, ROWS, Header, documentation
 from groupmock_codec.errors import ErrorCode
+from tools.records import RECORDS
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
-NOTICE = "<!-- written by tools/docs_pages.py (`make docs`): do not edit -->"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+NOTICE = "<!-- written by tools/pages/docs_pages.py (`make docs`): do not edit -->"
 
 BOUNDS = """The default profile bounds what a long run keeps: 64 MiB per partition (`log.retention.bytes`) and 1 GiB of requests that wait
 (`queued.max.request.bytes`); DescribeConfigs says so, as of any setting that is not Kafka's default. The profiles of Kafka's releases have
@@ -145,15 +146,15 @@ def fidelity_page() -> str:
     """The log of the differential runs and of the codec's judge."""
     from tools.pages.fidelity_page import codec_runs, page, results
 
-    runs, codec = results(DOCS / "data" / "fidelity.jsonl"), codec_runs(DOCS / "data" / "codec.jsonl")
+    runs, codec = results(RECORDS / "fidelity.jsonl"), codec_runs(RECORDS / "codec.jsonl")
     return page(runs, codec, "Fidelity", FIDELITY)
 
 
 def scenarios_page() -> str:
     """What `groupmock scenario table --json` measured."""
-    from groupmock_clients.scenarios.page import page
+    from tools.pages.scenarios_page import page
 
-    return page(DOCS / "data")
+    return page(RECORDS)
 
 
 CONTROL = """

@@ -1,6 +1,6 @@
 """One judge in a process of its own, over whatever groupmock is on the path: prints what it found as JSON.
 
-tools/mutations.py starts it with a broken copy of the sources in front of the path. What the golden corpus and the exchanges see is what
+tools/mutations starts it with a broken copy of the sources in front of the path. What the golden corpus and the exchanges see is what
 a client could see: the invariants that the core checks of itself are switched off. The unit tests run as they are.
 """
 

@@ -1,4 +1,4 @@
-"""Writes docs/clients.md, the client matrix, from docs/data/clients.json, which tests/interop/matrix made. A test compares them."""
+"""Writes docs/clients.md, the client matrix, from tools/records/clients.json, which tests/interop/matrix made. A test compares them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
-NOTICE = "<!-- written by tools/clients_page.py (`make matrix`) from docs/data/clients.json: do not edit -->"
+from tools.records import RECORDS
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+NOTICE = "<!-- written by tools/pages/clients_page.py (`make matrix`) from tools/records/clients.json: do not edit -->"
 CHECKS = {
     "joins": "one member gets everything, a second one half of it; DescribeGroups says Stable, the assignor, two members",
     "consumes": "each of 60 records comes once, to the member that holds its partition",
@@ -82,7 +84,7 @@ def _table(head: list[str], rows: Iterator[list[str]]) -> list[str]:
 
 def main() -> int:
     """Write the page; says whether it changed."""
-    made, file = page(json.loads((DOCS / "data" / "clients.json").read_text())), DOCS / "clients.md"
+    made, file = page(json.loads((RECORDS / "clients.json").read_text())), DOCS / "clients.md"
     old = file.read_text() if file.exists() else ""
     file.write_text(made)
     print(f"docs/clients.md: {'unchanged' if old == made else 'written'}")

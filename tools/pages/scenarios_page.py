@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from . import measure
-from .catalogue import SCENARIOS
-from .results import Result, Results, from_json
-from .table import TITLES, characteristics, everything, sizes
+from groupmock_clients.scenarios import measure
+from groupmock_clients.scenarios.catalogue import SCENARIOS
+from groupmock_clients.scenarios.results import Result, Results, from_json
+from groupmock_clients.scenarios.table import TITLES, characteristics, everything, sizes
 
-NOTICE: Final = "<!-- written from docs/data by tools/docs_pages.py (`make docs`): do not edit -->"
+NOTICE: Final = "<!-- written from tools/records by tools/pages/docs_pages.py (`make docs`): do not edit -->"
 LIVE: Final = "scenarios-live.json"
 VIRTUAL: Final = "scenarios-virtual.json"
 LARGE: Final = "scenarios-large.json"

@@ -1,8 +1,8 @@
 """Judges other Kafka-like servers with the probe and writes docs/peers.md from the reports.
 
-    python tools/peers.py judge NAME [--output FILE]     one of PEERS; writes the report as JSON (default docs/data/peers/NAME.json)
-    python tools/peers.py keep NAME REPORT                a report of `groupmock probe --report json` as docs/data/peers/NAME.json
-    python tools/peers.py page [--check]                  docs/peers.md from docs/data/peers/*.json
+    python -m tools.peers judge NAME [--output FILE]     one of PEERS; writes the report as JSON (default tools/records/peers/NAME.json)
+    python -m tools.peers keep NAME REPORT                a report of `groupmock probe --report json` as tools/records/peers/NAME.json
+    python -m tools.peers page [--check]                  docs/peers.md from tools/records/peers/*.json
 
 A peer that dies is started again, and the exchange that killed it is broken: nothing a client sends may end a broker.
 """
@@ -32,9 +32,10 @@ from groupmock_clients.probe.results import Broken, ExchangeResult, Report, coun
 from groupmock_clients.probe.session import DIED as DIED_THERE
 from groupmock_clients.probe.session import GONE, Pace
 from groupmock_clients.probe.suite import Suite, load_suite
+from tools.records import RECORDS
 
-TREE = Path(__file__).resolve().parent.parent
-DATA = TREE / "docs" / "data" / "peers"
+TREE = Path(__file__).resolve().parents[2]
+DATA = RECORDS / "peers"
 PAGE = TREE / "docs" / "peers.md"
 AT_A_TIME = 12
 READY_SECONDS = 60
@@ -178,7 +179,7 @@ def page(reports: dict[str, Report]) -> str:
 def _page(reports: dict[str, Report]) -> Iterator[str]:
     yield "# What other servers keep of it"
     yield ""
-    yield "Written by `python tools/peers.py page` from the reports in `docs/data/peers`, which `python tools/peers.py judge NAME` takes."
+    yield "Written by `python -m tools.peers page` from reports in `tools/records/peers`, which `python -m tools.peers judge NAME` takes."
     yield "Each was judged by the same exchanges, as the release named. *Unknown* is what could not be provoked there (other settings, a"
     yield "coordinator that moves on command, a group that could not be brought so far), *not applicable* what the server does not offer."
     yield "A row is broken by its first difference, an echoed member id as much as an error code: the tables say which it was. A server"

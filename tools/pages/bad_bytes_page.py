@@ -1,4 +1,4 @@
-"""Writes docs/bad-bytes.md from docs/data/bad-bytes.json: hostile inputs by class, how Kafka reacted and how groupmock did.
+"""Writes docs/bad-bytes.md from tools/records/bad-bytes.json: hostile inputs by class, how Kafka reacted and how groupmock did.
 
 The data comes from `python -m tools.fidelity bytes --record .` against a broker; a test compares page and data.
 """
@@ -9,8 +9,10 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-DOCS: Final = Path(__file__).resolve().parent.parent / "docs"
-NOTICE: Final = "<!-- written by tools/bad_bytes_page.py (`make docs`) from docs/data/bad-bytes.json: do not edit -->"
+from tools.records import RECORDS
+
+DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
+NOTICE: Final = "<!-- written by tools/pages/bad_bytes_page.py (`make docs`) from tools/records/bad-bytes.json: do not edit -->"
 RELEASES: Final[tuple[str, ...]] = ("4.3", "3.9", "2.8")
 SAME: Final = "the same"
 
@@ -94,7 +96,7 @@ def _row(cells: list[str]) -> list[str]:
 
 def main() -> None:
     """Write it."""
-    data = json.loads((DOCS / "data" / "bad-bytes.json").read_text())
+    data = json.loads((RECORDS / "bad-bytes.json").read_text())
     (DOCS / "bad-bytes.md").write_text(page(data))
 
 

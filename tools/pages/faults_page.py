@@ -1,4 +1,4 @@
-"""Writes docs/faults.md: the grammar, every kind of fault and the ready plans from the program, what clients did from docs/data/plans.json.
+"""Writes docs/faults.md: the grammar, every kind of fault and the ready plans from the program, what clients did from the records.
 
 `--run [PLAN ...]` first runs the plans (all of them, or those named) with each stock client and writes the data. A test compares the page.
 """
@@ -17,11 +17,12 @@ import msgspec
 
 from groupmock.faults.kind import Fault, all_kinds
 from groupmock.faults.plan import ABOUT, PLANS, read_plan, ready_plans
+from tools.records import RECORDS
 
-TREE = Path(__file__).resolve().parent.parent
+TREE = Path(__file__).resolve().parents[2]
 DOCS = TREE / "docs"
-DATA = DOCS / "data" / "plans.json"
-NOTICE = "<!-- written by tools/faults_page.py (`make docs`): do not edit -->"
+DATA = RECORDS / "plans.json"
+NOTICE = "<!-- written by tools/pages/faults_page.py (`make docs`): do not edit -->"
 LIBRARIES = ("aiokafka", "kafka-python", "confluent-kafka")
 USE = """\
 A *rule* says **when** (which calls), at which **stage**, and what to **do**; a *plan* is a file of rules. Whatever a rule does is a
@@ -153,7 +154,7 @@ Two members of one library, session 6 s, request timeout 7 s, heartbeats every 1
 `commit-outcome-unknown` by hand), two nodes (under `loading-coordinator` one), four partitions, 40 records before and 40 after the fault;
 `network-stall` lasts 8 s. *Settled*: seconds from the fault until every partition is held again and every record was delivered; *rounds* of
 the group since; *again*: records delivered more than once; *told*: what the library raised or reported to its user. Made by
-`python tools/faults_page.py --run`; a test runs it again."""
+`python -m tools.pages.faults_page --run`; a test runs it again."""
 FINDINGS = """\
 - confluent-kafka 2.16.1 (librdkafka), `offsets-elsewhere`: an OffsetFetch answered 16 for the whole request is not asked again, that
   member's partitions are never fetched, and only an error event says so; known as librdkafka issue 5586, open.

@@ -1,11 +1,11 @@
 """`make mutations`: can our checks fail? Plants small mistakes in a copy of the sources, one at a time, and asks the judges.
 
-    python tools/mutations.py                     every mutation of tests/mutations/mutations.toml; writes docs/data and docs/mutations.md
-    python tools/mutations.py NAME ...            these only; writes nothing
-    python tools/mutations.py --sample 8          so many, chosen by the day (or --seed); writes nothing
-    python tools/mutations.py --page              docs/mutations.md from docs/data/mutations.json
-    python tools/mutations.py --unit core net     these folders of tests/unit for every mutation; writes no page
-    python tools/mutations.py --matrix FILE       a line of JSON per mutation: judge -> what it breaks, whole (which test kills what)
+    python -m tools.mutations                     every mutation of tests/mutations/mutations.toml; writes its record and page
+    python -m tools.mutations NAME ...            these only; writes nothing
+    python -m tools.mutations --sample 8          so many, chosen by the day (or --seed); writes nothing
+    python -m tools.mutations --page              docs/mutations.md from tools/records/mutations.json
+    python -m tools.mutations --unit core net     these folders of tests/unit for every mutation; writes no page
+    python -m tools.mutations --matrix FILE       a line of JSON per mutation: judge -> what it breaks, whole (which test kills what)
 
 Exit code 1: a mutation survived the golden corpus and nothing explains it, no exchange names it by a row it should be named by, or no
 unit test notices what the other judges cannot see.
@@ -32,9 +32,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-ROOT: Final = Path(__file__).resolve().parent.parent
+ROOT: Final = Path(__file__).resolve().parents[2]
 LIST: Final = ROOT / "tests/mutations/mutations.toml"
-DATA: Final = ROOT / "docs/data/mutations.json"
+DATA: Final = ROOT / "tools/records/mutations.json"
 PAGE: Final = ROOT / "docs/mutations.md"
 CORE: Final = "broker/groupmock/core/"
 SOURCES: Final = ("codec", "broker", "clients")
@@ -50,7 +50,7 @@ FEW: Final = 3
 """So many unit tests are named, where no more than these notice a mistake: none of them is one too many."""
 MOST_SURVIVORS: Final = 0.05
 """Of the mutations, this share may survive the golden corpus, each with an explanation (tests/mutations holds the last run to it)."""
-NOTICE: Final = "<!-- written by tools/mutations.py (`make mutations`): do not edit -->"
+NOTICE: Final = "<!-- written by tools/mutations (`make mutations`): do not edit -->"
 INTRODUCTION: Final = """\
 {count} small mistakes, planted one at a time in a copy of the sources (`make mutations`; this run took {seconds} s); the list is
 `tests/mutations/mutations.toml`. Three judges, all of them part of `make test`, look at what is broken. Two see only what goes over the
@@ -181,7 +181,7 @@ def judge(base: Path, mutation: Mutation | None, judges: Iterable[str], unit: Se
 def _verdict(name: str, base: Path, mutant: Path, unit: Sequence[str]) -> Verdict:
     path = os.pathsep.join(map(str, (*(mutant / each for each in SOURCES), base)))  # base: for tools.fidelity
     asked = [str(base / FOLDERS[name] / each) for each in unit] if name == "unit" else [str(base / FOLDERS[name])]
-    command = [sys.executable, "-P", str(ROOT / "tools/mutation_judge.py"), name, str(mutant), *asked]
+    command = [sys.executable, "-P", "-m", "tools.mutations.judge_process", name, str(mutant), *asked]
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=PATIENCE_S, check=False, cwd=base, env={**os.environ, "PYTHONPATH": path}
@@ -253,7 +253,7 @@ def line(mutation: Mutation, verdicts: Verdicts) -> str:
 
 
 def as_data(results: Sequence[tuple[Mutation, Verdicts]], seconds: float) -> dict[str, Any]:
-    """The run as docs/data keeps it."""
+    """The run as tools/records keeps it."""
     rows = {
         mutation.name: {"breaks": mutation.breaks}
         | {

@@ -24,7 +24,7 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
-TREE = Path(__file__).resolve().parent.parent
+TREE = Path(__file__).resolve().parents[2]
 PACKAGES = {"groupmock_codec": "codec", "groupmock": "broker", "groupmock_clients": "clients", "groupmock_pipeline": "pipeline"}
 READY_SECONDS = 30
 
