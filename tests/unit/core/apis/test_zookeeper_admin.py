@@ -170,7 +170,7 @@ def test_assignments_are_judged_between_name_and_configs(wanted: CreatableTopic,
 
 @for_each("nodes", [[], [2]])
 def test_partitions_that_nobody_could_lead_are_not_made(nodes: list[int]) -> None:
-    """Kafka makes them: `partitions-without-leader` in recorded.toml."""
+    """Kafka makes them: `partitions-without-leader` in recorded_differences.toml."""
     world = made()
     assert create(world, assigned("new", (0, nodes))).error_code == 39
     assert world.topics.get("new") is None
