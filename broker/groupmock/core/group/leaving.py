@@ -36,13 +36,14 @@ def _leave_reserved(turn: Turn, group: Group, member_id: str, group_instance_id:
     return codes.NONE, group.state is PREPARING or not turn.quirks.leaving_reservation_starts_nothing
 
 
-def after(turn: Turn, group: Group, why: str) -> None:
-    """Somebody went: rebalance, or end the join phase if only they were awaited. Raises rebalance.JoinPhaseFails."""
+def after(turn: Turn, group: Group, why: str) -> rebalance.Outcome:
+    """Somebody went: rebalance, or end the join phase if only they were awaited."""
     do = ANSWERS[group.state, Ask.LEFT].do
     if do is Do.REBALANCE:
-        rebalance.prepare(turn, group, why)
-    elif do is Do.COMPLETE:
-        rebalance.maybe_complete(turn, group, why)
+        return rebalance.prepare(turn, group, why)
+    if do is Do.COMPLETE:
+        return rebalance.maybe_complete(turn, group, why)
+    return rebalance.Outcome.FINE
 
 
 def expire(turn: Turn, group: Group, member_id: str) -> bool:
@@ -67,25 +68,14 @@ def _expire_member(turn: Turn, group: Group, member: Member) -> None:
     why = f"session of {member.member_id} expired {waited}"
     membership.remove(turn, group, member, why)
     if ANSWERS[group.state, Ask.LEFT].do is Do.REBALANCE:
-        _swallow(turn, group, why)
+        rebalance.prepare(turn, group, why)
     else:
         _complete_after_expiry(turn, group, why)
-
-
-def _swallow(turn: Turn, group: Group, why: str) -> None:
-    try:
-        rebalance.prepare(turn, group, why)
-    except rebalance.JoinPhaseFails:
-        pass  # told by a note
 
 
 def _complete_after_expiry(turn: Turn, group: Group, why: str) -> None:
     """Unlike a join or a leave, an expiry may cut the initial delay short (not in the old coordinator, spec 2.5)."""
     if group.state is not PREPARING or not group.everybody_joined():
         return
-    if group.previous_state is EMPTY and turn.quirks.expiry_keeps_initial_delay:
-        return
-    try:
+    if not (group.previous_state is EMPTY and turn.quirks.expiry_keeps_initial_delay):
         rebalance.complete(turn, group, why)
-    except rebalance.JoinPhaseFails:
-        pass  # told by a note
