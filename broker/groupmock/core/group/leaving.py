@@ -57,7 +57,7 @@ def expire(turn: Turn, group: Group, member_id: str) -> bool:
     if member is None:
         return False
     if not member.is_new and (member.join is not None or member.sync is not None):
-        group.epoch += 1  # the next answer re-arms it; until then no lease may move the dead timer
+        group.end_leases()  # the next answer re-arms it; until then no lease may move the dead timer
         return False
     _expire_member(turn, group, member)
     return True

@@ -107,8 +107,7 @@ def complete(turn: Turn, group: Group, why: str) -> Outcome:
         again = max(group.rebalance_timeout_ms(), 1)  # a timeout of 0 keeps Kafka's timer thread busy; in one call here it would never end
         turn.timers.set(("join", group.group_id), turn.after(again))
         return Outcome.FINE
-    group.generation += 1
-    group.epoch += 1
+    group.next_generation()
     if group.members:
         return _begin_generation(turn, group, why)
     _become_empty(turn, group, why)

@@ -112,7 +112,7 @@ def _end_phase_if_due(turn: Turn, group_id: str) -> None:
 def _end_leases(turn: Turn, group_id: str) -> None:
     group = turn.cluster.coordinators.find(group_id)
     if group is not None:
-        group.epoch += 1
+        group.end_leases()
 
 
 class CompleteDelay(Arguments):

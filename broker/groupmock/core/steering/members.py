@@ -103,7 +103,7 @@ def freeze_member(turn: Turn, wish: FreezeMember) -> None:
     member = member_of(group, wish.member)
     names = (member.member_id, member.group_instance_id, member.client_id)
     doors_of(turn).frozen.setdefault((wish.group, member.member_id), Frozen(names))
-    group.epoch += 1
+    group.end_leases()
     key = ("thaw", wish.group, member.member_id)
     if wish.ms is None:
         turn.timers.cancel(key)
