@@ -9,7 +9,7 @@ from groupmock_codec.messages.k11_join_group import JoinGroupRequest
 from ..group import answers, codes, membership, rebalance, replacement, sessions
 from ..group.membership import Wish
 from ..group.rebalance import Outcome
-from ..group.states import ANSWERS, COMPLETING, EMPTY, PREPARING, Ask, Do
+from ..group.states import ANSWERS, EMPTY, PREPARING, Ask, Do
 from ..group.turn import Turn
 from ..group.vote import select_protocol
 
@@ -141,6 +141,7 @@ def _decide_without_id(turn: Turn, group: Group, request: Request, wish: Wish, r
         return _replace(turn, group, request, group.members[group.static_members[instance]], wish, reason)
     if instance is None and request.version >= 4:
         answer = ANSWERS[group.state, Ask.JOIN_RESERVE]
+        assert answer.do is Do.RESERVE, f"{answer.do} is not for who has no id"
         member_id = membership.reserve(turn, group, request.client_id, wish.session_timeout_ms)
         _refuse(turn, request, answer.error, member_id)
         return Outcome.FINE
@@ -152,31 +153,29 @@ def _decide_without_id(turn: Turn, group: Group, request: Request, wish: Wish, r
 
 def _add(turn: Turn, group: Group, request: Request, member_id: str, wish: Wish, reason: str | None) -> Outcome:
     """Add the member, then begin a rebalance or see whether the phase is over (spec 2.4, 'add+rebalance')."""
+    do = ANSWERS[group.state, Ask.JOIN_NEW].do
     initial = group.generation == 0 if turn.quirks.new_member_at_generation_zero else group.previous_state is EMPTY
     if group.state is PREPARING and initial:
         group.new_member_added = True
     membership.add(turn, group, request, member_id, wish)
-    why = _because(f"member {member_id} joined", reason)
-    if group.state is PREPARING:
-        return rebalance.maybe_complete(turn, group, why)
-    return rebalance.prepare(turn, group, why)
+    return rebalance.go_on(turn, group, do, _because(f"member {member_id} joined", reason))
 
 
 def _rejoin(turn: Turn, group: Group, request: Request, member: Member, wish: Wish, reason: str | None) -> Outcome:
     """A member sent another JoinGroup."""
     same = member.protocols == wish.protocols
-    answer = ANSWERS[group.state, Ask.JOIN_SAME if same else Ask.JOIN_CHANGED]
-    if answer.do is Do.REJOIN:
-        answer = ANSWERS[group.state, Ask.JOIN_CHANGED] if group.is_leader(member) else ANSWERS[COMPLETING, Ask.JOIN_SAME]
-    if answer.do is Do.ANSWER:
-        members = answers.member_list(group)() if group.is_leader(member) else []
+    leads = group.is_leader(member)
+    ask = Ask.JOIN_CHANGED if not same else Ask.JOIN_LEADER if leads else Ask.JOIN_FOLLOWER
+    do = ANSWERS[group.state, ask].do
+    if do is Do.ANSWER:
+        members = answers.member_list(group)() if leads else []
         turn.reply(request.ticket, answers.joined(turn, group).to(request.version, member.member_id, members))
         return Outcome.FINE
-    what = f"leader {member.member_id} rejoined" if same else f"member {member.member_id} rejoined with other protocols"
     membership.update(turn, group, member, request, wish)
-    if answer.do is Do.PARK:
-        return rebalance.maybe_complete(turn, group, f"all members joined, {member.member_id} was the last")
-    return rebalance.prepare(turn, group, _because(what, reason))
+    if do is Do.COMPLETE:
+        return rebalance.go_on(turn, group, do, f"all members joined, {member.member_id} was the last")
+    what = f"leader {member.member_id} rejoined" if same else f"member {member.member_id} rejoined with other protocols"
+    return rebalance.go_on(turn, group, do, _because(what, reason))
 
 
 def _because(what: str, reason: str | None) -> str:
@@ -200,6 +199,4 @@ def _replace(turn: Turn, group: Group, request: Request, old: Member, wish: Wish
             return Outcome.FINE
     sessions.end(turn, group, old.member_id)
     why = _because(f"static member {new.group_instance_id} came back as {new.member_id}", reason)
-    if do is Do.PARK:
-        return rebalance.maybe_complete(turn, group, why)
-    return rebalance.prepare(turn, group, why)
+    return rebalance.go_on(turn, group, Do.REBALANCE if do is Do.KEEP else do, why)

@@ -38,12 +38,7 @@ def _leave_reserved(turn: Turn, group: Group, member_id: str, group_instance_id:
 
 def after(turn: Turn, group: Group, why: str) -> rebalance.Outcome:
     """Somebody went: rebalance, or end the join phase if only they were awaited."""
-    do = ANSWERS[group.state, Ask.LEFT].do
-    if do is Do.REBALANCE:
-        return rebalance.prepare(turn, group, why)
-    if do is Do.COMPLETE:
-        return rebalance.maybe_complete(turn, group, why)
-    return rebalance.Outcome.FINE
+    return rebalance.go_on(turn, group, ANSWERS[group.state, Ask.LEFT].do, why)
 
 
 def expire(turn: Turn, group: Group, member_id: str) -> bool:
@@ -67,10 +62,11 @@ def _expire_member(turn: Turn, group: Group, member: Member) -> None:
     waited = "before its first answer" if member.is_new else f"after {member.session_timeout_ms} ms"
     why = f"session of {member.member_id} expired {waited}"
     membership.remove(turn, group, member, why)
-    if ANSWERS[group.state, Ask.LEFT].do is Do.REBALANCE:
-        rebalance.prepare(turn, group, why)
-    else:
+    do = ANSWERS[group.state, Ask.LEFT].do
+    if do is Do.COMPLETE:
         _complete_after_expiry(turn, group, why)
+    else:
+        rebalance.go_on(turn, group, do, why)
 
 
 def _complete_after_expiry(turn: Turn, group: Group, why: str) -> None:

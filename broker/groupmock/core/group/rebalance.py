@@ -9,7 +9,7 @@ from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 from ..events import Request
 from . import answers, codes, membership, sessions, storage
 from .group import Group, Member, Parked, metadata_of
-from .states import COMPLETING, EMPTY, PREPARING, STABLE
+from .states import COMPLETING, EMPTY, PREPARING, STABLE, Do
 from .subscription import NO_TOPICS, UNKNOWN, Malformed, Subscribed, read_topics
 from .turn import Turn
 from .vote import select_protocol
@@ -20,6 +20,16 @@ class Outcome(Enum):
 
     FINE = "the phase is over, or waits for its members"
     FAILED = "Kafka's completion throws: the generation has moved, nobody is answered, the state stays (checked part 1 (b)5, 6)"
+
+
+def go_on(turn: Turn, group: Group, do: Do, why: str) -> Outcome:
+    """What the table (states.ANSWERS) says about somebody who came, came back, or went."""
+    if do is Do.REBALANCE:
+        return prepare(turn, group, why)
+    if do is Do.COMPLETE:
+        return maybe_complete(turn, group, why)
+    assert do is Do.NOTHING, f"{do} is not for who comes or goes"
+    return Outcome.FINE
 
 
 # -- starting ----------------------------------------------------------------------------------------------------------
