@@ -114,13 +114,23 @@ def states_page() -> str:
         "",
         *_table(["state", "next"], ([str(s), ", ".join(sorted(map(str, MAY_FOLLOW[s]))) or "nothing"] for s in State)),
     ]
-    lines += ["", "## What is done and answered", "", "Error codes are Kafka's; *renews* means that the member's session starts again.", ""]
-    rows = ([_cell(str(ask)), *(_answer(state, ask) for state in State)] for ask in Ask)
-    return "\n".join([*lines, *_table(["asked", *map(str, State)], rows)]) + "\n"
+    asked = [state for state in State if any(state is row for row, _ in ANSWERS)]
+    rows = ([_cell(str(ask)), *(_answer(state, ask) for state in asked)] for ask in Ask)
+    lines += ["", "## What is done and answered", "", STATES, "", *_table(["asked", *map(str, asked)], rows)]
+    return "\n".join(lines) + "\n"
+
+
+STATES = """
+Error codes are Kafka's; *renews* means that the member's session starts again. A dash: an Empty group has no members, so that nobody can
+ask this; a stale member id gets 25 before the state is looked at. A JoinGroup that starts a rebalance, or comes while one
+collects, waits until the join phase ends. A group that is Dead is gone: nobody finds it.
+""".strip()
 
 
 def _answer(state: State, ask: Ask) -> str:
-    answer = ANSWERS[state, ask]
+    answer = ANSWERS.get((state, ask))
+    if answer is None:
+        return "-"
     error = f", {answer.error} {ErrorCode(answer.error).name}" if answer.error else ""
     return f"{answer.do.value}{error}{', *renews*' if answer.renews else ''}"
 

@@ -42,9 +42,7 @@ def admit(turn: Turn, group_id: str, group: Group | None, by: Committer, version
     """The group checks (spec 3.1, unknown group and C1 to C6); a member's session is re-armed when it may commit."""
     if group is None:
         return _admit_to_unknown(turn, by, version)
-    if by.generation < 0 and group.state is EMPTY:
-        return ANSWERS[group.state, Ask.COMMIT_SIMPLE].error
-    if not by.named:
+    if not by.named or (by.generation < 0 and group.state is EMPTY):
         return ANSWERS[group.state, Ask.COMMIT_SIMPLE].error
     error = membership.validate(turn, group, by.member_id, by.group_instance_id)
     if not error and by.generation != group.generation:

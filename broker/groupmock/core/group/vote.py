@@ -9,15 +9,14 @@ from ..java.orders import java_order, scala_trie_order, table_for
 from .group import Group, Protocols
 
 
-class NoCommonProtocol(Exception):
-    """No name is listed by all members: possible only when a list names one twice."""
+def select_protocol(group: Group, scala: bool = False) -> str | None:
+    """The winner of the vote; ties fall as in Kafka's hash map of the votes (`scala`: the old coordinator's).
 
-
-def select_protocol(group: Group, scala: bool = False) -> str:
-    """The winner of the vote; ties fall as in Kafka's hash map of the votes (`scala`: the old coordinator's)."""
+    None: no name is listed by all members, which Kafka's vote throws about; possible only when a list names one twice.
+    """
     candidates = {name for name, count in group.supported.items() if count == len(group.members)}
     if not candidates:
-        raise NoCommonProtocol
+        return None
     votes: Counter[str] = Counter()
     for protocols, listing in group.listings.items():
         votes[_choice(protocols, candidates)] += listing.members

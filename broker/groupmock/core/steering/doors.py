@@ -139,7 +139,7 @@ class Doors:
             return False
         if key[0] == "session" and key[2] not in group.members:
             return False
-        group.epoch += 1  # its timer is dead: no lease may move it
+        group.end_leases()  # its timer is dead: no lease may move it
         hold.waiting.append(key)
         return True
 
