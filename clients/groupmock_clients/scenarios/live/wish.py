@@ -10,7 +10,7 @@ RANGE: Final = "range"
 STICKY: Final = "cooperative-sticky"
 COOPERATIVE: Final = "cooperative"
 DUAL: Final = "range-or-cooperative"
-"""aiokafka's changing over: one assignor by the name of range (cooperative.aio.RangeOrCooperative)."""
+"""aiokafka's changing over: one assignor by the name of range (cooperative.aiokafka.RangeOrCooperative)."""
 LIBRARIES: Final = ("aiokafka", "kafka-python", "confluent-kafka")
 
 

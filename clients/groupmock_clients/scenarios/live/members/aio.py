@@ -8,7 +8,7 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 
-from ....cooperative.aio import CooperativeAssignor, CooperativeConsumer, RangeOrCooperative
+from ....cooperative.aiokafka import CooperativeAssignor, CooperativeConsumer, RangeOrCooperative
 from ..wish import COOPERATIVE, DUAL, Wish
 from .desk import FETCH_MS, POLL_MS, Desk, Listener
 

@@ -9,7 +9,7 @@ from kafka import __version__ as version
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 
-from ....cooperative.kp import CooperativeAssignor, CooperativeConsumer
+from ....cooperative.kafka_python import CooperativeAssignor, CooperativeConsumer
 from ..wish import COOPERATIVE, STICKY, Wish
 from .desk import FETCH_MS, POLL_MS, Desk, Listener
 

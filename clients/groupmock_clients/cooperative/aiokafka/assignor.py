@@ -16,13 +16,13 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from .asked import Asked
-from .asked import tell as tell_asked
-from .balance import Partition
-from .errors import NotAttached, UnsupportedClient, require
-from .listeners import lost_or_revoked, tell
-from .member import Member, Outcome, Peer, counted, log
-from .policy import DELAY_MS, Rules
+from ..asked import Asked
+from ..asked import tell as tell_asked
+from ..balance import Partition
+from ..errors import NotAttached, require
+from ..listeners import lost_or_revoked, tell
+from ..member import Member, Outcome, Peer, counted, log
+from ..policy import DELAY_MS, Rules
 
 try:
     from aiokafka import ConsumerRebalanceListener, TopicPartition
@@ -36,26 +36,9 @@ except ImportError:
 if TYPE_CHECKING:
     from aiokafka import AIOKafkaConsumer
 
-    from .aio_range import RangeOrCooperative
-    from .aio_twin import CooperativeConsumer
+    from .twin import CooperativeConsumer
 
 KNOWN: Final = "0.14"
-__all__ = [
-    "CooperativeAssignor", "CooperativeConsumer", "CooperativeListener", "RangeOrCooperative", "UnsupportedClient", "enforce_rebalance"
-]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    """What stands on this module is loaded when it is asked for."""
-    if name == "CooperativeConsumer":
-        from .aio_twin import CooperativeConsumer
-
-        return CooperativeConsumer
-    if name == "RangeOrCooperative":
-        from .aio_range import RangeOrCooperative
-
-        return RangeOrCooperative
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def enforce_rebalance(consumer: AIOKafkaConsumer | CooperativeConsumer, reason: str | None = None) -> bool:

@@ -17,13 +17,13 @@ import threading
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from .asked import Asked
-from .asked import tell as tell_asked
-from .balance import Partition
-from .errors import NotAttached, UnsupportedClient, require
-from .listeners import lost_or_revoked, tell
-from .member import Member, Peer, counted, flat, log
-from .policy import DELAY_MS, Rules
+from ..asked import Asked
+from ..asked import tell as tell_asked
+from ..balance import Partition
+from ..errors import NotAttached, require
+from ..listeners import lost_or_revoked, tell
+from ..member import Member, Peer, counted, flat, log
+from ..policy import DELAY_MS, Rules
 
 try:
     from kafka import TopicPartition
@@ -38,19 +38,9 @@ except ImportError:
 if TYPE_CHECKING:
     from kafka import KafkaConsumer
 
-    from .kp_twin import CooperativeConsumer
+    from .twin import CooperativeConsumer
 
 KNOWN: Final = "3.0"
-__all__ = ["CooperativeAssignor", "CooperativeConsumer", "CooperativeListener", "UnsupportedClient", "enforce_rebalance"]
-
-
-def __getattr__(name: str) -> Any:
-    """`CooperativeConsumer` is loaded when it is asked for: it stands on this module."""
-    if name == "CooperativeConsumer":
-        from .kp_twin import CooperativeConsumer
-
-        return CooperativeConsumer
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def enforce_rebalance(consumer: KafkaConsumer | CooperativeConsumer, reason: str | None = None) -> bool:
