@@ -18,7 +18,8 @@ from aiokafka.structs import OffsetAndMetadata
 
 from ..listeners import Moves
 from ..member import log
-from .assignor import CooperativeAssignor, HeldBack, carry_over
+from .assignor import CooperativeAssignor
+from .partition_state import HeldBack, carry_over
 from .stop import stop_wholly
 
 OF_THE_GROUP: Final = frozenset(

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from ..errors import UnsupportedClient
-from .assignor import CooperativeAssignor, CooperativeListener, enforce_rebalance
-from .twin import CooperativeConsumer
+from ..errors import UnsupportedClient, require
+
+try:
+    from .assignor import CooperativeAssignor
+    from .enforce import enforce_rebalance
+    from .listener import CooperativeListener
+    from .twin import CooperativeConsumer
+except ImportError:
+    require("kafka-python")  # not installed, or a version without what these stand on: told as such
+    raise
 
 __all__ = ["CooperativeAssignor", "CooperativeConsumer", "CooperativeListener", "UnsupportedClient", "enforce_rebalance"]
