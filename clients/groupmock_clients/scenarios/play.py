@@ -13,7 +13,7 @@ Members are named m0001, m0002, ...; the name is their client id, so a member id
 | a member | `started`, `killed`, `stopped` | | its process was started, is dead, ended after a clean leave |
 | a member | `assigned`, `revoked`, `lost` | partitions: [[topic, number], ...] | its listener was told |
 | a member | `delivered` | topic, partition, first, last | its application got these offsets |
-| a member | `serves` | partitions | it delivers these from now on and no others (virtual: `delivered` comes at the end of a stretch) |
+| a member | `serves` | partitions | it delivers these from now on and no others (virtual: `delivered` comes when that changes) |
 | a member | `connection` | client_id, port, role: `group` or `data` | which connection has its membership, which its records (twin) |
 | a member | `asked` | reason | it called enforce_rebalance |
 """
@@ -251,7 +251,7 @@ class Stage(Interface):
         """Change their subscription, as near to the same time as can be."""
 
     def create(self, topic: str, partitions: int) -> None:
-        """Make a topic; the producer feeds it too."""
+        """Make a topic; records are produced to it from now on."""
 
     def grow(self, topic: str, partitions: int) -> None:
         """Raise its number of partitions."""

@@ -19,7 +19,7 @@ from ..play import GROUP, PRODUCER, Missed, Protocol, Row, Sizes, Speaks, Unsupp
 from .follow import Follower
 from .process import MemberProcess
 from .producer import Producer
-from .wishes import LIBRARY, wish_for
+from .protocol_members import LIBRARY, spec_for
 
 PATIENCE_S: Final = 20.0
 CALM_HEARTBEATS: Final = 2.5
@@ -108,8 +108,8 @@ class LiveStage:
 
     def _process(self, member: str, speaks: Speaks, topics: Sequence[str]) -> Process:
         """Raises Unsupported."""
-        wish = wish_for(member, self.broker.bootstrap, self.sizes, self.protocol, speaks, topics)
-        return MemberProcess(wish, self._folder / f"{member}.log", self._heard)
+        spec = spec_for(member, self.broker.bootstrap, self.sizes, self.protocol, speaks, topics)
+        return MemberProcess(spec, self._folder / f"{member}.log", self._heard)
 
     def kill(self, member: str) -> None:
         """SIGKILL."""
@@ -132,14 +132,14 @@ class LiveStage:
             self._living[member].subscribe(topics)
 
     def create(self, topic: str, partitions: int) -> None:
-        """A topic, fed from now on."""
+        """A topic, produced to from now on."""
         self.broker.create_topic(topic, partitions)
-        self._producer.feed(topic, partitions)
+        self._producer.add(topic, partitions)
 
     def grow(self, topic: str, partitions: int) -> None:
-        """More partitions, fed from now on."""
+        """More partitions, produced to from now on."""
         self.broker.grow_topic(topic, partitions)
-        self._producer.feed(topic, partitions)
+        self._producer.add(topic, partitions)
 
     def leader(self) -> str:
         """By the last round."""

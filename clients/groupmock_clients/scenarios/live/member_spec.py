@@ -1,4 +1,4 @@
-"""What a member process is to be. Read by the members too, so it loads nothing but msgspec."""
+"""What a member process is started with. Read by the members too, so it loads nothing but msgspec."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DUAL: Final = "range-or-cooperative"
 LIBRARIES: Final = ("aiokafka", "kafka-python", "confluent-kafka")
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class MemberSpec(msgspec.Struct, frozen=True, kw_only=True):
     """One member. `name` is its client id, so every request of it, on whatever connection, is told apart in the journal; times in ms."""
 
     library: str

@@ -1,4 +1,4 @@
-"""What member process a protocol wants: which library, which assignors, the twin or not."""
+"""The member process of a protocol: which library, which assignors, the twin or not."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..play import GROUP, Protocol, Sizes, Speaks, Unsupported
-from .wish import COOPERATIVE, DUAL, RANGE, STICKY, Wish
+from .member_spec import COOPERATIVE, DUAL, RANGE, STICKY, MemberSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,11 @@ LIBRARY: Final = {
 }
 
 
-def wish_for(member: str, bootstrap: str, sizes: Sizes, protocol: Protocol, speaks: Speaks, topics: Sequence[str]) -> Wish:
+def spec_for(member: str, bootstrap: str, sizes: Sizes, protocol: Protocol, speaks: Speaks, topics: Sequence[str]) -> MemberSpec:
     """Raises Unsupported where the library has no such thing."""
     library = LIBRARY[protocol.client].name
     assignors = _assignors(protocol, library, speaks)
-    return Wish(
+    return MemberSpec(
         library=library, name=member, bootstrap=bootstrap, group=GROUP, topics=tuple(topics), assignors=assignors,
         # A twin has one assignor, so a kafka-python member that still lists range is a plain consumer.
         twin=protocol.twin and RANGE not in assignors,
