@@ -1,4 +1,4 @@
-"""`python -m groupmock_clients.demo`: a server, a producer and five stock consumers; the rebalances told as they happen.
+"""`python -m groupmock_clients.scenarios.demo`: a server, a producer and five stock consumers; the rebalances told as they happen.
 
 Three aiokafka and two kafka-python members share a topic of 12 partitions. They arrive, one is killed, one leaves. What is told is
 read from the server's journal, as any user could. Exit status 0 if the group settled each time and no record was lost, else 1 with
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from groupmock.journal.rows import Row
 
-    from ._demo_story import Teller
+    from .story import Teller
 
 TOPIC: Final = "orders"
 PARTITIONS: Final = 12
@@ -118,7 +118,7 @@ class Demo:
     """The server, the producer, the members, and the teller who follows the journal."""
 
     def __init__(self, server: Process, bootstrap: str, journal: Path) -> None:
-        from ._demo_story import Teller
+        from .story import Teller
 
         self.server = server
         self.bootstrap = bootstrap
@@ -155,7 +155,7 @@ class Demo:
 
     def mark(self, text: str) -> None:
         """Something that we do ourselves, with its time on the journal's clock."""
-        from ._demo_story import at
+        from .story import at
 
         say(f"{at(time.time_ns() - self.epoch_ns)}  {text}")
 
@@ -178,7 +178,7 @@ class Demo:
         """Start members."""
         for name in names:
             process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", f"{__package__}._demo_member", library, name, self.bootstrap, TOPIC, GROUP,
+                sys.executable, "-m", f"{__package__}.demo_member", library, name, self.bootstrap, TOPIC, GROUP,
                 stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
             )
             self.members[name] = Member(name, library, process)
@@ -291,7 +291,7 @@ async def reckon(demo: Demo) -> None:
 
 async def settle_accounts(demo: Demo) -> None:
     """The last word: numbers, and the server's clean end."""
-    from ._demo_story import count
+    from .story import count
 
     twice = {value for value, times in demo.read().items() if times > 1}
     ben = next(each for each in demo.gone if each.name == "ben")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from groupmock.journal.rows import MemberRow, MovedRow, RequestRow, Row
-from groupmock_clients import demo
-from groupmock_clients._demo_story import Teller, because
+from groupmock_clients.scenarios import demo
+from groupmock_clients.scenarios.story import Teller, because
 
 UUID = "0f3c1d2e-1111-2222-3333-444455556666"
 S = 1_000_000_000
@@ -86,7 +86,7 @@ def test_reasons_in_plain_words(reason: str, words: str) -> None:
 
 
 def test_the_demo_runs_to_its_end() -> None:
-    done = subprocess.run([sys.executable, "-m", "groupmock_clients.demo"], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-m", "groupmock_clients.scenarios.demo"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
     for piece in ("kill -9 ben", "ben's session ended, no heartbeat came for 3 s", "dana left", "every one was read", "group is empty"):

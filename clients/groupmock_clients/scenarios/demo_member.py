@@ -1,6 +1,6 @@
 """One member of the demo's group, in a process of its own so that it can crash: stock aiokafka or stock kafka-python, default assignors.
 
-    python -m groupmock_clients._demo_member LIBRARY NAME BOOTSTRAP TOPIC GROUP
+    python -m groupmock_clients.scenarios.demo_member LIBRARY NAME BOOTSTRAP TOPIC GROUP
 
 Prints what it reads, a line a batch: `read 17 18 19`. SIGTERM closes the consumer as an application would, which leaves the group.
 """
