@@ -127,9 +127,9 @@ def sizes_of(arguments: argparse.Namespace) -> Sizes:
 
 
 def _list() -> int:
-    from .catalogue import LIVE, SCENARIOS, VIRTUAL
+    from .catalogue import LIVE, SCENARIOS, TOUR, VIRTUAL
 
-    for each in SCENARIOS:
+    for each in (*SCENARIOS, TOUR):
         print(f"{each.name:18} {each.about}")
     for stage, protocols in (("virtual", VIRTUAL), ("live", LIVE)):
         print(f"\nprotocols with --{stage}: {', '.join(map(str, protocols))}")

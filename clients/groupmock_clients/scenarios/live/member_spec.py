@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 RANGE: Final = "range"
+ROUND_ROBIN: Final = "roundrobin"
 STICKY: Final = "cooperative-sticky"
 COOPERATIVE: Final = "cooperative"
 DUAL: Final = "range-or-cooperative"
@@ -22,7 +23,7 @@ class MemberSpec(msgspec.Struct, frozen=True, kw_only=True):
     bootstrap: str
     group: str
     topics: tuple[str, ...]
-    assignors: tuple[str, ...]  # RANGE, STICKY, COOPERATIVE, DUAL; what the member lists, best first
+    assignors: tuple[str, ...]  # RANGE, ROUND_ROBIN, STICKY, COOPERATIVE, DUAL; what the member lists, best first
     twin: bool = False
     design: int = 2
     delay_ms: int = 2000

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, Final
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 
 from ....cooperative.aiokafka import CooperativeAssignor, CooperativeConsumer, RangeOrCooperative
-from ..member_spec import COOPERATIVE, DUAL, MemberSpec
+from ..member_spec import COOPERATIVE, DUAL, RANGE, ROUND_ROBIN, MemberSpec
 from .channel import FETCH_MS, POLL_MS, Channel, Listener
+
+STOCK: Final = {RANGE: RangePartitionAssignor, ROUND_ROBIN: RoundRobinPartitionAssignor}
 
 
 class Eager(Listener, ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka ships no types
@@ -49,7 +52,7 @@ def _consumer(spec: MemberSpec) -> tuple[Any, CooperativeAssignor | None]:
     }  # fmt: skip
     (word,) = spec.assignors  # more than one costs aiokafka a JoinGroup each
     if word not in (COOPERATIVE, DUAL):
-        return AIOKafkaConsumer(**options, partition_assignment_strategy=[RangePartitionAssignor]), None
+        return AIOKafkaConsumer(**options, partition_assignment_strategy=[STOCK[word]]), None
     kind = CooperativeAssignor if word == COOPERATIVE else RangeOrCooperative
     assignor = kind(spec.design, delay_ms=spec.delay_ms, max_moves=spec.max_moves, move_interval_ms=spec.move_interval_ms)
     if spec.twin:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from kafka import ConsumerRebalanceListener, KafkaConsumer
 from kafka import __version__ as version
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.range import RangePartitionAssignor
+from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 
 from ....cooperative.kafka_python import CooperativeAssignor, CooperativeConsumer
-from ..member_spec import COOPERATIVE, STICKY, MemberSpec
+from ..member_spec import COOPERATIVE, MemberSpec
 from .channel import FETCH_MS, POLL_MS, Channel, Listener
+
+STOCK: Final = {each.name: each for each in (CooperativeStickyAssignor, RangePartitionAssignor, RoundRobinPartitionAssignor)}
 
 
 class Told(Listener, ConsumerRebalanceListener):  # type: ignore[misc]  # kafka-python ships no types
@@ -53,7 +56,7 @@ def _consumer(spec: MemberSpec) -> tuple[Any, CooperativeAssignor | None]:
             )
             strategy.append(assignor)
         else:
-            strategy.append(CooperativeStickyAssignor if word == STICKY else RangePartitionAssignor)
+            strategy.append(STOCK[word])
     if spec.twin:
         return CooperativeConsumer(**options, assignor=assignor), assignor
     consumer = KafkaConsumer(**options, partition_assignment_strategy=strategy)
