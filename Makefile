@@ -74,7 +74,7 @@ $(VENV)/.installed-dev: pyproject.toml $(VENV)/.installed-test
 setup: $(VENV)/.installed-test
 
 demo: $(VENV)/.installed-demo
-	@"$(PY)" -m groupmock_clients.demo
+	@"$(PY)" -m groupmock demo
 
 test: $(VENV)/.installed-test
 	@"$(PY)" -m pytest -n $(WORKERS) --dist loadgroup --durations=10 $(PYTEST)

@@ -166,7 +166,7 @@ FINDINGS = """\
   again with the same instance id: two such processes take each other's place for ever. kafka-python and confluent-kafka stop with an error.
 - aiokafka 0.14.0, where a node is gone: `stop()` raises CancelledError, and leaves connections open, while a failed fetch waits for its
   backoff; with auto-commit and no coordinator known it tries its last commit for ever.
-  `groupmock_clients.cooperative.aio_stop.stop_wholly(consumer)` ends it properly (tests/live/cooperative/test_aio_stop.py).
+  `groupmock_clients.cooperative.aiokafka.stop_wholly(consumer)` ends it properly (tests/live/cooperative/test_aio_stop.py).
 - What any of them delivers again after `zombie-member`, `half-open` and `network-stall` is what it could not commit meanwhile."""
 
 

@@ -1,4 +1,4 @@
-"""What member process a protocol wants: which library, which assignors, the twin or not."""
+"""The member process of a protocol: which library, which assignors, the twin or not."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..play import GROUP, Protocol, Sizes, Speaks, Unsupported
-from .wish import COOPERATIVE, DUAL, RANGE, STICKY, Wish
+from .member_spec import COOPERATIVE, DUAL, RANGE, ROUND_ROBIN, STICKY, MemberSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,24 @@ LIBRARY: Final = {
     "kafka-python-twin": Library("kafka-python", "kafka"),
     "confluent-kafka": Library("confluent-kafka", "confluent_kafka"),
 }
+DEFAULTS: Final = {
+    "aiokafka": (ROUND_ROBIN,),
+    "kafka-python": (RANGE, ROUND_ROBIN),
+    "confluent-kafka": (RANGE, ROUND_ROBIN),
+}
+"""What the libraries list when they are not told."""
 
 
-def wish_for(member: str, bootstrap: str, sizes: Sizes, protocol: Protocol, speaks: Speaks, topics: Sequence[str]) -> Wish:
+def client_of(protocol: Protocol, member: str) -> str:
+    """What client that member is."""
+    return dict(protocol.others).get(member, protocol.client)
+
+
+def spec_for(member: str, bootstrap: str, sizes: Sizes, protocol: Protocol, speaks: Speaks, topics: Sequence[str]) -> MemberSpec:
     """Raises Unsupported where the library has no such thing."""
-    library = LIBRARY[protocol.client].name
+    library = LIBRARY[client_of(protocol, member)].name
     assignors = _assignors(protocol, library, speaks)
-    return Wish(
+    return MemberSpec(
         library=library, name=member, bootstrap=bootstrap, group=GROUP, topics=tuple(topics), assignors=assignors,
         # A twin has one assignor, so a kafka-python member that still lists range is a plain consumer.
         twin=protocol.twin and RANGE not in assignors,
@@ -41,6 +52,8 @@ def wish_for(member: str, bootstrap: str, sizes: Sizes, protocol: Protocol, spea
 
 
 def _assignors(protocol: Protocol, library: str, speaks: Speaks) -> tuple[str, ...]:
+    if protocol.name == "default":
+        return DEFAULTS[library]
     if protocol.name == "range" or speaks is Speaks.PLAIN:
         return (RANGE,)
     if protocol.name == "cooperative-sticky":

@@ -15,7 +15,7 @@ import argparse
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Everything is the job's: its own parser reads it."""
-    from groupmock_pipeline.command import overview
+    from .command import overview
 
     parser.epilog = f"jobs:\n{overview()}"
     parser.add_argument("words", nargs=argparse.REMAINDER, metavar="JOB IN OUT [OPTION ...]", help="the job, and what is its own")
@@ -23,6 +23,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the job."""
-    from groupmock_pipeline.command import main
+    from .command import main
 
     return main(arguments.words, "groupmock pipeline")

@@ -14,66 +14,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from .asked import Asked
-from .asked import tell as tell_asked
-from .balance import Partition
-from .errors import NotAttached, UnsupportedClient, require
-from .listeners import lost_or_revoked, tell
-from .member import Member, Outcome, Peer, counted, log
-from .policy import DELAY_MS, Rules
+from aiokafka import ConsumerRebalanceListener, TopicPartition
+from aiokafka.structs import OffsetAndMetadata
 
-try:
-    from aiokafka import ConsumerRebalanceListener, TopicPartition
-    from aiokafka.consumer.subscription_state import TopicPartitionState
-    from aiokafka.errors import IllegalStateError
-    from aiokafka.structs import OffsetAndMetadata
-except ImportError:
-    require("aiokafka", "0.14")  # a version that has no such thing is told as such
-    raise
+from ..balance import Partition
+from ..errors import NotAttached, require
+from ..member import Member, Outcome, Peer, counted
+from ..policy import DELAY_MS, Rules
+from .listener import CooperativeListener
+from .partition_state import HeldBack, carry_over
 
 if TYPE_CHECKING:
     from aiokafka import AIOKafkaConsumer
-
-    from .aio_range import RangeOrCooperative
-    from .aio_twin import CooperativeConsumer
-
-KNOWN: Final = "0.14"
-__all__ = [
-    "CooperativeAssignor", "CooperativeConsumer", "CooperativeListener", "RangeOrCooperative", "UnsupportedClient", "enforce_rebalance"
-]  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    """What stands on this module is loaded when it is asked for."""
-    if name == "CooperativeConsumer":
-        from .aio_twin import CooperativeConsumer
-
-        return CooperativeConsumer
-    if name == "RangeOrCooperative":
-        from .aio_range import RangeOrCooperative
-
-        return RangeOrCooperative
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def enforce_rebalance(consumer: AIOKafkaConsumer | CooperativeConsumer, reason: str | None = None) -> bool:
-    """KIP-568: join again with what is owned, static members too, without waiting for it. From the consumer's own event loop.
-
-    Returns whether it asked: nothing happens while a rebalance is in progress or asked for. IllegalStateError without a group
-    subscription. `reason` is logged and told to `asked.hooks`; aiokafka cannot send it. Under another assignor than ours a *follower's*
-    JoinGroup is the same as before, which Kafka answers with the last round: the call then does nothing unless the member leads.
-    """
-    inside: AIOKafkaConsumer = getattr(consumer, "_membership", consumer)  # of a twin the half that is in the group
-    state, coordinator = inside._subscription, inside._coordinator
-    if coordinator is None or inside._group_id is None or not state.partitions_auto_assigned():
-        raise IllegalStateError("enforce_rebalance needs a started consumer that subscribed to topics in a group")
-    if state.reassignment_in_progress or coordinator._rejoin_needed_fut.done():
-        return False
-    tell_asked(Asked(inside._client._client_id, coordinator.member_id, inside._group_id, reason))
-    coordinator.request_rejoin()
-    return True
 
 
 class CooperativeAssignor:
@@ -97,7 +51,7 @@ class CooperativeAssignor:
         match: Any = "any",
         strict: bool = False,
     ) -> None:
-        require("aiokafka", KNOWN)
+        require("aiokafka")
         self.member = Member(Rules(design, delay_ms, max_moves, move_interval_ms, first, match), strict=strict)
         self.name = self.member.name
         self._consumer: AIOKafkaConsumer | None = None
@@ -230,92 +184,6 @@ class CooperativeAssignor:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-
-
-def carry_over(old: Any, new: Any) -> None:
-    """From one of aiokafka's TopicPartitionState to another: position, a reset that is due, pause."""
-    if old.awaiting_reset:
-        new.await_reset(old.reset_strategy)
-    elif old.has_valid_position:
-        new.seek(old.position)
-    if old.paused:
-        new.pause()
-
-
-class HeldBack(TopicPartitionState):  # type: ignore[misc]  # aiokafka ships no types
-    """A partition's state that is paused whatever the user says, until `let_go`; then it is as the user said meanwhile."""
-
-    def __init__(self, assignment: Any) -> None:
-        super().__init__(assignment)
-        super().pause()
-        self._held_back, self._wanted = True, False
-
-    def pause(self) -> None:
-        """The user's; during the hold it is remembered."""
-        self._wanted = True
-        super().pause()
-
-    def resume(self) -> None:
-        """The user's, likewise."""
-        self._wanted = False
-        if not self._held_back:
-            super().resume()
-
-    def let_go(self) -> None:
-        """The hold is over."""
-        self._held_back = False
-        if not self._wanted:
-            super().resume()
-
-
-class CooperativeListener(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka ships no types
-    """Told everything by aiokafka, tells `user` what moved: lost or revoked first, then assigned; nothing where nothing moved.
-
-    `user.on_partitions_lost`, if there is one, is called for what an expelled member lost; else on_partitions_revoked is. Callbacks may
-    be coroutines. What one of them raises is logged, as aiokafka does it, and the others are called nevertheless. aiokafka sends no
-    heartbeat until on_partitions_assigned returned.
-    """
-
-    def __init__(self, assignor: CooperativeAssignor, user: ConsumerRebalanceListener | None) -> None:
-        self._assignor, self._user = assignor, user
-
-    async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
-        """aiokafka's, before every join, of everything: the consumer keeps it, unless it was expelled."""
-        await _others_begin()  # its heartbeats end next: cancelled before their first step they would take the whole coordination along
-        self._assignor.forget_if_expelled()
-        await self._tell_lost()
-        given_up = self._assignor.give_up()
-        if given_up:
-            await self._tell("on_partitions_revoked", given_up)
-
-    async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
-        """aiokafka's, after every join, of everything."""
-        assignor = self._assignor
-        await _others_begin()  # its fetcher was just given an assignment, and fails if there is another subscription when it looks
-        try:
-            await self._tell_lost()
-            if assignor.revoked:
-                await self._tell("on_partitions_revoked", assignor.revoked)
-            if assignor.added:
-                await self._tell("on_partitions_assigned", assignor.added)
-        finally:
-            assignor.release()
-
-    async def _tell_lost(self) -> None:
-        lost, self._assignor.lost = self._assignor.lost, frozenset()
-        if lost:
-            await self._tell(lost_or_revoked(self._user), lost)
-
-    async def _tell(self, name: str, partitions: frozenset[TopicPartition]) -> None:
-        try:
-            await tell(self._user, name, partitions)
-        except Exception:  # the user's, whatever it is: the round goes on
-            log.exception("listener %r failed %s of %s", self._user, name, sorted(partitions))
-
-
-async def _others_begin() -> None:
-    """Let aiokafka's tasks that can run do so. Subscribing anew within a callback meets two of them (0.14) before they are ready for it."""
-    await asyncio.sleep(0)
 
 
 def _pair(tp: TopicPartition) -> Partition:

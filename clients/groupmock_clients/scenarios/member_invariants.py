@@ -1,4 +1,4 @@
-"""What listeners hear and what becomes of records, read from a run's rows: the part of the invariants that members can break alone."""
+"""The invariants that a member can break alone: what its listener is told and what becomes of its records, read from a run's rows."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def listed(partitions: Partitions | set[Partition]) -> str:
     return ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
 
 
-# What listeners hear
+# Callbacks
 
 
 def callbacks(run: Run) -> Iterator[Broken]:
@@ -60,11 +60,11 @@ def callbacks(run: Run) -> Iterator[Broken]:
             gone.pop(row["client"], None)
         elif said(row, "assigned", "revoked", "lost"):
             told = {(topic, number) for topic, number in row["fields"]["partitions"]}
-            for text in _heard(row, held[row["client"]], gone[row["client"]], told):
+            for text in _impossible(row, held[row["client"]], gone[row["client"]], told):
                 yield Broken("I4", row["t"] / MS, text)
 
 
-def _heard(row: Row, held: set[Partition], gone: set[Partition], told: set[Partition]) -> Iterator[str]:
+def _impossible(row: Row, held: set[Partition], gone: set[Partition], told: set[Partition]) -> Iterator[str]:
     if row["what"] == "assigned":
         if told & held:
             yield f"{row['client']} was told that {listed(told & held)} came, which it held"
@@ -97,7 +97,7 @@ def records(run: Run) -> Iterator[Broken]:
 
 
 class _Delivered:
-    """A stretch of offsets that one member got. `over`: it was killed or expelled since."""
+    """A range of offsets that one member got. `over`: it was killed or expelled since."""
 
     __slots__ = ("first", "last", "member", "over")
 

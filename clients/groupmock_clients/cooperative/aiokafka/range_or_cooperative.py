@@ -12,8 +12,8 @@ from typing import Any, Final
 from aiokafka import TopicPartition
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 
-from .aio import CooperativeAssignor
-from .member import Outcome, Peer
+from ..member import Outcome, Peer
+from .assignor import CooperativeAssignor
 
 OURS: Final = 1
 """Version of every Assignment of ours; range assignors write 0 (aiokafka, kafka-python) or 3 (Java)."""

@@ -1,4 +1,4 @@
-"""The stage's end of a nursery (members/nursery.py): member processes of one library, started in no time."""
+"""The stage's end of a fork server (members/forkserver.py): member processes of one library, started in no time."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from typing import Any, Final, TextIO
 import msgspec
 
 from ..play import Missed
-from .wish import Wish
+from .member_spec import MemberSpec
 
 PROGRAM: Final = "groupmock_clients.scenarios.live.members"
 
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A member process: its pid, in the nursery's care, and the ends of its pipes."""
+    """A member process: its pid, a child of the fork server, and the ends of its pipes."""
 
     pid: int
     orders: TextIO
     events: TextIO
 
 
-class Nursery:
+class ForkServer:
     """Shared by every stage of this process; from any thread. Raises Missed when it is not there any more."""
 
     def __init__(self, library: str) -> None:
@@ -49,14 +49,14 @@ class Nursery:
         """Does it still run?"""
         return self._process.poll() is None
 
-    def spawn(self, wish: Wish, log: Path) -> Child:
+    def spawn(self, spec: MemberSpec, log: Path) -> Child:
         """A member, its stderr appended to `log`."""
         orders_out, orders_in = os.pipe()
         events_out, events_in = os.pipe()
         sink = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         theirs = [orders_out, events_in, sink]
         try:
-            pid = self._ask({"wish": msgspec.to_builtins(wish)}, theirs)["pid"]
+            pid = self._ask({"spec": msgspec.to_builtins(spec)}, theirs)["pid"]
         except BaseException:
             os.close(orders_in)
             os.close(events_out)
@@ -97,23 +97,23 @@ class Nursery:
         return answer
 
 
-_nurseries: dict[str, Nursery] = {}
+_servers: dict[str, ForkServer] = {}
 _making: Final = threading.Lock()
 atexit.register(lambda: close_all())
 
 
-def nursery_of(library: str) -> Nursery:
+def forkserver_of(library: str) -> ForkServer:
     """The one of this process; it ends with the process, or by `close_all`."""
     with _making:
-        found = _nurseries.get(library)
+        found = _servers.get(library)
         if found is None or not found.lives:
-            found = _nurseries[library] = Nursery(library)
+            found = _servers[library] = ForkServer(library)
         return found
 
 
 def close_all() -> None:
     """End those that were started; the next member starts another."""
     with _making:
-        for each in _nurseries.values():
+        for each in _servers.values():
             each.close()
-        _nurseries.clear()
+        _servers.clear()

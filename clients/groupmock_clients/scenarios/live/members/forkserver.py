@@ -1,9 +1,9 @@
-"""Where members come from: a process that has loaded one client library and forks a member per order, so that starting one takes no time.
+"""The fork server of members: a process that has loaded one client library and forks a member per order, which takes no time.
 
 Loading a library takes most of a second on a busy machine, several times in every run; a member that has to be back in time cannot
-afford that. Orders come over a Unix socket, one JSON object a line, each answered by one: {"wish": ...} with three descriptors (stdin,
+afford that. Orders come over a Unix socket, one JSON object a line, each answered by one: {"spec": ...} with three descriptors (stdin,
 stdout, stderr) -> {"pid"}; {"signal", "pid"} -> {}; {"poll": pid} -> {"status": exit status, null while it runs}. Children are waited for
-by `poll` alone, so a pid names the same process until its stage has heard how it ended. The socket's end ends the nursery.
+by `poll` alone, so a pid names the same process until its stage has heard how it ended. The socket's end ends the fork server.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from typing import Any, Final
 
 import msgspec
 
-from ..wish import Wish
-from .desk import Desk
+from ..member_spec import MemberSpec
+from .channel import Channel
 
-PROGRAMS: Final = {"aiokafka": "aio", "kafka-python": "kp", "confluent-kafka": "ck"}
+PROGRAMS: Final = {"aiokafka": "aiokafka", "kafka-python": "kafka_python", "confluent-kafka": "confluent_kafka"}
 ORDER_BYTES: Final = 65536
-Run = Callable[[Wish, Desk], None]
+Run = Callable[[MemberSpec, Channel], None]
 
 
 def main(library: str, descriptor: int) -> int:
@@ -64,16 +64,16 @@ def _obey(order: dict[str, Any], descriptors: list[int], orders: socket.socket, 
     if "poll" in order:
         pid, status = os.waitpid(order["poll"], os.WNOHANG)
         return {"status": os.waitstatus_to_exitcode(status) if pid else None}
-    wish = msgspec.convert(order["wish"], Wish)
+    spec = msgspec.convert(order["spec"], MemberSpec)
     pid = os.fork()
     if not pid:
-        _become(wish, descriptors, orders, run)
+        _become(spec, descriptors, orders, run)
     for each in descriptors:
         os.close(each)
     return {"pid": pid}
 
 
-def _become(wish: Wish, descriptors: list[int], orders: socket.socket, run: Run) -> None:
+def _become(spec: MemberSpec, descriptors: list[int], orders: socket.socket, run: Run) -> None:
     """In the child; never returns."""
     status = 1
     try:
@@ -82,8 +82,8 @@ def _become(wish: Wish, descriptors: list[int], orders: socket.socket, run: Run)
             os.dup2(each, place)
             os.close(each)
         random.seed()
-        status = live(wish, run)
-    except BaseException:  # to the member's own log; nothing of the nursery's may run in the child
+        status = live(spec, run)
+    except BaseException:  # to the member's own log; nothing of the fork server's may run in the child
         import traceback
 
         traceback.print_exc()
@@ -91,13 +91,13 @@ def _become(wish: Wish, descriptors: list[int], orders: socket.socket, run: Run)
         os._exit(status)
 
 
-def live(wish: Wish, run: Run) -> int:
+def live(spec: MemberSpec, run: Run) -> int:
     """A member's life. 0: left in good order; what the library raised is told as its last event, and raised."""
-    desk = Desk()
+    channel = Channel()
     try:
-        run(wish, desk)
+        run(spec, channel)
     except Exception as error:
-        desk.say("failed", error=repr(error))
+        channel.say("failed", error=repr(error))
         raise
-    desk.say("left")
+    channel.say("left")
     return 0

@@ -29,7 +29,7 @@ def pairs(partitions: Iterable[Place]) -> list[tuple[str, int]]:
 
 
 def spans(offsets: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """First and last of each stretch without a gap."""
+    """First and last of each range without a gap."""
     first = last = None
     for offset in offsets:
         if first is None or last is None:
@@ -42,7 +42,7 @@ def spans(offsets: Iterable[int]) -> Iterator[tuple[int, int]]:
         yield first, last
 
 
-class Desk:
+class Channel:
     """`say` one event; `topics` a new subscription, when there is one; `ended` once SIGTERM came."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class Desk:
             sys.stdout.write(line)
             sys.stdout.flush()
 
-    def heard(self, event: str, partitions: Iterable[Place]) -> None:
+    def callback(self, event: str, partitions: Iterable[Place]) -> None:
         """A listener's callback."""
         self.say(event, partitions=pairs(partitions))
 
@@ -96,19 +96,19 @@ class Desk:
 class Listener:
     """Tells what it hears; on_partitions_revoked of a cooperative member also commits where it was, as docs/cooperative.md has it."""
 
-    def __init__(self, desk: Desk, assignor: Any = None) -> None:
-        self._desk, self._assignor = desk, assignor
+    def __init__(self, channel: Channel, assignor: Any = None) -> None:
+        self._channel, self._assignor = channel, assignor
 
     def on_partitions_revoked(self, revoked: Iterable[Any]) -> Any:
         """The library's; awaited where it is awaitable."""
-        self._desk.heard("revoked", revoked)
+        self._channel.callback("revoked", revoked)
         offsets = self._assignor.positions(revoked) if self._assignor is not None else {}
         return self._assignor.commit(offsets) if offsets else None
 
     def on_partitions_assigned(self, assigned: Iterable[Any]) -> None:
         """The library's."""
-        self._desk.heard("assigned", assigned)
+        self._channel.callback("assigned", assigned)
 
     def on_partitions_lost(self, lost: Iterable[Any]) -> None:
         """The library's, where it has one."""
-        self._desk.heard("lost", lost)
+        self._channel.callback("lost", lost)

@@ -15,60 +15,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from .asked import Asked
-from .asked import tell as tell_asked
-from .balance import Partition
-from .errors import NotAttached, UnsupportedClient, require
-from .listeners import lost_or_revoked, tell
-from .member import Member, Peer, counted, flat, log
-from .policy import DELAY_MS, Rules
+from kafka import TopicPartition
+from kafka.consumer.subscription_state import AsyncConsumerRebalanceListener, ConsumerRebalanceListener
+from kafka.coordinator.assignors.abstract import AbstractPartitionAssignor, RebalanceProtocol
+from kafka.structs import OffsetAndMetadata
 
-try:
-    from kafka import TopicPartition
-    from kafka.consumer.subscription_state import AsyncConsumerRebalanceListener, ConsumerRebalanceListener
-    from kafka.coordinator.assignors.abstract import AbstractPartitionAssignor, RebalanceProtocol
-    from kafka.errors import IllegalStateError
-    from kafka.structs import OffsetAndMetadata
-except ImportError:
-    require("kafka-python", "3.0")  # a version that has no such thing is told as such
-    raise
+from ..balance import Partition
+from ..errors import NotAttached, require
+from ..member import Member, Peer, counted, flat
+from ..policy import DELAY_MS, Rules
+from .listener import CooperativeListener
 
 if TYPE_CHECKING:
     from kafka import KafkaConsumer
-
-    from .kp_twin import CooperativeConsumer
-
-KNOWN: Final = "3.0"
-__all__ = ["CooperativeAssignor", "CooperativeConsumer", "CooperativeListener", "UnsupportedClient", "enforce_rebalance"]
-
-
-def __getattr__(name: str) -> Any:
-    """`CooperativeConsumer` is loaded when it is asked for: it stands on this module."""
-    if name == "CooperativeConsumer":
-        from .kp_twin import CooperativeConsumer
-
-        return CooperativeConsumer
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def enforce_rebalance(consumer: KafkaConsumer | CooperativeConsumer, reason: str | None = None) -> bool:
-    """KIP-568: join again at the next poll with what is owned, static members too. From any thread.
-
-    Returns whether it asked: nothing happens while a rebalance is in progress or asked for. IllegalStateError without a group
-    subscription. `reason` is logged and told to `asked.hooks`; kafka-python cannot send it. Under another assignor than ours a *follower's*
-    JoinGroup is the same as before, which Kafka answers with the last round: the call then does nothing unless the member leads.
-    """
-    inside: KafkaConsumer = getattr(consumer, "_membership", consumer)  # of a twin the half that is in the group
-    coordinator = inside._coordinator
-    if inside.config["group_id"] is None or not inside._subscription.partitions_auto_assigned():
-        raise IllegalStateError("enforce_rebalance needs a consumer that subscribed to topics in a group")
-    if coordinator.rejoining or coordinator.need_rejoin():
-        return False
-    tell_asked(Asked(inside.config["client_id"], coordinator._generation.member_id, coordinator.group_id, reason))
-    coordinator.request_rejoin()
-    return True
 
 
 class CooperativeAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # kafka-python ships no types
@@ -90,7 +51,7 @@ class CooperativeAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # k
         match: Any = "any",
         strict: bool = False,
     ) -> None:
-        require("kafka-python", KNOWN)
+        require("kafka-python")
         self.member = Member(Rules(design, delay_ms, max_moves, move_interval_ms, first, match), strict=strict)
         self.name = self.member.name
         self._consumer: KafkaConsumer | None = None
@@ -187,38 +148,6 @@ class CooperativeAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # k
         timer, self._timer = self._timer, None  # the timer's own thread and the IO thread may both be here
         if timer is not None:
             timer.cancel()
-
-
-class CooperativeListener(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # kafka-python ships no types
-    """Hands on what kafka-python tells, which is what moved, to a listener with plain methods or coroutines; or to none.
-
-    What such a method raises comes out of `poll`. Of a consumer that closes it is logged: kafka-python 3.0.12 would stop closing there
-    and leave its client running for ever (a commit that meets a round is enough).
-    """
-
-    def __init__(self, assignor: CooperativeAssignor, user: ConsumerRebalanceListener | AsyncConsumerRebalanceListener | None) -> None:
-        self._assignor = assignor
-        self._user = user
-
-    async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
-        """Partitions that were given up; all of them when the consumer closes."""
-        await self._tell("on_partitions_revoked", revoked)
-
-    async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
-        """Partitions that are new."""
-        await self._tell("on_partitions_assigned", assigned)
-
-    async def on_partitions_lost(self, lost: Iterable[TopicPartition]) -> None:
-        """Partitions of an expelled member: a listener without this method is told that they were revoked."""
-        await self._tell(lost_or_revoked(self._user), lost)
-
-    async def _tell(self, name: str, partitions: Iterable[TopicPartition]) -> None:
-        try:
-            await tell(self._user, name, partitions)
-        except Exception:
-            if not self._assignor.consumer._closed:
-                raise
-            log.exception("%s failed while the consumer closes, which goes on", name)
 
 
 def _consumed(consumer: KafkaConsumer) -> dict[TopicPartition, int]:

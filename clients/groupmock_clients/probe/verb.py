@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from groupmock_clients.probe.command import Options
+    from .command import Options
 
 RELEASES = ("4.3", "3.9", "2.8", "auto")
 REPORTS = ("text", "json", "junit", "html")
@@ -52,17 +52,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do it; returns the exit code."""
-    from groupmock_clients.probe import command
+    from . import command
 
     return command.run(options(arguments))
 
 
 def options(arguments: argparse.Namespace) -> Options:
     """The flags as the probe takes them."""
-    from groupmock_clients.probe.command import Options
-    from groupmock_clients.probe.plan import Wishes
-    from groupmock_clients.probe.session import Pace
-    from groupmock_clients.probe.suite import FOLDER
+    from .command import Options
+    from .plan import Wishes
+    from .session import Pace
+    from .suite import FOLDER
 
     host, port = arguments.broker
     return Options(

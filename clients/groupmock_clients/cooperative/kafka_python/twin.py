@@ -19,9 +19,9 @@ from kafka.consumer.subscription_state import AsyncConsumerRebalanceListener, Co
 from kafka.errors import CommitFailedError, IllegalStateError, KafkaError, KafkaTimeoutError
 from kafka.structs import OffsetAndMetadata
 
-from .kp import CooperativeAssignor
-from .listeners import Moves
-from .member import log
+from ..listeners import Moves
+from ..member import log
+from .assignor import CooperativeAssignor
 
 OF_THE_GROUP: Final = frozenset(
     {

@@ -16,10 +16,11 @@ from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 from aiokafka.structs import OffsetAndMetadata
 
-from .aio import CooperativeAssignor, HeldBack, carry_over
-from .aio_stop import stop_wholly
-from .listeners import Moves
-from .member import log
+from ..listeners import Moves
+from ..member import log
+from .assignor import CooperativeAssignor
+from .partition_state import HeldBack, carry_over
+from .stop import stop_wholly
 
 OF_THE_GROUP: Final = frozenset(
     {

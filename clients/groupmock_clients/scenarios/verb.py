@@ -21,11 +21,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import BAD_USE, BROKEN, OK, UNKNOWN
+from groupmock.cli import BAD_USE, BROKEN, OK, UNKNOWN
 
 if TYPE_CHECKING:
-    from groupmock_clients.scenarios.play import Sizes
-    from groupmock_clients.scenarios.results import Job, Result, Results
+    from .play import Sizes
+    from .results import Job, Result, Results
 
 INTERMIXED = True
 INTERRUPTED = 130
@@ -68,8 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Do it; returns the exit code."""
     if arguments.action == "list":
         return _list()
-    from groupmock_clients.scenarios.play import Unsupported
-    from groupmock_clients.scenarios.results import jobs
+    from .play import Unsupported
+    from .results import jobs
 
     try:
         _check(arguments)
@@ -116,7 +116,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 def sizes_of(arguments: argparse.Namespace) -> Sizes:
     """The defaults with what was said instead. Raises ValueError."""
-    from groupmock_clients.scenarios.play import Sizes
+    from .play import Sizes
 
     said = {name: value for name in SIZES if (value := getattr(arguments, name)) is not None}
     try:
@@ -127,9 +127,9 @@ def sizes_of(arguments: argparse.Namespace) -> Sizes:
 
 
 def _list() -> int:
-    from groupmock_clients.scenarios.catalogue import LIVE, SCENARIOS, VIRTUAL
+    from .catalogue import LIVE, SCENARIOS, TOUR, VIRTUAL
 
-    for each in SCENARIOS:
+    for each in (*SCENARIOS, TOUR):
         print(f"{each.name:18} {each.about}")
     for stage, protocols in (("virtual", VIRTUAL), ("live", LIVE)):
         print(f"\nprotocols with --{stage}: {', '.join(map(str, protocols))}")
@@ -137,7 +137,7 @@ def _list() -> int:
 
 
 def _measure(arguments: argparse.Namespace, sizes: Sizes, todo: list[Job]) -> int:
-    from groupmock_clients.scenarios.results import collected, run_all, to_json
+    from .results import collected, run_all, to_json
 
     done: list[Result] = []
     for result in run_all(todo, arguments.jobs):
@@ -155,14 +155,14 @@ def _measure(arguments: argparse.Namespace, sizes: Sizes, todo: list[Job]) -> in
 
 def _compared(todo: list[Job], done: list[Result]) -> list[Result]:
     """What the virtual twin of a run counts otherwise is broken."""
-    from groupmock_clients.scenarios.agree import compared
+    from .agree import compared
 
     played = {(job.scenario.name, job.protocol.name, job.protocol.client): job for job in todo}
     return [compared(played[each.scenario, each.protocol, each.client], each) for each in done]
 
 
 def _shown(action: str, results: Results) -> list[str]:
-    from groupmock_clients.scenarios import table
+    from . import table
 
     lines = [table.sizes(results), ""]
     if action == "table":
