@@ -13,7 +13,7 @@ import pytest
 from cases import for_each
 from tools import mutations
 
-from groupmock_clients.probe.suite import load_suite
+from groupmock_clients.probe.language.exchange_suite import load_suite
 
 KEPT = ("00-setup.exchange", "50-heartbeat-leave.exchange", "rows.toml")
 """The exchanges that the tests of the tool judge by: a second, not all of them."""

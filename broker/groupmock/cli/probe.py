@@ -60,9 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
 def options(arguments: argparse.Namespace) -> Options:
     """The flags as the probe takes them."""
     from groupmock_clients.probe.command import Options
-    from groupmock_clients.probe.plan import Wishes
-    from groupmock_clients.probe.session import Pace
-    from groupmock_clients.probe.suite import FOLDER
+    from groupmock_clients.probe.language.exchange_suite import FOLDER
+    from groupmock_clients.probe.schedule import Pace
+    from groupmock_clients.probe.verdicts.selection import Wishes
 
     host, port = arguments.broker
     return Options(

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from ..probe.broker import NoBroker
+from ..probe.stages.tcp_broker import NoBroker
 from .core_player import play as play_on_core
 from .corpus import PLAYED_ON_CORE, choose, load, replay_corpus, save, save_one
 from .families import FILES, family

@@ -22,7 +22,7 @@ from groupmock.journal.rows import VERSION, Header
 from groupmock.net.connection import Connection
 from groupmock.net.driver import Driver
 
-from ..probe.broker import NoBroker
+from ..probe.stages.tcp_broker import NoBroker
 from ..unbuffered import Unbuffered
 
 PATIENCE_S: Final = 5.0

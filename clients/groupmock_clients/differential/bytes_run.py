@@ -23,7 +23,7 @@ import msgspec
 from groupmock_codec import APIS
 from groupmock_codec.headers import RequestHeader, encode_request_header
 
-from ..probe.broker import NoBroker
+from ..probe.stages.tcp_broker import NoBroker
 from .bytes_play import CLOSED, LAST, Memory, Outcome, over_tcp
 from .canonical import Difference
 from .families.hostile import PROFILES, make_case, probe, token_of

@@ -12,7 +12,7 @@ from groupmock_codec.messages.k15_describe_groups import DescribeGroupsRequest, 
 from groupmock_codec.messages.k20_delete_topics import DeleteTopicsRequest
 from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 
-from ..probe.broker import NoBroker
+from ..probe.stages.tcp_broker import NoBroker
 from .tcp_link import Asker, Peer
 
 REST_S: Final = 3.0

@@ -20,8 +20,8 @@ from groupmock_codec.messages.k02_list_offsets import (
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest, CreateTopicsResponse
 
-from ..probe.broker import LARGEST_ANSWER, CannotProvide, NoBroker, TcpBroker
-from ..probe.wire import Unreadable, read_response, request_frame
+from ..probe.stages.frames import Unreadable, read_response, request_frame
+from ..probe.stages.tcp_broker import LARGEST_ANSWER, CannotProvide, NoBroker, TcpBroker
 from .script import Script, TopicNeed
 from .settings_classes import class_of
 from .transcript import Facts, TopicFact

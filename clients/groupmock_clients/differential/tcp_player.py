@@ -15,7 +15,7 @@ from groupmock_codec import APIS
 from groupmock_codec.declare import Message
 from groupmock_codec.messages.k15_describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
 
-from ..probe.wire import read_response
+from ..probe.stages.frames import read_response
 from .core_player import CorePlayer
 from .ids import answer_tells_ids, asks_for_member_id, ids_in, must_answer
 from .memory import Memories

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ..probe.exchange import BASE_SETTINGS
+from ..probe.language.exchange import BASE_SETTINGS
 from .script import ENDING, Drop, Pause, Raw, Reconnect, Script, Send, Step, ending
 from .settings_classes import CLASSES, ORACLE, known
 from .transcript import ANSWERED, CLOSED, PARKED, SKIPPED, Event, Transcript

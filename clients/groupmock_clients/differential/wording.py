@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from groupmock_codec import APIS
 
-from ..probe.messages import filled_in
+from ..probe.language.messages import filled_in
 from .core_player import imagined
 from .memory import NO_ID, Memories
 from .script import Json, Script, Send

@@ -12,22 +12,22 @@ from typing import Final
 
 from groupmock import __version__
 
-from .broker import NoBroker, TcpBroker
-from .cleanup import clean_up
-from .exchange import BASE_SETTINGS
-from .fitting import known_settings
-from .measure import measured
-from .messages import KEYS
-from .outcome import BROKEN, KEPT, UNKNOWN, Outcome
-from .plan import Planned, Planner, UnknownName, Wishes, chosen, newest, rows_asked
-from .release import guess
+from .language.exchange import BASE_SETTINGS
+from .language.exchange_suite import FOLDER, Suite, load_suite
+from .language.messages import KEYS
+from .language.syntax import ExchangeError
 from .report import FORMS
 from .report.text import as_text
-from .results import SCHEMA, BrokerFacts, DeathFact, Report, counts, exchange_results, row_results, telling, told
-from .session import GONE, Pace, Session
-from .suite import FOLDER, Suite, load_suite
-from .syntax import ExchangeError
-from .watch import Death
+from .schedule import GONE, Pace, Session
+from .stages.cleanup import clean_up
+from .stages.liveness import Death
+from .stages.measured_settings import measured
+from .stages.release import guess
+from .stages.tcp_broker import NoBroker, TcpBroker
+from .verdicts.outcome import BROKEN, KEPT, UNKNOWN, Outcome
+from .verdicts.playable import known_settings
+from .verdicts.report_model import SCHEMA, BrokerFacts, DeathFact, Report, counts, exchange_results, row_results, telling, told
+from .verdicts.selection import Planned, Planner, UnknownName, Wishes, chosen, newest, rows_asked
 
 ALL_KEPT: Final = 0
 SOMETHING_BROKEN: Final = 1

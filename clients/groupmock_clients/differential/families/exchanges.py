@@ -17,11 +17,11 @@ from groupmock.core.effects import Abandoned, Close, Reply, Silent
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
 
-from ...probe.core_stage import CoreStage
-from ...probe.exchange import BASE_SETTINGS, Exchange, Variant
-from ...probe.outcome import KEPT
-from ...probe.runner import play
-from ...probe.suite import load_suite
+from ...probe.language.exchange import BASE_SETTINGS, Exchange, Variant
+from ...probe.language.exchange_suite import load_suite
+from ...probe.stages.core_stage import CoreStage
+from ...probe.verdicts.outcome import KEPT
+from ...probe.verdicts.runner import play
 from ..script import Drop, Json, Pause, Script, Send, Step, TopicNeed
 from ..settings_classes import CLASSES
 from ..shapes import NULL_NOT_ALLOWED, plain

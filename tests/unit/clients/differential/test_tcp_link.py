@@ -10,8 +10,8 @@ import pytest
 from cases import for_each
 
 from groupmock_clients.differential.tcp_link import Asked, Asker, Link, parse_address
-from groupmock_clients.probe.broker import LARGEST_ANSWER, NoBroker
-from groupmock_clients.probe.wire import Unreadable
+from groupmock_clients.probe.stages.frames import Unreadable
+from groupmock_clients.probe.stages.tcp_broker import LARGEST_ANSWER, NoBroker
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
 
 FRAME = struct.pack(">ii", 6, 7) + b"ok"

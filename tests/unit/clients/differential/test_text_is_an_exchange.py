@@ -15,12 +15,12 @@ from groupmock_clients.differential.script import Script, Send, TopicNeed
 from groupmock_clients.differential.settings_classes import BROKERS
 from groupmock_clients.differential.text import as_text
 from groupmock_clients.differential.transcript import ANSWERED, Facts, Transcript
-from groupmock_clients.probe.core_stage import CoreStage
-from groupmock_clients.probe.exchange import Exchange
-from groupmock_clients.probe.outcome import BROKEN, KEPT, Outcome
-from groupmock_clients.probe.parser import load as load_exchanges
-from groupmock_clients.probe.runner import play as play_exchange
-from groupmock_clients.probe.stage import Answer
+from groupmock_clients.probe.language.exchange import Exchange
+from groupmock_clients.probe.language.parser import load as load_exchanges
+from groupmock_clients.probe.stages.contract import Answer
+from groupmock_clients.probe.stages.core_stage import CoreStage
+from groupmock_clients.probe.verdicts.outcome import BROKEN, KEPT, Outcome
+from groupmock_clients.probe.verdicts.runner import play as play_exchange
 
 GOLDEN = Path(__file__).resolve().parents[4] / "tests" / "golden"
 SEEDS = {"4.3": 60, "3.9": 20, "2.8": 20}

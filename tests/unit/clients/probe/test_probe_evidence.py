@@ -11,18 +11,18 @@ import msgspec
 import pytest
 
 from groupmock.broker import Broker
-from groupmock_clients.probe.broker import TcpBroker
-from groupmock_clients.probe.core_stage import CoreStage
-from groupmock_clients.probe.exchange import BASE_SETTINGS, Variant
-from groupmock_clients.probe.lag import Lag
-from groupmock_clients.probe.outcome import BROKEN, KEPT, UNKNOWN, Outcome
-from groupmock_clients.probe.parser import load
-from groupmock_clients.probe.plan import Planned
-from groupmock_clients.probe.results import exchange_results, row_results
-from groupmock_clients.probe.runner import play
-from groupmock_clients.probe.session import GONE, Pace, Session
-from groupmock_clients.probe.stage import Answer
-from groupmock_clients.probe.suite import load_suite
+from groupmock_clients.probe.language.exchange import BASE_SETTINGS, Variant
+from groupmock_clients.probe.language.exchange_suite import load_suite
+from groupmock_clients.probe.language.parser import load
+from groupmock_clients.probe.schedule import GONE, Pace, Session
+from groupmock_clients.probe.stages.contract import Answer
+from groupmock_clients.probe.stages.core_stage import CoreStage
+from groupmock_clients.probe.stages.lateness import Lag
+from groupmock_clients.probe.stages.tcp_broker import TcpBroker
+from groupmock_clients.probe.verdicts.outcome import BROKEN, KEPT, UNKNOWN, Outcome
+from groupmock_clients.probe.verdicts.report_model import exchange_results, row_results
+from groupmock_clients.probe.verdicts.runner import play
+from groupmock_clients.probe.verdicts.selection import Planned
 
 RIGHT, WRONG = "A: Heartbeat member_id=x generation_id=1 -> 25\n", "A: Heartbeat member_id=x generation_id=1 -> 0\n"
 Read = Callable[[str], Planned]
@@ -87,7 +87,7 @@ def test_a_broker_that_goes_away_breaks_nothing(read: Read) -> None:
 
 
 class Forgetful(CoreStage):
-    """A core whose followers are told to skip their assignment: what standing.py knows of every successful JoinGroup."""
+    """A core whose followers are told to skip their assignment: what every_answer.py knows of every successful JoinGroup."""
 
     def answer(self, member: str, limit_ms: float) -> Answer | None:
         found = super().answer(member, limit_ms)

@@ -1,4 +1,4 @@
-"""What an exchange is, once read: plain frozen data. `parser.py` makes it, `runner.py` plays it."""
+"""What an exchange is, once read: plain frozen data. `parser.py` makes it, `verdicts/runner.py` plays it."""
 
 from __future__ import annotations
 

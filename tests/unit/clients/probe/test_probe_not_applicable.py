@@ -6,12 +6,12 @@ from pathlib import Path
 
 from cases import for_each
 
-from groupmock_clients.probe.exchange import Variant
-from groupmock_clients.probe.messages import KEYS
-from groupmock_clients.probe.offers import not_offered, reasons
-from groupmock_clients.probe.parser import load
-from groupmock_clients.probe.release import offered_by
-from groupmock_clients.probe.suite import load_suite
+from groupmock_clients.probe.language.exchange import Variant
+from groupmock_clients.probe.language.exchange_suite import load_suite
+from groupmock_clients.probe.language.messages import KEYS
+from groupmock_clients.probe.language.parser import load
+from groupmock_clients.probe.stages.release import offered_by
+from groupmock_clients.probe.verdicts.not_applicable import not_offered, reasons
 from groupmock_codec.declare import Versions
 
 SUITE = load_suite()

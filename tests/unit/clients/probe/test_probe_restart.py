@@ -7,8 +7,8 @@ from typing import cast
 
 import pytest
 
-from groupmock_clients.probe.broker import NoBroker, TcpBroker
-from groupmock_clients.probe.revival import Revival, Revived
+from groupmock_clients.probe.stages.restart import Revival, Revived
+from groupmock_clients.probe.stages.tcp_broker import NoBroker, TcpBroker
 
 
 class Away:

@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Final
 
 from .exchange import NEEDS, RELEASES, Exchange
-from .lines import Block, Line, Macro, blocks_of, macro_of, unrolled
+from .macros import Block, Line, Macro, blocks_of, macro_of, unrolled
 from .steps import known, step_of
 from .syntax import ExchangeError, Reader, tokens
 

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 import pytest
 from cases import for_each
 
-from groupmock_clients.probe.core_stage import CoreStage
-from groupmock_clients.probe.exchange import BASE_SETTINGS, Await, Pause, Send, Variant
-from groupmock_clients.probe.fitting import Unfit, fit, known_settings
-from groupmock_clients.probe.runner import play
-from groupmock_clients.probe.stretch import sessions, stretched
-from groupmock_clients.probe.suite import load_suite
-from groupmock_clients.probe.syntax import Literal
-from groupmock_clients.probe.timing import least_ms
+from groupmock_clients.probe.language.duration import least_ms
+from groupmock_clients.probe.language.exchange import BASE_SETTINGS, Await, Pause, Send, Variant
+from groupmock_clients.probe.language.exchange_suite import load_suite
+from groupmock_clients.probe.language.slow_motion import sessions, stretched
+from groupmock_clients.probe.language.syntax import Literal
+from groupmock_clients.probe.stages.core_stage import CoreStage
+from groupmock_clients.probe.verdicts.playable import Unfit, fit, known_settings
+from groupmock_clients.probe.verdicts.runner import play
 
 SUITE = {exchange.name: exchange for exchange in load_suite().exchanges}
 KAFKA = known_settings("4.3", {**BASE_SETTINGS, "group.initial.rebalance.delay.ms": "3000", "group.min.session.timeout.ms": "6000"})

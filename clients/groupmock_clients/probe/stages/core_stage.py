@@ -21,8 +21,8 @@ from groupmock.core.events import NS_PER_MS, Command, Disconnected, Request
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, Versions
 
-from .scope import Value
-from .stage import Answer, Closed, NotOnThisStage, Tolerance
+from ..language.scope import Value
+from .contract import Answer, Closed, NotOnThisStage, Tolerance
 
 EPOCH_MS: Final = 1_700_000_000_000
 HOST: Final = "/127.0.0.1"

@@ -14,12 +14,12 @@ from typing import Final
 
 from groupmock_codec.declare import Message
 
-from .core_stage import CoreStage
-from .exchange import Variant
+from ..language.duration import least_ms
+from ..language.exchange import Variant
+from ..stages.contract import Answer, Tolerance
+from ..stages.core_stage import CoreStage
 from .outcome import BROKEN, KEPT, Failure, Outcome
 from .runner import play
-from .stage import Answer, Tolerance
-from .timing import least_ms
 
 STRAINED_MS: Final = 60
 """Nothing is explained by less: a broker that is so late is seen as late by its clients, too."""

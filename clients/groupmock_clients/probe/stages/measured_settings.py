@@ -7,13 +7,13 @@ from typing import Final
 
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 
-from .broker import TcpBroker
-from .exchange import BASE_SETTINGS
-from .fitting import DELAY, MIN_SESSION
-from .scope import subscription
-from .stage import Closed
+from ..language.exchange import BASE_SETTINGS
+from ..language.scope import subscription
+from ..verdicts.playable import DELAY, MIN_SESSION
+from .contract import Closed
+from .frames import Unreadable
+from .tcp_broker import TcpBroker
 from .tcp_stage import TcpStage
-from .wire import Unreadable
 
 JOIN_GROUP: Final = 11
 HIGHEST_UNFLEXIBLE: Final = 5

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from .broker import TRANSACTIONS, CannotProvide, TcpBroker
-from .exchange import NEEDS, Exchange, Variant
-from .fitting import Unfit, fit, known_settings
-from .offers import not_offered
+from ..language.exchange import NEEDS, Exchange, Variant
+from ..language.exchange_suite import Suite
+from ..stages.tcp_broker import TRANSACTIONS, CannotProvide, TcpBroker
+from .not_applicable import not_offered
 from .outcome import BROKEN, NOT_APPLICABLE, UNKNOWN, Failure, Outcome
-from .suite import Suite
+from .playable import Unfit, fit, known_settings
 
 OFFERS: Final = {"transactions": TRANSACTIONS, "kip848": (68,)}
 """Needs that a broker shows to meet by advertising APIs."""

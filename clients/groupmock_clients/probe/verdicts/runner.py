@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from . import messages
-from .exchange import BASE_SETTINGS, Act, Await, Command, Expectation, Expectations, Let, Mark, Pause, Raw, Send, Step, Variant
-from .matching import Matcher, lifted, show
+from ..language import messages
+from ..language.exchange import BASE_SETTINGS, Act, Await, Command, Expectation, Expectations, Let, Mark, Pause, Raw, Send, Step, Variant
+from ..language.matching import Matcher, lifted, show
+from ..language.scope import Memory, Scope, Value
+from ..language.syntax import ExchangeError, Expr
+from ..stages.contract import Answer, Closed, NotOnThisStage, Stage, TimeUp
+from ..stages.frames import Unreadable, is_answered
+from .every_answer import surprises
 from .outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, Failure, Outcome
-from .scope import Memory, Scope, Value
-from .stage import Answer, Closed, NotOnThisStage, Stage, TimeUp
-from .standing import surprises
-from .syntax import ExchangeError, Expr
-from .wire import Unreadable, is_answered
 
 SETTINGS: Final = {
     "delay": "group.initial.rebalance.delay.ms",

@@ -34,7 +34,7 @@ class Failure:
 class Outcome:
     """`transcript`: every line that was played, and what was seen. `stretched`: how much longer than written it was played; `seconds`: what
     that took. `beyond`: no broker could show it to somebody outside, so it says nothing about this one. `asides`: row and
-    sentence of what always holds (standing.py) and did not, where the exchange is about something else.
+    sentence of what always holds (every_answer.py) and did not, where the exchange is about something else.
     `late_ms`: how late this machine and the broker were meanwhile, as far as that was measured;
     `fatal`: the broker died of it."""
 

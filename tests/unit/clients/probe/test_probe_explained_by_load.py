@@ -10,17 +10,17 @@ import msgspec
 import pytest
 
 from groupmock.broker import Broker
-from groupmock_clients.probe.broker import TcpBroker
-from groupmock_clients.probe.core_stage import CoreStage
-from groupmock_clients.probe.exchange import BASE_SETTINGS, Variant
-from groupmock_clients.probe.load import STRAINED_MS, Conditions, explains
-from groupmock_clients.probe.outcome import BROKEN, KEPT, UNKNOWN, Failure, Outcome
-from groupmock_clients.probe.parser import load
-from groupmock_clients.probe.plan import Planned
-from groupmock_clients.probe.runner import play
-from groupmock_clients.probe.session import Pace, Session
-from groupmock_clients.probe.stage import Answer
-from groupmock_clients.probe.tcp_stage import tolerance
+from groupmock_clients.probe.language.exchange import BASE_SETTINGS, Variant
+from groupmock_clients.probe.language.parser import load
+from groupmock_clients.probe.schedule import Pace, Session
+from groupmock_clients.probe.stages.contract import Answer
+from groupmock_clients.probe.stages.core_stage import CoreStage
+from groupmock_clients.probe.stages.tcp_broker import TcpBroker
+from groupmock_clients.probe.stages.tcp_stage import tolerance
+from groupmock_clients.probe.verdicts.explained_by_load import STRAINED_MS, Conditions, explains
+from groupmock_clients.probe.verdicts.outcome import BROKEN, KEPT, UNKNOWN, Failure, Outcome
+from groupmock_clients.probe.verdicts.runner import play
+from groupmock_clients.probe.verdicts.selection import Planned
 
 CONDITIONS = Conditions("4.3", BASE_SETTINGS, tolerance(1))
 HEARTBEAT = 12

@@ -12,14 +12,14 @@ from typing import Final
 
 from groupmock.config import ConfigError, all_settings
 
-from .core_stage import CoreStage, core_config
-from .exchange import BASE_SETTINGS, Variant
+from ..language.duration import least_ms
+from ..language.exchange import BASE_SETTINGS, Variant
+from ..language.slow_motion import sessions, stretched
+from ..stages.contract import Tolerance
+from ..stages.core_stage import CoreStage, core_config
+from ..stages.tcp_stage import QUIET_MS
 from .outcome import KEPT, NOT_APPLICABLE, UNKNOWN
 from .runner import SETTINGS, play
-from .stage import Tolerance
-from .stretch import sessions, stretched
-from .tcp_stage import QUIET_MS
-from .timing import least_ms
 
 DELAY: Final = SETTINGS["delay"]
 MIN_SESSION: Final = SETTINGS["min_session"]

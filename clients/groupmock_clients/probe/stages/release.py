@@ -9,7 +9,7 @@ from typing import Final
 from groupmock import profiles
 from groupmock_codec.declare import Versions
 
-from .exchange import RELEASES
+from ..language.exchange import RELEASES
 
 TELLING: Final = (8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 42, 47)
 """The APIs whose ranges are compared: those of groups, and ApiVersions itself."""

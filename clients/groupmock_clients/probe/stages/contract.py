@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from groupmock_codec.declare import Message, Versions
 
-from .scope import Value
+from ..language.scope import Value
 
 
 class Answer(NamedTuple):

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .matching import show
-from .scope import Memory, Value
+from ..language.matching import show
+from ..language.scope import Memory, Value
 
 ECHOING = (23, 24, 25, 26, 82)
 """Errors of JoinGroup that repeat the member id of the request; 14 and 16 do so on older releases."""

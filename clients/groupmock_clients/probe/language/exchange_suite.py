@@ -12,7 +12,7 @@ from .exchange import Exchange
 from .parser import load_folder
 from .syntax import ExchangeError
 
-FOLDER: Final = Path(__file__).parent / "exchanges"
+FOLDER: Final = Path(__file__).parent.parent / "exchanges"
 """The exchanges of the wheel."""
 ROWS: Final = "rows.toml"
 KEYS: Final = frozenset({"says", "why", "kip", "place", "needs"})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from groupmock_clients.probe.results import DeathFact, told
-from groupmock_clients.probe.watch import Death, Watch
+from groupmock_clients.probe.stages.liveness import Death, Watch
+from groupmock_clients.probe.verdicts.report_model import DeathFact, told
 
 
 class Server:

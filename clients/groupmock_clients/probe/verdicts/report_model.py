@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
+from ..language.exchange_suite import Row, Suite
 from .outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, VERDICTS, Outcome
-from .suite import Row, Suite
 
 SCHEMA: Final = "groupmock.probe/1"
 SUSPECTS_SHOWN: Final = 5

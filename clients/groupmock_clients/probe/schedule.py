@@ -12,18 +12,18 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from .broker import CannotProvide, NoBroker, TcpBroker
-from .fitting import known_settings
-from .lag import Lag, Pulse
-from .load import Conditions, explains
-from .outcome import BROKEN, KEPT, UNKNOWN, Failure, Outcome, again
-from .plan import Planned
-from .revival import Revival
-from .runner import play
-from .syntax import ExchangeError
-from .tcp_stage import TcpStage, tolerance
-from .timing import least_ms
-from .watch import Death, Watch
+from .language.duration import least_ms
+from .language.syntax import ExchangeError
+from .stages.lateness import Lag, Pulse
+from .stages.liveness import Death, Watch
+from .stages.restart import Revival
+from .stages.tcp_broker import CannotProvide, NoBroker, TcpBroker
+from .stages.tcp_stage import TcpStage, tolerance
+from .verdicts.explained_by_load import Conditions, explains
+from .verdicts.outcome import BROKEN, KEPT, UNKNOWN, Failure, Outcome, again
+from .verdicts.playable import known_settings
+from .verdicts.runner import play
+from .verdicts.selection import Planned
 
 SPARE_SECONDS: Final = 60
 """What a dialogue may take beyond what it must; the steps themselves are bounded much closer."""

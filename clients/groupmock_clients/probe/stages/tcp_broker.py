@@ -22,9 +22,9 @@ from groupmock_codec.messages.k19_create_topics import CreatableTopic, Creatable
 from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from groupmock_codec.messages.k32_describe_configs import DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResponse
 
+from ..language.scope import group_partition
+from .frames import API_VERSIONS, Unreadable, read_response, request_frame
 from .ping import ping
-from .scope import group_partition
-from .wire import API_VERSIONS, Unreadable, read_response, request_frame
 
 LIST_OFFSETS: Final = 2
 METADATA: Final = 3

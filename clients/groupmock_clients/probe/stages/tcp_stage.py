@@ -15,11 +15,11 @@ from typing import Final
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, Versions
 
-from .broker import CONNECT_SECONDS, LARGEST_ANSWER, NoBroker, TcpBroker
-from .lag import WORTH_NOTING_MS
-from .scope import Value
-from .stage import Answer, Closed, NotOnThisStage, TimeUp, Tolerance
-from .wire import Unreadable, is_answered, read_response, request_frame
+from ..language.scope import Value
+from .contract import Answer, Closed, NotOnThisStage, TimeUp, Tolerance
+from .frames import Unreadable, is_answered, read_response, request_frame
+from .lateness import WORTH_NOTING_MS
+from .tcp_broker import CONNECT_SECONDS, LARGEST_ANSWER, NoBroker, TcpBroker
 
 QUIET_MS: Final = 100
 """How long no answer must come to count as parked."""

@@ -8,12 +8,12 @@ from functools import cache
 
 from groupmock_codec.declare import Versions
 
-from .exchange import Send, Variant
-from .messages import KEYS
-from .release import offered_by
+from ..language.exchange import Send, Variant
+from ..language.exchange_suite import FOLDER
+from ..language.messages import KEYS
+from ..language.syntax import Literal, Ref
+from ..stages.release import offered_by
 from .runner import LOOKS
-from .suite import FOLDER
-from .syntax import Literal, Ref
 
 FILE = FOLDER / "not_applicable.toml"
 

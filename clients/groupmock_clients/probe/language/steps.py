@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from .exchange import RELEASES, Act, Await, Command, Exchange, Expectation, Expectations, Guard, Let, Mark, Pause, Raw, Send, Step, Timing
-from .lines import Line
+from .macros import Line
 from .syntax import Call, ExchangeError, Expr, Literal, Reader, Ref, tokens
 
 _VERBS: Final = ("drops", "resets", "finishes", "reconnects", "forgets", "is")

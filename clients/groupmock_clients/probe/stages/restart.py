@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from .broker import NoBroker, TcpBroker
+from .tcp_broker import NoBroker, TcpBroker
 
 LOOK_SECONDS: Final = 0.1
 SHOWN: Final = 400

@@ -12,8 +12,8 @@ from groupmock_codec.messages.k20_delete_topics import DeleteTopicsRequest, Dele
 from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from groupmock_codec.messages.k69_consumer_group_describe import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
 
-from .broker import NoBroker, TcpBroker
-from .wire import Unreadable
+from .frames import Unreadable
+from .tcp_broker import NoBroker, TcpBroker
 
 LEAVE_GROUP: Final = 13
 DESCRIBE_GROUPS: Final = 15
