@@ -18,7 +18,7 @@ from .language.messages import KEYS
 from .language.syntax import ExchangeError
 from .report import FORMS
 from .report.text import as_text
-from .schedule import GONE, Pace, Session
+from .schedule import GONE, Pace, Schedule
 from .stages.cleanup import clean_up
 from .stages.liveness import Death
 from .stages.measured_settings import measured
@@ -95,12 +95,12 @@ def probe(options: Options, suite: Suite) -> Report:
         decided = [planner.decide(variant) for variant in variants]
         decided = newest(decided) if options.wishes.quick else decided
         planned = [each for each in decided if isinstance(each, Planned)]
-        session = Session(broker, options.pace, _Progress(len(planned)))
+        schedule = Schedule(broker, options.pace, _Progress(len(planned)))
         try:
-            played = iter(session.play(planned))
+            played = iter(schedule.play(planned))
         finally:
             left_behind = () if options.keep else clean_up(broker)
-            session.close()
+            schedule.close()
     finally:
         broker.close()
     outcomes = [each if isinstance(each, Outcome) else next(played) for each in decided]
@@ -109,7 +109,7 @@ def probe(options: Options, suite: Suite) -> Report:
     seconds = round(time.monotonic() - began, 1)
     return Report(
         SCHEMA, __version__, started.isoformat(timespec="seconds"), seconds, facts, counts(rows, exchanges), rows, exchanges, left_behind,
-        tuple(map(_fact, session.deaths)),
+        tuple(map(_fact, schedule.deaths)),
     )  # fmt: skip
 
 

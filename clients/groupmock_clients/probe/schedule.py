@@ -14,9 +14,9 @@ from typing import Final
 
 from .language.duration import least_ms
 from .language.syntax import ExchangeError
-from .stages.lateness import Lag, Pulse
-from .stages.liveness import Death, Watch
-from .stages.restart import Revival
+from .stages.lateness import AnswerLateness, WakeLateness
+from .stages.liveness import Death, Liveness
+from .stages.restart import Restart
 from .stages.tcp_broker import CannotProvide, NoBroker, TcpBroker
 from .stages.tcp_stage import TcpStage, tolerance
 from .verdicts.explained_by_load import Conditions, explains
@@ -79,20 +79,20 @@ class _Attempts:
         self.broken.clear()
 
 
-class Session:
+class Schedule:
     """One run. `said`: called with every outcome as it comes; `deaths`: how often the server went away, and what is known of it."""
 
     def __init__(self, broker: TcpBroker, pace: Pace, said: Callable[[Outcome], None] = lambda outcome: None) -> None:
         self._broker, self._pace, self._said = broker, pace, said
         self._end = time.monotonic() + pace.seconds
-        self._lag, self._pulse = Lag(), Pulse(broker.host, broker.port)
-        self._watch = Watch(broker.alive)
-        self._revival = Revival(broker, pace.restart, pace.wait)
+        self._waking, self._answering = WakeLateness(), AnswerLateness(broker.host, broker.port)
+        self._liveness = Liveness(broker.alive)
+        self._restart = Restart(broker, pace.restart, pace.wait)
         self.deaths: list[Death] = []
 
     def close(self) -> None:
         """End what was started."""
-        self._revival.close()
+        self._restart.close()
 
     def play(self, planned: Iterable[Planned]) -> list[Outcome]:
         """Every outcome, in the order of the plan."""
@@ -150,10 +150,10 @@ class Session:
         left = list(planned)
         while left:
             played = self._side_by_side(left, attempt, parallel)
-            if not self._watch.gone():
+            if not self._liveness.gone():
                 found |= played
                 break
-            death = self._watch.death()
+            death = self._liveness.death()
             found |= {name: each for name, each in played.items() if name not in death.dialogues and each.detail != GONE}
             back = self._buried(death, found, played)
             suspects = [each for each in left if each.name in death.dialogues and each.name not in found]
@@ -166,7 +166,7 @@ class Session:
         return [found[each.name] for each in planned]
 
     def _side_by_side(self, planned: Sequence[Planned], attempt: int, parallel: int) -> dict[str, Outcome]:
-        with self._lag, self._pulse, ThreadPoolExecutor(parallel) as pool:
+        with self._waking, self._answering, ThreadPoolExecutor(parallel) as pool:
             futures = [pool.submit(self._one, each, attempt) for each in planned]
             self._tell(futures)
         return {each.name: future.result() for each, future in zip(planned, futures, strict=True)}
@@ -174,7 +174,7 @@ class Session:
     def _tell(self, futures: Sequence[Future[Outcome]]) -> None:
         try:
             for future in as_completed(futures):
-                if not self._watch.gone():
+                if not self._liveness.gone():
                     self._said(future.result())
         except BaseException:
             for future in futures:
@@ -187,12 +187,12 @@ class Session:
         exchange, name = planned.variant.exchange, planned.variant.name
         left = self._end - began
         needs = least_ms(exchange) / 1000
-        if self._watch.gone():
+        if self._liveness.gone():
             return Outcome(name, exchange.rows, UNKNOWN, GONE)
         if left < needs:
             return Outcome(name, exchange.rows, UNKNOWN, f"no time left of the {self._pace.seconds:.0f} s (see --time)")
         seconds = min(needs + SPARE_SECONDS, left)
-        stage = TcpStage(self._broker, min(attempt, 3), stretched=planned.factor, seconds=seconds, over=self._watch.gone)
+        stage = TcpStage(self._broker, min(attempt, 3), stretched=planned.factor, seconds=seconds, over=self._liveness.gone)
         try:
             outcome = play(planned.variant, stage, asides=True)
         except ExchangeError as mistake:
@@ -201,10 +201,10 @@ class Session:
             outcome = Outcome(name, exchange.rows, UNKNOWN, str(why))
         except Exception as crash:  # a check that fails itself says nothing about the broker
             outcome = Outcome(name, exchange.rows, UNKNOWN, f"the check failed: {type(crash).__name__}: {crash}")
-        self._watch.ended(name, stage.connected)
-        if outcome.verdict != KEPT and self._watch.gone():
+        self._liveness.ended(name, stage.connected)
+        if outcome.verdict != KEPT and self._liveness.gone():
             outcome = replace(outcome, verdict=UNKNOWN, detail=GONE, failure=None)
-        outcome.late_ms = max(stage.stalled_ms, self._lag.since(began)) + self._pulse.since(began)
+        outcome.late_ms = max(stage.stalled_ms, self._waking.since(began)) + self._answering.since(began)
         outcome.stretched, outcome.seconds = planned.factor, time.monotonic() - began
         return outcome
 
@@ -219,20 +219,20 @@ class Session:
         if len(self.deaths) >= MOST_DEATHS:
             death.how = f"it died {MOST_DEATHS} times: given up"
             return False
-        revived = self._revival.revive(self._end - time.monotonic())
+        revived = self._restart.revive(self._end - time.monotonic())
         death.back, death.how = revived.back, revived.how
         if revived.back:
-            self._watch.begin_anew()
+            self._liveness.begin_anew()
         return revived.back
 
     def _alone(self, suspects: Sequence[Planned], attempt: int, death: Death, found: dict[str, Outcome]) -> bool:
         """Play the suspects one by one, the shortest first, until one kills the server again; is it there afterwards?"""
         for each in sorted(suspects, key=lambda each: least_ms(each.variant.exchange)):
             played = self._side_by_side([each], attempt, 1)
-            if not self._watch.gone():
+            if not self._liveness.gone():
                 found |= played
                 continue
-            second = self._watch.death()
+            second = self._liveness.death()
             back = self._buried(second, found, played)
             death.culprit = second.culprit
             return back

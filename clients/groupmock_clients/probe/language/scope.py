@@ -12,6 +12,11 @@ from groupmock_codec.records import NewRecord, encode_batch
 
 from .syntax import REFERENCE, Call, ExchangeError, Expr, Literal, Ref, Regex, Sequence, Struct, Text
 
+DELAY: Final = "group.initial.rebalance.delay.ms"
+MIN_SESSION: Final = "group.min.session.timeout.ms"
+MAX_SESSION: Final = "group.max.session.timeout.ms"
+SETTINGS: Final = {"delay": DELAY, "min_session": MIN_SESSION, "max_session": MAX_SESSION}
+"""Settings of the broker that an exchange may speak of: `$min_session` and so on."""
 Value = int | str | bytes | bool | None | list["Value"] | dict[str, "Value"]
 """What requests are made of and answers are compared with, as plain Python."""
 

@@ -53,7 +53,7 @@ class Lateness(ABC):
         return max((late for at, late in list(self._late) if at >= moment), default=0.0)
 
 
-class Lag(Lateness):
+class WakeLateness(Lateness):
     """How late this machine wakes a thread."""
 
     def _measure(self) -> None:
@@ -63,7 +63,7 @@ class Lag(Lateness):
             self.note((time.monotonic() - before - NAP_SECONDS) * 1000)
 
 
-class Pulse(Lateness):
+class AnswerLateness(Lateness):
     """How late the broker answers an ApiVersions, which it has only to write down. Where it answers none, nothing is measured."""
 
     def __init__(self, host: str, port: int) -> None:

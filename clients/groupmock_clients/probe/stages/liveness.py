@@ -20,7 +20,7 @@ class Death:
     how: str = ""
 
 
-class Watch:
+class Liveness:
     """Asks after every dialogue; safe to use from any thread. `alive`: asks the server."""
 
     def __init__(self, alive: Callable[[], bool]) -> None:

@@ -8,8 +8,7 @@ from typing import Final
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 
 from ..language.exchange import BASE_SETTINGS
-from ..language.scope import subscription
-from ..verdicts.playable import DELAY, MIN_SESSION
+from ..language.scope import DELAY, MAX_SESSION, MIN_SESSION, subscription
 from .contract import Closed
 from .frames import Unreadable
 from .tcp_broker import TcpBroker
@@ -20,7 +19,6 @@ HIGHEST_UNFLEXIBLE: Final = 5
 REFUSED: Final = 26
 LIMIT_MS: Final = 20_000
 SESSIONS_MS: Final = (100, 1000, 6000, 10_000)
-MAX_SESSION: Final = "group.max.session.timeout.ms"
 MAX_SESSIONS_MS: Final = (1_800_000, 300_000)
 ROUND_MS: Final = 100
 

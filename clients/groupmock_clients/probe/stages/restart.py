@@ -18,14 +18,14 @@ PATIENCE_SECONDS: Final = 10
 
 
 @dataclass(frozen=True)
-class Revived:
+class Restarted:
     """Is it back, and what is there to say about it?"""
 
     back: bool
     how: str
 
 
-class Revival:
+class Restart:
     """Waits for the broker at its address. `command`: what starts it, as words (none: others do); `seconds`: how long that may take.
 
     A command that stays in the foreground is the server: it ends with the probe, or before it is started again.
@@ -45,21 +45,21 @@ class Revival:
         self._process: subprocess.Popen[bytes] | None = None
         self._output = tempfile.TemporaryFile() if command else None  # noqa: SIM115  # open as long as the command may write
 
-    def revive(self, left_seconds: float) -> Revived:
+    def revive(self, left_seconds: float) -> Restarted:
         """Start it if we can, wait for it at most `left_seconds`."""
         began = self._clock()
         limit = max(min(self._seconds, left_seconds), 0)
         try:
             self._start()
         except OSError as why:
-            return Revived(False, f"{self._command[0]} (--restart) cannot be run: {why.strerror or why}")
+            return Restarted(False, f"{self._command[0]} (--restart) cannot be run: {why.strerror or why}")
         problem = self._waited(began + limit)
         took = self._clock() - began
         if problem is None:
-            return Revived(True, f"started again by --restart in {took:.1f} s" if self._command else f"it was back after {took:.1f} s")
+            return Restarted(True, f"started again by --restart in {took:.1f} s" if self._command else f"it was back after {took:.1f} s")
         if not self._command:
-            return Revived(False, f"it did not come back within {limit:.0f} s (--wait; --restart COMMAND tells how to start it)")
-        return Revived(False, f"--restart did not bring it back within {limit:.0f} s (--wait): {problem}{self._said()}")
+            return Restarted(False, f"it did not come back within {limit:.0f} s (--wait; --restart COMMAND tells how to start it)")
+        return Restarted(False, f"--restart did not bring it back within {limit:.0f} s (--wait): {problem}{self._said()}")
 
     def _start(self) -> None:
         if self._output is None:

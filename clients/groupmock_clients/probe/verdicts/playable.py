@@ -14,15 +14,14 @@ from groupmock.config import ConfigError, all_settings
 
 from ..language.duration import least_ms
 from ..language.exchange import BASE_SETTINGS, Variant
+from ..language.scope import DELAY, MIN_SESSION
 from ..language.slow_motion import sessions, stretched
 from ..stages.contract import Tolerance
 from ..stages.core_stage import CoreStage, core_config
 from ..stages.tcp_stage import QUIET_MS
 from .outcome import KEPT, NOT_APPLICABLE, UNKNOWN
-from .runner import SETTINGS, play
+from .runner import play
 
-DELAY: Final = SETTINGS["delay"]
-MIN_SESSION: Final = SETTINGS["min_session"]
 ABOUT_GROUPS: Final = ("group.", "offset")
 SLOWEST: Final = 64
 SHORTEST_DELAY_MS: Final = 200
@@ -35,7 +34,7 @@ class _AsOverTcp(CoreStage):
     tolerance = Tolerance(quiet=QUIET_MS)
 
 
-class Unfit(Exception):
+class Unplayable(Exception):
     """It cannot be played there; the text says which setting it would need."""
 
 
@@ -56,24 +55,24 @@ def _taken(release: str, name: str, value: str) -> bool:
 
 
 def fit(variant: Variant, release: str, settings: Mapping[str, str], longest_ms: float) -> tuple[Variant, float]:
-    """The dialogue as it is to be played and its slowness. `settings`: of `known_settings`. Raises Unfit."""
+    """The dialogue as it is to be played and its slowness. `settings`: of `known_settings`. Raises Unplayable."""
     exchange = variant.exchange
     wanted = exchange.wanted_settings
     differing = {name: value for name, value in wanted.items() if settings.get(name) != value}
     if not differing:
         return _bounded(variant, 1, longest_ms)
-    longest: Unfit | None = None
+    longest: Unplayable | None = None
     for factor in _factors(variant, settings):
         slower = Variant(stretched(exchange, factor), variant.parameters)
         if _core_keeps(slower, release, settings, factor):
             try:
                 return _bounded(slower, factor, longest_ms)
-            except Unfit as too_long:
+            except Unplayable as too_long:
                 longest = longest or too_long
     if longest is not None:
         raise longest
     lacking = {name: value for name, value in differing.items() if name in exchange.settings} or differing
-    raise Unfit("; ".join(_lack(name, value, settings.get(name)) for name, value in lacking.items()))
+    raise Unplayable("; ".join(_lack(name, value, settings.get(name)) for name, value in lacking.items()))
 
 
 def _lack(name: str, wanted: str, told: str | None) -> str:
@@ -83,7 +82,7 @@ def _lack(name: str, wanted: str, told: str | None) -> str:
 def _bounded(variant: Variant, factor: float, longest_ms: float) -> tuple[Variant, float]:
     needs = least_ms(variant.exchange)
     if needs > longest_ms:
-        raise Unfit(f"takes at least {needs / 1000:.0f} s (see --longest)")
+        raise Unplayable(f"takes at least {needs / 1000:.0f} s (see --longest)")
     return variant, factor
 
 

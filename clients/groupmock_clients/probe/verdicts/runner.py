@@ -8,19 +8,13 @@ from typing import Final
 from ..language import messages
 from ..language.exchange import BASE_SETTINGS, Act, Await, Command, Expectation, Expectations, Let, Mark, Pause, Raw, Send, Step, Variant
 from ..language.matching import Matcher, lifted, show
-from ..language.scope import Memory, Scope, Value
+from ..language.scope import SETTINGS, Memory, Scope, Value
 from ..language.syntax import ExchangeError, Expr
 from ..stages.contract import Answer, Closed, NotOnThisStage, Stage, TimeUp
 from ..stages.frames import Unreadable, is_answered
 from .every_answer import surprises
 from .outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, Failure, Outcome
 
-SETTINGS: Final = {
-    "delay": "group.initial.rebalance.delay.ms",
-    "min_session": "group.min.session.timeout.ms",
-    "max_session": "group.max.session.timeout.ms",
-}
-"""Settings of the broker that an exchange may speak of: `$min_session` and so on."""
 LOOKS: Final = ("DescribeGroups", "ListGroups")
 """What only looks on: where a broker does not offer it, a dialogue goes on without, and can then be broken but not kept."""
 

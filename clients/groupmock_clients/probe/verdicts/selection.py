@@ -12,7 +12,7 @@ from ..language.exchange_suite import Suite
 from ..stages.tcp_broker import TRANSACTIONS, CannotProvide, TcpBroker
 from .not_applicable import not_offered
 from .outcome import BROKEN, NOT_APPLICABLE, UNKNOWN, Failure, Outcome
-from .playable import Unfit, fit, known_settings
+from .playable import Unplayable, fit, known_settings
 
 OFFERS: Final = {"transactions": TRANSACTIONS, "kip848": (68,)}
 """Needs that a broker shows to meet by advertising APIs."""
@@ -130,7 +130,7 @@ class Planner:
             return Outcome(variant.name, exchange.rows, verdict[0], verdict[1], failure=verdict[2], beyond=beyond)
         try:
             slower, factor = fit(variant, self._broker.release, self._settings | self._asked_for(exchange), self._wishes.longest_s * 1000)
-        except Unfit as why:
+        except Unplayable as why:
             return Outcome(variant.name, exchange.rows, UNKNOWN, str(why))
         return Planned(variant, slower, factor)
 

@@ -12,7 +12,7 @@ import pytest
 from groupmock.broker import Broker
 from groupmock_clients.probe.language.exchange import BASE_SETTINGS, Variant
 from groupmock_clients.probe.language.parser import load
-from groupmock_clients.probe.schedule import Pace, Session
+from groupmock_clients.probe.schedule import Pace, Schedule
 from groupmock_clients.probe.stages.contract import Answer
 from groupmock_clients.probe.stages.core_stage import CoreStage
 from groupmock_clients.probe.stages.tcp_broker import TcpBroker
@@ -132,7 +132,7 @@ def test_where_the_core_has_no_say_dialogues_with_times_are_explained(read: Call
 # -- what a session makes of it
 
 
-class OnCore(Session):
+class OnCore(Schedule):
     """Plays on the core instead, attempt by attempt on the next of these stages."""
 
     stages: list[Late]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupmock_clients.probe.stages.liveness import Death, Watch
+from groupmock_clients.probe.stages.liveness import Death, Liveness
 from groupmock_clients.probe.verdicts.report_model import DeathFact, told
 
 
@@ -11,7 +11,7 @@ class Server:
 
     def __init__(self) -> None:
         self.lives = True
-        self.watch = Watch(self.alive)
+        self.watch = Liveness(self.alive)
 
     def alive(self) -> bool:
         return self.lives

@@ -13,7 +13,7 @@ from groupmock_clients.probe.language.exchange_suite import load_suite
 from groupmock_clients.probe.language.slow_motion import sessions, stretched
 from groupmock_clients.probe.language.syntax import Literal
 from groupmock_clients.probe.stages.core_stage import CoreStage
-from groupmock_clients.probe.verdicts.playable import Unfit, fit, known_settings
+from groupmock_clients.probe.verdicts.playable import Unplayable, fit, known_settings
 from groupmock_clients.probe.verdicts.runner import play
 
 SUITE = {exchange.name: exchange for exchange in load_suite().exchanges}
@@ -69,7 +69,7 @@ def test_an_exchange_is_played_as_slowly_as_the_settings_ask(name: str, settings
     ],
 )
 def test_what_does_not_fit_says_which_setting_it_needs(name: str, settings: Mapping[str, str], why: str) -> None:
-    with pytest.raises(Unfit, match=why):
+    with pytest.raises(Unplayable, match=why):
         fit(last(name), "4.3", settings, 60_000)
 
 
@@ -83,7 +83,7 @@ def test_most_of_the_suite_can_be_judged_with_default_settings(release: str) -> 
         variant = list(exchange.variants())[-1]
         try:
             slower, _ = fit(variant, release, KAFKA, 120_000)
-        except Unfit:
+        except Unplayable:
             continue
         assert play(slower, CoreStage(release, KAFKA)).verdict in ("kept", "not applicable")
         fitted += 1

@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from groupmock_clients.probe.stages.restart import Revival, Revived
+from groupmock_clients.probe.stages.restart import Restart, Restarted
 from groupmock_clients.probe.stages.tcp_broker import NoBroker, TcpBroker
 
 
@@ -31,17 +31,17 @@ class Clock:
         self.now += seconds
 
 
-def revived(away: Away, seconds: float, left: float, *command: str) -> tuple[Revived, float]:
+def revived(away: Away, seconds: float, left: float, *command: str) -> tuple[Restarted, float]:
     clock = Clock()
-    revival = Revival(cast(TcpBroker, away), command, seconds, clock=lambda: clock.now, nap=clock.nap)
+    restart = Restart(cast(TcpBroker, away), command, seconds, clock=lambda: clock.now, nap=clock.nap)
     try:
-        return revival.revive(left), clock.now
+        return restart.revive(left), clock.now
     finally:
-        revival.close()
+        restart.close()
 
 
 def test_it_may_come_back_by_itself() -> None:
-    assert revived(Away(11), 30, 900)[0] == Revived(True, "it was back after 1.0 s")
+    assert revived(Away(11), 30, 900)[0] == Restarted(True, "it was back after 1.0 s")
 
 
 @pytest.mark.parametrize(("seconds", "left"), [(30, 900), (900, 30)])
@@ -58,9 +58,9 @@ def test_no_time_is_one_look() -> None:
 
 def test_a_command_that_stays_is_ended_with_us() -> None:
     away = Away(3)
-    revival = Revival(cast(TcpBroker, away), [sys.executable, "-c", "import signal; signal.pause()"], nap=lambda seconds: None)
-    assert revival.revive(900).how.startswith("started again by --restart in ")
-    process = revival._process
+    restart = Restart(cast(TcpBroker, away), [sys.executable, "-c", "import signal; signal.pause()"], nap=lambda seconds: None)
+    assert restart.revive(900).how.startswith("started again by --restart in ")
+    process = restart._process
     assert process is not None and process.poll() is None
-    revival.close()
+    restart.close()
     assert process.returncode == -15
