@@ -7,8 +7,8 @@ from typing import Any
 
 from cases import for_each
 
-from groupmock_clients.scenarios.embedded import NOTHING, Claim, Told, claim_of, told_of
-from groupmock_clients.scenarios.rounds import Rounds
+from groupmock.rounds.embedded import NOTHING, Claim, Told, claim_of, told_of
+from groupmock.rounds.fold import Rounds
 from groupmock_codec.embedded import connect, consumer, designs
 from groupmock_codec.embedded.connect import CONNECTOR, ConnectorTasks, WorkerAssignment, WorkerMetadata
 from groupmock_codec.embedded.consumer import Assignment, Subscription, TopicPartitions
