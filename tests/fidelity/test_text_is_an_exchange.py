@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from groupmock_clients.probe.core_stage import CoreStage
-from groupmock_clients.probe.exchange import Exchange
-from groupmock_clients.probe.outcome import BROKEN, KEPT, Outcome
-from groupmock_clients.probe.parser import load as load_exchanges
-from groupmock_clients.probe.runner import play as play_exchange
-from groupmock_clients.probe.stage import Answer
+from groupmock_clients.probe.language.exchange import Exchange
+from groupmock_clients.probe.language.parser import load as load_exchanges
+from groupmock_clients.probe.stages.contract import Answer
+from groupmock_clients.probe.stages.core_stage import CoreStage
+from groupmock_clients.probe.verdicts.outcome import BROKEN, KEPT, Outcome
+from groupmock_clients.probe.verdicts.runner import play as play_exchange
 from tools.fidelity.compare.golden import PLAYED_ON_CORE, load
 from tools.fidelity.families import family
 from tools.fidelity.play.core_player import FedDice, play

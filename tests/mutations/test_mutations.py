@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from cases import for_each
 
-from groupmock_clients.probe.suite import load_suite
+from groupmock_clients.probe.language.exchange_suite import load_suite
 from tools.mutations import __main__ as mutations
 
 KEPT = ("00-setup.exchange", "50-heartbeat-leave.exchange", "rows.toml")

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from groupmock_clients.probe.broker import TcpBroker
+from groupmock_clients.probe.stages.tcp_broker import TcpBroker
 from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreateTopicsRequest
 from groupmock_codec.messages.k32_describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from groupmock_codec.messages.k33_alter_configs import AlterableConfig, AlterConfigsRequest, AlterConfigsResource

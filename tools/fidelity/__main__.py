@@ -20,7 +20,7 @@ from pathlib import Path
 
 import msgspec
 
-from groupmock_clients.probe.broker import NoBroker
+from groupmock_clients.probe.stages.tcp_broker import NoBroker
 
 from . import on_kafka
 from .compare.bytes_run import BytesRun, last_request, record

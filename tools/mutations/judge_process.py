@@ -24,7 +24,7 @@ RELEASE = "4.3"
 
 def by_exchanges(folder: Path) -> Finding:
     """Play every exchange for the newest release on the pure core."""
-    from groupmock_clients.probe.parser import load_folder
+    from groupmock_clients.probe.language.parser import load_folder
 
     broken: list[str] = []
     rows: dict[str, int] = {}
@@ -41,8 +41,8 @@ def by_exchanges(folder: Path) -> Finding:
 
 def _broken(variant: Any) -> str | None:
     """What is wrong with one dialogue, None if all is well. An exception inside the core is a broken server too."""
-    from groupmock_clients.probe.core_stage import CoreStage
-    from groupmock_clients.probe.runner import play
+    from groupmock_clients.probe.stages.core_stage import CoreStage
+    from groupmock_clients.probe.verdicts.runner import play
 
     try:
         outcome = play(variant, CoreStage(RELEASE, variant.exchange.wanted_settings))

@@ -23,15 +23,15 @@ from pathlib import Path
 import msgspec
 
 from groupmock_clients.probe.command import Options, probe
-from groupmock_clients.probe.exchange import BASE_SETTINGS, Exchange
-from groupmock_clients.probe.fitting import MIN_SESSION
-from groupmock_clients.probe.outcome import BROKEN, VERDICTS
-from groupmock_clients.probe.plan import Wishes
+from groupmock_clients.probe.language.exchange import BASE_SETTINGS, Exchange
+from groupmock_clients.probe.language.exchange_suite import Suite, load_suite
+from groupmock_clients.probe.language.scope import MIN_SESSION
 from groupmock_clients.probe.report.json import as_json, from_json
-from groupmock_clients.probe.results import Broken, ExchangeResult, Report, counts, row_results
-from groupmock_clients.probe.session import DIED as DIED_THERE
-from groupmock_clients.probe.session import GONE, Pace
-from groupmock_clients.probe.suite import Suite, load_suite
+from groupmock_clients.probe.schedule import DIED as DIED_THERE
+from groupmock_clients.probe.schedule import GONE, Pace
+from groupmock_clients.probe.verdicts.outcome import BROKEN, VERDICTS
+from groupmock_clients.probe.verdicts.report_model import Broken, ExchangeResult, Report, counts, row_results
+from groupmock_clients.probe.verdicts.selection import Wishes
 from tools.records import RECORDS
 
 TREE = Path(__file__).resolve().parents[2]

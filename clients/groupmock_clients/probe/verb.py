@@ -60,9 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
 def options(arguments: argparse.Namespace) -> Options:
     """The flags as the probe takes them."""
     from .command import Options
-    from .plan import Wishes
-    from .session import Pace
-    from .suite import FOLDER
+    from .language.exchange_suite import FOLDER
+    from .schedule import Pace
+    from .verdicts.selection import Wishes
 
     host, port = arguments.broker
     return Options(

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from .embedded import EAGER
+from groupmock.rounds.embedded import EAGER
+from groupmock.rounds.fold import JOIN_GROUP, MS, Partition, Partitions, Round, Rounds
+
 from .measure import measure
 from .play import GROUP, Row, Run, Speaks, name_of
-from .rounds import JOIN_GROUP, MS, Partition, Partitions, Round, Rounds
 
 LISTED: Final = 8
 

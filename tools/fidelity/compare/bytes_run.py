@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from groupmock_clients.probe.broker import NoBroker
+from groupmock_clients.probe.stages.tcp_broker import NoBroker
 from groupmock_codec import APIS
 from groupmock_codec.headers import RequestHeader, encode_request_header
 

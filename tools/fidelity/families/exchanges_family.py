@@ -14,11 +14,11 @@ from functools import cache
 from typing import Any, Final
 
 from groupmock.core.effects import Abandoned, Close, Reply, Silent
-from groupmock_clients.probe.core_stage import CoreStage
-from groupmock_clients.probe.exchange import BASE_SETTINGS, Exchange, Variant
-from groupmock_clients.probe.outcome import KEPT
-from groupmock_clients.probe.runner import play
-from groupmock_clients.probe.suite import load_suite
+from groupmock_clients.probe.language.exchange import BASE_SETTINGS, Exchange, Variant
+from groupmock_clients.probe.language.exchange_suite import load_suite
+from groupmock_clients.probe.stages.core_stage import CoreStage
+from groupmock_clients.probe.verdicts.outcome import KEPT
+from groupmock_clients.probe.verdicts.runner import play
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
 

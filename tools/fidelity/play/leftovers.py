@@ -7,7 +7,7 @@ import time
 from collections import deque
 from typing import Final
 
-from groupmock_clients.probe.broker import NoBroker
+from groupmock_clients.probe.stages.tcp_broker import NoBroker
 from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
 from groupmock_codec.messages.k15_describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from groupmock_codec.messages.k20_delete_topics import DeleteTopicsRequest

@@ -22,7 +22,7 @@ from groupmock.journal.journal import Journal
 from groupmock.journal.rows import VERSION, Header
 from groupmock.net.connection import Connection
 from groupmock.net.driver import Driver
-from groupmock_clients.probe.broker import NoBroker
+from groupmock_clients.probe.stages.tcp_broker import NoBroker
 from groupmock_clients.unbuffered import Unbuffered
 
 PATIENCE_S: Final = 5.0

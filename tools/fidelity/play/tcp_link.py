@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from groupmock_clients.probe.broker import LARGEST_ANSWER, CannotProvide, NoBroker, TcpBroker
-from groupmock_clients.probe.wire import Unreadable, read_response, request_frame
+from groupmock_clients.probe.stages.frames import Unreadable, read_response, request_frame
+from groupmock_clients.probe.stages.tcp_broker import LARGEST_ANSWER, CannotProvide, NoBroker, TcpBroker
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
 from groupmock_codec.messages.k02_list_offsets import (

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from groupmock_clients.probe.exchange import BASE_SETTINGS
+from groupmock_clients.probe.language.exchange import BASE_SETTINGS
 
 from .script import ENDING, Drop, Pause, Raw, Reconnect, Script, Send, Step, ending
 from .settings_classes import CLASSES, ORACLE, known

@@ -7,7 +7,7 @@ from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any, Final
 
-from groupmock_clients.probe.messages import filled_in
+from groupmock_clients.probe.language.messages import filled_in
 from groupmock_codec import APIS
 
 from .message_json import NULL_NOT_ALLOWED, as_json, build
