@@ -24,7 +24,7 @@ from .journal.rows import DISCONNECTED, KINDS, SURROUNDINGS, Header, Row
 from .net.connection import Connection
 from .net.describe import rebuild
 from .net.driver import Driver
-from .net.faults import OVER
+from .net.fault_gate import OVER
 from .net.limits import Limits
 
 Fields = dict[str, Any]

@@ -197,7 +197,7 @@ NO_THROTTLE = {(8, 0), (9, 0), (10, 0), (11, 0), (12, 0), (13, 0), (14, 0), (15,
 def whole_answer(world: World, asked: Occasion) -> bytes:
     """The answer as the server meant it, from the journal's last reply row of this connection."""
     from groupmock.journal.rows import ReplyRow
-    from groupmock.net.exchange import Exchange
+    from groupmock.net.codecs import Exchange
 
     def last() -> ReplyRow:
         ring = world.broker._up().ring

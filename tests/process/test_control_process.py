@@ -167,7 +167,8 @@ process.stdout.readline()
 process.terminate()
 loaded = {line.split("|")[-1].strip() for line in process.communicate()[1].splitlines() if line.startswith("import time")}
 print(json.dumps(sorted(name for name in loaded if name.split(".")[0] in ("aiohttp", "prometheus_client")
-                        or name.startswith(("groupmock.control", "groupmock.core.steering", "groupmock.faults.", "groupmock.net.faults")))))
+                        or name.startswith(("groupmock.control", "groupmock.core.steering", "groupmock.faults.",
+                                            "groupmock.net.fault_gate")))))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE, check=True)
     assert json.loads(done.stdout) == []

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from ..clock import Clock
     from ..journal.journal import Journal
-    from .exchange import Exchange
-    from .faults import Faults
+    from .codecs import Exchange
+    from .fault_gate import Faults
     from .limits import Limits
 
 LOOK_AT_CLOCK_EVERY: Final = 8

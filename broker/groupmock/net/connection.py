@@ -17,8 +17,8 @@ from groupmock_codec.frame import FrameError, Framer
 from .repeat import ID_AT, ID_END
 
 if TYPE_CHECKING:
+    from .codecs import Exchange
     from .driver import Driver
-    from .exchange import Exchange
     from .repeat import Repeat
 
 # Bits of `Connection.state`: why it is not served, or what else is special about it.

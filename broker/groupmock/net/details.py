@@ -16,7 +16,7 @@ from ..journal.rows import Payload
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .exchange import Exchange
+    from .codecs import Exchange
 
 BIG: Final = 1024
 JOIN_GROUP: Final = 11

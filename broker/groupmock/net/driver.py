@@ -17,8 +17,8 @@ from ..core.events import Command, Disconnected, Event, Request
 from ..faults import COMMANDS as FAULT_COMMANDS
 from ..journal.rows import DISCONNECTED, NOT_READING
 from .answers import Answers
+from .codecs import FETCH, HEARTBEAT, Asked, Exchange, Exchanges, Refused, unknown_api_versions
 from .connection import STOPPED, Connection
-from .exchange import FETCH, HEARTBEAT, Asked, Exchange, Exchanges, Refused, unknown_api_versions
 from .nodes import Nodes
 from .repeat import Current
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..clock import Clock, Handle
     from ..journal.journal import Journal
     from .core import Core
-    from .faults import Faults
+    from .fault_gate import Faults
     from .limits import Limits
 
 
@@ -48,7 +48,7 @@ class Driver(Answers):
     @cached_property
     def rules(self) -> Faults:
         """The fault rules; loaded when somebody asks for them, since a server without any is to start fast."""
-        from .faults import Faults
+        from .fault_gate import Faults
 
         return Faults(self)
 

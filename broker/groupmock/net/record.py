@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
     from ..core.events import Command
+    from .codecs import Exchange
     from .connection import Connection
-    from .exchange import Exchange
     from .repeat import Repeat
 
 

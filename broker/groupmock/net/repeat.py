@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from ..core.effects import Lease
     from .answers import Answers
+    from .codecs import Exchange
     from .connection import Connection
-    from .exchange import Exchange
 
 ID_AT: Final = 8  # size, key, version; then the correlation id
 ID_END: Final = 12

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from groupmock.net.codecs import Exchange
 from groupmock.net.details import details_of
-from groupmock.net.exchange import Exchange
 from groupmock_codec.embedded import consumer, designs
 from groupmock_codec.embedded.consumer import TopicPartitions
 from groupmock_codec.embedded.designs import AssignorData, DesignAssignment, DesignSubscription

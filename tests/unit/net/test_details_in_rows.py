@@ -6,8 +6,8 @@ from hashlib import sha256
 
 import pytest
 
+from groupmock.net.codecs import Exchange
 from groupmock.net.details import details_of
-from groupmock.net.exchange import Exchange
 from groupmock_codec.embedded.consumer import Assignment, Subscription, TopicPartitions, encode_assignment, encode_subscription
 from groupmock_codec.messages.k00_produce import ProduceRequest
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse, JoinGroupResponseMember

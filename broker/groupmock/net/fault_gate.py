@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
     from ..faults.decide import Armed
+    from .codecs import Asked, Exchange
     from .connection import Connection
     from .driver import Driver
-    from .exchange import Asked, Exchange
 
 OVER: Final = "over"
 """`action` of the row that says that a wait of a fault is over."""
