@@ -41,12 +41,12 @@ help:
 	@echo "make types      mypy, strict"
 	@echo "make contracts  who may import whom"
 	@echo "make package    the wheel, checked"
-	@echo "make readme     the code blocks of README and docs/probe.md, executed"
+	@echo "make readme     the code blocks of README and docs/how-to/probe.md, executed"
 	@echo "make docs       what README and docs/ take from the program"
-	@echo "make mutations  can the checks fail? small mistakes planted in a copy of the sources (docs/mutations.md)"
-	@echo "make fidelity   generated exchanges, Kafka against the core (docs/differential.md); PEER=HOST:PORT judges that broker"
-	@echo "make matrix     stock clients judge Kafka and groupmock; half an hour, writes docs/clients.md"
-	@echo "make scenarios  what a process death, a bounce and scaling cost, live and virtual; half an hour, writes docs/scenarios.md"
+	@echo "make mutations  can the checks fail? small mistakes planted in a copy of the sources (docs/proof/mutations.md)"
+	@echo "make fidelity   generated exchanges, Kafka against the core (docs/proof/differential.md); PEER=HOST:PORT judges that broker"
+	@echo "make matrix     stock clients judge Kafka and groupmock; half an hour, writes docs/proof/clients.md"
+	@echo "make scenarios  what a process death, a bounce and scaling cost, live and virtual; half an hour, writes docs/proof/scenarios.md"
 	@echo "make bench      one table of figures"
 	@echo "make ci         everything the gate does"
 	@echo "make clean      what was built, not the environments (make clean-venv: those too)"
@@ -102,7 +102,7 @@ package: $(VENV)/.installed-dev
 	@"$(PY)" tools/package_check.py
 
 readme: $(VENV)/.installed-dev
-	@"$(PY)" tools/readme_blocks.py README.md docs/probe.md
+	@"$(PY)" tools/readme_blocks.py README.md docs/how-to/probe.md
 
 docs: $(VENV)/.installed-test
 	@"$(PY)" tools/readme_tables.py
