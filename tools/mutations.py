@@ -1,9 +1,9 @@
 """`make mutations`: can our checks fail? Plants small mistakes in a copy of the sources, one at a time, and asks the judges.
 
-    python tools/mutations.py                     every mutation of tests/mutations/mutations.toml; writes docs/data and docs/mutations.md
+    python tools/mutations.py                     every mutation of tests/mutations/mutations.toml; writes docs/data and docs/proof/mutations.md
     python tools/mutations.py NAME ...            these only; writes nothing
     python tools/mutations.py --sample 8          so many, chosen by the day (or --seed); writes nothing
-    python tools/mutations.py --page              docs/mutations.md from docs/data/mutations.json
+    python tools/mutations.py --page              docs/proof/mutations.md from docs/data/mutations.json
     python tools/mutations.py --unit core net     these folders of tests/unit for every mutation; writes no page
     python tools/mutations.py --matrix FILE       a line of JSON per mutation: judge -> what it breaks, whole (which test kills what)
 
@@ -35,7 +35,7 @@ from typing import Any, Final
 ROOT: Final = Path(__file__).resolve().parent.parent
 LIST: Final = ROOT / "tests/mutations/mutations.toml"
 DATA: Final = ROOT / "docs/data/mutations.json"
-PAGE: Final = ROOT / "docs/mutations.md"
+PAGE: Final = ROOT / "docs/proof/mutations.md"
 CORE: Final = "broker/groupmock/core/"
 SOURCES: Final = ("codec", "broker", "clients")
 FOLDERS: Final = {"golden": "tests/golden", "exchanges": "clients/groupmock_clients/probe/exchanges", "unit": "tests/unit"}
@@ -274,7 +274,7 @@ def as_data(results: Sequence[tuple[Mutation, Verdicts]], seconds: float) -> dic
 
 
 def page(data: dict[str, Any], mutations: Sequence[Mutation]) -> str:
-    """docs/mutations.md."""
+    """docs/proof/mutations.md."""
     found = data["mutations"]
     core = [each for each in mutations if each.in_core]
     survivors = [each for each in core if not found[each.name]["golden"]["caught"]]

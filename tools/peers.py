@@ -1,8 +1,8 @@
-"""Judges other Kafka-like servers with the probe and writes docs/peers.md from the reports.
+"""Judges other Kafka-like servers with the probe and writes docs/proof/peers.md from the reports.
 
     python tools/peers.py judge NAME [--output FILE]     one of PEERS; writes the report as JSON (default docs/data/peers/NAME.json)
     python tools/peers.py keep NAME REPORT                a report of `groupmock probe --report json` as docs/data/peers/NAME.json
-    python tools/peers.py page [--check]                  docs/peers.md from docs/data/peers/*.json
+    python tools/peers.py page [--check]                  docs/proof/peers.md from docs/data/peers/*.json
 
 A peer that dies is started again, and the exchange that killed it is broken: nothing a client sends may end a broker.
 """
@@ -35,7 +35,7 @@ from groupmock_clients.probe.suite import Suite, load_suite
 
 TREE = Path(__file__).resolve().parent.parent
 DATA = TREE / "docs" / "data" / "peers"
-PAGE = TREE / "docs" / "peers.md"
+PAGE = TREE / "docs" / "proof" / "peers.md"
 AT_A_TIME = 12
 READY_SECONDS = 60
 DIED = "the server died of it"
@@ -171,7 +171,7 @@ def _short(broken: Broken | None) -> Broken | None:
 
 
 def page(reports: dict[str, Report]) -> str:
-    """docs/peers.md."""
+    """docs/proof/peers.md."""
     return "\n".join(_page(reports)) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Writes docs/pipeline.md: the jobs with their options as the program has them, and the figures of the last measured run.
+"""Writes docs/how-to/pipeline.md: the jobs with their options as the program has them, and the figures of the last measured run.
 
 `python tools/pipeline_page.py`; the figures are of `python -m benchmarks --only pipeline --large --json docs/data/pipeline.json`.
 """
@@ -34,7 +34,7 @@ groupmock pipeline report      lake/ out/       # one HTML page, and its plots a
 `groupmock run --journal FILE --run NAME -- COMMAND` (or `GROUPMOCK_JOURNAL`, `GROUPMOCK_RUN` in the environment of a CI job) makes the
 journals: give runs of one kind names that begin alike, and `drift` and `compare` can put them together.
 
-A *lake* is a folder of tables. `ingest` makes `rows` (one line per journal row; its columns are [the fields of all kinds](journal.md)),
+A *lake* is a folder of tables. `ingest` makes `rows` (one line per journal row; its columns are [the fields of all kinds](../reference/journal.md)),
 `runs` (one line per file, with its counts) and `quarantine` (what was no row, with file, line and reason). Every other job reads tables and
 writes its own.
 
@@ -61,10 +61,10 @@ def _job(name: str) -> Iterator[str]:
     yield ""
     yield first
     yield from rest
-    more = DOCS / "pipeline" / f"{name}.md"
+    more = DOCS / "reference" / "pipeline" / f"{name}.md"
     if more.exists():
         yield ""
-        yield f"[What its table means](pipeline/{name}.md)"
+        yield f"[What its table means](../reference/pipeline/{name}.md)"
     options = list(_options(name))
     if options:
         yield ""
@@ -131,10 +131,10 @@ def _number(value: float) -> str:
 
 def main() -> None:
     """Write it."""
-    target = DOCS / "pipeline.md"
+    target = DOCS / "how-to" / "pipeline.md"
     before = target.read_text() if target.exists() else ""
     target.write_text(page())
-    print(f"docs/pipeline.md: {'unchanged' if page() == before else 'written'}")
+    print(f"docs/how-to/pipeline.md: {'unchanged' if page() == before else 'written'}")
 
 
 if __name__ == "__main__":
