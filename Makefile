@@ -30,7 +30,7 @@ PRODUCT := codec broker clients pipeline
 INTEROP := tests/interop/run tests/interop/matrix tests/interop/judges tests/interop/members/python
 CODE := $(PRODUCT) $(wildcard tests tools docker benchmarks)
 
-.PHONY: help demo test live search setup lint types contracts package matrix bench readme docs mutations fidelity scenarios ci clean
+.PHONY: help demo test live search setup lint types contracts package matrix bench readme docs site mutations fidelity scenarios ci clean
 
 help:
 	@echo "make demo       a server, five stock consumers, and the story of their rebalances (about a minute)"
@@ -41,8 +41,9 @@ help:
 	@echo "make types      mypy, strict"
 	@echo "make contracts  who may import whom"
 	@echo "make package    the wheel, checked"
-	@echo "make readme     the code blocks of README and docs/how-to/probe.md, executed"
-	@echo "make docs       what README and docs/ take from the program"
+	@echo "make readme     the code blocks of README and of the pages start and how-to, executed"
+	@echo "make docs       what docs/ takes from the program"
+	@echo "make site       the pages of docs/ as a site, in site/"
 	@echo "make mutations  can the checks fail? small mistakes planted in a copy of the sources (docs/proof/mutations.md)"
 	@echo "make fidelity   generated exchanges, Kafka against the core (docs/proof/differential.md); PEER=HOST:PORT judges that broker"
 	@echo "make matrix     stock clients judge Kafka and groupmock; half an hour, writes docs/proof/clients.md"
@@ -102,7 +103,7 @@ package: $(VENV)/.installed-dev
 	@"$(PY)" tools/package_check.py
 
 readme: $(VENV)/.installed-dev
-	@"$(PY)" tools/readme_blocks.py README.md docs/how-to/probe.md
+	@"$(PY)" tools/readme_blocks.py
 
 docs: $(VENV)/.installed-test
 	@"$(PY)" tools/readme_tables.py
@@ -111,6 +112,9 @@ docs: $(VENV)/.installed-test
 	@"$(PY)" tools/faults_page.py
 	@"$(PY)" tools/campaign_page.py
 	@"$(PY)" tools/pipeline_page.py
+
+site: $(VENV)/.installed-dev
+	@NO_MKDOCS_2_WARNING=1 "$(BIN)/mkdocs" build --strict --quiet
 
 mutations: $(VENV)/.installed-test
 	@"$(PY)" tools/mutations.py
@@ -136,7 +140,7 @@ ci:
 	@CI=true bash .ci/run
 
 clean:
-	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .ci/out
+	rm -rf build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .ci/out
 	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: clean-venv
