@@ -1,4 +1,5 @@
-"""Writes docs/how-to/faults.md: the grammar, every kind of fault and the ready plans from the program, what clients did from docs/data/plans.json.
+"""Writes docs/how-to/faults.md: the grammar, every kind of fault and the ready plans from the program,
+what clients did from docs/data/plans.json.
 
 `--run [PLAN ...]` first runs the plans (all of them, or those named) with each stock client and writes the data. A test compares the page.
 """
@@ -39,8 +40,8 @@ times = 1
 ```
 
 The same file, or the name of a ready plan, works everywhere: `groupmock serve --plan lost-sync.toml`, `groupmock run --plan lost-sync --
-COMMAND`, `Broker(plan=...)`, `@pytest.mark.groupmock(plan=..., seed=...)`, and over HTTP ([control.md](../reference/control.md)). In JSON it is the same
-keys. In a test:
+COMMAND`, `Broker(plan=...)`, `@pytest.mark.groupmock(plan=..., seed=...)`, and over HTTP ([control API](../reference/control.md)). In JSON
+it is the same keys. In a test:
 
 ```python
 # test_lost_sync.py

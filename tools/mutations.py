@@ -1,6 +1,6 @@
 """`make mutations`: can our checks fail? Plants small mistakes in a copy of the sources, one at a time, and asks the judges.
 
-    python tools/mutations.py                     every mutation of tests/mutations/mutations.toml; writes docs/data and docs/proof/mutations.md
+    python tools/mutations.py                     every mutation of tests/mutations/mutations.toml; writes docs/data, docs/proof
     python tools/mutations.py NAME ...            these only; writes nothing
     python tools/mutations.py --sample 8          so many, chosen by the day (or --seed); writes nothing
     python tools/mutations.py --page              docs/proof/mutations.md from docs/data/mutations.json

@@ -16,7 +16,7 @@ REBALANCES = 100_000
 
 
 def test_the_campaign_page_is_current() -> None:
-    assert (DOCS / "reference" / "pipeline" / "campaign.md").read_text(encoding="utf-8") == page(DOCS), "run `python tools/campaign_page.py`"
+    assert (DOCS / "reference/pipeline/campaign.md").read_text(encoding="utf-8") == page(DOCS), "run `python tools/campaign_page.py`"
 
 
 def test_the_data_is_of_the_whole_plan() -> None:

@@ -29,9 +29,9 @@ SHOWN: Final = {
 ABOUT: Final = """
 # campaign: scenarios by the thousand, on the virtual clock
 
-`groupmock pipeline campaign PLAN LAKE` plays every combination of [scenario](../../proof/scenarios.md), protocol, sizes and seed of a plan, and
-writes one line per play: table `campaign`. Spark's executors play: one task is a batch of seeds of one combination, its lines go straight
-to Parquet, no play reaches the driver. Then it writes table `characteristics`: what each combination costs, over its seeds.
+`groupmock pipeline campaign PLAN LAKE` plays every combination of [scenario](../../proof/scenarios.md), protocol, sizes and seed of a
+plan, and writes one line per play: table `campaign`. Spark's executors play: one task is a batch of seeds of one combination, its lines go
+straight to Parquet, no play reaches the driver. Then it writes table `characteristics`: what each combination costs, over its seeds.
 
 ```console
 $ groupmock pipeline campaign docs/data/campaign.toml lake --json characteristics.json
@@ -89,7 +89,8 @@ def page(docs: Path) -> str:
 def _columns() -> Iterator[str]:
     yield "| `campaign` | type | |"
     yield "|---|---|---|"
-    about = {**dict.fromkeys(SIZES, "see `groupmock scenario --help`"), **dict.fromkeys(FIGURES, "see [what is measured](../../proof/scenarios.md)")}
+    measured = "see [what is measured](../../proof/scenarios.md)"
+    about = {**dict.fromkeys(SIZES, "see `groupmock scenario --help`"), **dict.fromkeys(FIGURES, measured)}
     for field in RECORD.fields:
         yield f"| `{field.name}` | {field.dataType.simpleString()} | {(about | CAMPAIGN_ABOUT)[field.name]} |"
     spread = ", ".join(f"`_{name}`" for name in ("min", *PERCENTILES, "max"))

@@ -1,4 +1,4 @@
-"""The ten lines of docs/how-to/cooperative.md, as they stand there, run: two services share a topic and a third takes over from one that ends."""
+"""The ten lines of docs/how-to/cooperative.md, run as they stand: two services share a topic and a third takes over from one that ends."""
 
 from __future__ import annotations
 
