@@ -36,8 +36,8 @@ groupmock pipeline report      lake/ out/       # one HTML page, and its plots a
 journals: give runs of one kind names that begin alike, and `drift` and `compare` can put them together.
 
 A *lake* is a folder of tables. `ingest` makes `rows` (one line per journal row; its columns are
-[the fields of all kinds](../reference/journal.md)), `runs` (one line per file, with its counts) and `quarantine` (what was no row, with file,
-line and reason). Every other job reads tables and writes its own.
+[the fields of all kinds](../reference/journal.md)), `runs` (one line per file, with its counts) and `quarantine` (what was no row, with
+file, line and reason). Every other job reads tables and writes its own.
 
 Every job takes `--master URL` (default `local[*]`), `--set KEY=VALUE` for Spark's settings, and `--explain` for the plan of each table that
 it writes. `spark-submit .../groupmock_pipeline/__main__.py JOB IN OUT` is the same. Exit codes: 0 done, 2 bad use or input, 3 Spark or
