@@ -1,4 +1,4 @@
-"""docs/mutations.md is what the last complete run showed, and that run is of this list."""
+"""docs/proof/mutations.md is what the last complete run showed, and that run is of this list."""
 
 from __future__ import annotations
 

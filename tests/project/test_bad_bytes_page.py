@@ -1,4 +1,4 @@
-"""docs/bad-bytes.md is its data, and nobody wrote by hand that we react as Kafka."""
+"""docs/proof/bad-bytes.md is its data, and nobody wrote by hand that we react as Kafka."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from tools.pages import bad_bytes_page
 from tools.records import RECORDS
 
-PAGE, DATA = "bad-bytes.md", "bad-bytes.json"
+PAGE, DATA = "proof/bad-bytes.md", "bad-bytes.json"
 
 
 def test_the_page_is_its_data(tree: Path) -> None:

@@ -1,4 +1,4 @@
-"""docs/faults.md is what the kinds, the plans and the recorded runs say."""
+"""docs/how-to/faults.md is what the kinds, the plans and the recorded runs say."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tools.pages import faults_page
 
 
 def test_the_page_is_current(tree: Path) -> None:
-    text = (tree / "docs" / "faults.md").read_text()
+    text = (tree / "docs" / "how-to" / "faults.md").read_text()
     assert text == faults_page.page(faults_page.load()), "run `python -m tools.pages.faults_page`"
     assert all(f"| `{kind}`" in text for kind in all_kinds())
     assert all(f"### `{name}`" in text for name in ready_plans())

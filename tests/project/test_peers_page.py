@@ -1,4 +1,4 @@
-"""docs/peers.md is what its reports say, and the reports say it of Apache Kafka and of us: nothing broken."""
+"""docs/proof/peers.md is what its reports say, and the reports say it of Apache Kafka and of us: nothing broken."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CLEAN = ("apache-kafka-4.3.0", "apache-kafka-3.9.1", "apache-kafka-2.8.2", "grou
 
 
 def test_the_page_is_current(tree: Path) -> None:
-    assert (tree / "docs" / "peers.md").read_text() == peers.page(peers.reports_on_disk()), "run `python -m tools.peers page`"
+    assert (tree / "docs" / "proof" / "peers.md").read_text() == peers.page(peers.reports_on_disk()), "run `python -m tools.peers page`"
 
 
 @pytest.mark.parametrize("name", CLEAN)

@@ -3,7 +3,7 @@
     python -m tools.mutations                     every mutation of tests/mutations/mutations.toml; writes its record and page
     python -m tools.mutations NAME ...            these only; writes nothing
     python -m tools.mutations --sample 8          so many, chosen by the day (or --seed); writes nothing
-    python -m tools.mutations --page              docs/mutations.md from tools/records/mutations.json
+    python -m tools.mutations --page              docs/proof/mutations.md from tools/records/mutations.json
     python -m tools.mutations --unit core net     these folders of tests/unit for every mutation; writes no page
     python -m tools.mutations --matrix FILE       a line of JSON per mutation: judge -> what it breaks, whole (which test kills what)
 
@@ -35,7 +35,7 @@ from typing import Any, Final
 ROOT: Final = Path(__file__).resolve().parents[2]
 LIST: Final = ROOT / "tests/mutations/mutations.toml"
 DATA: Final = ROOT / "tools/records/mutations.json"
-PAGE: Final = ROOT / "docs/mutations.md"
+PAGE: Final = ROOT / "docs/proof/mutations.md"
 CORE: Final = "broker/groupmock/core/"
 SOURCES: Final = ("codec", "broker", "clients")
 FOLDERS: Final = {"golden": "tests/golden", "exchanges": "clients/groupmock_clients/probe/exchanges", "unit": "tests/unit"}
@@ -274,7 +274,7 @@ def as_data(results: Sequence[tuple[Mutation, Verdicts]], seconds: float) -> dic
 
 
 def page(data: dict[str, Any], mutations: Sequence[Mutation]) -> str:
-    """docs/mutations.md."""
+    """docs/proof/mutations.md."""
     found = data["mutations"]
     core = [each for each in mutations if each.in_core]
     survivors = [each for each in core if not found[each.name]["golden"]["caught"]]

@@ -1,4 +1,4 @@
-"""Writes docs/bad-bytes.md from tools/records/bad-bytes.json: hostile inputs by class, how Kafka reacted and how groupmock did.
+"""Writes docs/proof/bad-bytes.md from tools/records/bad-bytes.json: hostile inputs by class, how Kafka reacted and how groupmock did.
 
 The data comes from `python -m tools.fidelity bytes --record .` against a broker; a test compares page and data.
 """
@@ -97,7 +97,7 @@ def _row(cells: list[str]) -> list[str]:
 def main() -> None:
     """Write it."""
     data = json.loads((RECORDS / "bad-bytes.json").read_text())
-    (DOCS / "bad-bytes.md").write_text(page(data))
+    (DOCS / "proof" / "bad-bytes.md").write_text(page(data))
 
 
 if __name__ == "__main__":

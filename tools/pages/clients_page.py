@@ -1,4 +1,4 @@
-"""Writes docs/clients.md, the client matrix, from tools/records/clients.json, which tests/interop/matrix made. A test compares them."""
+"""Writes docs/proof/clients.md, the client matrix, from what tests/interop/matrix left in tools/records. A test compares them."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ def _table(head: list[str], rows: Iterator[list[str]]) -> list[str]:
 
 def main() -> int:
     """Write the page; says whether it changed."""
-    made, file = page(json.loads((RECORDS / "clients.json").read_text())), DOCS / "clients.md"
+    made, file = page(json.loads((RECORDS / "clients.json").read_text())), DOCS / "proof" / "clients.md"
     old = file.read_text() if file.exists() else ""
     file.write_text(made)
-    print(f"docs/clients.md: {'unchanged' if old == made else 'written'}")
+    print(f"docs/proof/clients.md: {'unchanged' if old == made else 'written'}")
     return 0
 
 

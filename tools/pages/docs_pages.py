@@ -29,8 +29,8 @@ Kafka's values, which are no bound: records stay until the process ends, their t
 drops nothing by age (Kafka would after seven days). Who writes much to such a profile sets `--set log.retention.bytes=...`, changes it
 while it runs (IncrementalAlterConfigs of a topic or a broker), or gives topics a `retention.bytes`.
 
-Every other config of Kafka's brokers is described and can be altered as that release does (340 on 4.3): [differences](differences.md) says
-what follows from a change."""
+Every other config of Kafka's brokers is described and can be altered as that release does (340 on 4.3):
+[differences](../kafka/differences.md) says what follows from a change."""
 
 
 def settings_page() -> str:
@@ -200,7 +200,8 @@ def control_page() -> str:
     lines += _table(["route", "command", "what it does"], rows)
     lines += ["", "## Bodies and queries", ""]
     for route in ROUTES:
-        body = [["the rule" if route.path == "/faults" else "the plan", "body", "see [faults.md](faults.md)"]] if route.text else []
+        text = "the rule" if route.path == "/faults" else "the plan"
+        body = [[text, "body", "see [fault rules](../how-to/faults.md)"]] if route.text else []
         if fields := [*(body or _route_fields(route.body, "body")), *_route_fields(route.query, "query")]:
             lines += [f"### `{route.method} {route.full_path}`", "", *_table(["field", "in", "meaning"], iter(fields)), ""]
     return "\n".join(lines).rstrip() + "\n"
@@ -221,12 +222,12 @@ def _route_fields(struct: type[msgspec.Struct], place: str) -> Iterator[list[str
 
 
 PAGES: dict[str, Callable[[], str]] = {
-    "settings.md": settings_page,
-    "journal.md": journal_page,
-    "states.md": states_page,
-    "fidelity.md": fidelity_page,
-    "scenarios.md": scenarios_page,
-    "control.md": control_page,
+    "reference/settings.md": settings_page,
+    "reference/journal.md": journal_page,
+    "reference/states.md": states_page,
+    "proof/fidelity.md": fidelity_page,
+    "proof/scenarios.md": scenarios_page,
+    "reference/control.md": control_page,
 }
 
 

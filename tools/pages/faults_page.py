@@ -1,4 +1,4 @@
-"""Writes docs/faults.md: the grammar, every kind of fault and the ready plans from the program, what clients did from the records.
+"""Writes docs/how-to/faults.md: the grammar, every kind of fault and the ready plans from the program, what clients did from the records.
 
 `--run [PLAN ...]` first runs the plans (all of them, or those named) with each stock client and writes the data. A test compares the page.
 """
@@ -40,8 +40,8 @@ times = 1
 ```
 
 The same file, or the name of a ready plan, works everywhere: `groupmock serve --plan lost-sync.toml`, `groupmock run --plan lost-sync --
-COMMAND`, `Broker(plan=...)`, `@pytest.mark.groupmock(plan=..., seed=...)`, and over HTTP ([control.md](control.md)). In JSON it is the same
-keys. In a test:
+COMMAND`, `Broker(plan=...)`, `@pytest.mark.groupmock(plan=..., seed=...)`, and over HTTP ([control API](../reference/control.md)). In JSON
+it is the same keys. In a test:
 
 ```python
 # test_lost_sync.py
@@ -198,10 +198,10 @@ def main(words: list[str]) -> int:
     """Write the page where it differs."""
     if words[:1] == ["--run"]:
         run_plans(words[1:])
-    path, text = DOCS / "faults.md", page(load())
+    path, text = DOCS / "how-to" / "faults.md", page(load())
     changed = not path.exists() or path.read_text() != text
     path.write_text(text)
-    print(f"docs/faults.md: {'written' if changed else 'unchanged'}")
+    print(f"docs/how-to/faults.md: {'written' if changed else 'unchanged'}")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""docs/fidelity.md, made from the results of runs: what was compared how often, what differed, and why that which stays differs."""
+"""docs/proof/fidelity.md, made from the results of runs: what was compared how often, what differed, and why that which stays differs."""
 
 from __future__ import annotations
 

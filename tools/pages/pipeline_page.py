@@ -1,4 +1,4 @@
-"""Writes docs/pipeline.md: the jobs with their options as the program has them, and the figures of the last measured run.
+"""Writes docs/how-to/pipeline.md: the jobs with their options as the program has them, and the figures of the last measured run.
 
 `python -m tools.pages.pipeline_page`; the figures are of `python -m benchmarks --only pipeline --large --json tools/records/pipeline.json`.
 """
@@ -25,7 +25,8 @@ INTRO = """\
 One run is a file, a CI farm is a hundred thousand of them. `pip install 'groupmock[pipeline]'` brings PySpark, and a Java for machines that
 have none; a job is a command, on all cores of this machine or on a cluster:
 
-```
+<!-- not run: Spark is no part of the environment that runs these pages; tests/pipeline runs the jobs -->
+```text
 groupmock pipeline ingest   journals/ lake/     # JSON Lines (.gz, .zst) -> Parquet, by day and run; again and again, only what is new
 groupmock pipeline rebalances  lake/ lake/      # one line per rebalance
 groupmock pipeline heartbeats  lake/ lake/
@@ -35,9 +36,9 @@ groupmock pipeline report      lake/ out/       # one HTML page, and its plots a
 `groupmock run --journal FILE --run NAME -- COMMAND` (or `GROUPMOCK_JOURNAL`, `GROUPMOCK_RUN` in the environment of a CI job) makes the
 journals: give runs of one kind names that begin alike, and `drift` and `compare` can put them together.
 
-A *lake* is a folder of tables. `ingest` makes `rows` (one line per journal row; its columns are [the fields of all kinds](journal.md)),
-`runs` (one line per file, with its counts) and `quarantine` (what was no row, with file, line and reason). Every other job reads tables and
-writes its own.
+A *lake* is a folder of tables. `ingest` makes `rows` (one line per journal row; its columns are
+[the fields of all kinds](../reference/journal.md)), `runs` (one line per file, with its counts) and `quarantine` (what was no row, with
+file, line and reason). Every other job reads tables and writes its own.
 
 Every job takes `--master URL` (default `local[*]`), `--set KEY=VALUE` for Spark's settings, and `--explain` for the plan of each table that
 it writes. `spark-submit .../groupmock_pipeline/__main__.py JOB IN OUT` is the same. Exit codes: 0 done, 2 bad use or input, 3 Spark or
@@ -62,10 +63,10 @@ def _job(name: str) -> Iterator[str]:
     yield ""
     yield first
     yield from rest
-    more = DOCS / "pipeline" / f"{name}.md"
+    more = DOCS / "reference" / "pipeline" / f"{name}.md"
     if more.exists():
         yield ""
-        yield f"[What its table means](pipeline/{name}.md)"
+        yield f"[What its table means](../reference/pipeline/{name}.md)"
     options = list(_options(name))
     if options:
         yield ""
@@ -132,10 +133,10 @@ def _number(value: float) -> str:
 
 def main() -> None:
     """Write it."""
-    target = DOCS / "pipeline.md"
+    target = DOCS / "how-to" / "pipeline.md"
     before = target.read_text() if target.exists() else ""
     target.write_text(page())
-    print(f"docs/pipeline.md: {'unchanged' if page() == before else 'written'}")
+    print(f"docs/how-to/pipeline.md: {'unchanged' if page() == before else 'written'}")
 
 
 if __name__ == "__main__":

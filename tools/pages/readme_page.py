@@ -1,4 +1,4 @@
-"""Writes the tables that README takes from the program and from what was measured, between its markers. Tests compare them."""
+"""Writes the tables that pages written by hand take from the program and from what was measured, between markers. Tests compare them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from tools.pages import scenarios_page
 from tools.records import RECORDS
 
 TREE = Path(__file__).resolve().parents[2]
-README = TREE / "README.md"
 PEERS = {
     "apache-kafka-4.3.0": "Apache Kafka 4.3.0",
     "groupmock": "groupmock, `--profile kafka-4.3`",
@@ -28,7 +27,7 @@ def with_table(text: str, table: str, name: str) -> str:
     before, begin, rest = text.partition(begin_mark)
     _old, end, after = rest.partition(end_mark)
     if not begin or not end or begin_mark in after or end_mark in after:
-        raise ValueError(f"README must have {begin_mark.strip()} and {end_mark.strip()} once, in this order")
+        raise ValueError(f"the page must have {begin_mark.strip()} and {end_mark.strip()} once, in this order")
     return f"{before}{begin_mark}{table.strip()}\n{end_mark}{after}"
 
 
@@ -50,22 +49,27 @@ def scenarios() -> str:
     return scenarios_page.readme(RECORDS)
 
 
-TABLES: dict[str, Callable[[], str]] = {"apis": lambda: markdown(coverage()), "peers": peers, "scenarios": scenarios}
+TABLES: dict[str, dict[str, Callable[[], str]]] = {
+    "docs/reference/apis.md": {"apis": lambda: markdown(coverage())},
+    "docs/start/compare.md": {"peers": peers, "scenarios": scenarios},
+}
+"""Page -> name of the markers -> what makes the table."""
 
 
-def current(text: str) -> str:
-    """README with every table as it is now."""
-    for name, make in TABLES.items():
+def current(file: str) -> str:
+    """The page with every table of it as it is now."""
+    text = (TREE / file).read_text()
+    for name, make in TABLES[file].items():
         text = with_table(text, make(), name)
     return text
 
 
 def main() -> int:
-    """Rewrite README; says whether anything changed."""
-    old = README.read_text()
-    new = current(old)
-    README.write_text(new)
-    print("README's tables: " + ("unchanged" if new == old else "written"))
+    """Rewrite the pages; says which changed."""
+    for name in TABLES:
+        old, new = (TREE / name).read_text(), current(name)
+        (TREE / name).write_text(new)
+        print(f"{name}: {'unchanged' if new == old else 'tables written'}")
     return 0
 
 

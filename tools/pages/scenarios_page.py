@@ -1,4 +1,4 @@
-"""docs/scenarios.md and README's block, made from results that `groupmock scenario table --json` wrote. Pure."""
+"""docs/proof/scenarios.md and README's block, made from results that `groupmock scenario table --json` wrote. Pure."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ $ groupmock scenario run death-in-time --live --protocol design-2/aiokafka --jou
 $ groupmock scenario table --live --agree --json measured.json
 ```
 
-Every run must keep the invariants of [cooperative.md](cooperative.md), lose no record and, with a twin, repeat none but those of a process
-that was killed; `--agree` also asks that a live run and its virtual twin count the same moves and the same rounds (one that does not is
+Every run must keep [the invariants](../how-to/cooperative.md#what-is-checked), lose no record and, with a twin,
+repeat none but those of a process that was killed;
+`--agree` also asks that a live run and its virtual twin count the same moves and the same rounds (one that does not is
 played again, alone, twice at most: on a busy machine a process that should be back in time may be late). Exit code 1 says that something
 of this was not so.
 """.strip()

@@ -1,8 +1,8 @@
-"""Judges other Kafka-like servers with the probe and writes docs/peers.md from the reports.
+"""Judges other Kafka-like servers with the probe and writes docs/proof/peers.md from the reports.
 
     python -m tools.peers judge NAME [--output FILE]     one of PEERS; writes the report as JSON (default tools/records/peers/NAME.json)
     python -m tools.peers keep NAME REPORT                a report of `groupmock probe --report json` as tools/records/peers/NAME.json
-    python -m tools.peers page [--check]                  docs/peers.md from tools/records/peers/*.json
+    python -m tools.peers page [--check]                  docs/proof/peers.md from tools/records/peers/*.json
 
 A peer that dies is started again, and the exchange that killed it is broken: nothing a client sends may end a broker.
 """
@@ -36,7 +36,7 @@ from tools.records import RECORDS
 
 TREE = Path(__file__).resolve().parents[2]
 DATA = RECORDS / "peers"
-PAGE = TREE / "docs" / "peers.md"
+PAGE = TREE / "docs" / "proof" / "peers.md"
 AT_A_TIME = 12
 READY_SECONDS = 60
 DIED = "the server died of it"
@@ -172,7 +172,7 @@ def _short(broken: Broken | None) -> Broken | None:
 
 
 def page(reports: dict[str, Report]) -> str:
-    """docs/peers.md."""
+    """docs/proof/peers.md."""
     return "\n".join(_page(reports)) + "\n"
 
 

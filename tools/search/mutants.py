@@ -15,7 +15,7 @@ SECONDS_EACH: Final = 6
 
 
 def search(wanted: Wanted) -> Section:
-    """A sample by the search's seed; never the whole list, which would write docs/mutations.md."""
+    """A sample by the search's seed; never the whole list, which would write docs/proof/mutations.md."""
     part = Section("mutations")
     count = max(1, int(wanted.seconds / SECONDS_EACH))
     command = [sys.executable, "tools/mutations", "--sample", str(count), "--seed", str(wanted.seed)]

@@ -1,4 +1,4 @@
-"""docs/scenarios.md and README's block out of results."""
+"""docs/proof/scenarios.md and README's block out of results."""
 
 from __future__ import annotations
 

@@ -229,7 +229,7 @@ def numbers(judged: list[Judged]) -> dict[str, Json]:
 
 
 def record(tree: Path, run: BytesRun, seeds: tuple[int, int]) -> None:
-    """Keep inputs in tests/golden and the numbers of each class for docs/bad-bytes.md."""
+    """Keep inputs in tests/golden and the numbers of each class for docs/proof/bad-bytes.md."""
     keep(tree / "tests" / "golden", run.release, run.judged)
     file = tree / "tools" / "records" / "bad-bytes.json"
     found = json.loads(file.read_text()) if file.exists() else {}
