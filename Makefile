@@ -105,18 +105,13 @@ readme: $(VENV)/.installed-dev
 	@"$(PY)" tools/gate/readme_blocks.py README.md docs/probe.md
 
 docs: $(VENV)/.installed-test
-	@"$(PY)" -m tools.pages.readme_page
-	@"$(PY)" -m tools.pages.docs_pages
-	@"$(PY)" -m tools.pages.bad_bytes_page
-	@"$(PY)" -m tools.pages.faults_page
-	@"$(PY)" -m tools.pages.campaign_page
-	@"$(PY)" -m tools.pages.pipeline_page
+	@"$(PY)" -m tools.pages
 
 mutations: $(VENV)/.installed-test
 	@"$(PY)" -m tools.mutations
 
 matrix: $(VENV)/.installed-test
-	@"$(PY)" tests/interop/matrix; code=$$?; "$(PY)" -m tools.pages.clients_page && exit $$code
+	@"$(PY)" tests/interop/matrix; code=$$?; "$(PY)" -m tools.pages clients && exit $$code
 
 fidelity: $(VENV)/.installed-test
 ifdef PEER
@@ -132,7 +127,7 @@ scenarios: $(VENV)/.installed-test
 	"$(PY)" -m groupmock scenario table --virtual --jobs $(WORKERS) --json tools/records/scenarios-virtual.json && \
 	"$(PY)" -m groupmock scenario table death-at-once death-in-time death-too-late scale-up scale-down --virtual --jobs $(WORKERS) \
 	  --members 1000 --partitions 4000 --change 50 --max-moves 50 $(foreach each,$(LARGE),--protocol $(each)) --json tools/records/scenarios-large.json && \
-	"$(PY)" -m tools.pages.readme_page && "$(PY)" -m tools.pages.docs_pages && exit $$code
+	"$(PY)" -m tools.pages readme scenarios && exit $$code
 
 bench: $(VENV)/.installed-dev
 	@"$(PY)" -m benchmarks

@@ -11,16 +11,11 @@ import pytest
 from groupmock.cli import serve, verbs
 from groupmock.control.routes import ROUTES
 from groupmock_pipeline import jobs
-from tools.pages import readme_page
 
 
 @pytest.fixture
 def readme(tree: Path) -> str:
     return (tree / "README.md").read_text()
-
-
-def test_the_tables_are_the_programs_and_the_probes(readme: str) -> None:
-    assert readme_page.current(readme) == readme, "run `make docs`"
 
 
 def test_the_flags_of_serve_are_the_programs(readme: str) -> None:

@@ -16,7 +16,9 @@ from groupmock_pipeline.campaign.plan import SIZES
 from groupmock_pipeline.campaign.record import FIGURES, RECORD
 from tools.records import RECORDS
 
-NOTICE: Final = "<!-- written by tools/pages/campaign_page.py: do not edit -->"
+from .markdown import notice
+
+NOTICE: Final = notice("campaign", "characteristics.json")
 DATA: Final = "characteristics.json"
 PLAN: Final = "campaign.toml"
 SHOWN: Final = {
@@ -75,6 +77,11 @@ CAMPAIGN_ABOUT: Final = {
     "trouble": "why there are no figures; null: there are",
     "broken": "what invariants found; empty is how it should be",
 }
+
+
+def text() -> str:
+    """Of the last campaign that was recorded."""
+    return page(RECORDS)
 
 
 def page(folder: Path) -> str:
@@ -169,16 +176,3 @@ def _number(value: float | None, name: str) -> str:
     if value is None:
         return "failed"
     return f"{value:.1f}" if name.endswith("_s") else re.sub(r"\.0$", "", f"{value:.1f}")
-
-
-def main() -> None:
-    """Write it."""
-    target = Path(__file__).resolve().parents[2] / "docs" / "pipeline" / "campaign.md"
-    before = target.read_text(encoding="utf-8") if target.exists() else ""
-    after = page(RECORDS)
-    target.write_text(after, encoding="utf-8")
-    print(f"docs/pipeline/campaign.md: {'unchanged' if after == before else 'written'}")
-
-
-if __name__ == "__main__":
-    main()

@@ -9,16 +9,18 @@ import argparse
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from groupmock_pipeline import command, jobs
 from tools.records import RECORDS
 
-TREE = Path(__file__).resolve().parents[2]
-DOCS = TREE / "docs"
+from .markdown import notice
+from .table import path
+
 DATA = RECORDS / "pipeline.json"
-NOTICE = "<!-- written by tools/pages/pipeline_page.py (`make docs`): do not edit -->"
+JOBS = path("pipeline").with_suffix("")
+"""Folder of the pages about single jobs."""
+NOTICE = notice("pipeline", "pipeline.json")
 INTRO = """\
 # The pipeline: Spark over the journals of many runs
 
@@ -47,7 +49,7 @@ Jobs are functions from data frames to data frames: no row reaches the driver, a
 simulations) start Python workers; a test reads that off the plans and Spark's event log."""
 
 
-def page() -> str:
+def text() -> str:
     """The whole page."""
     lines = [NOTICE, INTRO, "", "## Jobs", ""]
     for name in jobs.names():
@@ -62,10 +64,9 @@ def _job(name: str) -> Iterator[str]:
     yield ""
     yield first
     yield from rest
-    more = DOCS / "pipeline" / f"{name}.md"
-    if more.exists():
+    if (JOBS / f"{name}.md").exists():
         yield ""
-        yield f"[What its table means](pipeline/{name}.md)"
+        yield f"[What its table means]({JOBS.name}/{name}.md)"
     options = list(_options(name))
     if options:
         yield ""
@@ -128,15 +129,3 @@ def _scale(data: dict[str, Any]) -> Iterator[str]:
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def main() -> None:
-    """Write it."""
-    target = DOCS / "pipeline.md"
-    before = target.read_text() if target.exists() else ""
-    target.write_text(page())
-    print(f"docs/pipeline.md: {'unchanged' if page() == before else 'written'}")
-
-
-if __name__ == "__main__":
-    main()

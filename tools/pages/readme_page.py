@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from groupmock.cli.apis import coverage, markdown
 from groupmock_clients.probe.report.json import from_json
 from tools.pages import scenarios_page
 from tools.records import RECORDS
 
-TREE = Path(__file__).resolve().parents[2]
-README = TREE / "README.md"
+from .table import path
+
 PEERS = {
     "apache-kafka-4.3.0": "Apache Kafka 4.3.0",
     "groupmock": "groupmock, `--profile kafka-4.3`",
@@ -53,21 +51,13 @@ def scenarios() -> str:
 TABLES: dict[str, Callable[[], str]] = {"apis": lambda: markdown(coverage()), "peers": peers, "scenarios": scenarios}
 
 
+def text() -> str:
+    """README as it is, with every table as it should be."""
+    return current(path("readme").read_text(encoding="utf-8"))
+
+
 def current(text: str) -> str:
-    """README with every table as it is now."""
+    """This README with every table as it is now."""
     for name, make in TABLES.items():
         text = with_table(text, make(), name)
     return text
-
-
-def main() -> int:
-    """Rewrite README; says whether anything changed."""
-    old = README.read_text()
-    new = current(old)
-    README.write_text(new)
-    print("README's tables: " + ("unchanged" if new == old else "written"))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

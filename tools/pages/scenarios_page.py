@@ -10,8 +10,11 @@ from groupmock_clients.scenarios import measure
 from groupmock_clients.scenarios.catalogue import SCENARIOS
 from groupmock_clients.scenarios.results import Result, Results, from_json
 from groupmock_clients.scenarios.table import TITLES, characteristics, everything, sizes
+from tools.records import RECORDS
 
-NOTICE: Final = "<!-- written from tools/records by tools/pages/docs_pages.py (`make docs`): do not edit -->"
+from .markdown import notice
+
+NOTICE: Final = notice("scenarios", "scenarios-*.json")
 LIVE: Final = "scenarios-live.json"
 VIRTUAL: Final = "scenarios-virtual.json"
 LARGE: Final = "scenarios-large.json"
@@ -42,6 +45,11 @@ which records waited. Designs II and III wait on purpose: what a process had is 
 one that does not costs the delay. Consumers of both libraries deliver nothing while a round is under way, whatever the assignor; a twin
 does, so its partition-seconds are those of what really moved.
 """.strip()
+
+
+def text() -> str:
+    """What `groupmock scenario table --json` measured."""
+    return page(RECORDS)
 
 
 def page(folder: Path) -> str:
@@ -107,5 +115,3 @@ def _wrong(result: Result) -> Iterator[str]:
 def _lines(lines: Iterable[str]) -> str:
     return "\n".join(lines)
 
-
-__all__ = ["LARGE", "LIVE", "VIRTUAL", "page", "readme"]
