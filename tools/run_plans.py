@@ -11,7 +11,7 @@ from groupmock.faults.plan import ready_plans
 
 from .pages.faults_page import LIBRARIES, load
 from .pages.table import written
-from .records import RECORDS
+from .records import RECORDS, save
 from .runs import SUPPORT
 
 
@@ -26,7 +26,7 @@ def main(names: Sequence[str]) -> int:
             outcome = known[name, library] = asdict(run(name, library))
             print(json.dumps(outcome), flush=True)
             ordered = [known[key] for key in sorted(known) if key[0] in ready_plans()]
-            (RECORDS / "plans.json").write_text(json.dumps(ordered, indent=1) + "\n")
+            save(RECORDS / "plans.json", ordered)
     written("faults")
     return 0
 

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tools.pages.table import written
-from tools.records import RECORDS
+from tools.records import RECORDS, save
 
 from .judging import as_data, complaints, run, snapshot
 from .planted import FOLDERS, Mutation, Stale, check, load
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         lines = [json.dumps({mutation.name: {name: each.rows for name, each in verdicts.items()}}) for mutation, verdicts in results]
         options.matrix.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     if len(chosen) == len(mutations) and not options.judge and not options.unit:
-        (RECORDS / "mutations.json").write_text(json.dumps(as_data(results, seconds), indent=1) + "\n", encoding="utf-8")
+        save(RECORDS / "mutations.json", as_data(results, seconds))
         written("mutations")
     return 1 if wrong else 0
 

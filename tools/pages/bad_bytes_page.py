@@ -1,6 +1,6 @@
 """Writes docs/bad-bytes.md from tools/records/bad-bytes.json: hostile inputs by class, how Kafka reacted and how groupmock did.
 
-The data comes from `python -m tools.fidelity bytes --record .` against a broker; a test compares page and data.
+The data comes from `python -m tools.fidelity bytes --record` against a broker; a test compares page and data.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ inputs left on the shared broker apart), and what becomes of the connection, whi
 
 One class may have several reactions: a length that is cut in one place closes the connection, in another it makes a shorter name.
 
-    python -m tools.fidelity bytes --release 4.3 --broker HOST:PORT --seeds 0 6000 --record .
+    python -m tools.fidelity bytes --release 4.3 --broker HOST:PORT --seeds 0 6000 --record
 
 makes the data again (the broker needs `auto.create.topics.enable=false`, `group.initial.rebalance.delay.ms=400` and
 `group.min.session.timeout.ms=100`). Some inputs of every class are kept with Kafka's reaction in tests/golden/hostile-RELEASE.jsonl.gz;

@@ -12,11 +12,13 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from groupmock_clients.probe.report.json import as_json, from_json
-from tools.records import RECORDS
+from groupmock_clients.probe.report.json import from_json
+from groupmock_clients.probe.results import Report
+from tools.records import RECORDS, save
 
 from .judging import judge, slim
 from .servers import PEERS
@@ -36,13 +38,16 @@ def main(words: Sequence[str]) -> int:
     file = RECORDS / "peers" / f"{asked.name}.json"
     if asked.verb == "judge":
         file = asked.output or file
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(as_json(judge(PEERS[asked.name])))
+        save(file, _as_data(judge(PEERS[asked.name])))
         return 0
     report = from_json(asked.report.read_bytes())
     facts = msgspec.structs.replace(report.broker, address="127.0.0.1")
-    file.write_text(as_json(slim(msgspec.structs.replace(report, broker=facts, left_behind=()))))
+    save(file, _as_data(slim(msgspec.structs.replace(report, broker=facts, left_behind=()))))
     return 0
+
+
+def _as_data(report: Report) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(report))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ import msgspec
 from groupmock_clients.probe.broker import NoBroker
 from groupmock_codec import APIS
 from groupmock_codec.headers import RequestHeader, encode_request_header
+from tools.records import RECORDS, save
+from tools.runs import ROOT
 
 from ..families.bytes_family import PROFILES, make_case, probe, token_of
 from ..families.target import Case, framed
@@ -220,18 +222,19 @@ def numbers(judged: list[Judged]) -> dict[str, Json]:
     for name in sorted({each.case.name for each in judged}):
         mine = [each for each in judged if each.case.name == name]
         found[name] = {
+            "different": sum(each.real != each.ours for each in mine),
             "inputs": len(mine),
             "kafka": dict(sorted(Counter(each.real_kind for each in mine).items())),
             "ours": dict(sorted(Counter(each.our_kind for each in mine).items())),
-            "different": sum(each.real != each.ours for each in mine),
         }
     return found
 
 
-def record(tree: Path, run: BytesRun, seeds: tuple[int, int]) -> None:
-    """Keep inputs in tests/golden and the numbers of each class for docs/bad-bytes.md."""
-    keep(tree / "tests" / "golden", run.release, run.judged)
-    file = tree / "tools" / "records" / "bad-bytes.json"
-    found = json.loads(file.read_text()) if file.exists() else {}
-    found[run.release] = {"broker": BROKERS[run.release], "seeds": seeds, "classes": numbers(run.judged)}
-    file.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+def record(run: BytesRun, seeds: tuple[int, int]) -> None:
+    """Keep inputs in tests/golden and the numbers of each class for the page about bad bytes."""
+    keep(ROOT / "tests" / "golden", run.release, run.judged)
+    file = RECORDS / "bad-bytes.json"
+    found = json.loads(file.read_text()) | {
+        run.release: {"broker": BROKERS[run.release], "classes": numbers(run.judged), "seeds": seeds},
+    }
+    save(file, dict(sorted(found.items())))
