@@ -9,8 +9,8 @@ from dataclasses import asdict
 
 from groupmock.faults.plan import ready_plans
 
+from .pages.all_pages import written
 from .pages.faults_page import LIBRARIES, load
-from .pages.table import written
 from .records import RECORDS, save
 from .runs import SUPPORT
 

@@ -53,7 +53,7 @@ def test_the_tree_keeps_its_contracts(tree: Path) -> None:
         ("groupmock_clients.cooperative.policy", "groupmock.core.timers", False),
         ("groupmock_clients.pytest_plugin", "groupmock.broker", True),
         ("groupmock_clients.scenarios.table", "tools.records", False),
-        ("tools.fidelity.families", "tools.pages.table", False),
+        ("tools.fidelity.families", "tools.pages.all_pages", False),
         ("tools.pages.scenarios_page", "groupmock_clients.scenarios.table", True),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.pages.table import PAGES, current, path
+from tools.pages.all_pages import PAGES, current, path
 
 
 @pytest.mark.parametrize("name", PAGES)

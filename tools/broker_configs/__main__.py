@@ -312,7 +312,9 @@ def _lines(recorder: Recorder, defaults: Mapping[str, str | None], oracles: froz
 
 def main() -> int:
     """See above; inside `oracle/kafka.py run` it records the broker that runs."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.broker_configs", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--release", action="append", choices=sorted(BROKERS), help="only these")
     asked = parser.parse_args()
     if "KAFKA_BOOTSTRAP" in os.environ:

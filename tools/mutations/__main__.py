@@ -21,7 +21,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.pages.table import written
+from tools.pages.all_pages import written
 from tools.records import RECORDS, save
 
 from .judging import as_data, complaints, run, snapshot
@@ -51,7 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.mutations", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("names", nargs="*", metavar="NAME", help="mutations to judge; all when none is named")
     parser.add_argument("--sample", type=int, metavar="N", help="so many, chosen at random")
     parser.add_argument("--seed", type=int, default=datetime.date.today().toordinal(), help="what the choice depends on: the day")

@@ -1,7 +1,4 @@
-"""Writes docs/bad-bytes.md from tools/records/bad-bytes.json: hostile inputs by class, how Kafka reacted and how groupmock did.
-
-The data comes from `python -m tools.fidelity bytes --record` against a broker; a test compares page and data.
-"""
+"""Bad bytes: hostile inputs by class, how Kafka reacted and how groupmock did, as `python -m tools.fidelity bytes --record` saw it."""
 
 from __future__ import annotations
 

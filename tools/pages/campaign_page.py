@@ -1,4 +1,4 @@
-"""docs/pipeline/campaign.md: what the job does, and the Characteristics of the last campaign in tools/records. Pure."""
+"""The campaign: what the job does, and the Characteristics of the last one that was recorded."""
 
 from __future__ import annotations
 

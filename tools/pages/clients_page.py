@@ -1,4 +1,4 @@
-"""Writes docs/clients.md, the client matrix, from tools/records/clients.json, which tests/interop/matrix made. A test compares them."""
+"""The client matrix: what stock clients saw of Kafka and of groupmock, as tests/interop/matrix recorded it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/fidelity.md, made from the results of runs: what was compared how often, what differed, and why that which stays differs."""
+"""Fidelity: what was compared with Kafka how often, what differed, and why that which stays differs."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ and how to run it again, against Kafka or another broker: [differential.md](diff
 [clients.md](clients.md); whether the check would notice a mistake: [mutations.md](mutations.md); hostile bytes:
 [bad-bytes.md](bad-bytes.md).
 """.strip()
-FAMILIES: Final = {"groups": "groups, offsets, group admin", "log": "data plane", "hostile": "bad bytes", "bytes": "bad bytes"}
-"""What a family is about; `hostile` in the log of runs is `bytes` in recorded_differences.toml."""
+FAMILIES: Final = {"groups": "groups, offsets, group admin", "log": "data plane", "bytes": "bad bytes"}
+"""What a family is about."""
 
 
 class CodecRun(msgspec.Struct):

@@ -8,8 +8,8 @@ from groupmock_clients.probe.fitting import MIN_SESSION
 from groupmock_clients.probe.outcome import BROKEN, VERDICTS
 from groupmock_clients.probe.report.json import from_json
 from groupmock_clients.probe.results import ExchangeResult, Report
-from tools.peers.judging import DIED, short
-from tools.peers.servers import KAFKA, PEERS
+from tools.peers.peer_servers import KAFKA, PEERS
+from tools.peers.probing import DIED, short
 from tools.records import RECORDS
 
 from .markdown import notice

@@ -1,6 +1,6 @@
-"""Writes docs/pipeline.md: the jobs with their options as the program has them, and the figures of the last measured run.
+"""The pipeline: the jobs with their options as the program has them, and the figures of the last measured run.
 
-`python -m tools.pages.pipeline_page`; the figures are of `python -m benchmarks --only pipeline --large --json tools/records/pipeline.json`.
+Those are of `python -m benchmarks --only pipeline --large --json tools/records/pipeline.json`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 from groupmock_pipeline import command, jobs
 from tools.records import RECORDS
 
+from .all_pages import path
 from .markdown import notice
-from .table import path
 
 DATA = RECORDS / "pipeline.json"
 JOBS = path("pipeline").with_suffix("")

@@ -1,4 +1,4 @@
-"""Writes the tables that README takes from the program and from what was measured, between its markers. Tests compare them."""
+"""The tables that README takes from the program and from what was measured, between its markers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from groupmock_clients.probe.report.json import from_json
 from tools.pages import scenarios_page
 from tools.records import RECORDS
 
-from .table import path
+from .all_pages import path
 
 PEERS = {
     "apache-kafka-4.3.0": "Apache Kafka 4.3.0",

@@ -1,4 +1,4 @@
-"""docs/scenarios.md and README's block, made from results that `groupmock scenario table --json` wrote. Pure."""
+"""Scenarios, and README's block about them, from results that `groupmock scenario table --json` wrote."""
 
 from __future__ import annotations
 

@@ -20,13 +20,15 @@ from groupmock_clients.probe.report.json import from_json
 from groupmock_clients.probe.results import Report
 from tools.records import RECORDS, save
 
-from .judging import judge, slim
-from .servers import PEERS
+from .peer_servers import PEERS
+from .probing import judge, slim
 
 
 def main(words: Sequence[str]) -> int:
     """Always 0: what is broken is on the page."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.peers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     verbs = parser.add_subparsers(dest="verb", required=True)
     judging = verbs.add_parser("judge")
     judging.add_argument("name", choices=PEERS)

@@ -164,7 +164,7 @@ class BytesRun:
                 apis.setdefault(APIS[key].name, {}).setdefault(str(version), [0, 0])[0] += 1
                 outcomes.setdefault(APIS[key].name, Counter())[judged.real_kind] += 1
         return Result(
-            family="hostile", release=self.release, broker=BROKERS[self.release], settings="plain", seeds=seeds,
+            family="bytes", release=self.release, broker=BROKERS[self.release], settings="plain", seeds=seeds,
             exchanges=len(self.judged), requests=len(self.judged), seconds=round(seconds, 1),
             per_second=round(len(self.judged) / seconds, 1), apis=apis, outcomes={name: dict(found) for name, found in outcomes.items()},
             states={}, differences=[difference(each) for each in self.differing], unstable=self.unstable,

@@ -19,7 +19,7 @@ from groupmock_clients.probe.session import GONE, Pace
 from groupmock_clients.probe.suite import Suite, load_suite
 from tools.pages.markdown import cell
 
-from .servers import Peer, running
+from .peer_servers import Peer, running
 
 AT_A_TIME: Final = 12
 DIED: Final = "the server died of it"
