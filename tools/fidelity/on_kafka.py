@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tools.fidelity.script.settings_classes import BROKERS, CLASSES
+from tools.runs import ROOT
 
-ROOT: Final = Path(__file__).resolve().parents[2]
 ORACLE: Final = Path(os.environ.get("GROUPMOCK_SHARED") or ROOT.parent / "shared") / "oracle" / "kafka.py"
 COUNTS: Final = {"4.3": {"groups": 8000, "log": 2000, "bytes": 6000}}
 """Seeds by family; what another release gets is OTHERS."""

@@ -6,7 +6,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-ROOT: Final = Path(__file__).resolve().parents[2]
+from tools.runs import ROOT
+
 PAGES: Final[dict[str, str]] = {
     "readme": "README.md",
     "bad_bytes": "docs/bad-bytes.md",

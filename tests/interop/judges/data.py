@@ -1,4 +1,4 @@
-"""tools/records/clients.json: what each judge saw on each broker. One entry per (judge, broker); a new run replaces its own entries only."""
+"""tools/records/clients.json: what each judge saw on each broker. A new run replaces its own entries only."""
 
 from __future__ import annotations
 
