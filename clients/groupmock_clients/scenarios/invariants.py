@@ -15,7 +15,7 @@ from math import ceil
 from groupmock.rounds import Generation, Partition, Partitions, name_of, rebalances
 from groupmock.rounds.rebalance_model import NS_PER_MS
 
-from .heard import Broken, callbacks, listed, records, said
+from .member_invariants import Broken, callbacks, listed, records, said
 from .play import GROUP, RUNNER, Row, Run, Speaks
 
 Finding = tuple[str, str]

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
-from groupmock.advertise import advertised, features
+from groupmock.advertise import identity_of
 from groupmock.config import Config, resolve
-from groupmock.core.cluster import Cluster, Identity, Node
+from groupmock.core.cluster import Cluster
 from groupmock.core.effects import Abandoned, Close, Effects, Replies, Reply, Silent
 from groupmock.core.events import NS_PER_MS, Command, Disconnected, Request
+from groupmock.core.identity import Node
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, Versions
 
@@ -63,11 +64,8 @@ class CoreStage:
         self.release = release
         self.settings = settings
         self.topic_ids: dict[str, bytes] = {}
-        self._ranges = {row.key: Versions(row.lowest, row.highest) for row in advertised(config.profile)}
-        identity = Identity(
-            cluster_id="exchange", nodes=(Node(1, "127.0.0.1", 9092),), advertised=advertised(config.profile),
-            features=features(config.profile), finalized_features_epoch=config.profile.finalized_features_epoch,
-        )  # fmt: skip
+        identity = identity_of(config.profile, "exchange", [Node(1, "127.0.0.1", 9092)])
+        self._ranges = {row.key: Versions(row.lowest, row.highest) for row in identity.advertised}
         self.cluster = Cluster(config.settings, identity, Random(seed), EPOCH_MS)
         self._now = 0
         self._connections: dict[str, _Connection] = {}
