@@ -22,10 +22,10 @@ from pathlib import Path
 
 import msgspec
 
-from groupmock_clients.probe.command import Options, probe
 from groupmock_clients.probe.language.exchange import BASE_SETTINGS, Exchange
 from groupmock_clients.probe.language.exchange_suite import Suite, load_suite
 from groupmock_clients.probe.language.scope import MIN_SESSION
+from groupmock_clients.probe.program import Options, probe
 from groupmock_clients.probe.report.json import as_json, from_json
 from groupmock_clients.probe.schedule import DIED as DIED_THERE
 from groupmock_clients.probe.schedule import GONE, Pace
