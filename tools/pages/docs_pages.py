@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -80,10 +81,24 @@ def _profile(name: str) -> list[str]:
     return lines
 
 
+READING: Final = """\
+`groupmock.journal.read` reads a whole journal, `groupmock.journal.follow` one that is being written, and `groupmock.rounds` makes
+rebalances of the rows: why, how long, who joined when, what each member had and has, what nobody owned meanwhile.
+
+```python
+from groupmock.journal.read import read
+from groupmock.rounds import rebalances
+
+for each in rebalances(read("journal.jsonl")[1]):
+    print(each.group, each.number, each.reason, each.last_joined, len(each.moves))
+```"""
+
+
 def journal_page() -> str:
     """The header and every kind of row."""
     lines = [NOTICE, "# The journal, version 1", ""]
     lines += ["JSON Lines: a header, then rows. Fields at their default are left out; bytes are base64; unknown kinds are to be kept.", ""]
+    lines += [*READING.splitlines(), ""]
     lines += ["## Header", "", *_table(["field", "meaning"], _fields(Header))]
     for kind in KINDS:
         about = (ROWS[kind].__doc__ or "").strip()
