@@ -71,7 +71,7 @@ class Group:
         self.lost: list[Gap] = []
         self.ownership = Ownership()
         self._number = 0
-        self._protocol_type, self._protocol = "consumer", ""
+        self._protocol = ""
         self._joined: dict[str, int] = {}  # of the rebalance under way, or of this moment: it may begin one
         self._assigned: dict[str, Partitions] = {}
         self._holders: dict[Partition, Holder] = {}
@@ -91,7 +91,6 @@ class Group:
         size: int = row.get("members", 0)
         self.state, self.since, self.size = after, at, size
         self._protocol = row.get("protocol_name") or self._protocol
-        self._protocol_type = row.get("protocol_type") or self._protocol_type
         newest = self.generation
         if after == STABLE and before != STABLE and newest is not None and row["generation"] == newest.number:
             newest.planned = at  # what the leader brought was taken
