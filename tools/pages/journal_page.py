@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import get_type_hints
+from typing import Final, get_type_hints
 
 from groupmock.journal.rows import KINDS, ROWS, Header, documentation
 
 from .markdown import cell, notice, table
+
+READING: Final = """\
+`groupmock.journal.read` reads a whole journal, `groupmock.journal.follow` one that is being written, and `groupmock.rounds` makes
+rebalances of the rows: why, how long, who joined when, what each member had and has, what nobody owned meanwhile.
+
+```python
+from groupmock.journal.read import read
+from groupmock.rounds import rebalances
+
+for each in rebalances(read("journal.jsonl")[1]):
+    print(each.group, each.number, each.reason, each.last_joined, len(each.moves))
+```"""
 
 
 def text() -> str:
     """The header and every kind of row."""
     lines = [notice("journal"), "# The journal, version 1", ""]
     lines += ["JSON Lines: a header, then rows. Fields at their default are left out; bytes are base64; unknown kinds are to be kept.", ""]
+    lines += [*READING.splitlines(), ""]
     lines += ["## Header", "", *table(["field", "meaning"], _fields(Header))]
     for kind in KINDS:
         about = (ROWS[kind].__doc__ or "").strip()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from groupmock_clients.probe.language.scope import MIN_SESSION
 from groupmock_clients.probe.report.json import from_json
 from groupmock_clients.probe.verdicts.outcome import BROKEN, VERDICTS
-from groupmock_clients.probe.verdicts.playable import MIN_SESSION
 from groupmock_clients.probe.verdicts.report_model import ExchangeResult, Report
 from tools.peers.peer_servers import KAFKA, PEERS
 from tools.peers.probing import DIED, short

@@ -34,9 +34,9 @@ $ groupmock scenario table --live --agree --json measured.json
 ```
 
 Every run must keep [the invariants](../how-to/cooperative.md#what-is-checked), lose no record and, with a twin, repeat none but those of
-a process that was killed; `--agree` also asks that a live run and its virtual twin count the same moves and the same rounds (one that
-does not is played again, alone, twice at most: on a busy machine a process that should be back in time may be late). Exit code 1 says that something
-of this was not so.
+a process that was killed; `--agree` also asks that a live run and its virtual twin count the same moves and the same rounds (one that does
+not is played again, alone, twice at most: on a busy machine a process that should be back in time may be late). Exit code 1 says that
+something of this was not so.
 """.strip()
 
 READING: Final = """

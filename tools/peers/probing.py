@@ -9,9 +9,9 @@ from typing import Final
 
 import msgspec
 
-from groupmock_clients.probe.command import Options, probe
 from groupmock_clients.probe.language.exchange import Exchange
 from groupmock_clients.probe.language.exchange_suite import Suite, load_suite
+from groupmock_clients.probe.program import Options, probe
 from groupmock_clients.probe.schedule import DIED as DIED_THERE
 from groupmock_clients.probe.schedule import GONE, Pace
 from groupmock_clients.probe.verdicts.outcome import BROKEN
