@@ -12,7 +12,7 @@ import pytest
 
 TREE = Path(__file__).resolve().parents[2]
 FOLDERS = ("codec", "broker", "clients", "pipeline", "tests", "tools", "docs", "benchmarks", "docker")
-RECORDED = ("docs/data", "tests/data", "tests/golden", "tools/records", "benchmarks/figures")
+RECORDED = ("tests/data", "tests/golden", "tools/records", "benchmarks/figures")
 """What was recorded once; its texts are data."""
 TEXT = {".py", ".md", ".exchange", ".toml", ".sh", ".js", ".mjs", ".go", ".java"}
 KAFKA = TREE / "docs/kafka"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tools import docs_pages
+
+from tools.pages import docs_pages
 
 CHEAP = ["reference/settings.md", "reference/journal.md", "reference/states.md", "reference/control.md", "proof/fidelity.md"]
 

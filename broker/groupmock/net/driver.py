@@ -14,7 +14,6 @@ from groupmock_codec.errors import CodecError
 
 from ..core.effects import Effects, Reply
 from ..core.events import Command, Disconnected, Event, Request
-from ..faults import COMMANDS as FAULT_COMMANDS
 from ..journal.rows import DISCONNECTED, NOT_READING
 from .answers import Answers
 from .connection import STOPPED, Connection
@@ -160,9 +159,13 @@ class Driver(Answers):
     def submit(self, command: Command) -> Effects:
         """Run a command through the core (or, about fault rules, here) and do what follows. Raises what it raises; then nothing is
         recorded."""
+        from ..core.steering.register import COMMANDS
+
+        if command.name not in COMMANDS:
+            from . import fault_commands as fault_commands  # those about rules are there from now on; the core loads its own
         now = self.now()
         effects: Effects = []
-        if command.name in FAULT_COMMANDS:
+        if command.name in COMMANDS and COMMANDS[command.name].on_rules:
             self.rules.command(command, now)
         else:
             effects = self.steer(command, now)

@@ -14,7 +14,7 @@ from groupmock_codec.declare import Message
 from groupmock_codec.headers import RequestHeader, decode_request_header, peek, request_header_version, response_header_version
 
 if TYPE_CHECKING:
-    from ..core.cluster import ApiRange
+    from ..core.identity import ApiRange
     from .connection import Connection
 
 API_VERSIONS: Final = 18

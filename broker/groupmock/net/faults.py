@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from random import Random
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..core.cluster import Cluster
-from ..core.dice import Dice
 from ..core.effects import Reply
 from ..core.events import Command
 from ..faults.actions import Answer, CallOff, HangUp, Piece, Steer, Vanish, Wait, Write
 from ..faults.facts import Facts, GroupFacts, Lookup, facts_of
 from ..faults.kind import Call
-from ..faults.plan import BadPlan, make_rule
 from ..faults.registry import Registry, RuleReport
+from .fault_commands import change, dice_of
 
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
@@ -51,30 +49,17 @@ class Faults:
         self._lookup = Lookup(self._group, self._topic)
         self.lets_repeat = True
         served = {self._name(key): (row.lowest, row.highest) for key, row in driver.exchanges.advertised.items()}
-        self.registry = Registry(served, _dice(driver.journal.header.seed))
+        self.registry = Registry(served, dice_of(driver.journal.header.seed))
 
     # Rules
 
     def command(self, command: Command, now: int) -> None:
         """Change the rules: one row, and what was held goes on. Raises BadPlan, UnknownRule; then nothing has changed."""
-        freed: list[int] = []
-        arguments = command.arguments
-        if command.name == "add_faults":
-            origin = arguments.get("origin", "the plan")
-            added = self.registry.add_all([make_rule(each, origin) for each in arguments["rules"]], origin)
-            names = [rule.name for rule in added]
-            command = Command(command.name, {**arguments, "names": names})
-        elif command.name == "remove_fault":
-            freed = self.registry.remove(arguments["name"])
-        elif command.name == "release_fault":
-            freed = self.registry.release(arguments["name"])
-        elif command.name == "clear_faults":
-            freed = self.registry.clear()
-        else:
-            self.registry.dice = _dice(arguments["seed"])
-        self._driver.record.command(command, now)
+        done = change(self.registry, command)
+        told = command if done.names is None else Command(command.name, {**command.arguments, "names": done.names})
+        self._driver.record.command(told, now)
         self._refresh()
-        for ticket in freed:
+        for ticket in done.freed:
             self.over(ticket, now, "released")
 
     def reports(self) -> list[RuleReport]:
@@ -305,9 +290,4 @@ class Faults:
         return APIS[key].name
 
 
-def _dice(seed: int) -> Dice:
-    """The faults' own: rules must not change the ids that the core draws."""
-    return Dice(Random(f"faults {seed}"))
-
-
-__all__ = ["OVER", "BadPlan", "Faults", "Pending"]
+__all__ = ["OVER", "Faults", "Pending"]

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from ..clock import NS_PER_MS, NS_PER_S
 from ..core import apis
 from ..core.cluster import Cluster
+from ..core.ingredients import describe
 from ..journal.rows import CANNOT_ACCEPT, END
 from .connection import Connection
 from .counters import Counters
-from .describe import describe
 from .driver import Driver
 from .listen import Acceptor, Adopt, java_host, listen
 
