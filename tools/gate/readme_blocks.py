@@ -27,7 +27,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-TREE = Path(__file__).resolve().parent.parent
+TREE = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 EXEMPT = re.compile(r"<!-- not run: (?P<reason>[^>]+?) -->\s*$")
 LANGUAGES = ("console", "bash", "python", "toml")
