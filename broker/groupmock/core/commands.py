@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .cluster import Cluster
-    from .effects import Effects
     from .events import Command
+    from .turn import Turn
 
-Run = Callable[["Cluster", dict[str, Any], int, "Effects"], None]
+Run = Callable[["Cluster", dict[str, Any], "Turn"], None]
 COMMANDS: dict[str, Run] = {}
 
 
@@ -28,37 +28,37 @@ def command(name: str) -> Callable[[Run], Run]:
     return register
 
 
-def run(cluster: Cluster, event: Command, now: int, out: Effects) -> None:
+def run(cluster: Cluster, event: Command, turn: Turn) -> None:
     """Perform one command: those of this file, and those of `steering`, which is loaded when the first of them comes."""
     if event.name in COMMANDS:
-        COMMANDS[event.name](cluster, event.arguments, now, out)
+        COMMANDS[event.name](cluster, event.arguments, turn)
         return
     from . import steering
 
     if event.name not in steering.STEERS:
         raise UnknownCommand(f"no command {event.name!r}: there are {', '.join(sorted({*COMMANDS, *steering.STEERS}))}")
-    steering.steer(cluster, event.name, event.arguments, now, out)
+    steering.steer(cluster, event.name, event.arguments, turn)
 
 
 @command("create_topic")
-def create_topic(cluster: Cluster, arguments: dict[str, Any], now: int, out: Effects) -> None:
+def create_topic(cluster: Cluster, arguments: dict[str, Any], turn: Turn) -> None:
     """{name, partitions}: create a topic."""
-    cluster.topics.create(arguments["name"], arguments["partitions"], now, out)
+    cluster.topics.create(turn, arguments["name"], arguments["partitions"])
 
 
 @command("grow_topic")
-def grow_topic(cluster: Cluster, arguments: dict[str, Any], now: int, out: Effects) -> None:
+def grow_topic(cluster: Cluster, arguments: dict[str, Any], turn: Turn) -> None:
     """{name, partitions}: raise the number of partitions."""
-    cluster.topics.grow(arguments["name"], arguments["partitions"], now, out)
+    cluster.topics.grow(turn, arguments["name"], arguments["partitions"])
 
 
 @command("delete_topic")
-def delete_topic(cluster: Cluster, arguments: dict[str, Any], now: int, out: Effects) -> None:
+def delete_topic(cluster: Cluster, arguments: dict[str, Any], turn: Turn) -> None:
     """{name}: delete a topic and its offsets in every group."""
-    cluster.topics.delete(arguments["name"], now, out)
+    cluster.topics.delete(turn, arguments["name"])
 
 
 @command("append")
-def append(cluster: Cluster, arguments: dict[str, Any], now: int, out: Effects) -> None:
+def append(cluster: Cluster, arguments: dict[str, Any], turn: Turn) -> None:
     """{topic, partition, batch}: append one record batch (bytes, magic 2), as a producer on the server's side would."""
-    cluster.topics.append(arguments["topic"], arguments["partition"], arguments["batch"], now, out)
+    cluster.topics.append(turn, arguments["topic"], arguments["partition"], arguments["batch"])

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Lease(msgspec.Struct, gc=False):
-    """Leave to repeat a heartbeat's answer while `group.epoch == epoch` (architecture section 3): `Cluster.renew` moves one deadline."""
+    """Leave to repeat a heartbeat's answer while `group.epoch == epoch` (architecture section 3): `Core.renew` moves one deadline."""
 
     group: Group
     member: Member

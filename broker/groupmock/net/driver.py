@@ -24,8 +24,8 @@ from .repeat import Current
 
 if TYPE_CHECKING:
     from ..clock import Clock, Handle
+    from ..core.core import Core
     from ..journal.journal import Journal
-    from .core import Core
     from .faults import Faults
     from .limits import Limits
 
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 class Driver(Answers):
     """Owns the connections of one cluster and performs what its core wants. `vacated` is called when a connection is gone."""
 
-    def __init__(self, cluster: Core, clock: Clock, journal: Journal, limits: Limits) -> None:
+    def __init__(self, core: Core, clock: Clock, journal: Journal, limits: Limits) -> None:
         super().__init__(clock, journal, limits)
-        self.cluster = cluster
-        self.renew = cluster.renew
+        self.core = core
+        self.renew = core.renew
         self.nodes = Nodes(self)
-        self.exchanges = Exchanges(cluster.identity.advertised)
+        self.exchanges = Exchanges(core.environment.identity.advertised)
         self.connections: dict[int, Connection] = {}
         self.vacated: Callable[[], None] = _nothing
         self._alarm: Handle | None = None
@@ -123,7 +123,7 @@ class Driver(Answers):
             ticket, connection.number, connection.node, exchange.key, exchange.version, client_id, connection.client_host, message
         )
         try:
-            effects = self.cluster.handle(event, now)
+            effects = self.core.handle(event, now)
         except Exception as defect:
             self.record.request(connection, exchange, client_id, message, frame, received)
             self._defect(connection, f"{exchange.name} v{exchange.version}", defect)
@@ -142,7 +142,7 @@ class Driver(Answers):
             ticket, connection.number, connection.node, exchange.key, exchange.version, client_id, connection.client_host, message
         )
         try:
-            effects = self.cluster.handle(event, now)
+            effects = self.core.handle(event, now)
         except Exception as defect:
             if not recorded:
                 self.record.request(connection, exchange, client_id, message, frame, received)
@@ -171,7 +171,7 @@ class Driver(Answers):
 
     def steer(self, command: Command, now: int) -> Effects:
         """A command of the core, in the middle of something else: whoever calls settles."""
-        effects = self.cluster.handle(command, now)
+        effects = self.core.handle(command, now)
         self.record.command(command, now)
         self.perform(effects, now)
         return effects
@@ -196,7 +196,7 @@ class Driver(Answers):
     def expire(self, now: int) -> None:
         """Let every deadline that passed do what it does."""
         try:
-            effects = self.cluster.expire(now)
+            effects = self.core.expire(now)
         except Exception as defect:
             self._defect(None, "a timer", defect)
             effects = []
@@ -235,7 +235,7 @@ class Driver(Answers):
 
     def _happen(self, event: Event, now: int) -> None:
         try:
-            effects = self.cluster.handle(event, now)
+            effects = self.core.handle(event, now)
         except Exception as defect:
             self._defect(None, type(event).__name__, defect)
             return
@@ -243,7 +243,7 @@ class Driver(Answers):
 
     def _arm(self) -> None:
         """One appointment for all timers, made again only when an earlier deadline comes up."""
-        deadline = self.cluster.deadline()
+        deadline = self.core.deadline()
         if deadline is None or (self._alarm is not None and self._alarm_at <= deadline):
             return
         if self._alarm is not None:
@@ -257,7 +257,7 @@ class Driver(Answers):
         self.settle()
 
     def _expire_due(self, now: int) -> None:
-        deadline = self.cluster.deadline()
+        deadline = self.core.deadline()
         if deadline is not None and deadline <= now:
             self.expire(now)
 

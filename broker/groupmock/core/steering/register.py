@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 import msgspec
 from msgspec import Meta
 
-from ..turn import Turn
-
 if TYPE_CHECKING:
     from ..cluster import Cluster
-    from ..effects import Effects
+    from ..turn import Turn
 
 Group = Annotated[str, Meta(description="group id", min_length=1)]
 MemberName = Annotated[str, Meta(description="member id, instance id, or a client id that one member alone has", min_length=1)]
@@ -47,27 +45,27 @@ class Steer(NamedTuple):
     """One command: its arguments and what it does with them."""
 
     arguments: type[Arguments]
-    run: Callable[[Turn, Any], None]
+    run: Callable[[Cluster, Any, Turn], None]
 
 
 STEERS: dict[str, Steer] = {}
 
 
-def steers(name: str, arguments: type[A]) -> Callable[[Callable[[Turn, A], None]], Callable[[Turn, A], None]]:
+def steers(name: str, arguments: type[A]) -> Callable[[Callable[[Cluster, A, Turn], None]], Callable[[Cluster, A, Turn], None]]:
     """Register a command."""
 
-    def register(run: Callable[[Turn, A], None]) -> Callable[[Turn, A], None]:
+    def register(run: Callable[[Cluster, A, Turn], None]) -> Callable[[Cluster, A, Turn], None]:
         STEERS[name] = Steer(arguments, run)
         return run
 
     return register
 
 
-def steer(cluster: Cluster, name: str, arguments: dict[str, Any], now: int, out: Effects) -> None:
+def steer(cluster: Cluster, name: str, arguments: dict[str, Any], turn: Turn) -> None:
     """Check the arguments and do it. Raises CannotSteer, with nothing changed."""
     found = STEERS[name]
     try:
         wish = msgspec.convert(arguments, found.arguments)
     except msgspec.ValidationError as wrong:
         raise BadArguments(f"{name}: {wrong}") from None
-    found.run(Turn(cluster, now, out), wish)
+    found.run(cluster, wish, turn)

@@ -55,11 +55,11 @@ def test_commands_that_cannot_be(command: str, arguments: dict[str, object], cod
 def test_appends_return_the_first_offset() -> None:
     world = LogWorld()
     world.topic()
-    assert [world.topics.append("t", 0, batch(b"a", b"b"), 0, []) for _ in range(3)] == [0, 2, 4]
-    assert world.topics.append("t", 0, batch() + batch(), 0, []) == 6
+    assert [world.topics.append(world.turn(), "t", 0, batch(b"a", b"b")) for _ in range(3)] == [0, 2, 4]
+    assert world.topics.append(world.turn(), "t", 0, batch() + batch()) == 6
     assert [stored.base_offset for stored in world.topics.batches("t", 0)] == [0, 2, 4, 6, 7]
     with pytest.raises(RecordsError):
-        world.topics.append("t", 0, b"", 0, [])
+        world.topics.append(world.turn(), "t", 0, b"")
 
 
 def test_leaders_are_spread_and_named_by_their_topic() -> None:
@@ -80,12 +80,12 @@ def test_replicas_are_distinct() -> None:
 def test_leading_a_partition_elsewhere() -> None:
     world = LogWorld(nodes=3)
     world.topic("t", node=1)
-    world.topics.lead("t", 0, 3, 0, [])
+    world.topics.lead(world.turn(), "t", 0, 3)
     found = world.topics.find("t", 0)
     assert found is not None and (found.leader, found.leader_epoch, found.replicas) == (3, 1, [3])
     assert world.topics.leader_of("t", 0) == 3
     with pytest.raises(TopicRefused):
-        world.topics.lead("t", 0, 4, 0, [])
+        world.topics.lead(world.turn(), "t", 0, 4)
 
 
 @for_each(

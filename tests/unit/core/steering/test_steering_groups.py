@@ -7,6 +7,7 @@ from cases import for_each
 from core_world import RANGE, World, subscription
 
 from groupmock.core.steering import NotNow
+from groupmock.core.steering.holds import holds_of
 from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest
 
 OTHER = [("range", subscription("returns"))]
@@ -308,8 +309,7 @@ def test_the_chosen_leader_leads_the_next_generation_once(by: str) -> None:
     joins = {one: world.join(one) for one in ids}
     assert {one: join.answer.leader for one, join in joins.items()} == dict.fromkeys(ids, chosen)
     assert len(joins[chosen].answer.members) == 3
-    assert world.cluster.doors is not None
-    assert world.cluster.doors.leaders == {}
+    assert holds_of(world.cluster).leaders == {}
 
 
 def test_a_chosen_leader_that_did_not_join_is_still_chosen_for_the_generation_after() -> None:
