@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from .environment import Environment
 from .group.coordinator import Coordinators
 from .log.topics import Topics
 
 
-class Cluster(NamedTuple):
-    """Topics, and one group coordinator per partition of __consumer_offsets, on their common ground."""
+class Cluster:
+    """Topics, and one group coordinator per partition of __consumer_offsets, on their common ground.
 
-    environment: Environment
-    topics: Topics
-    coordinators: Coordinators
+    No NamedTuple: reading a part of one costs a heartbeat 4 % (CPython 3.11 specialises attributes of plain objects only).
+    """
+
+    def __init__(self, environment: Environment, topics: Topics, coordinators: Coordinators) -> None:
+        self.environment = environment
+        self.topics = topics
+        self.coordinators = coordinators
 
 
 def cluster_on(environment: Environment) -> Cluster:

@@ -50,11 +50,11 @@ class Walked:
         """Release everything, let every timer there can be fire, and see that nobody waits."""
         world = self.world
         holds = world.environment.holds
-        held = isinstance(holds, OperatorHolds)
-        for group_id, member_id in [*(holds.frozen if held else ())]:
-            world.command("thaw_member", group=group_id, member=member_id)
-        if held and ("g" in holds.groups or "g" in holds.orders):
-            world.command("release_group", group="g")
+        if isinstance(holds, OperatorHolds):
+            for group_id, member_id in [*holds.frozen]:
+                world.command("thaw_member", group=group_id, member=member_id)
+            if "g" in holds.groups or "g" in holds.orders:
+                world.command("release_group", group="g")
         world.command("move_coordinator", group="g")
         world.sleep(400_000)
         holds = holds_of(world.cluster)

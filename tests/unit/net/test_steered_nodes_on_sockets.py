@@ -83,7 +83,7 @@ async def test_an_answer_that_falls_due_while_the_node_is_stalled_comes_after_it
     wire, other = await pair.connect(1), await pair.connect(2)
     pair.tell("hold_group", group="g", state="Empty")
     node = pair.server.core.cluster.coordinators.node_of("g")
-    waiting = {1: wire, 2: other}[node]
+    waiting = wire if node == 1 else other
     waiting.send(frame(11, 0, 7, group_id="g", session_timeout_ms=10_000, protocol_type="consumer", protocols=[]))
     await until(lambda: any(one.ticket for one in pair.server.driver.connections.values()))
     pair.tell("stall_node", node=node)

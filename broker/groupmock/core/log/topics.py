@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from groupmock_codec.errors import ErrorCode
 
 from . import names, placement
-from .placement import NO_LEADER
+from .placement import NO_LEADER, Host
 from .refusal import TopicRefused
 
 if TYPE_CHECKING:
@@ -41,23 +41,6 @@ class Topic(msgspec.Struct, eq=False):
     def replication_factor(self) -> int:
         """Replicas of its first partition."""
         return len(self.partitions[0].replicas)
-
-
-class Host(Protocol):
-    """Who lives in the partitions of an internal topic and so decides which node leads them: the group coordinators."""
-
-    @property
-    def places(self) -> int:
-        """On how many partitions it puts what it hosts; those beyond are led like any other."""
-
-    def leader_of(self, partition: int) -> int | None:
-        """The node that leads a partition; None: nobody does."""
-
-    def elected(self, turn: Turn, first: int, leaders: Sequence[int]) -> None:
-        """Partitions from `first` on were made and have these leaders (-1: none)."""
-
-    def load(self, turn: Turn, partition: int, node: int, loading_ms: int) -> None:
-        """Another node takes a partition over."""
 
 
 class Topics:

@@ -7,6 +7,7 @@ from typing import Any
 from cases import for_each
 from log_world import LogWorld, batch, fetch_request, shown
 
+from groupmock.core.effects import Reply
 from groupmock_codec.message_sets import read_message_set
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.messages.k20_delete_topics import DeleteTopicsRequest
@@ -303,12 +304,16 @@ def test_deleting_a_topic_ends_the_wait() -> None:
     assert rows[1] == {"error_code": 3, "high_watermark": -1, "aborted_transactions": None, "records": b""}
 
 
+def answer_of(reply: Reply) -> Any:
+    return reply.message
+
+
 def test_moving_the_leader_ends_the_wait() -> None:
     world = filled(nodes=2)
     ticket = waiting(world)
     turn = world.turn()
     world.topics.lead(turn, "t", 0, 2)
-    assert [effect.message.responses[0].partitions[0].error_code for effect in turn.out if hasattr(effect, "message")] == [6]
+    assert [answer_of(effect).responses[0].partitions[0].error_code for effect in turn.out if isinstance(effect, Reply)] == [6]
     assert ticket not in world.answers and len(world.topics.fetches) == 0
 
 
