@@ -28,7 +28,6 @@ a later time and may do nothing else: no effect, no draw, no look at the group. 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from . import apis, commands
@@ -37,14 +36,12 @@ from .effects import Effects, Lease, TimerFired
 from .environment import Environment
 from .events import NS_PER_MS, Command, Disconnected, Event, Request
 from .timers import Key
-from .turn import Turn
+from .turn import TimerHandler, Turn
 
 if TYPE_CHECKING:
     from .dice import Bits
     from .identity import Identity
     from .settings import Settings
-
-TimerHandler = Callable[[tuple[str, ...], Turn], bool]
 
 
 def core_of(settings: Settings, identity: Identity, bits: Bits, epoch_ms: int) -> Core:
@@ -64,7 +61,6 @@ class Core:
             "stall": self._steered("stall"),
             "thaw": self._steered("thaw"),
         }
-        """Timer name -> what it does; True: it did something."""
 
     def handle(self, event: Event, now: int) -> Effects:
         """Let one event happen. Parked requests are answered by a later call's effects."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from groupmock_codec.declare import Message
@@ -66,3 +66,7 @@ class Turn:
     def note(self, what: str, **fields: object) -> None:
         """Tell something that is no protocol event."""
         self.out.append(Note(what, fields))
+
+
+TimerHandler = Callable[[tuple[str, ...], Turn], bool]
+"""What a timer does when it fires, given what it was set for (`timers.NAMES`). True: it did something."""

@@ -56,9 +56,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     turn.out.insert(place, Reply(request.ticket, DeleteTopicsResponse(responses=refused + done)))
 
 
-def _delete_in_zookeeper(
-    cluster: Cluster, request: Request, states: list[DeleteTopicState], timeout_ms: int, turn: Turn
-) -> None:
+def _delete_in_zookeeper(cluster: Cluster, request: Request, states: list[DeleteTopicState], timeout_ms: int, turn: Turn) -> None:
     """Kafka 2.8: a row per topic as asked, listed twice or not, and no texts. One that has both name and id spoils the whole request.
 
     Without time to wait the answer is 7 (in a topic's first row only), but what there is is deleted all the same.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..events import NS_PER_MS
@@ -12,7 +12,7 @@ from ..log import internal
 from ..log.names import OFFSETS_TOPIC
 from ..log.placement import NO_LEADER
 from ..log.refusal import TopicRefused
-from ..turn import Turn
+from ..turn import TimerHandler, Turn
 from . import codes, leaving, rebalance, replacement, retention, storage, telling
 from .group import Group, Offset, StoredGroup
 from .listing import ByPartition, InOneMap, Listing
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ..environment import Environment
     from ..log.topics import Topics
 
-TimerHandler = Callable[[tuple[str, ...], Turn], bool]
 Log = dict[str, tuple[StoredGroup | None, dict[tuple[str, int], Offset]]]
 
 
@@ -192,7 +191,7 @@ class Coordinators:
     # -- timers --------------------------------------------------------------------------------------------------------
 
     def timer_handlers(self) -> dict[str, TimerHandler]:
-        """Timer name -> what happens when it fires; True: it did something."""
+        """Timer name -> what happens when it fires."""
         return {
             "session": self._on_session,
             "join": self._on_join,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from groupmock_codec.records import Batch
 
     from ..environment import Environment
-    from ..turn import Turn
+    from ..turn import TimerHandler, Turn
     from .broker_configs import Overrides
     from .fetches import Fetches
     from .limits import Limits
@@ -75,7 +75,7 @@ class Topics:
 
         return Fetches(self._environment, self)
 
-    def timer_handlers(self) -> dict[str, Callable[[tuple[str, ...], Turn], bool]]:
+    def timer_handlers(self) -> dict[str, TimerHandler]:
         """The timers of the data plane."""
         return {"fetch": lambda subject, turn: self.fetches.expire(turn, subject)}
 

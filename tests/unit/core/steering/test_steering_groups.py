@@ -187,6 +187,19 @@ def test_held_in_another_state_it_is_released_from_the_first() -> None:
     assert sync.parked
 
 
+def test_held_in_another_state_what_waited_happens_before_that_counts() -> None:
+    """Two members that join with other protocols while the group is held in Stable: they rebalance to the end, though the next hold is of
+    the state they go through."""
+    world = World.make()
+    members = world.stable(2)
+    world.command("hold_group", group="g", state="Stable")
+    joins = [world.join(member, protocols=OTHER) for member in members]
+    assert [join.parked for join in joins] == [True, True]
+    world.command("hold_group", group="g", state="PreparingRebalance")
+    assert ([join.answer.generation_id for join in joins], world.group().state) == ([2, 2], "CompletingRebalance")
+    assert world.environment.holds.of("g").state == "PreparingRebalance"
+
+
 def test_a_hold_and_its_release_end_leases() -> None:
     world = World.make()
     (leader,) = world.stable(1)
