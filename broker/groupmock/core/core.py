@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING
 from . import apis
 from .cluster import Cluster, cluster_on
 from .effects import Effects, Lease, TimerFired
-from .environment import Environment
+from .environment import NO_HOLDS, Environment
 from .events import NS_PER_MS, Command, Disconnected, Event, Request
 from .timers import Key
 from .turn import TimerHandler, Turn
@@ -64,12 +64,13 @@ class Core:
 
     def handle(self, event: Event, now: int) -> Effects:
         """Let one event happen. Parked requests are answered by a later call's effects."""
-        turn = Turn(self.environment, now, [])
-        if isinstance(event, Request) and not self.environment.holds.any:  # flat: this is the way of nearly every request
+        environment = self.environment
+        turn = Turn(environment, now, [])
+        if isinstance(event, Request) and environment.holds is NO_HOLDS:  # flat: this is the way of nearly every request
             apis.behaviour(event.key)(self.cluster, event, turn)
             return turn.out
         self._let(event, turn)
-        if self.environment.ready:
+        if environment.ready:
             self._let_ready(turn)
         return turn.out
 

@@ -29,9 +29,6 @@ class Held(NamedTuple):
 class Holds(Protocol):
     """Where requests and timers wait because an operator told them to (core.steering.holds). Asked before anything happens to a group."""
 
-    any: bool
-    """Can anything be held or released? Where not, a request is asked nothing else."""
-
     def keeps(self, request: Request) -> bool:
         """Does this request wait? Then it is kept."""
 
@@ -56,8 +53,6 @@ class Holds(Protocol):
 
 class NoHolds:
     """Nobody steers: nothing waits."""
-
-    any = False
 
     def keeps(self, request: Request) -> bool:
         """It goes on."""
@@ -88,6 +83,7 @@ class NoHolds:
 
 
 NO_HOLDS: Final = NoHolds()
+"""Of every cluster that nobody steers: the core knows by it that a request need not be asked about."""
 
 
 class Environment:

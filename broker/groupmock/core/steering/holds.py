@@ -55,8 +55,6 @@ class Order(msgspec.Struct):
 class OperatorHolds:
     """Everything that waits in one cluster; `environment.Holds` says who asks what."""
 
-    any = True
-
     def __init__(self, cluster: Cluster) -> None:
         self._coordinators = cluster.coordinators
         self._ready = cluster.environment.ready
