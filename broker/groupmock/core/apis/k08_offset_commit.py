@@ -14,7 +14,7 @@ from groupmock_codec.messages.k08_offset_commit import (
     OffsetCommitResponseTopic,
 )
 
-from ..group import codes, offsets
+from ..group import causes, codes, offsets
 from ..group.group import Offset
 from ..group.hashing import java_order, scala_map_order, scala_table_order
 from ..group.offsets import Commit, Committer
@@ -112,8 +112,7 @@ def _commit(turn: Turn, request: Request, message: OffsetCommitRequest, lines: l
     if error:
         return [error] * len(lines)
     if group is None:
-        why = f"client {request.client_id or ''!r} committed offsets"
-        group = coordinators.create(turn, message.group_id, why, recorded=False)
+        group = coordinators.create(turn, message.group_id, causes.first_commit(request.client_id), recorded=False)
     return offsets.write(turn, group, [_wanted(request.version, message, line) for line in lines])
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest
 
-from ..group import answers, codes, membership, rebalance, replacement, sessions
+from ..group import answers, causes, codes, membership, rebalance, replacement, sessions
 from ..group.membership import Wish
 from ..group.rebalance import Outcome
 from ..group.states import ANSWERS, EMPTY, PREPARING, Ask, Do
@@ -32,7 +32,7 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
         if message.member_id:
             _refuse(turn, request, codes.UNKNOWN_MEMBER_ID, message.member_id)
             return
-        why = f"client {request.client_id or ''!r} sent the first JoinGroup"
+        why = causes.first_join(request.client_id)
         group = cluster.coordinators.create(turn, message.group_id, why, recorded=not turn.quirks.empty_group_not_recorded)
     wish = _wish(request, message)
     if not _has_room(turn, group, message.member_id):
@@ -87,12 +87,11 @@ def _has_room(turn: Turn, group: Group, member_id: str) -> bool:
 def _refuse_for_room(turn: Turn, group: Group, request: Request, message: JoinGroupRequest) -> None:
     """81: the id is dropped. Kafka 4.3 does not look whether that ends the join phase; the old coordinator does (checked (c), (d)3)."""
     quirks, reserved = turn.quirks, message.member_id in group.pending_joins
-    why = f"group.max.size is {turn.settings.group_max_size}"
     kept = reserved and quirks.refusal_keeps_reservation
-    dropped = not kept and membership.refuse(turn, group, message.member_id, why)
+    dropped = not kept and membership.refuse(turn, group, message.member_id, causes.group_full(turn.settings.group_max_size))
     error = codes.GROUP_MAX_SIZE_REACHED
     if dropped and (quirks.refused_reservation_ends_phase if reserved else quirks.refused_member_ends_phase):
-        outcome = rebalance.maybe_complete(turn, group, "nobody else is awaited: the last one found no room")
+        outcome = rebalance.maybe_complete(turn, group, causes.LAST_HAD_NO_ROOM)
         if outcome is Outcome.FAILED and quirks.failing_phase_replaces_refusal:
             error = codes.UNKNOWN_SERVER_ERROR
     _refuse(turn, request, error, "")
@@ -158,7 +157,7 @@ def _add(turn: Turn, group: Group, request: Request, member_id: str, wish: Wish,
     if group.state is PREPARING and initial:
         group.new_member_added = True
     membership.add(turn, group, request, member_id, wish)
-    return rebalance.go_on(turn, group, do, _because(f"member {member_id} joined", reason))
+    return rebalance.go_on(turn, group, do, causes.member_joined(member_id, reason))
 
 
 def _rejoin(turn: Turn, group: Group, request: Request, member: Member, wish: Wish, reason: str | None) -> Outcome:
@@ -173,14 +172,9 @@ def _rejoin(turn: Turn, group: Group, request: Request, member: Member, wish: Wi
         return Outcome.FINE
     membership.update(turn, group, member, request, wish)
     if do is Do.COMPLETE:
-        return rebalance.go_on(turn, group, do, f"all members joined, {member.member_id} was the last")
-    what = f"leader {member.member_id} rejoined" if same else f"member {member.member_id} rejoined with other protocols"
-    return rebalance.go_on(turn, group, do, _because(what, reason))
-
-
-def _because(what: str, reason: str | None) -> str:
-    """The sentence with the reason that the client gave (KIP-800)."""
-    return f"{what}: {reason}" if reason else what
+        return rebalance.go_on(turn, group, do, causes.all_joined(member.member_id))
+    why = causes.leader_rejoined(member.member_id, reason) if same else causes.member_changed(member.member_id, reason)
+    return rebalance.go_on(turn, group, do, why)
 
 
 # -- static replacement ------------------------------------------------------------------------------------------------
@@ -198,5 +192,5 @@ def _replace(turn: Turn, group: Group, request: Request, old: Member, wish: Wish
             replacement.keep_generation(turn, group, request, old, new, leader_before)
             return Outcome.FINE
     sessions.end(turn, group, old.member_id)
-    why = _because(f"static member {new.group_instance_id} came back as {new.member_id}", reason)
+    why = causes.instance_returned(new.group_instance_id, new.member_id, reason)
     return rebalance.go_on(turn, group, Do.REBALANCE if do is Do.KEEP else do, why)

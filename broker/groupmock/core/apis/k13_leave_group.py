@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse
 
-from ..group import codes, leaving
+from ..group import causes, codes, leaving
+from ..group.causes import Why
 from ..group.rebalance import Outcome
 from ..group.turn import Turn
 
@@ -67,8 +68,5 @@ def _leave(turn: Turn, group_id: str, entries: list[MemberIdentity]) -> list[int
     return errors
 
 
-def _why(gone: list[MemberIdentity]) -> str:
-    first = gone[0]
-    who = f"member {first.member_id}" if first.member_id else f"static member {first.group_instance_id}"
-    told = f": {first.reason}" if first.reason else ""
-    return f"{who} left{told}" if len(gone) == 1 else f"{who} and {len(gone) - 1} more left{told}"
+def _why(gone: list[MemberIdentity]) -> Why:
+    return causes.members_left([(entry.member_id, entry.group_instance_id, entry.reason) for entry in gone])

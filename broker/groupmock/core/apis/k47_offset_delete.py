@@ -12,7 +12,7 @@ from groupmock_codec.messages.k47_offset_delete import (
     OffsetDeleteResponseTopic,
 )
 
-from ..group import codes
+from ..group import causes, codes
 from ..group.hashing import scala_map_order, scala_order, scala_table_order
 from ..group.states import EMPTY
 from ..group.turn import Turn
@@ -68,7 +68,7 @@ def _delete(turn: Turn, group: Group, topics: list[OffsetDeleteRequestTopic]) ->
             else:
                 done.append((entry, topic.name, index, _delete_one(group, topic.name, index)))
     if turn.quirks.last_offset_deletes_group and done and group.state is EMPTY and group.offsets.used_up:
-        turn.cluster.coordinators.delete(turn, group, "its last offset was deleted")
+        turn.cluster.coordinators.delete(turn, group, causes.LAST_OFFSET_DELETED)
     if turn.quirks.refused_commits_in_place:
         return _as_in_2_8(refused + done)
     if turn.quirks.duplicates_answered_once:

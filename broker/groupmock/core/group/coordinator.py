@@ -11,7 +11,8 @@ from ..log import internal
 from ..log.names import OFFSETS_TOPIC
 from ..log.placement import NO_LEADER
 from ..log.refusal import TopicRefused
-from . import codes, leaving, rebalance, replacement, retention, storage
+from . import causes, codes, leaving, rebalance, replacement, retention, storage
+from .causes import Why
 from .group import Group, Offset, StoredGroup
 from .hashing import java_map_order, java_order, partition_for, scala_names_order
 from .listing import ByPartition, InOneMap, Listing
@@ -112,7 +113,7 @@ class Coordinators:
         """Every group there is."""
         return iter(self._groups.values())
 
-    def create(self, turn: Turn, group_id: str, why: str, recorded: bool) -> Group:
+    def create(self, turn: Turn, group_id: str, why: Why, recorded: bool) -> Group:
         """A new Empty group; `recorded`: with an empty group record in the log, as after a JoinGroup that was refused with
         79 or 23 (seen in 4.3.0's __consumer_offsets).
 
@@ -147,7 +148,7 @@ class Coordinators:
         assert leader is not None, f"partition {partition} of {OFFSETS_TOPIC} has groups and nobody leads it"
         return leader
 
-    def delete(self, turn: Turn, group: Group, why: str) -> None:
+    def delete(self, turn: Turn, group: Group, why: Why) -> None:
         """The group dies, with its reservations and offsets; its id is unknown afterwards."""
         for member_id in group.pending_joins:
             turn.timers.cancel(("session", group.group_id, member_id))
@@ -222,7 +223,7 @@ class Coordinators:
         turn, doors = Turn(self._cluster, now, out), self._cluster.doors
         for group in list(self._groups.values()):
             if retention.sweep(turn, group) and not (doors is not None and doors.keeps_group(group.group_id)):
-                self.delete(turn, group, "no members and no offsets are left")
+                self.delete(turn, group, causes.NOTHING_LEFT)
         if self._groups:
             self._arm_retention(now)
         return bool(out)
@@ -269,7 +270,7 @@ class Coordinators:
             self._loading.discard(partition)
             turn.timers.cancel(("load", str(partition)))
             return
-        why = f"partition {partition} of __consumer_offsets left node {self._leaders[partition]}"
+        why = causes.coordinator_left(partition, self._leaders[partition])
         log: Log = {}
         for group in [group for group in self._groups.values() if group.partition == partition]:
             log[group.group_id] = (group.stored, dict(group.offsets))
@@ -308,7 +309,7 @@ class Coordinators:
     def _finish_load(self, partition: int, now: int, out: Effects) -> None:
         turn = Turn(self._cluster, now, out)
         self._loading.discard(partition)
-        why = f"node {self._leaders[partition]} loaded partition {partition} of __consumer_offsets"
+        why = causes.coordinator_loaded(partition, self._leaders[partition])
         for group_id, (stored, offsets) in self._logs.pop(partition, {}).items():
             if stored is None and not offsets:
                 continue  # only ever in memory: reservations of the old coordinator
@@ -318,4 +319,4 @@ class Coordinators:
             turn.tell_move(group, "", str(group.state), why)
             self._arm_retention(now)
             if group.state is STABLE and len(group.members) > turn.settings.group_max_size:
-                rebalance.prepare(turn, group, "the loaded group is larger than group.max.size")
+                rebalance.prepare(turn, group, causes.GROUP_TOO_LARGE)

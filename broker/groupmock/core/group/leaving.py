@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from . import codes, membership, rebalance
+from . import causes, codes, membership, rebalance
+from .causes import Why
 from .group import Group, Member
 from .states import ANSWERS, EMPTY, PREPARING, Ask, Do
 from .turn import Turn
@@ -14,16 +15,15 @@ class WholeRequestFails(Exception):
 
 def leave(turn: Turn, group: Group, member_id: str, group_instance_id: str | None, reason: str | None) -> tuple[int, bool]:
     """One LeaveGroup entry: its error code, and whether the group has to look at itself again afterwards (`after`)."""
-    told = f": {reason}" if reason else ""
     if not member_id and group_instance_id in group.static_members:
         member = group.members[group.static_members[group_instance_id or ""]]
-        membership.remove(turn, group, member, f"member {member.member_id} was removed by its instance id{told}")
+        membership.remove(turn, group, member, causes.instance_removed(member.member_id, reason))
         return codes.NONE, True
     if member_id in group.pending_joins:
         return _leave_reserved(turn, group, member_id, group_instance_id)
     error = membership.validate(turn, group, member_id, group_instance_id)
     if not error:
-        membership.remove(turn, group, group.members[member_id], f"member {member_id} left{told}")
+        membership.remove(turn, group, group.members[member_id], causes.member_left(member_id, reason))
     return error, not error
 
 
@@ -32,11 +32,11 @@ def _leave_reserved(turn: Turn, group: Group, member_id: str, group_instance_id:
         if group_instance_id in group.static_members:
             return codes.FENCED_INSTANCE_ID, False
         raise WholeRequestFails
-    membership.drop_reservation(turn, group, member_id, f"the reserved id {member_id} left")
+    membership.drop_reservation(turn, group, member_id, causes.reservation_left(member_id))
     return codes.NONE, group.state is PREPARING or not turn.quirks.leaving_reservation_starts_nothing
 
 
-def after(turn: Turn, group: Group, why: str) -> rebalance.Outcome:
+def after(turn: Turn, group: Group, why: Why) -> rebalance.Outcome:
     """Somebody went: rebalance, or end the join phase if only they were awaited."""
     return rebalance.go_on(turn, group, ANSWERS[group.state, Ask.LEFT].do, why)
 
@@ -44,7 +44,7 @@ def after(turn: Turn, group: Group, why: str) -> rebalance.Outcome:
 def expire(turn: Turn, group: Group, member_id: str) -> bool:
     """The session of a member or of a reserved id is over. Did that change anything?"""
     if member_id in group.pending_joins:
-        why = f"the reserved id {member_id} was not used in time"
+        why = causes.reservation_expired(member_id)
         membership.drop_reservation(turn, group, member_id, why)
         _complete_after_expiry(turn, group, why)
         return True
@@ -59,8 +59,7 @@ def expire(turn: Turn, group: Group, member_id: str) -> bool:
 
 
 def _expire_member(turn: Turn, group: Group, member: Member) -> None:
-    waited = "before its first answer" if member.is_new else f"after {member.session_timeout_ms} ms"
-    why = f"session of {member.member_id} expired {waited}"
+    why = causes.session_expired(member.member_id, member.session_timeout_ms, member.is_new)
     membership.remove(turn, group, member, why)
     do = ANSWERS[group.state, Ask.LEFT].do
     if do is Do.COMPLETE:
@@ -69,7 +68,7 @@ def _expire_member(turn: Turn, group: Group, member: Member) -> None:
         rebalance.go_on(turn, group, do, why)
 
 
-def _complete_after_expiry(turn: Turn, group: Group, why: str) -> None:
+def _complete_after_expiry(turn: Turn, group: Group, why: Why) -> None:
     """Unlike a join or a leave, an expiry may cut the initial delay short (not in the old coordinator, spec 2.5)."""
     if group.state is not PREPARING or not group.everybody_joined():
         return

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import msgspec
 
 from ..events import Request
-from . import answers, codes, sessions
+from . import answers, causes, codes, sessions
+from .causes import Why
 from .group import Group, Member, Parked, Protocols
 from .hashing import spread
 from .turn import Turn
@@ -49,11 +50,11 @@ def reserve(turn: Turn, group: Group, client_id: str | None, session_timeout_ms:
     member_id = new_id(turn, client_id, None)
     group.pending_joins.add(member_id)
     sessions.reserve(turn, group, member_id, session_timeout_ms)
-    turn.changed(group, member_id, "reserved", f"client {client_id or ''!r} asked to join and must come back with this id")
+    turn.changed(group, member_id, "reserved", causes.id_reserved(client_id))
     return member_id
 
 
-def drop_reservation(turn: Turn, group: Group, member_id: str, why: str, what: str = "removed") -> None:
+def drop_reservation(turn: Turn, group: Group, member_id: str, why: Why, what: str = "removed") -> None:
     """Forget a reserved id."""
     group.pending_joins.discard(member_id)
     sessions.end(turn, group, member_id)
@@ -78,9 +79,9 @@ def add(turn: Turn, group: Group, request: Request, member_id: str, wish: Wish) 
     )
     group.pending_joins.discard(member_id)
     group.put(member)
-    turn.changed(group, member_id, "added", f"member {member_id} joined", member)
+    turn.changed(group, member_id, "added", causes.member_joined(member_id), member)
     if group.leader_id is None:
-        lead(turn, group, member, "it is the first member")
+        lead(turn, group, member, causes.FIRST_MEMBER)
     return member
 
 
@@ -88,7 +89,7 @@ def update(turn: Turn, group: Group, member: Member, request: Request, wish: Wis
     """A member joined again: take over what it offers and asks for, park its JoinGroup; an earlier one is never answered (spec 2.4)."""
     if member.protocols != wish.protocols:
         group.relist(member, wish.protocols)
-        turn.changed(group, member.member_id, "updated", f"member {member.member_id} joined again with other protocols", member)
+        turn.changed(group, member.member_id, "updated", causes.protocols_changed(member.member_id), member)
     if not turn.quirks.rejoin_keeps_timeouts:
         member.session_timeout_ms = wish.session_timeout_ms
         member.rebalance_timeout_ms = wish.rebalance_timeout_ms
@@ -97,26 +98,26 @@ def update(turn: Turn, group: Group, member: Member, request: Request, wish: Wis
         turn.abandon(earlier.ticket, f"member {member.member_id} sent another JoinGroup")
 
 
-def remove(turn: Turn, group: Group, member: Member, why: str) -> None:
+def remove(turn: Turn, group: Group, member: Member, why: Why) -> None:
     """Take a member out: its parked join is answered 25, its parked sync never (spec 2.11)."""
     if member.join is not None and not member.join.answered:
         turn.reply(member.join.ticket, answers.join_refused(codes.UNKNOWN_MEMBER_ID, member.join.version))
     discard(turn, group, member, why)
 
 
-def discard(turn: Turn, group: Group, member: Member, why: str, what: str = "removed") -> None:
+def discard(turn: Turn, group: Group, member: Member, why: Why, what: str = "removed") -> None:
     """Take a member without a parked join out of the group; the next leader is the first of Kafka's member map."""
     sessions.end(turn, group, member.member_id)
     group.drop(member)
     group.pending_syncs.discard(member.member_id)
     turn.changed(group, member.member_id, what, why, member)
     if member.sync is not None:
-        turn.abandon(member.sync.ticket, f"member {member.member_id} is gone: {why}")
+        turn.abandon(member.sync.ticket, f"member {member.member_id} is gone: {why.sentence}")
     if group.is_leader(member):
-        lead(turn, group, group.first(), f"leader {member.member_id} is gone")
+        lead(turn, group, group.first(), causes.leader_gone(member.member_id))
 
 
-def discard_all(turn: Turn, group: Group, members: list[Member], why: Callable[[Member], str]) -> None:
+def discard_all(turn: Turn, group: Group, members: list[Member], why: Callable[[Member], Why]) -> None:
     """Take many members out, electing a leader once: the first of those who remain, as one by one would give."""
     leader = group.members.get(group.leader_id) if group.leader_id is not None else None
     for member in members:
@@ -126,14 +127,14 @@ def discard_all(turn: Turn, group: Group, members: list[Member], why: Callable[[
         discard(turn, group, leader, why(leader))
 
 
-def lead(turn: Turn, group: Group, member: Member | None, why: str) -> None:
+def lead(turn: Turn, group: Group, member: Member | None, why: Why) -> None:
     """Make a member the leader; None: there is none any more."""
     group.lead(member)
     if member is not None:
-        turn.changed(group, member.member_id, "led", f"member {member.member_id} leads: {why}", member)
+        turn.changed(group, member.member_id, "led", causes.leads(member.member_id, why), member)
 
 
-def refuse(turn: Turn, group: Group, member_id: str, why: str) -> bool:
+def refuse(turn: Turn, group: Group, member_id: str, why: Why) -> bool:
     """Drop an id, member or reserved, that found no room (81, spec 2.12). Was there one?"""
     if member_id in group.pending_joins:
         drop_reservation(turn, group, member_id, why, "refused")
@@ -164,8 +165,7 @@ def replace(turn: Turn, group: Group, old: Member, request: Request, wish: Wish)
     if turn.quirks.replacement_takes_over_debts and old.member_id in group.pending_syncs:
         group.pending_syncs.remove(old.member_id)
         group.pending_syncs.add(member_id)
-    why = f"instance {old.group_instance_id} came back: {member_id} replaces {old.member_id}"
-    turn.changed(group, member_id, "replaced", why, new)
+    turn.changed(group, member_id, "replaced", causes.instance_replaced(old.group_instance_id, member_id, old.member_id), new)
     group.relist(new, wish.protocols)
     if not turn.quirks.rejoin_keeps_timeouts:
         new.session_timeout_ms = wish.session_timeout_ms

@@ -7,7 +7,8 @@ from enum import Enum
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 
 from ..events import Request
-from . import answers, codes, membership, sessions, storage
+from . import answers, causes, codes, membership, sessions, storage
+from .causes import Why
 from .group import Group, Member, Parked, metadata_of
 from .states import COMPLETING, EMPTY, PREPARING, STABLE, Do
 from .subscription import NO_TOPICS, UNKNOWN, Malformed, Subscribed, read_topics
@@ -22,7 +23,7 @@ class Outcome(Enum):
     FAILED = "Kafka's completion throws: the generation has moved, nobody is answered, the state stays (checked part 1 (b)5, 6)"
 
 
-def go_on(turn: Turn, group: Group, do: Do, why: str) -> Outcome:
+def go_on(turn: Turn, group: Group, do: Do, why: Why) -> Outcome:
     """What the table (states.ANSWERS) says about somebody who came, came back, or went."""
     if do is Do.REBALANCE:
         return prepare(turn, group, why)
@@ -35,7 +36,7 @@ def go_on(turn: Turn, group: Group, do: Do, why: str) -> Outcome:
 # -- starting ----------------------------------------------------------------------------------------------------------
 
 
-def prepare(turn: Turn, group: Group, why: str) -> Outcome:
+def prepare(turn: Turn, group: Group, why: Why) -> Outcome:
     """Begin to collect JoinGroups (spec 2.5). FAILED: the phase was over at once, and failed."""
     if group.state is COMPLETING:
         _reset_assignments(group)
@@ -48,7 +49,7 @@ def prepare(turn: Turn, group: Group, why: str) -> Outcome:
     if initial:
         _begin_initial_phase(turn, group)
     elif group.everybody_joined():
-        return complete(turn, group, "nobody else is awaited")
+        return complete(turn, group, causes.NOBODY_AWAITED)
     else:
         turn.timers.set(("join", group.group_id), turn.after(group.rebalance_timeout_ms()))
     return Outcome.FINE
@@ -85,7 +86,7 @@ def _take_syncs(turn: Turn, group: Group) -> list[tuple[Parked, bytes]]:
 # -- the join phase ----------------------------------------------------------------------------------------------------
 
 
-def maybe_complete(turn: Turn, group: Group, why: str) -> Outcome:
+def maybe_complete(turn: Turn, group: Group, why: Why) -> Outcome:
     """End a normal join phase if nobody is awaited; the initial delay is not cut short (spec 2.5)."""
     if group.state is PREPARING and group.previous_state is not EMPTY and group.everybody_joined():
         return complete(turn, group, why)
@@ -102,10 +103,10 @@ def on_join_timer(turn: Turn, group: Group) -> None:
         group.initial = (step, max(remaining - delay, 0))
         turn.timers.set(("join", group.group_id), turn.after(step))
         return
-    complete(turn, group, "the initial delay is over" if initial else "the rebalance timeout is over")
+    complete(turn, group, causes.INITIAL_DELAY_OVER if initial else causes.REBALANCE_TIMEOUT_OVER)
 
 
-def complete(turn: Turn, group: Group, why: str) -> Outcome:
+def complete(turn: Turn, group: Group, why: Why) -> Outcome:
     """End the join phase (spec 2.6, 'Completion'). Where it fails a note says why, and only who asked has to be told."""
     doors = turn.cluster.doors
     if group.join_phase_dead or (doors is not None and doors.holds_phase(group)):
@@ -124,11 +125,11 @@ def complete(turn: Turn, group: Group, why: str) -> Outcome:
     return Outcome.FINE
 
 
-def _remove_silent(turn: Turn, group: Group, why: str) -> None:
+def _remove_silent(turn: Turn, group: Group, why: Why) -> None:
     if group.awaiting == len(group.members):
         return
     silent = [member for member in group.members.values() if member.join is None and member.group_instance_id is None]
-    membership.discard_all(turn, group, silent, lambda member: f"member {member.member_id} did not join again: {why}")
+    membership.discard_all(turn, group, silent, lambda member: causes.member_silent(member.member_id, why))
 
 
 def _leader_joined(turn: Turn, group: Group) -> bool:
@@ -139,25 +140,25 @@ def _leader_joined(turn: Turn, group: Group) -> bool:
         return True
     chosen = group.first(awaiting_only=True)
     if chosen is not None:
-        membership.lead(turn, group, chosen, "the leader did not join again" if leader is not None else "there was none")
+        membership.lead(turn, group, chosen, causes.LEADER_SILENT)
     return chosen is not None
 
 
 def _leads_as_chosen(turn: Turn, group: Group, chosen: Member | None) -> bool:
     """Somebody chose who leads (core.steering.joins), and it joined."""
     if chosen is not None and not group.is_leader(chosen):
-        membership.lead(turn, group, chosen, "it was chosen")
+        membership.lead(turn, group, chosen, causes.LEADER_CHOSEN)
     return chosen is not None
 
 
-def _become_empty(turn: Turn, group: Group, why: str) -> None:
+def _become_empty(turn: Turn, group: Group, why: Why) -> None:
     group.protocol_name = None
     group.subscribed = NO_TOPICS if group.protocol_type == "consumer" else UNKNOWN
-    turn.move(group, EMPTY, f"no members are left: {why}")
+    turn.move(group, EMPTY, causes.no_members_left(why))
     storage.store(turn, group)
 
 
-def _begin_generation(turn: Turn, group: Group, why: str) -> Outcome:
+def _begin_generation(turn: Turn, group: Group, why: Why) -> Outcome:
     chosen = select_protocol(group, turn.quirks.scala_vote_order)
     if chosen is None:
         return _fail(turn, group, "no protocol is listed by all members once each (a list names one twice)")
@@ -235,9 +236,9 @@ def _assign(turn: Turn, group: Group, message: SyncGroupRequest) -> None:
     if storage.too_large(turn, group):
         _reset_assignments(group)
         refuse_syncs(turn, group, codes.UNKNOWN_SERVER_ERROR)
-        prepare(turn, group, f"the assignment of leader {group.leader_id} is too large to be stored")
+        prepare(turn, group, causes.assignment_too_large(group.leader_id))
         return
-    turn.move(group, STABLE, f"leader {group.leader_id} brought the assignments")
+    turn.move(group, STABLE, causes.leader_assigned(group.leader_id))
     storage.store(turn, group)
     waiting = _take_syncs(turn, group)
     turn.replies(answers.all_synced(turn, group, waiting))
@@ -250,7 +251,6 @@ def on_sync_timer(turn: Turn, group: Group) -> bool:
     late = [group.members[member_id] for member_id in group.pending_syncs if member_id in group.members]
     late.sort(key=lambda member: member.member_id)
     timeout = group.rebalance_timeout_ms()
-    membership.discard_all(turn, group, late, lambda member: f"member {member.member_id} sent no SyncGroup within {timeout} ms")
-    names = ", ".join(member.member_id for member in late[:3]) + (f" and {len(late) - 3} more" if len(late) > 3 else "")
-    prepare(turn, group, f"{names} sent no SyncGroup within {timeout} ms" if late else "a replaced member's id still owed a SyncGroup")
+    membership.discard_all(turn, group, late, lambda member: causes.member_sync_overdue(member.member_id, timeout))
+    prepare(turn, group, causes.sync_overdue([member.member_id for member in late], timeout) if late else causes.REPLACED_ID_OVERDUE)
     return True

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..settings import Quirks, Settings
     from ..timers import Timers
+    from .causes import Why
     from .group import Group, Member
     from .states import State
 
@@ -73,20 +74,20 @@ class Turn:
         """Tell something that is no protocol event."""
         self.out.append(Note(what, fields))
 
-    def changed(self, group: Group, member_id: str, what: str, reason: str, member: Member | None = None) -> None:
+    def changed(self, group: Group, member_id: str, what: str, why: Why, member: Member | None = None) -> None:
         """Tell what happened to a member or a reserved id."""
         if member is None:
-            self.out.append(MemberChanged(group.group_id, member_id, what, reason))
+            self.out.append(MemberChanged(group.group_id, member_id, what, why.cause, why.sentence))
             return
-        told = MemberChanged(group.group_id, member_id, what, reason, member.group_instance_id, member.client_id, member.client_host)
-        self.out.append(told)
+        place = (member.group_instance_id, member.client_id, member.client_host)
+        self.out.append(MemberChanged(group.group_id, member_id, what, why.cause, why.sentence, *place))
 
-    def move(self, group: Group, state: State, reason: str) -> None:
-        """Change a group's state and tell why in plain words."""
+    def move(self, group: Group, state: State, why: Why) -> None:
+        """Change a group's state and tell why."""
         before = group.move(state, self.wall_ms)
-        self.tell_move(group, str(before), str(state), reason)
+        self.tell_move(group, str(before), str(state), why)
 
-    def tell_move(self, group: Group, before: str, after: str, reason: str) -> None:
+    def tell_move(self, group: Group, before: str, after: str, why: Why) -> None:
         """Tell a change of state that has happened."""
         self.out.append(
             Moved(
@@ -94,7 +95,8 @@ class Turn:
                 before=before,
                 after=after,
                 generation=group.generation,
-                reason=reason,
+                cause=why.cause,
+                reason=why.sentence,
                 leader=group.leader_id,
                 protocol_type=group.protocol_type,
                 protocol_name=group.protocol_name,

@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from ..effects import TimerFired
-from ..group import rebalance
+from ..group import causes, rebalance
 from ..group.states import COMPLETING, EMPTY, PREPARING, STABLE, State
 from ..group.turn import Turn
 from .doors import Doors, Hold
@@ -46,7 +46,7 @@ def force_rebalance(turn: Turn, wish: ForceRebalance) -> None:
     if group.state not in (COMPLETING, STABLE):
         raise NotNow(f"group {wish.group!r} is {group.state}: only a Stable or a CompletingRebalance group can be made to rebalance")
     not_held(turn, wish.group, "let it rebalance")
-    rebalance.prepare(turn, group, wish.reason)
+    rebalance.prepare(turn, group, causes.forced(wish.reason))
 
 
 class HoldGroup(Arguments):
@@ -106,7 +106,7 @@ def _end_phase_if_due(turn: Turn, group_id: str) -> None:
         return
     over = ("join", group_id) not in turn.timers
     if over or (group.previous_state is not EMPTY and group.everybody_joined()):
-        rebalance.complete(turn, group, "the group was released")
+        rebalance.complete(turn, group, causes.RELEASED)
 
 
 def _end_leases(turn: Turn, group_id: str) -> None:
@@ -131,4 +131,4 @@ def complete_delay(turn: Turn, wish: CompleteDelay) -> None:
     not_held(turn, wish.group, "end its delay")
     turn.timers.cancel(key)
     turn.out.append(TimerFired("join", (wish.group,)))
-    rebalance.complete(turn, group, "its delay was ended")
+    rebalance.complete(turn, group, causes.DELAY_ENDED)
