@@ -14,7 +14,7 @@ import msgspec
 from groupmock import profiles
 from groupmock.config import OPTIONS, all_settings
 from groupmock.control.route import Route
-from groupmock.core.group.causes import Cause
+from groupmock.core.group.causes import CAUSES
 from groupmock.core.group.states import ANSWERS, MAY_FOLLOW, Ask, State
 from groupmock.core.settings import Quirks
 from groupmock.journal.rows import KINDS, ROWS, Header, documentation
@@ -95,11 +95,11 @@ def journal_page() -> str:
             "",
             *_table(["field", "meaning"], ([f"`{n}`", _cell(t)] for n, t in documentation(kind).items())),
         ]
-    lines += ["", "## Causes", "", CAUSES, "", ", ".join(f"`{cause}`" for cause in Cause) + "."]
+    lines += ["", "## Causes", "", ABOUT_CAUSES, "", ", ".join(f"`{cause}`" for cause in CAUSES) + "."]
     return "\n".join(lines) + "\n"
 
 
-CAUSES = """
+ABOUT_CAUSES = """
 `cause` of `moved` and `member` rows is one of these words; `reason` says the same to people, and may be put in other words at any time.
 """.strip()
 

@@ -11,7 +11,7 @@ from rebalance_corners import CORNERS, expected
 from rebalance_reader import Reader
 from recorded_journals import LIBRARIES, recorded
 
-from groupmock.core.group.causes import Cause
+from groupmock.core.group.causes import CAUSES
 from groupmock_clients.scenarios.measure import measure
 from groupmock_clients.scenarios.play import Sizes
 from groupmock_clients.scenarios.results import jobs, play_one
@@ -153,4 +153,4 @@ def test_the_words_are_the_coordinators() -> None:
     from groupmock_pipeline.rebalance.lines import BY_CAUSE
 
     said = {word for words, _ in (EXPELLED, LEFT, RESERVED) for word in words}
-    assert BY_CAUSE.keys() | said <= set(Cause)
+    assert BY_CAUSE.keys() | said <= set(CAUSES)

@@ -8,7 +8,7 @@ from groupmock_codec.messages.k11_join_group import JoinGroupRequest
 
 from ..group import answers, causes, codes, membership, rebalance, replacement, sessions
 from ..group.membership import Wish
-from ..group.rebalance import Outcome
+from ..group.rebalance import FAILED, FINE, Outcome
 from ..group.states import ANSWERS, EMPTY, PREPARING, Ask, Do
 from ..group.turn import Turn
 from ..group.vote import select_protocol
@@ -92,7 +92,7 @@ def _refuse_for_room(turn: Turn, group: Group, request: Request, message: JoinGr
     error = codes.GROUP_MAX_SIZE_REACHED
     if dropped and (quirks.refused_reservation_ends_phase if reserved else quirks.refused_member_ends_phase):
         outcome = rebalance.maybe_complete(turn, group, causes.LAST_HAD_NO_ROOM)
-        if outcome is Outcome.FAILED and quirks.failing_phase_replaces_refusal:
+        if outcome is FAILED and quirks.failing_phase_replaces_refusal:
             error = codes.UNKNOWN_SERVER_ERROR
     _refuse(turn, request, error, "")
 
@@ -110,7 +110,7 @@ def _fits(group: Group, wish: Wish) -> bool:
 def _decide(turn: Turn, group: Group, request: Request, message: JoinGroupRequest, wish: Wish) -> None:
     """The tables 'member id empty' and 'member id given'."""
     member_id, instance = message.member_id, message.group_instance_id
-    outcome = Outcome.FINE
+    outcome = FINE
     if not member_id:
         outcome = _decide_without_id(turn, group, request, wish, message.reason)
     elif member_id in group.pending_joins:
@@ -122,7 +122,7 @@ def _decide(turn: Turn, group: Group, request: Request, message: JoinGroupReques
         _refuse(turn, request, error, member_id)
     else:
         outcome = _rejoin(turn, group, request, group.members[member_id], wish, message.reason)
-    if outcome is Outcome.FAILED:
+    if outcome is FAILED:
         _refuse_failed(turn, group, request)
 
 
@@ -143,7 +143,7 @@ def _decide_without_id(turn: Turn, group: Group, request: Request, wish: Wish, r
         assert answer.do is Do.RESERVE, f"{answer.do} is not for who has no id"
         member_id = membership.reserve(turn, group, request.client_id, wish.session_timeout_ms)
         _refuse(turn, request, answer.error, member_id)
-        return Outcome.FINE
+        return FINE
     return _add(turn, group, request, membership.new_id(turn, request.client_id, instance), wish, reason)
 
 
@@ -169,7 +169,7 @@ def _rejoin(turn: Turn, group: Group, request: Request, member: Member, wish: Wi
     if do is Do.ANSWER:
         members = answers.member_list(group)() if leads else []
         turn.reply(request.ticket, answers.joined(turn, group).to(request.version, member.member_id, members))
-        return Outcome.FINE
+        return FINE
     membership.update(turn, group, member, request, wish)
     if do is Do.COMPLETE:
         return rebalance.go_on(turn, group, do, causes.all_joined(member.member_id))
@@ -187,10 +187,10 @@ def _replace(turn: Turn, group: Group, request: Request, old: Member, wish: Wish
     if do is Do.KEEP:
         voted = select_protocol(group, turn.quirks.scala_vote_order)
         if voted is None:
-            return Outcome.FAILED  # Kafka's vote throws, with the replacement done
+            return FAILED  # Kafka's vote throws, with the replacement done
         if voted == group.protocol_name:
             replacement.keep_generation(turn, group, request, old, new, leader_before)
-            return Outcome.FINE
+            return FINE
     sessions.end(turn, group, old.member_id)
     why = causes.instance_returned(new.group_instance_id, new.member_id, reason)
     return rebalance.go_on(turn, group, Do.REBALANCE if do is Do.KEEP else do, why)

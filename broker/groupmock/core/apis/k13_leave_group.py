@@ -8,7 +8,7 @@ from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, LeaveGro
 
 from ..group import causes, codes, leaving
 from ..group.causes import Why
-from ..group.rebalance import Outcome
+from ..group.rebalance import FAILED
 from ..group.turn import Turn
 
 if TYPE_CHECKING:
@@ -57,13 +57,13 @@ def _leave(turn: Turn, group_id: str, entries: list[MemberIdentity]) -> list[int
             error, matters = leaving.leave(turn, group, entry.member_id, entry.group_instance_id, entry.reason)
             errors.append(error)
             if matters and turn.quirks.leaves_one_by_one:
-                if leaving.after(turn, group, _why([entry])) is Outcome.FAILED:
+                if leaving.after(turn, group, _why([entry])) is FAILED:
                     return None
             elif matters:
                 gone.append(entry)
     except leaving.WholeRequestFails:
         return None
-    if gone and leaving.after(turn, group, _why(gone)) is Outcome.FAILED:
+    if gone and leaving.after(turn, group, _why(gone)) is FAILED:
         return None
     return errors
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Final
 
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 
@@ -23,14 +24,18 @@ class Outcome(Enum):
     FAILED = "Kafka's completion throws: the generation has moved, nobody is answered, the state stays (checked part 1 (b)5, 6)"
 
 
+FINE: Final = Outcome.FINE
+FAILED: Final = Outcome.FAILED
+
+
 def go_on(turn: Turn, group: Group, do: Do, why: Why) -> Outcome:
     """What the table (states.ANSWERS) says about somebody who came, came back, or went."""
-    if do is Do.REBALANCE:
-        return prepare(turn, group, why)
     if do is Do.COMPLETE:
         return maybe_complete(turn, group, why)
+    if do is Do.REBALANCE:
+        return prepare(turn, group, why)
     assert do is Do.NOTHING, f"{do} is not for who comes or goes"
-    return Outcome.FINE
+    return FINE
 
 
 # -- starting ----------------------------------------------------------------------------------------------------------
@@ -52,7 +57,7 @@ def prepare(turn: Turn, group: Group, why: Why) -> Outcome:
         return complete(turn, group, causes.NOBODY_AWAITED)
     else:
         turn.timers.set(("join", group.group_id), turn.after(group.rebalance_timeout_ms()))
-    return Outcome.FINE
+    return FINE
 
 
 def _begin_initial_phase(turn: Turn, group: Group) -> None:
@@ -90,7 +95,7 @@ def maybe_complete(turn: Turn, group: Group, why: Why) -> Outcome:
     """End a normal join phase if nobody is awaited; the initial delay is not cut short (spec 2.5)."""
     if group.state is PREPARING and group.previous_state is not EMPTY and group.everybody_joined():
         return complete(turn, group, why)
-    return Outcome.FINE
+    return FINE
 
 
 def on_join_timer(turn: Turn, group: Group) -> None:
@@ -110,19 +115,19 @@ def complete(turn: Turn, group: Group, why: Why) -> Outcome:
     """End the join phase (spec 2.6, 'Completion'). Where it fails a note says why, and only who asked has to be told."""
     doors = turn.cluster.doors
     if group.join_phase_dead or (doors is not None and doors.holds_phase(group)):
-        return Outcome.FINE
+        return FINE
     turn.timers.cancel(("join", group.group_id))
     _remove_silent(turn, group, why)
     if not _leader_joined(turn, group) and group.members:  # only silent static members are left
         group.initial = (0, 0)
         again = max(group.rebalance_timeout_ms(), 1)  # a timeout of 0 keeps Kafka's timer thread busy; in one call here it would never end
         turn.timers.set(("join", group.group_id), turn.after(again))
-        return Outcome.FINE
+        return FINE
     group.next_generation()
     if group.members:
         return _begin_generation(turn, group, why)
     _become_empty(turn, group, why)
-    return Outcome.FINE
+    return FINE
 
 
 def _remove_silent(turn: Turn, group: Group, why: Why) -> None:
@@ -173,7 +178,7 @@ def _begin_generation(turn: Turn, group: Group, why: Why) -> Outcome:
     group.pending_syncs = set(group.members)
     turn.timers.set(("sync", group.group_id), turn.after(group.rebalance_timeout_ms()))
     turn.replies(answers.joined(turn, group).all(waiting, answers.member_list(group)))
-    return Outcome.FINE
+    return FINE
 
 
 def _take_joins(turn: Turn, group: Group) -> list[tuple[Parked, str]]:
@@ -206,7 +211,7 @@ def _malformed(metadata: list[bytes]) -> Malformed | None:
 def _fail(turn: Turn, group: Group, why: str) -> Outcome:
     group.join_phase_dead = turn.quirks.failing_join_unanswered
     turn.note("join_phase_failed", group=group.group_id, generation=group.generation, reason=why)
-    return Outcome.FAILED
+    return FAILED
 
 
 # -- the sync phase ----------------------------------------------------------------------------------------------------

@@ -17,6 +17,8 @@ class State(StrEnum):
     STABLE = "Stable"
     DEAD = "Dead"
 
+    __hash__ = str.__hash__  # every request looks its cell up, and Enum's own is not C
+
 
 EMPTY: Final = State.EMPTY
 PREPARING: Final = State.PREPARING
@@ -49,6 +51,8 @@ class Ask(StrEnum):
     COMMIT_MEMBER = "OffsetCommit of a member in the current generation"
     COMMIT_SIMPLE = "OffsetCommit with a generation below 0 and no ids"
     DELETE = "DeleteGroups"
+
+    __hash__ = str.__hash__
 
 
 MEMBERS_ASK: Final = frozenset(

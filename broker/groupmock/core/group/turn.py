@@ -79,8 +79,8 @@ class Turn:
         if member is None:
             self.out.append(MemberChanged(group.group_id, member_id, what, why.cause, why.sentence))
             return
-        place = (member.group_instance_id, member.client_id, member.client_host)
-        self.out.append(MemberChanged(group.group_id, member_id, what, why.cause, why.sentence, *place))
+        instance, client_id, client_host = member.group_instance_id, member.client_id, member.client_host
+        self.out.append(MemberChanged(group.group_id, member_id, what, why.cause, why.sentence, instance, client_id, client_host))
 
     def move(self, group: Group, state: State, why: Why) -> None:
         """Change a group's state and tell why."""
