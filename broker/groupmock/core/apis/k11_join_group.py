@@ -1,4 +1,4 @@
-"""JoinGroup (spec 2.4; order of checks and echo rules: checked-on-brokers part 1, J4-J8 and (d)4)."""
+"""JoinGroup (docs/kafka/group-protocol.md#joingroup: J4 to J8 give the order of the checks; whose id an error echoes: P1-d4)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
 
 
 def _refused_at_the_gate(turn: Turn, request: Request, message: JoinGroupRequest) -> bool:
-    """Gates 6 to 9 of spec 1.5."""
+    """Empty group id, session timeout out of range, loading, another node's: before a group is looked for (SERVER-06, SERVER-07)."""
     settings = turn.settings
     if not message.group_id:
         _refuse(turn, request, codes.INVALID_GROUP_ID, message.member_id)
@@ -62,7 +62,7 @@ def _refuse(turn: Turn, request: Request, error: int, member_id: str) -> None:
 
 
 def _wish(request: Request, message: JoinGroupRequest) -> Wish:
-    """What is asked for; v0 has no rebalance timeout: the session timeout serves (spec 2.3)."""
+    """What is asked for; v0 has no rebalance timeout: the session timeout serves (KIP-62, SERVER-26)."""
     return Wish(
         protocol_type=message.protocol_type,
         protocols=tuple([(protocol.name, protocol.metadata) for protocol in message.protocols]),
@@ -76,7 +76,7 @@ def _wish(request: Request, message: JoinGroupRequest) -> Wish:
 
 
 def _has_room(turn: Turn, group: Group, member_id: str) -> bool:
-    """group.max.size as spec 2.12 counts."""
+    """group.max.size (docs/kafka/group-protocol.md#group-size-limit). While a phase collects, those who joined count."""
     limit = turn.settings.group_max_size
     member = group.members.get(member_id)
     if group.state is PREPARING:
@@ -85,7 +85,7 @@ def _has_room(turn: Turn, group: Group, member_id: str) -> bool:
 
 
 def _refuse_for_room(turn: Turn, group: Group, request: Request, message: JoinGroupRequest) -> None:
-    """81: the id is dropped. Kafka 4.3 does not look whether that ends the join phase; the old coordinator does (checked (c), (d)3)."""
+    """81: the id is dropped. Kafka 4.3 does not look whether that ends the join phase; the old coordinator does (P1-d3)."""
     quirks, reserved = turn.quirks, message.member_id in group.pending_joins
     kept = reserved and quirks.refusal_keeps_reservation
     dropped = not kept and membership.refuse(turn, group, message.member_id, causes.group_full(turn.settings.group_max_size))
@@ -127,7 +127,7 @@ def _decide(turn: Turn, group: Group, request: Request, message: JoinGroupReques
 
 
 def _refuse_failed(turn: Turn, group: Group, request: Request) -> None:
-    """The join that would have ended a failing phase is refused, yet its member counts as joined (checked part 1 (b)5)."""
+    """The join that would have ended a failing phase is refused, yet its member counts as joined (P1-b5)."""
     for member in group.members.values():
         if member.join is not None and member.join.ticket == request.ticket:
             member.join.answered = True
@@ -151,7 +151,7 @@ def _decide_without_id(turn: Turn, group: Group, request: Request, wish: Wish, r
 
 
 def _add(turn: Turn, group: Group, request: Request, member_id: str, wish: Wish, reason: str | None) -> Outcome:
-    """Add the member, then begin a rebalance or see whether the phase is over (spec 2.4, 'add+rebalance')."""
+    """Add the member, then begin a rebalance or see whether the phase is over."""
     do = ANSWERS[group.state, Ask.JOIN_NEW].do
     initial = group.generation == 0 if turn.quirks.new_member_at_generation_zero else group.previous_state is EMPTY
     if group.state is PREPARING and initial:
@@ -181,7 +181,7 @@ def _rejoin(turn: Turn, group: Group, request: Request, member: Member, wish: Wi
 
 
 def _replace(turn: Turn, group: Group, request: Request, old: Member, wish: Wish, reason: str | None) -> Outcome:
-    """Spec 2.8: a static member came back without its id."""
+    """A static member came back without its id (SERVER-33 to SERVER-36)."""
     leader_before, do = group.leader_id, ANSWERS[group.state, Ask.JOIN_REPLACE].do
     new = membership.replace(turn, group, old, request, wish)
     if do is Do.KEEP:

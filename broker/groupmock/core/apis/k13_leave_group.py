@@ -1,4 +1,7 @@
-"""LeaveGroup (spec 2.11): one member up to v2, whose error is the answer's; from v3 a list with an error each."""
+"""LeaveGroup: one member up to v2, whose error is the answer's; from v3 a list with an error each (KIP-345).
+
+docs/kafka/group-protocol.md#leavegroup-and-expiry
+"""
 
 from __future__ import annotations
 

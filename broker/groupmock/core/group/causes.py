@@ -49,7 +49,7 @@ Cause = Literal[
     "leader_gone",
     "leader_silent",
     "leader_chosen",
-    # somebody steered (architecture section 3; docs/control.md)
+    # somebody steered
     "forced",
     "released",
     "delay_ended",

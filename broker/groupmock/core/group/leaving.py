@@ -1,4 +1,8 @@
-"""Members that go: LeaveGroup entries and session expiry (spec 2.11)."""
+"""Members that go: LeaveGroup entries and session expiry (docs/kafka/group-protocol.md#leavegroup-and-expiry).
+
+What leaves is the member; what the group does about it is asked of the table of states once, after all entries of a request (SERVER-46), in
+2.8 and 3.9 after each. In Kafka: GroupMetadataManager.classicGroupLeave and expireClassicGroupMemberHeartbeat.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +19,11 @@ class WholeRequestFails(Exception):
 
 def leave(turn: Turn, group: Group, member_id: str, group_instance_id: str | None, reason: str | None) -> tuple[int, bool]:
     """One LeaveGroup entry: its error code, and whether the group has to look at itself again afterwards (`after`)."""
-    if not member_id and group_instance_id in group.static_members:
+    if not member_id and group_instance_id in group.static_members:  # how an administrator removes a static member (SERVER-45)
         member = group.members[group.static_members[group_instance_id or ""]]
         membership.remove(turn, group, member, causes.instance_removed(member.member_id, reason))
         return codes.NONE, True
-    if member_id in group.pending_joins:
+    if member_id in group.pending_joins:  # before the ids are checked: a reserved id is no member and would be 25 (SERVER-28)
         return _leave_reserved(turn, group, member_id, group_instance_id)
     error = membership.validate(turn, group, member_id, group_instance_id)
     if not error:
@@ -33,6 +37,7 @@ def _leave_reserved(turn: Turn, group: Group, member_id: str, group_instance_id:
             return codes.FENCED_INSTANCE_ID, False
         raise WholeRequestFails
     membership.drop_reservation(turn, group, member_id, causes.reservation_left(member_id))
+    # Kafka 4 counts it as somebody that left, so that a Stable group rebalances for nothing; 2.8 and 3.9 look at a join phase alone
     return codes.NONE, group.state is PREPARING or not turn.quirks.leaving_reservation_starts_nothing
 
 
@@ -51,6 +56,7 @@ def expire(turn: Turn, group: Group, member_id: str) -> bool:
     member = group.members.get(member_id)
     if member is None:
         return False
+    # Who waits for an answer is alive by definition (ClassicGroupMember.hasSatisfiedHeartbeat, SERVER-30); who is new is not (SERVER-29).
     if not member.is_new and (member.join is not None or member.sync is not None):
         group.end_leases()  # the next answer re-arms it; until then no lease may move the dead timer
         return False
@@ -69,7 +75,10 @@ def _expire_member(turn: Turn, group: Group, member: Member) -> None:
 
 
 def _complete_after_expiry(turn: Turn, group: Group, why: Why) -> None:
-    """Unlike a join or a leave, an expiry may cut the initial delay short (not in the old coordinator, spec 2.5)."""
+    """Unlike a join or a leave, an expiry may cut the initial delay short (not in the old coordinator; SERVER-10).
+
+    Kafka 4's expiry ends the phase without maybeCompleteJoinPhase, which is where the initial delay is looked at.
+    """
     if group.state is not PREPARING or not group.everybody_joined():
         return
     if not (group.previous_state is EMPTY and turn.quirks.expiry_keeps_initial_delay):
