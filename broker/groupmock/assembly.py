@@ -11,13 +11,14 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from . import __version__
-from .advertise import advertised, features
+from .advertise import identity_of
 from .clock import NS_PER_MS, Clock, LoopClock
 from .config import Config
-from .core.cluster import Cluster, Identity, Node
+from .core.cluster import Cluster
 from .core.effects import Effects
 from .core.events import Command
-from .journal.journal import Journal
+from .core.identity import Identity, Node
+from .journal.journal import Journal, Sink
 from .journal.ring import Ring
 from .journal.rows import VERSION, Header, Row
 from .net.limits import Limits
@@ -154,32 +155,16 @@ class Running:
         return _journal_failed(self.config, self.server.failure) if self.server.failure else None
 
 
-class _Watcher:
+class _Watcher(Sink):
     """A sink that only says that something happened."""
-
-    routine = False
-    heartbeats = False
-    details = False
 
     def __init__(self, changed: Callable[[], None], kinds: frozenset[str]) -> None:
         self._changed = changed
         self.kinds = kinds
 
-    def begin(self, header: Header) -> None:
-        """Nothing to do."""
-
     def take(self, row: Row) -> None:
         """It happened."""
         self._changed()
-
-    def take_repeated(self, repeated: object) -> None:
-        """Never asked for."""
-
-    def flush(self) -> None:
-        """Nothing waits."""
-
-    def close(self) -> None:
-        """Nothing is open."""
 
 
 async def start(
@@ -219,8 +204,11 @@ async def start(
             listener.close()
         raise CannotStart(f"cannot write the journal {config.journal}: {failure.strerror}") from None
     running = Running(config, cluster, server, clock, seed, ring, [listener.getsockname()[1] for listener in listeners.values()])
-    for topic in config.topics:
-        running.submit(Command("create_topic", {"name": topic.name, "partitions": topic.partitions or config.settings.num_partitions}))
+    if config.topics:
+        from .core.steering.topics import CREATE_TOPIC  # the one file of commands that a start needs
+
+        for topic in config.topics:
+            running.submit(Command(CREATE_TOPIC, {"name": topic.name, "partitions": topic.partitions or config.settings.num_partitions}))
     if plan is not None:
         try:
             running.load_plan(plan, config.plan or "the plan")
@@ -303,14 +291,7 @@ def _identity(config: Config, listeners: dict[int, socket.socket], random: Rando
         if config.advertise is not None and config.advertise.port is not None:
             port = config.advertise.port + node - 1
         nodes.append(Node(node, config.advertise.host if config.advertise else config.host, port, listens=listens))
-    return Identity(
-        cluster_id=_cluster_id(random),
-        nodes=tuple(nodes),
-        advertised=advertised(config.profile),
-        features=features(config.profile),
-        finalized_features_epoch=config.profile.finalized_features_epoch,
-        limits=_limits(config),
-    )
+    return identity_of(config.profile, _cluster_id(random), nodes, _limits(config))
 
 
 def _limits(config: Config) -> tuple[tuple[str, str], ...]:

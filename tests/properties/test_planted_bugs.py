@@ -14,7 +14,7 @@ from properties.groups import GroupMachine
 from groupmock.core.group import answers, leaving, membership, rebalance, sessions
 from groupmock.core.group.group import Group, Member, Parked
 from groupmock.core.group.states import ANSWERS, COMPLETING, PREPARING, Answer, Ask, Do
-from groupmock.core.group.turn import Turn
+from groupmock.core.turn import Turn
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 
 RUNS = 1000

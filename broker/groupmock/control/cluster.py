@@ -33,6 +33,12 @@ class TopicPath(msgspec.Struct):
     topic: Annotated[str, Meta(description="topic name", min_length=1)]
 
 
+class TopicName(msgspec.Struct):
+    """One topic, by the argument that commands about topics call it."""
+
+    name: Annotated[str, Meta(description="topic name", min_length=1)]
+
+
 class NodeHealth(msgspec.Struct):
     """A node as clients are told of it. `state`: running, stalled or stopped; `coordinates`: partitions of __consumer_offsets."""
 

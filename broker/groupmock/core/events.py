@@ -34,7 +34,7 @@ class Disconnected(msgspec.Struct, gc=False, frozen=True):
 
 
 class Command(msgspec.Struct, gc=False, frozen=True):
-    """Somebody steers: a topic is created from the CLI, a coordinator moves. `name` is a key of `commands.COMMANDS`."""
+    """Somebody steers: a topic is created from the CLI, a coordinator moves. `name` is one that `steering.find` knows."""
 
     name: str
     arguments: dict[str, Any]

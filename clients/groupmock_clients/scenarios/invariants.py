@@ -1,4 +1,4 @@
-"""What must hold in every run, live or virtual, read from its rows alone: the invariants of docs/cooperative.md, and no record lost.
+"""What must hold in every run, live or virtual, read from its rows alone: the invariants of docs/how-to/cooperative.md, and no record lost.
 
 A live leader plans somewhere between its answer to JoinGroup (`began`) and its SyncGroup (`planned`); a time is compared with the bound
 that is in the defendant's favour. Rounds in which nobody is told anything new do not count: kafka-python throws a join
@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from .heard import Broken, callbacks, listed, records, said
+from groupmock.rounds.fold import MS, Partition, Partitions, Round, Rounds
+
+from .member_invariants import Broken, callbacks, listed, records, said
 from .play import GROUP, RUNNER, Row, Run, Speaks, name_of
-from .rounds import MS, Partition, Partitions, Round, Rounds
 
 Finding = tuple[str, str]
 

@@ -24,9 +24,10 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from .embedded import Partition, Partitions, claim_of
+from groupmock.rounds.embedded import Partition, Partitions, claim_of
+from groupmock.rounds.fold import JOIN_GROUP, SYNC_GROUP, Round, Rounds
+
 from .play import GROUP, PRODUCER, RUNNER, Row, name_of
-from .rounds import JOIN_GROUP, SYNC_GROUP, Round, Rounds
 
 LEAVE_GROUP: Final = 13
 NS_PER_S: Final = 1_000_000_000

@@ -22,7 +22,7 @@ MENDING: Final = (
     "append", "choose_leader", "create_topic", "delete_topic", "grow_topic", "release_group", "reseed", "start_node", "thaw_member",
 )  # fmt: skip
 ENDS: Final = ("over", "released")
-"""Actions of fault rows that end a wait (groupmock.net.faults)."""
+"""Actions of fault rows that end a wait (groupmock.net.fault_gate)."""
 COULD_NOT: Final = "a fault could not steer"
 """`what` of the note that a fault's command was refused."""
 GROUP_APIS: Final = (8, 9, 10, 11, 12, 13, 14, 15, 42, 47)
@@ -35,7 +35,7 @@ EXPELLED: Final = (
     ("session_expired", "member_silent", "sync_overdue"),
     "^(session of .* expired |member .* did not join again: |member .* sent no SyncGroup within )",
 )
-"""Causes of a member's row (docs/journal.md), and the sentences of journals that are older than the words; so the next two."""
+"""Causes of a member's row (docs/reference/journal.md), and the sentences of journals that are older than the words; so the next two."""
 LEFT: Final = (("member_left", "instance_removed"), "^member .* (left|was removed by its instance id)(:|$)")
 RESERVED: Final = (("reservation_left", "reservation_expired"), "^the reserved id")
 SESSION_MS: Final = 45_000

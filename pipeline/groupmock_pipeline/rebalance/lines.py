@@ -25,7 +25,7 @@ BY_CAUSE: Final = {
     "assignment_too_large": "assignment too large",
     "group_too_large": "group too large",
 }
-"""The word of the move that begins a rebalance (docs/journal.md, Causes) -> the class."""
+"""The word of the move that begins a rebalance (docs/reference/journal.md#causes) -> the class."""
 WHO: Final = r"^(?:static member|member|leader) .*? (joined|rejoined with other protocols|rejoined|came back as|(?:and \d+ more )?left)\b"
 """The coordinator's sentence about one member, for journals older than the words; a reason that the client gave (KIP-800) follows."""
 CLASSES: Final = (

@@ -10,8 +10,9 @@ import pytest
 from raw_wire import KeptRows, RawWire, until
 
 from groupmock.clock import NS_PER_MS, LoopClock
-from groupmock.core.cluster import ApiRange, Cluster, Identity, Node
+from groupmock.core.cluster import Cluster
 from groupmock.core.events import Command
+from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.settings import Settings
 from groupmock.journal.journal import Journal
 from groupmock.journal.rows import Header

@@ -10,8 +10,8 @@ from ..group import answers, causes, codes, membership, rebalance, replacement, 
 from ..group.membership import Wish
 from ..group.rebalance import FAILED, FINE, Outcome
 from ..group.states import ANSWERS, EMPTY, PREPARING, Ask, Do
-from ..group.turn import Turn
 from ..group.vote import select_protocol
+from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster

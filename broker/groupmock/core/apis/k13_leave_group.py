@@ -12,7 +12,7 @@ from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, LeaveGro
 from ..group import causes, codes, leaving
 from ..group.causes import Why
 from ..group.rebalance import FAILED
-from ..group.turn import Turn
+from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster

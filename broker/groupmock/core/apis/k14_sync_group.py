@@ -8,7 +8,7 @@ from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 
 from ..group import answers, codes, membership, rebalance, sessions
 from ..group.states import ANSWERS, Ask, Do
-from ..group.turn import Turn
+from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster

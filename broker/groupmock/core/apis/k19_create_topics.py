@@ -18,6 +18,7 @@ from ..effects import Effects, Reply
 from ..log import assignments, configs, zookeeper_admin
 from ..log.config_keys import topic_keys
 from ..log.described import topic_configs
+from ..log.placement import MOST_PARTITIONS
 from ..log.refusal import TopicRefused
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from ..events import Request
 
 DEFAULT: Final = -1
-MOST_PARTITIONS: Final = 10_000
 
 
 class Plan(NamedTuple):

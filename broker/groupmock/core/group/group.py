@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from .hashing import SMALLEST_TABLE, order_key, table_for
+from ..java.orders import SMALLEST_TABLE, order_key, table_for
 from .offset_map import Offsets
 from .states import COMPLETING, DEAD, EMPTY, MAY_FOLLOW, PREPARING, STABLE, State
 from .subscription import UNKNOWN, Subscribed

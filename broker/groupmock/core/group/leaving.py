@@ -6,11 +6,11 @@ What leaves is the member; what the group does about it is asked of the table of
 
 from __future__ import annotations
 
+from ..turn import Turn
 from . import causes, codes, membership, rebalance
 from .causes import Why
 from .group import Group, Member
 from .states import ANSWERS, EMPTY, PREPARING, Ask, Do
-from .turn import Turn
 
 
 class WholeRequestFails(Exception):

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import msgspec
 
 from ..events import Request
+from ..java.hashes import spread
+from ..turn import Turn
 from . import answers, causes, codes, sessions
 from .causes import Why
 from .group import Group, Member, Parked, Protocols
-from .hashing import spread
-from .turn import Turn
 
 
 class Wish(NamedTuple):

@@ -7,10 +7,10 @@ get 22 or 25 and join again.
 
 from __future__ import annotations
 
+from ..turn import Turn
 from . import answers, codes, sessions
 from .group import Group, Member, StoredGroup, metadata_of
 from .subscription import UNKNOWN, Subscribed
-from .turn import Turn
 
 RECORD_OVERHEAD = 80
 """Bytes of a record batch with one record around key and value, about."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+from ..java.hashes import java_hash, spread
+from ..java.orders import java_order, scala_trie_order, table_for
 from .group import Group, Protocols
-from .hashing import java_order, scala_order, spread, table_for
 
 
 def select_protocol(group: Group, scala: bool = False) -> str | None:
@@ -29,7 +30,7 @@ def select_protocol(group: Group, scala: bool = False) -> str | None:
     if len(tied) == 1:
         return tied[0]
     if scala:
-        return next(name for name in scala_order(votes) if name in tied)
+        return next(name for name in scala_trie_order(votes, java_hash) if name in tied)
     return _first_in_java(group, candidates, list(votes), tied)
 
 
@@ -42,4 +43,4 @@ def _first_in_java(group: Group, candidates: set[str], voted: list[str], tied: l
     mask = table_for(len(voted)) - 1
     if len({spread(name) & mask for name in tied}) < len(tied):
         voted = [_choice(member.protocols, candidates) for member in group.ordered()]
-    return next(name for name in java_order(voted) if name in tied)
+    return next(name for name in java_order(voted, java_hash) if name in tied)

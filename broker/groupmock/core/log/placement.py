@@ -8,6 +8,8 @@ from zlib import crc32
 from .names import INTERNAL
 
 NO_LEADER: Final = -1
+MOST_PARTITIONS: Final = 10_000
+"""So many a controller makes for one request (ReplicationControlManager.MAX_PARTITIONS_PER_BATCH)."""
 
 
 def first_node(name: str, nodes: int) -> int:

@@ -9,8 +9,8 @@ from msgspec import Meta
 
 from ..effects import ClockStepped
 from ..events import NS_PER_MS
-from ..group.turn import Turn
 from ..timers import NAMES
+from ..turn import Turn
 from . import members, nodes
 from .find import listed
 from .members import ExpireMember, expire_member

@@ -22,7 +22,7 @@ from .. import apis
 from ..events import Request
 from ..group.group import Group, Member
 from ..group.states import COMPLETING, EMPTY, PREPARING, STABLE, State
-from ..group.turn import Turn
+from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster

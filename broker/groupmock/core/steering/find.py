@@ -42,6 +42,21 @@ def member_of(group: Group, name: str) -> Member:
     return found[0]
 
 
+def partitions_of(cluster: Cluster, topic: str) -> int:
+    """How many partitions the topic has. Raises NoSuch."""
+    count = cluster.topics.partitions(topic)
+    if count is None:
+        raise NoSuch(f"no topic {topic!r}: there are {listed(cluster.topics.names())}")
+    return count
+
+
+def check_partition(cluster: Cluster, topic: str, partition: int) -> None:
+    """Raises NoSuch for a partition that the topic has not."""
+    count = partitions_of(cluster, topic)
+    if partition >= count:
+        raise NoSuch(f"no partition {partition} of topic {topic!r}: there are 0 to {count - 1}")
+
+
 def node_of(cluster: Cluster, node: int) -> int:
     """A node id that exists. Raises NoSuch."""
     last = len(cluster.identity.nodes)

@@ -9,7 +9,7 @@ from msgspec import Meta
 from ..effects import TimerFired
 from ..group import causes, rebalance
 from ..group.states import COMPLETING, EMPTY, PREPARING, STABLE, State
-from ..group.turn import Turn
+from ..turn import Turn
 from .doors import Doors, Hold
 from .find import group_of
 from .register import Arguments, BadArguments, Group, NotNow, steers

@@ -11,9 +11,9 @@ from ..effects import TimerFired
 from ..group import causes, leaving, membership, rebalance, sessions, storage
 from ..group.group import Group as GroupData
 from ..group.group import Member
-from ..group.hashing import spread
 from ..group.states import COMPLETING, PREPARING
-from ..group.turn import Turn
+from ..java.hashes import spread
+from ..turn import Turn
 from .doors import Frozen
 from .find import group_of, listed, member_of
 from .groups import doors_of, not_held

@@ -7,9 +7,9 @@ from typing import Annotated
 from msgspec import Meta
 
 from ..effects import NodeChanged
-from ..group.turn import Turn
-from .find import listed, live_node, node_of, offsets_partition
-from .register import Arguments, Group, Milliseconds, NodeId, NoSuch, NotNow, steers
+from ..turn import Turn
+from .find import check_partition, live_node, node_of, offsets_partition
+from .register import Arguments, Group, Milliseconds, NodeId, NotNow, TopicName, steers
 
 Partition = Annotated[int, Meta(description="partition of __consumer_offsets", ge=0)]
 OfGroup = Annotated[Group | None, Meta(description="group id, of a group that may not exist yet; or say partition")]
@@ -82,7 +82,7 @@ def load_coordinator(turn: Turn, wish: LoadCoordinator) -> None:
 class MoveLeader(Arguments):
     """Let another node lead a partition of a topic; its leader epoch grows by one (KIP-320)."""
 
-    topic: Annotated[str, Meta(description="topic name", min_length=1)]
+    topic: TopicName
     partition: Annotated[int, Meta(description="partition of the topic", ge=0)]
     node: NodeId
 
@@ -90,13 +90,8 @@ class MoveLeader(Arguments):
 @steers("move_leader", MoveLeader)
 def move_leader(turn: Turn, wish: MoveLeader) -> None:
     """The node becomes a replica if it was none."""
-    topics = turn.cluster.topics
-    count = topics.partitions(wish.topic)
-    if count is None:
-        raise NoSuch(f"no topic {wish.topic!r}: there are {listed(topics.names())}")
-    if wish.partition >= count:
-        raise NoSuch(f"no partition {wish.partition} of topic {wish.topic!r}: there are 0 to {count - 1}")
-    topics.lead(wish.topic, wish.partition, live_node(turn.cluster, wish.node), turn.now, turn.out)
+    check_partition(turn.cluster, wish.topic, wish.partition)
+    turn.cluster.topics.lead(wish.topic, wish.partition, live_node(turn.cluster, wish.node), turn.now, turn.out)
 
 
 class StopNode(Arguments):

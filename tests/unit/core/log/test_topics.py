@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -10,6 +11,7 @@ from log_world import LogWorld, batch
 
 from groupmock.core.log import names, placement
 from groupmock.core.log.refusal import TopicRefused
+from groupmock.core.log.topics import Topics
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.records import RecordsError
 
@@ -33,22 +35,23 @@ def test_names_ids_and_partitions() -> None:
 
 
 @for_each(
-    ("command", "arguments", "code"),
+    ("change", "code"),
     [
-        ("create_topic", {"name": "t", "partitions": 1}, ErrorCode.TOPIC_ALREADY_EXISTS),
-        ("create_topic", {"name": "a b", "partitions": 1}, ErrorCode.INVALID_TOPIC_EXCEPTION),
-        ("create_topic", {"name": "u", "partitions": 0}, ErrorCode.INVALID_PARTITIONS),
-        ("grow_topic", {"name": "t", "partitions": 2}, ErrorCode.INVALID_PARTITIONS),
-        ("grow_topic", {"name": "u", "partitions": 3}, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
-        ("delete_topic", {"name": "u"}, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
-        ("append", {"topic": "t", "partition": 2, "batch": batch()}, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (lambda topics: topics.create("t", 1, 0, []), ErrorCode.TOPIC_ALREADY_EXISTS),
+        (lambda topics: topics.create("a b", 1, 0, []), ErrorCode.INVALID_TOPIC_EXCEPTION),
+        (lambda topics: topics.create("u", 0, 0, []), ErrorCode.INVALID_PARTITIONS),
+        (lambda topics: topics.grow("t", 2, 0, []), ErrorCode.INVALID_PARTITIONS),
+        (lambda topics: topics.grow("u", 3, 0, []), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (lambda topics: topics.delete("u", 0, []), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (lambda topics: topics.append("t", 2, batch(), 0, []), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
     ],
+    ids=["exists", "no name", "no partitions", "no growth", "nothing to grow", "nothing to delete", "nowhere to append"],
 )
-def test_commands_that_cannot_be(command: str, arguments: dict[str, object], code: ErrorCode) -> None:
+def test_changes_that_cannot_be(change: Callable[[Topics], object], code: ErrorCode) -> None:
     world = LogWorld()
     world.topic("t", partitions=2)
     with pytest.raises(TopicRefused) as refused:
-        world.command(command, **arguments)
+        change(world.topics)
     assert isinstance(refused.value, ValueError) and refused.value.code is code
 
 

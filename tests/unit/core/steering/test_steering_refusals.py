@@ -8,8 +8,7 @@ import pytest
 from cases import for_each
 from core_world import World
 
-from groupmock.core.commands import UnknownCommand
-from groupmock.core.steering import BadArguments, CannotSteer, NoSuch, NotNow
+from groupmock.core.steering import BadArguments, CannotSteer, NoSuch, NotNow, UnknownCommand
 
 
 def test_an_unknown_command_lists_those_there_are() -> None:
