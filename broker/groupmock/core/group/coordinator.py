@@ -1,4 +1,7 @@
-"""The group coordinators of a cluster: which group exists, which node has it, what its log remembers (spec 1.6, 2.13)."""
+"""The group coordinators of a cluster: which group exists, which node has it, what its log remembers.
+
+docs/kafka/group-protocol.md#load-unload-deletion
+"""
 
 from __future__ import annotations
 
@@ -89,7 +92,7 @@ class Coordinators:
         return min(made, len(self._leaders))
 
     def gate(self, group_id: str, node: int) -> int:
-        """May that node answer for the group? 14 while it loads, 16 when another leads, else 0 (spec 1.5, gates 8 and 9)."""
+        """May that node answer for the group? 14 while it loads, 16 when another leads, else 0 (SERVER-48)."""
         group = self._groups.get(group_id)
         partition = group.partition if group is not None else self.partition_of(group_id)
         if self._leaders[partition] != node:
@@ -262,7 +265,7 @@ class Coordinators:
                 self._leaders[partition] = node
 
     def unload(self, partition: int, now: int, out: Effects) -> None:
-        """The partition's leader loses it: what was parked gets 16, every group dies, the log stays (spec 2.13, Unload)."""
+        """The partition's leader loses it: what was parked gets 16, every group dies, the log stays (SERVER-49)."""
         self._release(partition, Turn(self._cluster, now, out))
         self._lead(partition, None, now, out)
 
@@ -293,7 +296,7 @@ class Coordinators:
         self._listing.stopped(node)
 
     def load(self, partition: int, node: int, loading_ms: int, now: int, out: Effects) -> None:
-        """The node takes the partition over and replays its log for `loading_ms` (spec 2.13, Loading)."""
+        """The node takes the partition over and replays its log for `loading_ms` (SERVER-48)."""
         if self._leaders[partition] is not None:
             self._release(partition, Turn(self._cluster, now, out))
         self._lead(partition, node, now, out)
