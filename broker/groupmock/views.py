@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from .core.group.group import Group, Member
+    from .core.groups.classic.group import Group, Member
 
 Assignment = dict[str, list[int]]
 

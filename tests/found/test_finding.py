@@ -17,7 +17,7 @@ from properties.policies import DesignTwo
 from properties.timers import TimersMachine
 from recorded import RecordedMachine
 
-from groupmock.core.group.states import ANSWERS, PREPARING, Answer, Ask, Do
+from groupmock.core.groups.classic.states import ANSWERS, PREPARING, Answer, Ask, Do
 from groupmock.core.timers import Timers
 from groupmock_clients.cooperative.policy import Round
 from tools.fidelity.compare.golden import Golden, difference_of, load, save_one

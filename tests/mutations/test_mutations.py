@@ -74,7 +74,7 @@ def test_the_list_is_long_enough_and_spread_over_the_parts() -> None:
     [
         ({"old": "no such text"}, "stands 0 times"),
         ({"old": "return"}, r"stands \d+ times"),
-        ({"file": "broker/groupmock/core/group/gone.py"}, "there is no broker/groupmock/core/group/gone.py"),
+        ({"file": "broker/groupmock/core/groups/gone.py"}, "there is no broker/groupmock/core/groups/gone.py"),
         ({"new": "if message.generation_id != group.generation:"}, "changes nothing"),
     ],
 )

@@ -11,7 +11,7 @@ from rebalance_corners import CORNERS, expected
 from rebalance_reader import Reader
 from recorded_journals import LIBRARIES, recorded
 
-from groupmock.core.group.causes import CAUSES
+from groupmock.core.groups.causes import CAUSES
 from groupmock_clients.scenarios.measure import measure
 from groupmock_clients.scenarios.play import Sizes
 from groupmock_clients.scenarios.results import jobs, play_one

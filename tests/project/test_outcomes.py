@@ -56,7 +56,7 @@ def test_a_file_that_cannot_be_collected_is_an_outcome_too(tmp_path: Path) -> No
 @for_each(
     ("test", "folder"),
     [
-        ("tests/unit/core/group/test_a.py::test_b", "unit/core"),
+        ("tests/unit/core/groups/test_a.py::test_b", "unit/core"),
         ("tests/live/clients/test_a.py::test_b", "live/clients"),
         ("tests/bytes/test_a.py::test_b[x/y]", "bytes"),
     ],

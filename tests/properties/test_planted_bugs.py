@@ -11,9 +11,9 @@ from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 from properties.groups import GroupMachine
 
-from groupmock.core.group import answers, leaving, membership, rebalance, sessions
-from groupmock.core.group.group import Group, Member, Parked
-from groupmock.core.group.states import ANSWERS, COMPLETING, PREPARING, Answer, Ask, Do
+from groupmock.core.groups.classic import answers, leaving, membership, rebalance, sessions
+from groupmock.core.groups.classic.group import Group, Member, Parked
+from groupmock.core.groups.classic.states import ANSWERS, COMPLETING, PREPARING, Answer, Ask, Do
 from groupmock.core.turn import Turn
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 

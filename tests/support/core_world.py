@@ -12,8 +12,8 @@ from groupmock.core.core import Core
 from groupmock.core.effects import Abandoned, Effect, Effects, Lease, MemberChanged, Moved, Replies, Reply, TimerFired
 from groupmock.core.environment import Environment
 from groupmock.core.events import NS_PER_MS, Command, Request
-from groupmock.core.group.coordinator import Coordinators
-from groupmock.core.group.group import Group
+from groupmock.core.groups.classic.group import Group
+from groupmock.core.groups.registry import Coordinators
 from groupmock.core.identity import Identity, Node
 from groupmock.core.log.partition import Partition
 from groupmock.core.log.topics import Topic

@@ -123,7 +123,7 @@ def main(name: str, sources: str, *folders: str) -> int:
             print(f"{found and found.origin} is on the path, not {sources}", file=sys.stderr)
             return 2
     if name != "unit":
-        from groupmock.core.group.group import Group
+        from groupmock.core.groups.classic.group import Group
 
         Group.invariants = lambda self: None  # type: ignore[method-assign]  # not visible on the wire
     print(json.dumps(JUDGES[name](*map(Path, folders))))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupmock.core.group.states import ANSWERS, MAY_FOLLOW, Ask, State
+from groupmock.core.groups.classic.states import ANSWERS, MAY_FOLLOW, Ask, State
 from groupmock_codec.errors import ErrorCode
 
 from .markdown import cell, notice, table

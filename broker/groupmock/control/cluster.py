@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from .. import __version__
-from ..core.group.group import Group
+from ..core.groups.classic.group import Group
 from ..core.steering.find import group_of
 from ..views import GroupView, view_group
 from .context import Context, Done

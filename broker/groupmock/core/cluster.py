@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .environment import Environment
-from .group.coordinator import Coordinators
+from .groups.registry import Coordinators
 from .log.topics import Topics
 
 

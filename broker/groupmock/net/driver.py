@@ -274,7 +274,7 @@ class Driver(Answers):
         if "rules" in self.__dict__:
             self.rules.stop()
         now = self.now()
-        self._expire_due(now)  # a static member may wait for a record that is written (core.group.replacement)
+        self._expire_due(now)  # a static member may wait for a record that is written (core.groups.classic.replacement)
         while self._backlog:
             reply = self._next_reply()
             if reply is not None:

@@ -3,7 +3,7 @@
 `told` is what is looked at of the rows of runs with faults: few and narrow. A *strike* is a `fault` row that is not the end of a wait, or a
 steering command that breaks something. A *story* is one group's life in one run: its moves and its members' comings and goings in order,
 an array of points, so that everything about a strike is looked up in it without a second shuffle (a story has as many points as the group
-had moves and member rows: thousands at most). Reasons are read by the words of `groupmock.core.group` (leaving, membership, rebalance).
+had moves and member rows: thousands at most). Reasons are read by the words of `groupmock.core.groups.causes`.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
 
-from groupmock.core.group.group import Group
-from groupmock.core.group.states import COMPLETING, EMPTY, PREPARING
+from groupmock.core.groups.classic.group import Group
+from groupmock.core.groups.classic.states import COMPLETING, EMPTY, PREPARING
 
 from ..play.core_player import STEP_MS, CorePlayer
 from ..script.script import Drop, Pause, Script, Send

@@ -14,9 +14,10 @@ from groupmock_codec.messages.k08_offset_commit import (
     OffsetCommitResponseTopic,
 )
 
-from ..group import causes, codes, offsets
-from ..group.group import Offset
-from ..group.offsets import Commit, Committer
+from ..groups import causes, codes
+from ..groups.classic.group import Offset
+from ..groups.offsets import commits as offsets
+from ..groups.offsets.commits import Commit, Committer
 from ..java.hashes import id_partition_hash, java_hash, partition_hash
 from ..java.orders import java_order, scala_map_order, scala_table_order
 

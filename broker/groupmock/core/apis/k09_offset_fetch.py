@@ -16,10 +16,10 @@ from groupmock_codec.messages.k09_offset_fetch import (
     OffsetFetchResponseTopics,
 )
 
-from ..group import codes
-from ..group.group import Offset
-from ..group.offset_map import At, Offsets
-from ..group.offsets import NO_OFFSET
+from ..groups import codes
+from ..groups.classic.group import Offset
+from ..groups.offsets.commits import NO_OFFSET
+from ..groups.offsets.committed import At, Offsets
 from ..java.hashes import java_hash, partition_hash
 from ..java.orders import java_order, scala_map_order
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.messages.k10_find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 
-from ..group import codes
+from ..groups import codes
 from ..java.hashes import partition_for
 from ..log import internal
 from ..log.names import TRANSACTION_TOPIC

@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING
 
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest
 
-from ..group import answers, causes, codes, membership, rebalance, replacement, sessions
-from ..group.membership import Wish
-from ..group.rebalance import FAILED, FINE, Outcome
-from ..group.states import ANSWERS, EMPTY, PREPARING, Ask, Do
-from ..group.vote import select_protocol
+from ..groups import causes, codes
+from ..groups.classic import answers, membership, rebalance, replacement, sessions
+from ..groups.classic.membership import Wish
+from ..groups.classic.rebalance import FAILED, FINE, Outcome
+from ..groups.classic.states import ANSWERS, EMPTY, PREPARING, Ask, Do
+from ..groups.classic.vote import select_protocol
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
-    from ..group.group import Group, Member
+    from ..groups.classic.group import Group, Member
     from ..turn import Turn
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
 
 from ..effects import Lease
-from ..group import codes, membership, sessions
-from ..group.states import ANSWERS, Ask
+from ..groups import codes
+from ..groups.classic import membership, sessions
+from ..groups.classic.states import ANSWERS, Ask
 
 if TYPE_CHECKING:
     from ..cluster import Cluster

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse
 
-from ..group import causes, codes, leaving
-from ..group.causes import Why
-from ..group.rebalance import FAILED
+from ..groups import causes, codes
+from ..groups.causes import Why
+from ..groups.classic import leaving
+from ..groups.classic.rebalance import FAILED
 
 if TYPE_CHECKING:
     from ..cluster import Cluster

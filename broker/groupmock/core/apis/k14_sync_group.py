@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 
-from ..group import answers, codes, membership, rebalance, sessions
-from ..group.states import ANSWERS, Ask, Do
+from ..groups import codes
+from ..groups.classic import answers, membership, rebalance, sessions
+from ..groups.classic.states import ANSWERS, Ask, Do
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
-    from ..group.group import Group
+    from ..groups.classic.group import Group
     from ..turn import Turn
 
 

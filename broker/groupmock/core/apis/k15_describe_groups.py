@@ -11,13 +11,13 @@ from groupmock_codec.messages.k15_describe_groups import (
     DescribeGroupsResponse,
 )
 
-from ..group import codes
-from ..group.states import DEAD, STABLE
+from ..groups import codes
+from ..groups.classic.states import DEAD, STABLE
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
-    from ..group.group import Group, Member
+    from ..groups.classic.group import Group, Member
     from ..turn import Turn
 
 NOT_ASKED: Final = -(2**31)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from groupmock_codec.messages.k42_delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 
-from ..group import causes, codes
-from ..group.states import ANSWERS, Ask, Do
+from ..groups import causes, codes
+from ..groups.classic.states import ANSWERS, Ask, Do
 
 if TYPE_CHECKING:
     from ..cluster import Cluster

@@ -12,15 +12,15 @@ from groupmock_codec.messages.k47_offset_delete import (
     OffsetDeleteResponseTopic,
 )
 
-from ..group import causes, codes
-from ..group.states import EMPTY
+from ..groups import causes, codes
+from ..groups.classic.states import EMPTY
 from ..java.hashes import java_hash, partition_hash
 from ..java.orders import scala_map_order, scala_table_order, scala_trie_order
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
-    from ..group.group import Group
+    from ..groups.classic.group import Group
     from ..turn import Turn
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..group.group import Group, Member
+from ..groups.classic.group import Group, Member
 from .register import NoSuch, NotNow
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from msgspec import Meta
 
 from ..effects import TimerFired
 from ..events import Command
-from ..group import causes, rebalance
-from ..group.states import COMPLETING, EMPTY, PREPARING, STABLE, State
+from ..groups import causes
+from ..groups.classic import rebalance
+from ..groups.classic.states import COMPLETING, EMPTY, PREPARING, STABLE, State
 from .find import group_of
 from .holds import Hold, OperatorHolds, holds_of
 from .register import Arguments, BadArguments, Group, NotNow, steers

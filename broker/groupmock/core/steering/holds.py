@@ -20,8 +20,8 @@ from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest
 
 from ..environment import Held
 from ..events import Request
-from ..group.group import Group
-from ..group.states import COMPLETING, EMPTY, PREPARING, STABLE, State
+from ..groups.classic.group import Group
+from ..groups.classic.states import COMPLETING, EMPTY, PREPARING, STABLE, State
 
 if TYPE_CHECKING:
     from ..cluster import Cluster

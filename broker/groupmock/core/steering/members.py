@@ -8,10 +8,11 @@ import msgspec
 from msgspec import Meta
 
 from ..effects import TimerFired
-from ..group import causes, leaving, membership, rebalance, sessions, storage, telling
-from ..group.group import Group as GroupData
-from ..group.group import Member
-from ..group.states import COMPLETING, PREPARING
+from ..groups import causes, telling
+from ..groups.classic import leaving, membership, rebalance, sessions, storage
+from ..groups.classic.group import Group as GroupData
+from ..groups.classic.group import Member
+from ..groups.classic.states import COMPLETING, PREPARING
 from ..java.hashes import spread
 from .find import group_of, listed, member_of
 from .groups import not_held

@@ -6,9 +6,10 @@ What leaves is the member; what the group does about it is asked of the table of
 
 from __future__ import annotations
 
-from ..turn import Turn
-from . import causes, codes, membership, rebalance
-from .causes import Why
+from ...turn import Turn
+from .. import causes, codes
+from ..causes import Why
+from . import membership, rebalance
 from .group import Group, Member
 from .states import ANSWERS, EMPTY, PREPARING, Ask, Do
 

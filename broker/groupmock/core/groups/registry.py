@@ -16,11 +16,13 @@ from ..log.names import OFFSETS_TOPIC
 from ..log.placement import NO_LEADER
 from ..log.refusal import TopicRefused
 from ..turn import TimerHandler, Turn
-from . import causes, codes, leaving, rebalance, replacement, retention, storage, telling
+from . import causes, codes, telling
 from .causes import Why
-from .group import Group, Offset, StoredGroup
+from .classic import leaving, rebalance, replacement, storage
+from .classic.group import Group, Offset, StoredGroup
+from .classic.states import DEAD, EMPTY, PREPARING, STABLE
 from .listing import ByPartition, InOneMap, Listing
-from .states import DEAD, EMPTY, PREPARING, STABLE
+from .offsets import retention
 
 if TYPE_CHECKING:
     from ..environment import Environment

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ..java.hashes import java_hash, spread
-from ..java.orders import java_order, scala_trie_order, table_for
+from ...java.hashes import java_hash, spread
+from ...java.orders import java_order, scala_trie_order, table_for
 from .group import Group, Protocols
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from cases import for_each
 from core_world import World
 
-from groupmock.core.group.listing import ByPartition
+from groupmock.core.groups.listing import ByPartition
 from groupmock.core.java.hashes import java_hash, partition_for, spread_bits
 from groupmock.core.java.tables import Concurrent
 from groupmock.core.settings import Quirks

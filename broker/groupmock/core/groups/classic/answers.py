@@ -8,8 +8,8 @@ from typing import NamedTuple
 from groupmock_codec.messages.k11_join_group import JoinGroupResponse, JoinGroupResponseMember
 from groupmock_codec.messages.k14_sync_group import SyncGroupResponse
 
-from ..effects import Reply
-from ..turn import Turn
+from ...effects import Reply
+from ...turn import Turn
 from .group import Group, Member, Parked, metadata_of
 
 Listed = Callable[[], list[JoinGroupResponseMember]]

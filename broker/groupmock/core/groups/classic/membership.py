@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from ..events import Request
-from ..java.hashes import spread
-from ..turn import Turn
-from . import answers, causes, codes, sessions, telling
-from .causes import Why
+from ...events import Request
+from ...java.hashes import spread
+from ...turn import Turn
+from .. import causes, codes, telling
+from ..causes import Why
+from . import answers, sessions
 from .group import Group, Member, Parked, Protocols
 
 

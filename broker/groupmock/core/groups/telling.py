@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..effects import MemberChanged, Moved
 from ..turn import Turn
 from .causes import Why
-from .group import Group, Member
-from .states import State
+from .classic.group import Group, Member
+from .classic.states import State
 
 
 def changed(turn: Turn, group: Group, member_id: str, what: str, why: Why, member: Member | None = None) -> None:

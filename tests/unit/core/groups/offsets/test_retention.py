@@ -5,7 +5,7 @@ from __future__ import annotations
 from cases import for_each
 from core_world import EPOCH_MS, World, subscription
 
-from groupmock.core.group.group import Group
+from groupmock.core.groups.classic.group import Group
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 
 MINUTE = 60_000

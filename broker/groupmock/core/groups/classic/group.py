@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
-from ..java.orders import SMALLEST_TABLE, order_key, table_for
-from .offset_map import Offsets
+from ...java.orders import SMALLEST_TABLE, order_key, table_for
+from ..offsets.committed import Offsets
 from .states import COMPLETING, DEAD, EMPTY, MAY_FOLLOW, PREPARING, STABLE, State
 from .subscription import UNKNOWN, Subscribed
 
 if TYPE_CHECKING:
-    from ..timers import Timer
+    from ...timers import Timer
 
 Protocols = tuple[tuple[str, bytes], ...]
 """What a member can do, its first choice first: (name, metadata)."""

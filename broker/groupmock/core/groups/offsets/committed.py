@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ..java.hashes import java_hash, partition_hash
-from ..java.orders import SMALLEST_TABLE, scala_map_order, scala_table_order, table_for
-from ..java.tables import Timeline, signed
+from ...java.hashes import java_hash, partition_hash
+from ...java.orders import SMALLEST_TABLE, scala_map_order, scala_table_order, table_for
+from ...java.tables import Timeline, signed
 
 if TYPE_CHECKING:
-    from .group import Offset
+    from ..classic.group import Offset
 
 At = tuple[str, int]
 

@@ -52,7 +52,7 @@ from __future__ import annotations
 from enum import Enum, StrEnum
 from typing import Final, NamedTuple
 
-from . import codes
+from .. import codes
 
 
 class State(StrEnum):

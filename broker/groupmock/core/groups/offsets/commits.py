@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..turn import Turn
-from . import codes, membership, sessions
-from .group import Group, Offset
-from .states import ANSWERS, EMPTY, Ask
+from ...turn import Turn
+from .. import codes
+from ..classic import membership, sessions
+from ..classic.group import Group, Offset
+from ..classic.states import ANSWERS, EMPTY, Ask
 
 NO_OFFSET = Offset(-1, -1, "", -1)
 """What a partition without a commit answers."""

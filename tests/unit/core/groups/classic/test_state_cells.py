@@ -14,7 +14,7 @@ from cases import for_each
 from core_world import Asked, Protocols, World, subscription
 
 from groupmock.core.effects import Moved
-from groupmock.core.group.states import ANSWERS, MEMBERS_ASK, Answer, Ask, Do, State
+from groupmock.core.groups.classic.states import ANSWERS, MEMBERS_ASK, Answer, Ask, Do, State
 from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest
 
 STATES = [State.EMPTY, State.PREPARING, State.COMPLETING, State.STABLE]

@@ -47,10 +47,11 @@ from typing import Final
 
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 
-from ..events import Request
-from ..turn import Turn
-from . import answers, causes, codes, membership, sessions, storage, telling
-from .causes import Why
+from ...events import Request
+from ...turn import Turn
+from .. import causes, codes, telling
+from ..causes import Why
+from . import answers, membership, sessions, storage
 from .group import Group, Member, Parked, metadata_of
 from .states import COMPLETING, EMPTY, PREPARING, STABLE, Do
 from .subscription import NO_TOPICS, UNKNOWN, Malformed, Subscribed, read_topics

@@ -8,8 +8,8 @@ from cases import for_each
 from core_world import World
 
 from groupmock.core.effects import MemberChanged, Moved
-from groupmock.core.group import causes
-from groupmock.core.group.causes import CAUSES, Why
+from groupmock.core.groups import causes
+from groupmock.core.groups.causes import CAUSES, Why
 
 
 def told(world: World) -> list[tuple[str, str, str]]:

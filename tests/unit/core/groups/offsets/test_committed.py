@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from groupmock.core.group.group import Offset
-from groupmock.core.group.offset_map import Offsets
+from groupmock.core.groups.classic.group import Offset
+from groupmock.core.groups.offsets.committed import Offsets
 from groupmock.core.java.hashes import java_hash, partition_hash
 from groupmock.core.java.orders import java_order, scala_table_order
 

@@ -10,9 +10,10 @@ later as well (groupmock.clock), for two requests sent together may come in two 
 
 from __future__ import annotations
 
-from ..events import Request
-from ..turn import Turn
-from . import answers, causes, codes, membership, sessions, storage, telling
+from ...events import Request
+from ...turn import Turn
+from .. import causes, codes, telling
+from . import answers, membership, sessions, storage
 from .group import Group, Member, Parked
 
 

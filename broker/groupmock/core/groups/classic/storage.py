@@ -7,8 +7,9 @@ get 22 or 25 and join again.
 
 from __future__ import annotations
 
-from ..turn import Turn
-from . import answers, codes, sessions
+from ...turn import Turn
+from .. import codes
+from . import answers, sessions
 from .group import Group, Member, StoredGroup, metadata_of
 from .subscription import UNKNOWN, Subscribed
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from cases import for_each
 from core_world import World
 
-from groupmock.core.group.states import MAY_FOLLOW, State
+from groupmock.core.groups.classic.states import MAY_FOLLOW, State
 
 STATES = [State.EMPTY, State.PREPARING, State.COMPLETING, State.STABLE]
 

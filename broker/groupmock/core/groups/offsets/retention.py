@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..turn import Turn
-from .group import Group, Offset
-from .offset_map import At
-from .states import EMPTY, STABLE
+from ...turn import Turn
+from ..classic.group import Group, Offset
+from ..classic.states import EMPTY, STABLE
+from .committed import At
 
 Base = Callable[[Offset], int]
 

@@ -1,0 +1,1 @@
+"""The classic group: JoinGroup, SyncGroup, Heartbeat and LeaveGroup, a leader that assigns."""

@@ -1,0 +1,1 @@
+"""What groups have committed, whatever their type."""
