@@ -18,10 +18,11 @@ import msgspec
 from .assembly import CannotStart, Running, settings_by_name, start, start_control
 from .config import ConfigError, all_settings, resolve
 from .core.events import Command
+from .core.groups.view import GroupView
 from .faulted import AsyncFaulted, Faulted, PlanLike, as_plan
 from .net.loops import UnknownLoop, new_loop
 from .steered import AsyncSteered, Steered
-from .views import GroupView, Record, view_group
+from .views import Record
 
 if TYPE_CHECKING:
     from .control.server import Control
@@ -127,7 +128,7 @@ class Broker(Faulted, Steered):
     @property
     def groups(self) -> dict[str, GroupView]:
         """Every group by id, as it is now."""
-        return self._call(lambda: {group.group_id: view_group(group) for group in self._up().cluster.coordinators.groups()})
+        return self._call(lambda: {group.group_id: group.view() for group in self._up().cluster.groups.all()})
 
     def start(self, ports: Sequence[int] = ()) -> Broker:
         """Start serving; returns once clients can connect. `ports`: one per node, where they must be those of an earlier start."""
@@ -233,8 +234,8 @@ class Broker(Faulted, Steered):
         with running.watching(changed.set):
             while True:
                 changed.clear()
-                found = running.cluster.coordinators.find(group)
-                view = view_group(found) if found is not None else None
+                found = running.cluster.groups.find(group)
+                view = found.view() if found is not None else None
                 if view is not None and reached(view):
                     return view
                 try:

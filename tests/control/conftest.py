@@ -56,7 +56,7 @@ class Api:
     async def join(self, group: str = "g", client: str = "a", instance: str | None = None) -> RawWire:
         """Somebody sends a JoinGroup (v5, or v3 where it has no instance id) to the group's coordinator."""
         cluster = self.control.running.cluster
-        port = self.control.running.ports[(cluster.coordinators.node_of(group) or 1) - 1]
+        port = self.control.running.ports[(cluster.groups.hosting.node_of(group) or 1) - 1]
         wire = RawWire(*await asyncio.open_connection("127.0.0.1", port))
         self.wires.append(wire)
         timeouts = {"session_timeout_ms": 30_000, "rebalance_timeout_ms": 30_000}

@@ -65,12 +65,12 @@ class Walk:
 
     @property
     def node(self) -> int:
-        return self.walked.world.cluster.coordinators.node_of("g") or 1
+        return self.walked.world.cluster.groups.hosting.node_of("g") or 1
 
     def play(self) -> None:
         for _ in range(STEPS):
             self.dice.choice([self.ask, self.ask, self.steer, self.wait])()
-            group = self.walked.world.cluster.coordinators.find("g")
+            group = self.walked.world.cluster.groups.find("g")
             self.ids = [*group.members] if group is not None else []
 
     def take(self, what: str, **values: Any) -> bool:
@@ -79,7 +79,7 @@ class Walk:
 
     def ask(self) -> None:
         dice = self.dice
-        group = self.walked.world.cluster.coordinators.find("g")
+        group = self.walked.world.cluster.groups.find("g")
         generation = group.generation if group is not None else 0
         client = f"c{dice.randrange(3)}"
         instance = dice.choice([None, None, "i0"])
@@ -163,7 +163,7 @@ STEERED: dict[str, Callable[[Random, Run], dict[str, Any]]] = {
 
 
 def _instances(run: Run) -> list[str]:
-    group = run.driver.core.cluster.coordinators.find("g")
+    group = run.driver.core.cluster.groups.find("g")
     return list(group.static_members) if group is not None else []
 
 

@@ -12,8 +12,8 @@ from groupmock.core.core import Core
 from groupmock.core.effects import Abandoned, Effect, Effects, Lease, MemberChanged, Moved, Replies, Reply, TimerFired
 from groupmock.core.environment import Environment
 from groupmock.core.events import NS_PER_MS, Command, Request
-from groupmock.core.groups.classic.group import Group
-from groupmock.core.groups.registry import Coordinators
+from groupmock.core.groups.classic.type import ClassicGroup
+from groupmock.core.groups.registry import Registry
 from groupmock.core.identity import Identity, Node
 from groupmock.core.log.partition import Partition
 from groupmock.core.log.topics import Topic
@@ -48,7 +48,7 @@ class StandInTopics:
         self.counts = dict(topics)
         self.largest_batch = largest_batch
 
-    def group_record_limit(self, _node: int) -> int:
+    def record_limit(self, _name: str, _node: int) -> int:
         """What the offsets topic takes at once."""
         return self.largest_batch
 
@@ -71,6 +71,9 @@ class StandInTopics:
     def hosted_by(self, name: str, host: object) -> None:
         """Nobody asks these topics to make one, or to move its leader."""
 
+    def when_changed(self, told: object) -> None:
+        """None comes or grows."""
+
     def when_deleted(self, told: object) -> None:
         """None is ever deleted."""
 
@@ -78,7 +81,7 @@ class StandInTopics:
         """No fetch waits for these."""
         return {}
 
-    def hosted(self, turn: Turn, partition: int, node: int | None) -> None:
+    def hosted(self, turn: Turn, name: str, partition: int, node: int | None) -> None:
         """A coordinator moved: nobody asks these topics who leads them."""
 
     def node_stopped(self, turn: Turn, node: int) -> None:
@@ -141,7 +144,7 @@ class World:
             return cls(Core(cluster_on(environment)))
         counts = {"orders": 4} if topics is None else topics
         stand_in: Any = StandInTopics(counts, environment.settings.message_max_bytes)  # all that groups need
-        return cls(Core(Cluster(environment, stand_in, Coordinators(environment, stand_in))))
+        return cls(Core(Cluster(environment, stand_in, Registry(environment, stand_in))))
 
     @property
     def cluster(self) -> Cluster:
@@ -200,7 +203,7 @@ class World:
             self._take(effects)
 
     def _check_groups(self) -> None:
-        for group in self.cluster.coordinators.groups():
+        for group in self.cluster.groups.all():
             group.invariants()
 
     def _take(self, effects: Effects) -> None:
@@ -224,11 +227,21 @@ class World:
 
     # -- looking
 
-    def group(self, group_id: str = "g") -> Group:
+    def group(self, group_id: str = "g") -> ClassicGroup:
         """The group; AssertionError when there is none."""
-        group = self.cluster.coordinators.find(group_id)
+        group = self.find(group_id)
         assert group is not None, f"no group {group_id!r}"
         return group
+
+    def find(self, group_id: str = "g") -> ClassicGroup | None:
+        """The group, if there is one; there are no others than classic ones here."""
+        group = self.cluster.groups.find(group_id)
+        assert group is None or isinstance(group, ClassicGroup)
+        return group
+
+    def groups(self) -> list[ClassicGroup]:
+        """All of them."""
+        return [group for group in self.cluster.groups.all() if isinstance(group, ClassicGroup)]
 
     def moves(self) -> list[tuple[str, str, int]]:
         """Every state change so far: (before, after, generation)."""

@@ -183,7 +183,7 @@ class GroupModel:
     def delete(self, who: int, _: int) -> None:
         """DeleteGroups: only Empty groups go."""
         name = self.clients[who].group
-        group = self.world.cluster.coordinators.find(name)
+        group = self.world.find(name)
         wanted = 69 if group is None else 0 if str(group.state) == "Empty" else 68
         answer = self.world.send(DeleteGroupsRequest(groups_names=[name]), 42).answer
         assert answer.results[0].error_code == wanted
@@ -193,14 +193,14 @@ class GroupModel:
         partition = PARTITIONS[self.clients[who].group]
         self.world.command("load_coordinator", partition=partition, node=1, loading_ms=0)
         for name in GROUPS:
-            group = self.world.cluster.coordinators.find(name)
+            group = self.world.find(name)
             for member_id in group.members if group is not None and group.partition == partition else ():
                 self._sign(name, member_id)
 
     def describe(self, who: int, _: int) -> None:
         """DescribeGroups tells what is."""
         name = self.clients[who].group
-        group = self.world.cluster.coordinators.find(name)
+        group = self.world.find(name)
         told = self.world.send(DescribeGroupsRequest(groups=[name]), 15).answer.groups[0]
         assert told.group_state == ("Dead" if group is None else str(group.state))
         assert {one.member_id for one in told.members} == set(() if group is None else group.members)
@@ -213,7 +213,7 @@ class GroupModel:
             self._sign(client.group, client.member_id)
 
     def _group(self, client: Client) -> Group | None:
-        return self.world.cluster.coordinators.find(client.group)
+        return self.world.find(client.group)
 
     def _sign(self, group: str, member_id: str) -> None:
         self.signs[group, member_id] = self.world.now
@@ -318,7 +318,7 @@ class GroupModel:
                 self._check_new_generation(one, one.group in fired)
 
     def _check_new_generation(self, move: Moved, by_timer: bool) -> None:
-        group = self.world.cluster.coordinators.find(move.group)
+        group = self.world.find(move.group)
         if group is None or group.generation != move.generation:
             return
         for member_id in group.members:
@@ -342,7 +342,7 @@ class GroupModel:
                 self._check_synced(asked)
 
     def _check_joined(self, asked: Asked) -> None:
-        answer, group = asked.answer, self.world.cluster.coordinators.find(asked.request.message.group_id)  # type: ignore[attr-defined]
+        answer, group = asked.answer, self.world.find(asked.request.message.group_id)  # type: ignore[attr-defined]
         ids = [one.member_id for one in answer.members]
         assert len(ids) == len(set(ids)), "the leader's list names a member twice"
         if ids:
@@ -356,7 +356,7 @@ class GroupModel:
     def _check_synced(self, asked: Asked) -> None:
         message = asked.request.message
         name, member_id = message.group_id, message.member_id  # type: ignore[attr-defined]
-        group = self.world.cluster.coordinators.find(name)
+        group = self.world.find(name)
         given = self.given.get((name, self.lives.get(name, 0), message.generation_id))  # type: ignore[attr-defined]
         member = None if group is None else group.members.get(member_id)
         if given is not None and member is not None and member.group_instance_id is None:
@@ -367,7 +367,7 @@ class GroupModel:
         waiting = {asked.ticket for asked in self.open}
         parked = {
             one.ticket
-            for group in self.world.cluster.coordinators.groups()
+            for group in self.world.groups()
             for member in group.members.values()
             for one in (member.join, member.sync)
             if one is not None
@@ -375,7 +375,7 @@ class GroupModel:
         assert waiting == parked, f"lost: {sorted(waiting - parked)}, answered but parked: {sorted(parked - waiting)}"
 
     def _check_timers(self) -> None:
-        timers, groups = self.world.environment.timers, list(self.world.cluster.coordinators.groups())
+        timers, groups = self.world.environment.timers, self.world.groups()
         wanted: set[tuple[str, ...]] = set()
         for group in groups:
             wanted |= {("session", group.group_id, one) for one in group.pending_joins}
@@ -395,13 +395,13 @@ class GroupModel:
         self.leases = [one for one in self.leases[-16:] if one.epoch == one.group.epoch]
         for lease in self.leases:
             group, member = lease.group, lease.member
-            assert self.world.cluster.coordinators.find(group.group_id) is group, "a lease outlived its group"
+            assert self.world.find(group.group_id) is group, "a lease outlived its group"
             assert group.members.get(member.member_id) is member, "a lease outlived its member"
             assert str(group.state) in ("CompletingRebalance", "Stable"), "a lease outlived its generation"
             assert member.session.live, "a lease moves a dead timer"
 
     def _check_sessions(self) -> None:
-        for group in self.world.cluster.coordinators.groups():
+        for group in self.world.groups():
             for member in group.members.values():
                 if member.join is not None or member.sync is not None:
                     continue
@@ -410,13 +410,13 @@ class GroupModel:
 
     def _check_debts(self) -> None:
         for name, (deadline, ids) in self.owed.items():
-            group = self.world.cluster.coordinators.find(name)
+            group = self.world.find(name)
             late = ids & group.members.keys() if group is not None and self.world.now > deadline else set()
             assert not late, f"{late} owe a SyncGroup since {deadline} ms and are members still"
 
     def _check_offsets(self) -> None:
         for name in GROUPS:
-            group = self.world.cluster.coordinators.find(name)
+            group = self.world.find(name)
             stored = {} if group is None else {at[1]: one.offset for at, one in group.offsets.items()}
             assert stored == self.offsets.get(name, {}), f"offsets of {name}"
 
@@ -424,7 +424,7 @@ class GroupModel:
         """When nobody does anything any more, everything comes to rest: nobody waits, no members, few timers."""
         self.world.sleep(500_000)
         self.check()
-        for group in self.world.cluster.coordinators.groups():
+        for group in self.world.groups():
             assert str(group.state) == "Empty", f"{group} never came to rest"
         assert not [one for one in self.world.asked.values() if one.parked], "somebody waits for ever"
         assert len(self.world.environment.timers) <= 1

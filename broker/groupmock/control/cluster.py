@@ -8,9 +8,8 @@ import msgspec
 from msgspec import Meta
 
 from .. import __version__
-from ..core.groups.classic.group import Group
+from ..core.groups.view import GroupView
 from ..core.steering.find import group_of
-from ..views import GroupView, view_group
 from .context import Context, Done
 from .route import Call
 
@@ -107,7 +106,7 @@ async def health(context: Context, call: Call) -> Health:
             node.port,
             "stopped" if node.node_id not in up else "stalled" if node.node_id in environment.stalled else "running",
             on.count(node.node_id),
-            len(cluster.coordinators.led_by(node.node_id)),
+            len(cluster.groups.hosting.led_by(node.node_id)),
         )
         for node in environment.identity.nodes
     ]
@@ -126,21 +125,21 @@ async def groups(context: Context, call: Call) -> list[GroupRow]:
             each.generation,
             len(each.members),
             each.leader_id,
-            cluster.coordinators.node_of(each.group_id),
+            cluster.groups.hosting.node_of(each.group_id),
             cluster.environment.holds.of(each.group_id).state,
         )
-        for each in cluster.coordinators.groups()
+        for each in cluster.groups.all()
     ]
 
 
 async def group(context: Context, call: Call) -> GroupDetails:
     """One group."""
     cluster = context.running.cluster
-    found: Group = group_of(cluster, call.path.group)
+    found = group_of(cluster, call.path.group)
     held = cluster.environment.holds.of(found.group_id)
     return GroupDetails(
-        group=view_group(found),
-        coordinator=cluster.coordinators.node_of(found.group_id),
+        group=found.view(),
+        coordinator=cluster.groups.hosting.node_of(found.group_id),
         held=held.state,
         waiting=held.waiting,
         frozen=list(held.frozen),

@@ -59,7 +59,7 @@ class Scrape:
         members = GaugeMetricFamily("groupmock_group_members", "members of a group now", labels=["group"])
         generations = GaugeMetricFamily("groupmock_group_generation", "generation of a group", labels=["group"])
         states: Counter[str] = Counter()
-        for group in running.cluster.coordinators.groups():
+        for group in running.cluster.groups.all():
             states[str(group.state)] += 1
             members.add_metric([group.group_id], len(group.members))
             generations.add_metric([group.group_id], group.generation)

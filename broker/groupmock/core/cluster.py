@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from .environment import Environment
-from .groups.registry import Coordinators
+from .groups.registry import Registry
 from .log.topics import Topics
 
 
 class Cluster:
-    """Topics, and one group coordinator per partition of __consumer_offsets, on their common ground.
+    """Topics, and the groups that live in partitions of __consumer_offsets, on their common ground.
 
     No NamedTuple: reading a part of one costs a heartbeat 4 % (CPython 3.11 specialises attributes of plain objects only).
     """
 
-    def __init__(self, environment: Environment, topics: Topics, coordinators: Coordinators) -> None:
+    def __init__(self, environment: Environment, topics: Topics, groups: Registry) -> None:
         self.environment = environment
         self.topics = topics
-        self.coordinators = coordinators
+        self.groups = groups
 
 
 def cluster_on(environment: Environment) -> Cluster:
     """A cluster without topics and groups."""
     topics = Topics(environment)
-    return Cluster(environment, topics, Coordinators(environment, topics))
+    return Cluster(environment, topics, Registry(environment, topics))

@@ -57,7 +57,7 @@ class Core:
         self.environment = cluster.environment
         self.timer_handlers: dict[str, TimerHandler] = {
             **cluster.topics.timer_handlers(),
-            **cluster.coordinators.timer_handlers(),
+            **cluster.groups.timer_handlers(),
             "stall": self._steered("stall"),
             "thaw": self._steered("thaw"),
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -32,7 +32,7 @@ class GroupFacts(NamedTuple):
 
     state: str
     leader: str | None
-    instances: dict[str, str]
+    instances: Mapping[str, str]
 
 
 class Facts(NamedTuple):

@@ -275,7 +275,7 @@ class Faults:
         return Facts(stage, now, connection.node, connection.number, codec.name, codec.version, client_id)
 
     def _group(self, group_id: str) -> GroupFacts | None:
-        group = self._driver.core.cluster.coordinators.find(group_id)
+        group = self._driver.core.cluster.groups.find(group_id)
         return GroupFacts(str(group.state), group.leader_id, group.static_members) if group is not None else None
 
     def _topic(self, topic_id: bytes) -> str | None:

@@ -72,7 +72,7 @@ class Asking:
         for effect in effects:
             if isinstance(effect, Abandoned):
                 del self.asked[effect.ticket]
-        for group in self.core.cluster.coordinators.groups():
+        for group in self.core.cluster.groups.all():
             group.invariants()
 
 

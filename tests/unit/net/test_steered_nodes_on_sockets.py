@@ -82,7 +82,7 @@ async def test_a_stalled_node_says_nothing_and_then_everything_in_order(pair: Pa
 async def test_an_answer_that_falls_due_while_the_node_is_stalled_comes_after_it(pair: Pair) -> None:
     wire, other = await pair.connect(1), await pair.connect(2)
     pair.tell("hold_group", group="g", state="Empty")
-    node = pair.server.core.cluster.coordinators.node_of("g")
+    node = pair.server.core.cluster.groups.hosting.node_of("g")
     waiting = wire if node == 1 else other
     waiting.send(frame(11, 0, 7, group_id="g", session_timeout_ms=10_000, protocol_type="consumer", protocols=[]))
     await until(lambda: any(one.ticket for one in pair.server.driver.connections.values()))
@@ -130,7 +130,7 @@ async def test_a_stopped_node_closes_and_refuses_and_takes_connections_again_on_
 
 @pytest.mark.parametrize("clean", [True, False])
 async def test_who_waits_at_a_node_that_stops_is_told_only_by_a_clean_stop(pair: Pair, clean: bool) -> None:
-    node = pair.server.core.cluster.coordinators.node_of("g")
+    node = pair.server.core.cluster.groups.hosting.node_of("g")
     wire = await pair.connect(node)
     wire.send(frame(11, 0, 3, group_id="g", session_timeout_ms=10_000, protocol_type="consumer", protocols=RANGE))
     await until(lambda: any(one.ticket for one in pair.server.driver.connections.values()))
@@ -140,7 +140,7 @@ async def test_who_waits_at_a_node_that_stops_is_told_only_by_a_clean_stop(pair:
 
 
 async def test_a_step_keeps_every_deadline_at_its_own_time_while_clients_stay(pair: Pair) -> None:
-    node = pair.server.core.cluster.coordinators.node_of("g")
+    node = pair.server.core.cluster.groups.hosting.node_of("g")
     wire, idle = await pair.connect(node), await pair.connect(node)
     timeouts = {"session_timeout_ms": 30_000, "rebalance_timeout_ms": 50_000}
     wire.send(frame(11, 1, 3, group_id="g", protocol_type="consumer", protocols=RANGE, **timeouts))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
 
-from groupmock.core.groups.classic.group import Group
 from groupmock.core.groups.classic.states import COMPLETING, EMPTY, PREPARING
+from groupmock.core.groups.classic.type import ClassicGroup
 
 from ..play.core_player import STEP_MS, CorePlayer
 from ..script.script import Drop, Pause, Script, Send
@@ -66,9 +66,10 @@ class Author:
 
     # -- looking
 
-    def group(self, number: int) -> Group | None:
+    def group(self, number: int) -> ClassicGroup | None:
         """The core's group of that number."""
-        return self.player.core.cluster.coordinators.find(self.player.facts.groups[number - 1])
+        group = self.player.core.cluster.groups.find(self.player.facts.groups[number - 1])
+        return group if isinstance(group, ClassicGroup) else None
 
     def member_id(self, client: Client) -> str:
         """The id that it was given last."""
@@ -130,7 +131,7 @@ class Author:
             return self._sync_one(group, mine)
         return self._join_one([client for client in mine if client.fresh]) if self.rng.random() < 0.2 else False
 
-    def _missing(self, group: Group, mine: list[Client]) -> bool:
+    def _missing(self, group: ClassicGroup, mine: list[Client]) -> bool:
         held = {self.member_id(client) for client in mine if not self.waits(client)}
         silent = {member.member_id for member in group.members.values() if member.join is None}
         return bool(held & (silent | group.pending_joins))
@@ -144,11 +145,11 @@ class Author:
         self.join(self.rng.choice(owing or free))
         return True
 
-    def _owes_join(self, group: Group, client: Client) -> bool:
+    def _owes_join(self, group: ClassicGroup, client: Client) -> bool:
         member = group.members.get(self.member_id(client))
         return (member is not None and member.join is None) or self.member_id(client) in group.pending_joins
 
-    def _sync_one(self, group: Group, mine: list[Client]) -> bool:
+    def _sync_one(self, group: ClassicGroup, mine: list[Client]) -> bool:
         owing = [client for client in mine if self.member_id(client) in group.pending_syncs and not self.waits(client)]
         if not owing:
             return False

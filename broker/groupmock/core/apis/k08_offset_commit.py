@@ -15,9 +15,10 @@ from groupmock_codec.messages.k08_offset_commit import (
 )
 
 from ..groups import causes, codes
-from ..groups.classic.group import Offset
-from ..groups.offsets import commits as offsets
-from ..groups.offsets.commits import Commit, Committer
+from ..groups.offsets import commits
+from ..groups.offsets.commits import Commit
+from ..groups.offsets.committed import Offset
+from ..groups.type import Committer
 from ..java.hashes import id_partition_hash, java_hash, partition_hash
 from ..java.orders import java_order, scala_map_order, scala_table_order
 
@@ -104,16 +105,14 @@ def _once(turn: Turn, lines: list[Line]) -> list[Line]:
 
 
 def _commit(cluster: Cluster, turn: Turn, request: Request, message: OffsetCommitRequest, lines: list[Line]) -> list[int]:
-    coordinators = cluster.coordinators
     by = Committer(message.generation_id_or_member_epoch, message.member_id, message.group_instance_id)
-    error = coordinators.gate(message.group_id, request.node)
-    group = None if error else coordinators.find(message.group_id)
-    error = error or offsets.admit(turn, message.group_id, group, by, request.version)
+    error, group = cluster.groups.reach(message.group_id, request.node)
+    error = error or commits.admit(turn, group, by, request.version)
     if error:
         return [error] * len(lines)
     if group is None:
-        group = coordinators.create(turn, message.group_id, causes.first_commit(request.client_id), recorded=False)
-    return offsets.write(turn, group, [_wanted(request.version, message, line) for line in lines])
+        group = cluster.groups.create_simple(turn, message.group_id, causes.first_commit(request.client_id))
+    return commits.write(turn, group, [_wanted(request.version, message, line) for line in lines])
 
 
 def _wanted(version: int, message: OffsetCommitRequest, line: Line) -> Commit:
@@ -134,11 +133,11 @@ def _commit_v0(cluster: Cluster, turn: Turn, group_id: str, lines: list[Line]) -
     limit, errors = turn.settings.offset_metadata_max_bytes, []
     for line in lines:
         metadata = line.partition.committed_metadata or ""
-        fits = offsets.utf16_length(metadata) <= limit
+        fits = commits.utf16_length(metadata) <= limit
         errors.append(codes.NONE if fits else codes.OFFSET_METADATA_TOO_LARGE)
         if fits:
             stored = Offset(line.partition.committed_offset, -1, "", turn.wall_ms)  # ZooKeeper keeps the number alone
-            cluster.coordinators.zookeeper[group_id, line.name, line.partition.partition_index] = stored
+            cluster.groups.zookeeper[group_id, line.name, line.partition.partition_index] = stored
     return errors
 
 

@@ -17,9 +17,8 @@ from groupmock_codec.messages.k09_offset_fetch import (
 )
 
 from ..groups import codes
-from ..groups.classic.group import Offset
 from ..groups.offsets.commits import NO_OFFSET
-from ..groups.offsets.committed import At, Offsets
+from ..groups.offsets.committed import At, CommittedOffsets, Offset
 from ..java.hashes import java_hash, partition_hash
 from ..java.orders import java_order, scala_map_order
 
@@ -61,7 +60,7 @@ def _one_group(cluster: Cluster, turn: Turn, request: Request, message: OffsetFe
     wanted = None if message.topics is None else [(topic.name, topic.partition_indexes) for topic in message.topics]
     if request.version == 0:
         return _answer(_fetch_v0(cluster, turn, message.group_id, wanted or []))
-    error = cluster.coordinators.gate(message.group_id, request.node)
+    error = cluster.groups.gate(message.group_id, request.node)
     if not error:
         return _answer(_fetch(cluster, turn, message.group_id, wanted, message.require_stable))
     if request.version >= 2:
@@ -89,7 +88,7 @@ def _fetch_v0(cluster: Cluster, turn: Turn, group_id: str, wanted: Wanted) -> It
     """v0 meant ZooKeeper: 35 since Kafka 3; before, offsets of their own and 3 where there is none."""
     if not turn.quirks.zookeeper_offsets:
         return _everywhere(_in_java_order(wanted), codes.UNSUPPORTED_VERSION)
-    kept, wanted = cluster.coordinators.zookeeper, _once(turn, wanted)
+    kept, wanted = cluster.groups.zookeeper, _once(turn, wanted)
     return [(name, [_from_zookeeper(kept.get((group_id, name, index)), index) for index in indexes]) for name, indexes in wanted]
 
 
@@ -114,8 +113,8 @@ def _everywhere(wanted: Wanted, error: int) -> list[Topic]:
 
 def _fetch(cluster: Cluster, turn: Turn, group_id: str, wanted: Wanted | None, stable: bool) -> Iterable[Topic]:
     """The offsets of the listed partitions, or of all that have one. `stable`: 88 where a commit is on its way (KIP-447)."""
-    group = cluster.coordinators.find(group_id)
-    offsets = Offsets() if group is None else group.offsets
+    group = cluster.groups.find(group_id)
+    offsets = CommittedOffsets() if group is None else group.offsets
     unstable = offsets.lingering if stable else frozenset()
     if wanted is None:
         return _all(turn, offsets, unstable)
@@ -124,13 +123,13 @@ def _fetch(cluster: Cluster, turn: Turn, group_id: str, wanted: Wanted | None, s
     return [(name, [_found(offsets, name, index, unstable) for index in indexes]) for name, indexes in wanted]
 
 
-def _found(offsets: Offsets, name: str, index: int, unstable: frozenset[At]) -> Found:
+def _found(offsets: CommittedOffsets, name: str, index: int, unstable: frozenset[At]) -> Found:
     if (name, index) in unstable:
         return Found(index, NO_OFFSET, codes.UNSTABLE_OFFSET_COMMIT)
     return Found(index, offsets.get((name, index), NO_OFFSET))
 
 
-def _all(turn: Turn, offsets: Offsets, unstable: frozenset[At]) -> list[Topic]:
+def _all(turn: Turn, offsets: CommittedOffsets, unstable: frozenset[At]) -> list[Topic]:
     topics: dict[str, list[Found]] = {}
     for name, index in offsets.listed(turn.quirks.duplicates_answered_once):
         topics.setdefault(name, []).append(_found(offsets, name, index, unstable))
@@ -151,7 +150,7 @@ def _once(turn: Turn, wanted: Wanted) -> Wanted:
 
 
 def _group(cluster: Cluster, turn: Turn, request: Request, wanted: OffsetFetchRequestGroup, stable: bool) -> OffsetFetchResponseGroup:
-    error = cluster.coordinators.gate(wanted.group_id, request.node)
+    error = cluster.groups.gate(wanted.group_id, request.node)
     if error:
         return OffsetFetchResponseGroup(group_id=wanted.group_id, error_code=error)
     topics = list(_topics_by_id(cluster, turn, wanted, stable) if request.version >= 10 else _topics_by_name(cluster, turn, wanted, stable))

@@ -62,8 +62,8 @@ def _refused(key: str, error: int, text: str) -> Coordinator:
 
 
 def _node_of_group(cluster: Cluster, turn: Turn, group_id: str) -> Node | None:
-    coordinators = cluster.coordinators
-    return _running(cluster, coordinators.node_of(group_id)) if coordinators.make_topic(turn) else None
+    hosting = cluster.groups.hosting
+    return _running(cluster, hosting.node_of(group_id)) if hosting.make_topic(turn) else None
 
 
 def _node_of_transaction(cluster: Cluster, turn: Turn, transactional_id: str) -> Node | None:

@@ -11,12 +11,14 @@ from ..groups.classic import answers, membership, rebalance, replacement, sessio
 from ..groups.classic.membership import Wish
 from ..groups.classic.rebalance import FAILED, FINE, Outcome
 from ..groups.classic.states import ANSWERS, EMPTY, PREPARING, Ask, Do
+from ..groups.classic.type import ClassicGroup
 from ..groups.classic.vote import select_protocol
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
     from ..groups.classic.group import Group, Member
+    from ..groups.type import GroupType
     from ..turn import Turn
 
 
@@ -24,15 +26,16 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Answer at once, reserve an id, or park the join until its phase ends."""
     message = request.message
     assert isinstance(message, JoinGroupRequest)
-    if _refused_at_the_gate(cluster, turn, request, message):
+    if _refused_unseen(turn, request, message):
         return
-    group = cluster.coordinators.find(message.group_id)
-    if group is None:
-        if message.member_id:
-            _refuse(turn, request, codes.UNKNOWN_MEMBER_ID, message.member_id)
+    error, group = cluster.groups.reach(message.group_id, request.node)
+    if error:
+        _refuse(turn, request, error, message.member_id if turn.quirks.refused_join_echoes_id else "")
+        return
+    if not isinstance(group, ClassicGroup):
+        group = _claimed(cluster, turn, request, message, group)
+        if group is None:
             return
-        why = causes.first_join(request.client_id)
-        group = cluster.coordinators.create(turn, message.group_id, why, recorded=not turn.quirks.empty_group_not_recorded)
     wish = _wish(request, message)
     if not _has_room(turn, group, message.member_id):
         _refuse_for_room(turn, group, request, message)
@@ -42,18 +45,29 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         _decide(turn, group, request, message, wish)
 
 
-def _refused_at_the_gate(cluster: Cluster, turn: Turn, request: Request, message: JoinGroupRequest) -> bool:
-    """Empty group id, session timeout out of range, loading, another node's: before a group is looked for (SERVER-06, SERVER-07)."""
+def _refused_unseen(turn: Turn, request: Request, message: JoinGroupRequest) -> bool:
+    """Empty group id, session timeout out of range: before a group, or who coordinates it, is looked for (SERVER-06, SERVER-07)."""
     settings = turn.settings
     if not message.group_id:
         _refuse(turn, request, codes.INVALID_GROUP_ID, message.member_id)
     elif not settings.group_min_session_timeout_ms <= message.session_timeout_ms <= settings.group_max_session_timeout_ms:
         _refuse(turn, request, codes.INVALID_SESSION_TIMEOUT, message.member_id)
-    elif error := cluster.coordinators.gate(message.group_id, request.node):
-        _refuse(turn, request, error, message.member_id if turn.quirks.refused_join_echoes_id else "")
     else:
         return False
     return True
+
+
+def _claimed(cluster: Cluster, turn: Turn, request: Request, message: JoinGroupRequest, other: GroupType | None) -> ClassicGroup | None:
+    """A new group, perhaps in the place of an Empty one of another type. None, and it is answered: who has an id can be no member of a
+    group that is to be made (25), and the members of another type speak another protocol (23; GroupMetadataManager.classicGroupJoin)."""
+    if message.member_id and (other is None or other.is_empty()):
+        _refuse(turn, request, codes.UNKNOWN_MEMBER_ID, message.member_id)
+        return None
+    why, recorded = causes.first_join(request.client_id), not turn.quirks.empty_group_not_recorded
+    group = cluster.groups.claim(turn, message.group_id, ClassicGroup, why, recorded)
+    if group is None:
+        _refuse(turn, request, codes.INCONSISTENT_GROUP_PROTOCOL, "")
+    return group
 
 
 def _refuse(turn: Turn, request: Request, error: int, member_id: str) -> None:

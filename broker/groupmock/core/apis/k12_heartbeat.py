@@ -10,6 +10,7 @@ from ..effects import Lease
 from ..groups import codes
 from ..groups.classic import membership, sessions
 from ..groups.classic.states import ANSWERS, Ask
+from ..groups.classic.type import ClassicGroup
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -28,11 +29,10 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 def _beat(cluster: Cluster, turn: Turn, node: int, message: HeartbeatRequest) -> tuple[int, Lease | None]:
     if not message.group_id:
         return codes.INVALID_GROUP_ID, None
-    gate = cluster.coordinators.gate(message.group_id, node)
-    if gate:
-        return (codes.NONE if gate == codes.COORDINATOR_LOAD_IN_PROGRESS else gate), None
-    group = cluster.coordinators.find(message.group_id)
-    if group is None:
+    error, group = cluster.groups.reach(message.group_id, node)
+    if error:
+        return (codes.NONE if error == codes.COORDINATOR_LOAD_IN_PROGRESS else error), None
+    if not isinstance(group, ClassicGroup):
         return codes.UNKNOWN_MEMBER_ID, None
     error = membership.validate(turn, group, message.member_id, message.group_instance_id)
     if error:

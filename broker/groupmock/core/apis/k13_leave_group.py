@@ -13,6 +13,7 @@ from ..groups import causes, codes
 from ..groups.causes import Why
 from ..groups.classic import leaving
 from ..groups.classic.rebalance import FAILED
+from ..groups.classic.type import ClassicGroup
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -35,7 +36,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 def _gate(cluster: Cluster, turn: Turn, request: Request, message: LeaveGroupRequest) -> int:
     if not message.group_id:
         return codes.INVALID_GROUP_ID
-    return cluster.coordinators.gate(message.group_id, request.node)
+    return cluster.groups.gate(message.group_id, request.node)
 
 
 def _answer(version: int, error: int, entries: list[MemberIdentity], errors: list[int]) -> LeaveGroupResponse:
@@ -50,8 +51,8 @@ def _answer(version: int, error: int, entries: list[MemberIdentity], errors: lis
 
 def _leave(cluster: Cluster, turn: Turn, group_id: str, entries: list[MemberIdentity]) -> list[int] | None:
     """A code per entry; None: the request fails as a whole."""
-    group = cluster.coordinators.find(group_id)
-    if group is None:
+    group = cluster.groups.find(group_id)
+    if not isinstance(group, ClassicGroup):
         return [codes.UNKNOWN_MEMBER_ID] * len(entries)
     errors, gone = [], []
     try:

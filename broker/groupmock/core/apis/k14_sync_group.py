@@ -9,11 +9,13 @@ from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 from ..groups import codes
 from ..groups.classic import answers, membership, rebalance, sessions
 from ..groups.classic.states import ANSWERS, Ask, Do
+from ..groups.classic.type import ClassicGroup
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
     from ..groups.classic.group import Group
+    from ..groups.type import GroupType
     from ..turn import Turn
 
 
@@ -21,9 +23,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Answer at once or park until the leader's SyncGroup."""
     message = request.message
     assert isinstance(message, SyncGroupRequest)
-    error = _gate(cluster, turn, request, message)
-    group = None if error else cluster.coordinators.find(message.group_id)
-    if group is None:
+    error, group = _gate(cluster, turn, request, message)
+    if not isinstance(group, ClassicGroup):
         turn.reply(request.ticket, answers.sync_refused(error or codes.UNKNOWN_MEMBER_ID))
         return
     error = _checked(turn, group, request.version, message)
@@ -42,16 +43,16 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         turn.reply(request.ticket, answers.sync_refused(answer.error))
 
 
-def _gate(cluster: Cluster, turn: Turn, request: Request, message: SyncGroupRequest) -> int:
-    """Before a group is looked for; a null type or name (v5) comes before everything (KIP-559, SERVER-39)."""
+def _gate(cluster: Cluster, turn: Turn, request: Request, message: SyncGroupRequest) -> tuple[int, GroupType | None]:
+    """The group, after what comes before one is looked for; a null type or name (v5) comes before everything (KIP-559, SERVER-39)."""
     if request.version >= 5 and (message.protocol_type is None or message.protocol_name is None):
-        return codes.INCONSISTENT_GROUP_PROTOCOL
+        return codes.INCONSISTENT_GROUP_PROTOCOL, None
     if not message.group_id:
-        return codes.INVALID_GROUP_ID
-    error = cluster.coordinators.gate(message.group_id, request.node)
+        return codes.INVALID_GROUP_ID, None
+    error, group = cluster.groups.reach(message.group_id, request.node)
     if error == codes.COORDINATOR_LOAD_IN_PROGRESS and turn.quirks.sync_while_loading_rebalances:
-        return codes.REBALANCE_IN_PROGRESS
-    return error
+        return codes.REBALANCE_IN_PROGRESS, None
+    return error, group
 
 
 def _checked(turn: Turn, group: Group, version: int, message: SyncGroupRequest) -> int:

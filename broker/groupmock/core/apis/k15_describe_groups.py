@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.messages.k15_describe_groups import (
     DescribedGroup,
-    DescribedGroupMember,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
 )
 
 from ..groups import codes
-from ..groups.classic.states import DEAD, STABLE
+from ..groups.type import DEAD
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
-    from ..groups.classic.group import Group, Member
     from ..turn import Turn
 
 NOT_ASKED: Final = -(2**31)
@@ -31,7 +29,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     assert isinstance(message, DescribeGroupsRequest)
     asked = message.include_authorized_operations and request.version >= 3
     operations = _operations(turn) if asked else NOT_ASKED
-    groups = [_describe(cluster, turn, request, group_id, operations) for group_id in cluster.coordinators.in_order(turn, message.groups)]
+    groups = [_describe(cluster, turn, request, group_id, operations) for group_id in cluster.groups.in_order(turn, message.groups)]
     turn.reply(request.ticket, DescribeGroupsResponse(groups=groups))
 
 
@@ -40,39 +38,18 @@ def _operations(turn: Turn) -> int:
 
 
 def _describe(cluster: Cluster, turn: Turn, request: Request, group_id: str, operations: int) -> DescribedGroup:
-    error = cluster.coordinators.gate(group_id, request.node)
+    error, group = cluster.groups.reach(group_id, request.node)
     if error:
         return DescribedGroup(error_code=error, group_id=group_id)
-    group = cluster.coordinators.find(group_id)
-    if group is None:
+    described = None if group is None else group.described(turn)
+    if described is None:
         return _unknown(request.version, group_id, operations)
-    stable = group.state is STABLE
-    return DescribedGroup(
-        group_id=group_id,
-        group_state=str(group.state),
-        protocol_type=group.protocol_type or "",
-        protocol_data=group.protocol_name or "" if stable else "",
-        members=[_member(turn, group, member) for member in group.ordered()],
-        authorized_operations=operations,
-    )
+    described.authorized_operations = operations
+    return described
 
 
 def _unknown(version: int, group_id: str, operations: int) -> DescribedGroup:
     if version < 6:
-        return DescribedGroup(group_id=group_id, group_state=str(DEAD), authorized_operations=operations)
+        return DescribedGroup(group_id=group_id, group_state=DEAD, authorized_operations=operations)
     text = f"Group {group_id} not found."
-    return DescribedGroup(error_code=codes.GROUP_ID_NOT_FOUND, error_message=text, group_id=group_id, group_state=str(DEAD))
-
-
-def _member(turn: Turn, group: Group, member: Member) -> DescribedGroupMember:
-    """Metadata in Stable only; the assignment as it is stored, which in Preparing may be the previous generation's."""
-    stable = group.state is STABLE
-    hidden = turn.quirks.assignment_described_in_stable_only and not stable
-    return DescribedGroupMember(
-        member_id=member.member_id,
-        group_instance_id=member.group_instance_id,
-        client_id=member.client_id,
-        client_host=member.client_host,
-        member_metadata=member.metadata(group.protocol_name or "") if stable else b"",
-        member_assignment=b"" if hidden else member.assignment,
-    )
+    return DescribedGroup(error_code=codes.GROUP_ID_NOT_FOUND, error_message=text, group_id=group_id, group_state=DEAD)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from groupmock_codec.messages.k16_list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 
@@ -14,14 +14,12 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-CLASSIC: Final = "classic"
-
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """List by state (v4+) and type (v5+), both filters together; a loading partition makes the whole answer 14."""
     message = request.message
     assert isinstance(message, ListGroupsRequest)
-    loading = cluster.coordinators.loading(request.node)
+    loading = cluster.groups.hosting.loading(request.node)
     hidden = loading and not turn.quirks.list_while_loading_shows_groups
     groups = [] if hidden else _listed(cluster, turn, request.node, message)
     error = codes.COORDINATOR_LOAD_IN_PROGRESS if loading else codes.NONE
@@ -31,12 +29,16 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 def _listed(cluster: Cluster, turn: Turn, node: int, message: ListGroupsRequest) -> list[ListedGroup]:
     normal = _state_reader(turn)
     states = {normal(state) for state in message.states_filter}
-    if message.types_filter and CLASSIC not in {kind.lower() for kind in message.types_filter}:
-        return []
+    types = {kind.lower() for kind in message.types_filter}
     return [
-        ListedGroup(group_id=group.group_id, protocol_type=group.protocol_type or "", group_state=str(group.state), group_type=CLASSIC)
-        for group in cluster.coordinators.groups_on(node)
-        if not states or normal(str(group.state)) in states
+        ListedGroup(
+            group_id=group.group_id,
+            protocol_type=group.protocol_type or "",
+            group_state=str(group.state),
+            group_type=group.group_type,
+        )
+        for group in cluster.groups.groups_on(node)
+        if (not states or normal(str(group.state)) in states) and (not types or group.group_type in types)
     ]
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from groupmock_codec.messages.k42_delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 
 from ..groups import causes, codes
-from ..groups.classic.states import ANSWERS, Ask, Do
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -21,20 +20,18 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     assert isinstance(message, DeleteGroupsRequest)
     results = [
         DeletableGroupResult(group_id=group_id, error_code=_delete(cluster, turn, request, group_id))
-        for group_id in cluster.coordinators.in_order(turn, dict.fromkeys(message.groups_names), deleted=True)
+        for group_id in cluster.groups.in_order(turn, dict.fromkeys(message.groups_names), deleted=True)
     ]
     turn.reply(request.ticket, DeleteGroupsResponse(results=results))
 
 
 def _delete(cluster: Cluster, turn: Turn, request: Request, group_id: str) -> int:
-    coordinators = cluster.coordinators
-    error = coordinators.gate(group_id, request.node)
+    error, group = cluster.groups.reach(group_id, request.node)
     if error:
         return error
-    group = coordinators.find(group_id)
     if group is None:
         return codes.GROUP_ID_NOT_FOUND
-    answer = ANSWERS[group.state, Ask.DELETE]
-    if answer.do is Do.DELETE:
-        coordinators.delete(turn, group, causes.group_deleted(request.client_id))
-    return answer.error
+    error = group.admit_deletion()
+    if not error:
+        cluster.groups.delete(turn, group, causes.group_deleted(request.client_id))
+    return error

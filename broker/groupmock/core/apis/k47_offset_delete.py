@@ -13,14 +13,13 @@ from groupmock_codec.messages.k47_offset_delete import (
 )
 
 from ..groups import causes, codes
-from ..groups.classic.states import EMPTY
 from ..java.hashes import java_hash, partition_hash
 from ..java.orders import scala_map_order, scala_table_order, scala_trie_order
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
-    from ..groups.classic.group import Group
+    from ..groups.type import GroupType
     from ..turn import Turn
 
 
@@ -28,27 +27,20 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Delete committed offsets of topics the group does not use."""
     message = request.message
     assert isinstance(message, OffsetDeleteRequest)
-    error = _gate(cluster, turn, request, message)
-    group = None if error else cluster.coordinators.find(message.group_id)
-    if error or group is None:
+    error, group = cluster.groups.reach(message.group_id, request.node) if message.group_id else (codes.INVALID_GROUP_ID, None)
+    if group is None:
         turn.reply(request.ticket, OffsetDeleteResponse(error_code=error or codes.GROUP_ID_NOT_FOUND))
-    elif group.state is not EMPTY and group.protocol_type != "consumer":
-        turn.reply(request.ticket, OffsetDeleteResponse(error_code=codes.NON_EMPTY_GROUP))
+    elif error := group.admit_offset_deletion():
+        turn.reply(request.ticket, OffsetDeleteResponse(error_code=error))
     else:
         turn.reply(request.ticket, OffsetDeleteResponse(topics=_delete(cluster, turn, group, message.topics)))
-
-
-def _gate(cluster: Cluster, turn: Turn, request: Request, message: OffsetDeleteRequest) -> int:
-    if not message.group_id:
-        return codes.INVALID_GROUP_ID
-    return cluster.coordinators.gate(message.group_id, request.node)
 
 
 Result = tuple[int, str, int, int]
 Head = tuple[int, str]
 
 
-def _delete(cluster: Cluster, turn: Turn, group: Group, topics: list[OffsetDeleteRequestTopic]) -> list[OffsetDeleteResponseTopic]:
+def _delete(cluster: Cluster, turn: Turn, group: GroupType, topics: list[OffsetDeleteRequestTopic]) -> list[OffsetDeleteResponseTopic]:
     """Topics with something refused first, as in OffsetCommit (seen on 4.3.0 and 3.9.1).
 
     An unknown topic is one even without partitions: 4.3.0 and 3.9.1 name it in the answer (2.8.2 answers partitions only).
@@ -66,8 +58,8 @@ def _delete(cluster: Cluster, turn: Turn, group: Group, topics: list[OffsetDelet
                 refused.append((entry, topic.name, index, codes.UNKNOWN_TOPIC_OR_PARTITION))
             else:
                 done.append((entry, topic.name, index, _delete_one(group, topic.name, index)))
-    if turn.quirks.last_offset_deletes_group and done and group.state is EMPTY and group.offsets.used_up:
-        cluster.coordinators.delete(turn, group, causes.LAST_OFFSET_DELETED)
+    if turn.quirks.last_offset_deletes_group and done and group.is_empty() and group.offsets.used_up:
+        cluster.groups.delete(turn, group, causes.LAST_OFFSET_DELETED)
     if turn.quirks.refused_commits_in_place:
         return _as_in_2_8(refused + done)
     if turn.quirks.duplicates_answered_once:
@@ -92,7 +84,7 @@ def _as_in_2_8(results: list[Result]) -> list[OffsetDeleteResponseTopic]:
     return topics
 
 
-def _delete_one(group: Group, topic: str, index: int) -> int:
+def _delete_one(group: GroupType, topic: str, index: int) -> int:
     if group.subscribed_to(topic):
         return codes.GROUP_SUBSCRIBED_TO_TOPIC
     group.offsets.discard((topic, index))

@@ -1,15 +1,14 @@
-"""What a group does is told: its state moves, members come, go, change."""
+"""What a group of any type does is told: its state moves, members come, go, change."""
 
 from __future__ import annotations
 
 from ..effects import MemberChanged, Moved
 from ..turn import Turn
 from .causes import Why
-from .classic.group import Group, Member
-from .classic.states import State
+from .type import GroupMember, GroupType
 
 
-def changed(turn: Turn, group: Group, member_id: str, what: str, why: Why, member: Member | None = None) -> None:
+def changed(turn: Turn, group: GroupType, member_id: str, what: str, why: Why, member: GroupMember | None = None) -> None:
     """Tell what happened to a member or a reserved id."""
     if member is None:
         turn.out.append(MemberChanged(group.group_id, member_id, what, why.cause, why.sentence))
@@ -18,19 +17,13 @@ def changed(turn: Turn, group: Group, member_id: str, what: str, why: Why, membe
     turn.out.append(MemberChanged(group.group_id, member_id, what, why.cause, why.sentence, instance, client_id, client_host))
 
 
-def move(turn: Turn, group: Group, state: State, why: Why) -> None:
-    """Change a group's state and tell why."""
-    before = group.move(state, turn.wall_ms)
-    tell_move(turn, group, str(before), str(state), why)
-
-
-def tell_move(turn: Turn, group: Group, before: str, after: str, why: Why) -> None:
-    """Tell a change of state that has happened."""
+def moved(turn: Turn, group: GroupType, before: str, why: Why) -> None:
+    """Tell that the group has changed its state; `before` is empty for one that came into being."""
     turn.out.append(
         Moved(
             group=group.group_id,
-            before=before,
-            after=after,
+            before=str(before),
+            after=str(group.state),
             generation=group.generation,
             cause=why.cause,
             reason=why.sentence,

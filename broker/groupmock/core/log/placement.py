@@ -17,7 +17,7 @@ MOST_PARTITIONS: Final = 10_000
 
 
 class Host(Protocol):
-    """Who lives in the partitions of an internal topic and so decides which node leads them: the group coordinators."""
+    """Who decides which node leads the partitions of an internal topic: what lives in them (core.hosting)."""
 
     @property
     def places(self) -> int:

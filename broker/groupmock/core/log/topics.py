@@ -49,6 +49,7 @@ class Topics:
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
         self._hosts: dict[str, Host] = {}
+        self._changes: list[Callable[[Turn, str], None]] = []
         self._deletions: list[Callable[[Turn, str], None]] = []
         self._topics: dict[str, Topic] = {}
         self._names: dict[bytes, str] = {}
@@ -63,6 +64,10 @@ class Topics:
     def hosted_by(self, name: str, host: Host) -> None:
         """Whoever hosts an internal topic decides from now on who leads it, and is told of new partitions."""
         self._hosts[name] = host
+
+    def when_changed(self, told: Callable[[Turn, str], None]) -> None:
+        """`told` hears the name of every topic that is created, or grows, from now on."""
+        self._changes.append(told)
 
     def when_deleted(self, told: Callable[[Turn, str], None]) -> None:
         """`told` hears the name of every topic that is deleted from now on."""
@@ -119,6 +124,7 @@ class Topics:
         self._names[topic.topic_id] = name
         turn.note("topic_created", topic=name, partitions=len(topic.partitions), topic_id=topic.topic_id)
         self._elected(turn, topic, 0)
+        self._changed(turn, topic)
         return topic
 
     def _partitions(self, first: int, replicas: Sequence[list[int]]) -> list[Partition]:
@@ -155,6 +161,11 @@ class Topics:
         turn.note("topic_grown", topic=topic.name, partitions=len(topic.partitions))
         self._elected(turn, topic, first)
         self.fetches.changed(turn, [(topic.name, partition.index) for partition in topic.partitions[first:]])
+        self._changed(turn, topic)
+
+    def _changed(self, turn: Turn, topic: Topic) -> None:
+        for told in self._changes:
+            told(turn, topic.name)
 
     def delete(self, turn: Turn, name: str) -> None:
         """Delete a topic, its records and what groups committed for it. Raises TopicRefused."""
@@ -176,11 +187,11 @@ class Topics:
         else:
             self._lead(turn, name, found, node)
 
-    def hosted(self, turn: Turn, partition: int, node: int | None) -> None:
-        """A partition of __consumer_offsets is led by whom the group coordinators say; None: by nobody."""
-        found = self.find(names.OFFSETS_TOPIC, partition)
+    def hosted(self, turn: Turn, name: str, partition: int, node: int | None) -> None:
+        """A partition of an internal topic is led by whom its host says; None: by nobody."""
+        found = self.find(name, partition)
         if found is not None and found.leader != (NO_LEADER if node is None else node):
-            self._lead(turn, names.OFFSETS_TOPIC, found, NO_LEADER if node is None else node)
+            self._lead(turn, name, found, NO_LEADER if node is None else node)
 
     def _host(self, name: str, partition: int) -> Host | None:
         host = self._hosts.get(name)
@@ -360,10 +371,10 @@ class Topics:
         """What an append on that node needs of a topic's configs."""
         return self._limits_of(topic.name, topic.configs, node)
 
-    def group_record_limit(self, node: int) -> int:
-        """Bytes of the largest batch that a coordinator on that node may write: max.message.bytes of the offsets topic."""
-        topic = self._topics.get(names.OFFSETS_TOPIC)
-        return self._limits_of(names.OFFSETS_TOPIC, {} if topic is None else topic.configs, node).max_message_bytes
+    def record_limit(self, name: str, node: int) -> int:
+        """Bytes of the largest batch that a coordinator on that node may write: max.message.bytes of its topic, made or still to come."""
+        topic = self._topics.get(name)
+        return self._limits_of(name, {} if topic is None else topic.configs, node).max_message_bytes
 
     def _limits_of(self, name: str, set_on_topic: Mapping[str, str], node: int) -> Limits:
         known = self._limits.get((name, node))

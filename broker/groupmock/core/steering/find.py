@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..groups.classic.group import Group, Member
+from ..groups.classic.type import ClassicGroup
+from ..groups.type import GroupType
 from .register import NoSuch, NotNow
 
 if TYPE_CHECKING:
@@ -20,11 +22,19 @@ def listed(names: list[str]) -> str:
     return ", ".join(names[:LISTED]) + more if names else "none"
 
 
-def group_of(cluster: Cluster, group_id: str) -> Group:
-    """The group. Raises NoSuch."""
-    group = cluster.coordinators.find(group_id)
+def group_of(cluster: Cluster, group_id: str) -> GroupType:
+    """The group, of any type. Raises NoSuch."""
+    group = cluster.groups.find(group_id)
     if group is None:
-        raise NoSuch(f"no group {group_id!r}: there are {listed([each.group_id for each in cluster.coordinators.groups()])}")
+        raise NoSuch(f"no group {group_id!r}: there are {listed([each.group_id for each in cluster.groups.all()])}")
+    return group
+
+
+def classic_group_of(cluster: Cluster, group_id: str) -> ClassicGroup:
+    """A group whose phases and members can be steered. Raises NoSuch, NotNow."""
+    group = group_of(cluster, group_id)
+    if not isinstance(group, ClassicGroup):
+        raise NotNow(f"group {group_id!r} is a {group.group_type} group: only classic groups can be steered so")
     return group
 
 
@@ -76,8 +86,9 @@ def offsets_partition(cluster: Cluster, group: str | None, partition: int | None
     """A partition of __consumer_offsets, by itself or as the one a group lives in (the group need not exist). Raises NoSuch, NotNow."""
     if (group is None) == (partition is None):
         raise NotNow("name either a group or a partition of __consumer_offsets")
-    wanted = cluster.coordinators.partition_of(group) if group is not None else partition
-    count = cluster.coordinators.hosted or cluster.coordinators.places  # none: it was deleted and will be made anew
+    hosting = cluster.groups.hosting
+    wanted = hosting.partition_of(group) if group is not None else partition
+    count = hosting.hosted or hosting.places  # none: it was deleted and will be made anew
     if wanted is None or not 0 <= wanted < count:
         raise NoSuch(f"no partition {wanted} of __consumer_offsets: there are 0 to {count - 1}")
     return wanted

@@ -11,7 +11,8 @@ from ..events import Command
 from ..groups import causes
 from ..groups.classic import rebalance
 from ..groups.classic.states import COMPLETING, EMPTY, PREPARING, STABLE, State
-from .find import group_of
+from ..groups.classic.type import ClassicGroup
+from .find import classic_group_of, group_of
 from .holds import Hold, OperatorHolds, holds_of
 from .register import Arguments, BadArguments, Group, NotNow, steers
 
@@ -24,7 +25,7 @@ HOLDABLE = (EMPTY, PREPARING, COMPLETING, STABLE)
 
 def not_held(cluster: Cluster, group_id: str, what: str) -> None:
     """Raises NotNow when the group is held in the state it is in: nothing may move it."""
-    held, group = cluster.environment.holds.of(group_id).state, cluster.coordinators.find(group_id)
+    held, group = cluster.environment.holds.of(group_id).state, cluster.groups.find(group_id)
     if group is not None and group.state == held:
         raise NotNow(f"group {group_id!r} is held in {held}: release it before you {what}")
 
@@ -39,7 +40,7 @@ class ForceRebalance(Arguments):
 @steers("force_rebalance", ForceRebalance)
 def force_rebalance(cluster: Cluster, wish: ForceRebalance, turn: Turn) -> None:
     """Stable and CompletingRebalance become PreparingRebalance, as Kafka's prepareRebalance does."""
-    group = group_of(cluster, wish.group)
+    group = classic_group_of(cluster, wish.group)
     if group.state not in (COMPLETING, STABLE):
         raise NotNow(f"group {wish.group!r} is {group.state}: only a Stable or a CompletingRebalance group can be made to rebalance")
     not_held(cluster, wish.group, "let it rebalance")
@@ -100,8 +101,8 @@ def _let_go(cluster: Cluster, turn: Turn, holds: OperatorHolds, group_id: str) -
 
 
 def _end_phase_if_due(cluster: Cluster, turn: Turn, group_id: str) -> None:
-    group = cluster.coordinators.find(group_id)
-    if group is None or group.state is not PREPARING:
+    group = cluster.groups.find(group_id)
+    if not isinstance(group, ClassicGroup) or group.state is not PREPARING:
         return
     over = ("join", group_id) not in turn.timers
     if over or (group.previous_state is not EMPTY and group.everybody_joined()):
@@ -109,7 +110,7 @@ def _end_phase_if_due(cluster: Cluster, turn: Turn, group_id: str) -> None:
 
 
 def _end_leases(cluster: Cluster, group_id: str) -> None:
-    group = cluster.coordinators.find(group_id)
+    group = cluster.groups.find(group_id)
     if group is not None:
         group.end_leases()
 
@@ -123,7 +124,7 @@ class CompleteDelay(Arguments):
 @steers("complete_delay", CompleteDelay)
 def complete_delay(cluster: Cluster, wish: CompleteDelay, turn: Turn) -> None:
     """Members that have not joined by now are removed, as when the join timer fires."""
-    group = group_of(cluster, wish.group)
+    group = classic_group_of(cluster, wish.group)
     key = ("join", wish.group)
     if group.state is not PREPARING or key not in turn.timers:
         raise NotNow(f"group {wish.group!r} is {group.state}: there is a delay to end in PreparingRebalance only")

@@ -22,6 +22,7 @@ from ..environment import Held
 from ..events import Request
 from ..groups.classic.group import Group
 from ..groups.classic.states import COMPLETING, EMPTY, PREPARING, STABLE, State
+from ..groups.classic.type import ClassicGroup
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -56,7 +57,7 @@ class OperatorHolds:
     """Everything that waits in one cluster; `environment.Holds` says who asks what."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self._coordinators = cluster.coordinators
+        self._groups = cluster.groups
         self._ready = cluster.environment.ready
         self.groups: dict[str, Hold] = {}
         self.frozen: dict[tuple[str, str], Frozen] = {}
@@ -87,9 +88,11 @@ class OperatorHolds:
 
     def _keeps_held(self, message: OfMember, request: Request) -> bool:
         hold = self.groups.get(message.group_id)
-        if hold is None or self._coordinators.gate(message.group_id, request.node):
+        if hold is None or self._groups.gate(message.group_id, request.node):
             return False
-        group = self._coordinators.find(message.group_id)
+        group = self._groups.find(message.group_id)
+        if group is not None and not isinstance(group, ClassicGroup):
+            return False
         state = EMPTY if group is None else group.state
         if state is not hold.state or not _would_move(state, group, message, request.version):
             return False
@@ -106,7 +109,7 @@ class OperatorHolds:
 
     def _keeps_in_order(self, message: JoinGroupRequest, request: Request) -> bool:
         order = self.orders.get(message.group_id)
-        if order is None or _only_reserves(message, request.version) or self._coordinators.gate(message.group_id, request.node):
+        if order is None or _only_reserves(message, request.version) or self._groups.gate(message.group_id, request.node):
             return False
         if order.names[0] not in (message.member_id, message.group_instance_id, request.client_id):
             order.waiting.append(request)

@@ -14,7 +14,7 @@ from ..groups.classic.group import Group as GroupData
 from ..groups.classic.group import Member
 from ..groups.classic.states import COMPLETING, PREPARING
 from ..java.hashes import spread
-from .find import group_of, listed, member_of
+from .find import classic_group_of, listed, member_of
 from .groups import not_held
 from .holds import Frozen, holds_of
 from .register import Arguments, Group, MemberName, Milliseconds, NoSuch, NotNow, steers
@@ -34,7 +34,7 @@ class ExpireMember(Arguments):
 @steers("expire_member", ExpireMember)
 def expire_member(cluster: Cluster, wish: ExpireMember, turn: Turn) -> None:
     """Kafka's expireClassicGroupMemberHeartbeat: a member that waits for an answer cannot expire."""
-    group = group_of(cluster, wish.group)
+    group = classic_group_of(cluster, wish.group)
     if wish.member in group.pending_joins:
         member_id = wish.member
     else:
@@ -63,7 +63,7 @@ class FenceInstance(Arguments):
 @steers("fence_instance", FenceInstance)
 def fence_instance(cluster: Cluster, wish: FenceInstance, turn: Turn) -> None:
     """The steps of a JoinGroup without member id and with a known instance id (KIP-345), its protocols unchanged."""
-    group = group_of(cluster, wish.group)
+    group = classic_group_of(cluster, wish.group)
     member_id = group.static_members.get(wish.instance)
     if member_id is None:
         raise NoSuch(f"group {wish.group!r} has no instance {wish.instance!r}: there are {listed(list(group.static_members))}")
@@ -103,7 +103,7 @@ class FreezeMember(Arguments):
 @steers("freeze_member", FreezeMember)
 def freeze_member(cluster: Cluster, wish: FreezeMember, turn: Turn) -> None:
     """JoinGroup, SyncGroup, Heartbeat, LeaveGroup and OffsetCommit with its member id wait. Twice is once, with the later end."""
-    group = group_of(cluster, wish.group)
+    group = classic_group_of(cluster, wish.group)
     member = member_of(group, wish.member)
     names = (member.member_id, member.group_instance_id, member.client_id)
     holds_of(cluster).frozen.setdefault((wish.group, member.member_id), Frozen(names))
@@ -127,7 +127,7 @@ def thaw_member(cluster: Cluster, wish: ThawMember, turn: Turn) -> None:
     """By any name it had when it was frozen, also when it is no longer in its group."""
     found = [key for key, frozen in holds_of(cluster).frozen.items() if key[0] == wish.group and wish.member in frozen.names]
     if not found:
-        member_of(group_of(cluster, wish.group), wish.member)
+        member_of(classic_group_of(cluster, wish.group), wish.member)
     for group_id, member_id in found:
         turn.timers.cancel(("thaw", group_id, member_id))
         thaw(cluster, group_id, member_id)

@@ -34,13 +34,13 @@ class MoveCoordinator(Arguments):
 @steers("move_coordinator", MoveCoordinator)
 def move_coordinator(cluster: Cluster, wish: MoveCoordinator, turn: Turn) -> None:
     """Unload and load (spec 2.13)."""
-    coordinators = cluster.coordinators
+    hosting = cluster.groups.hosting
     partition = offsets_partition(cluster, wish.group, wish.partition)
-    node = live_node(cluster, wish.node) if wish.node is not None else _next_up(turn, coordinators.leader_of(partition) or 0)
+    node = live_node(cluster, wish.node) if wish.node is not None else _next_up(turn, hosting.leader_of(partition) or 0)
     if node is None:
         raise NotNow("no node runs that could coordinate: start one first")
-    coordinators.make_topic(turn)
-    coordinators.load(turn, partition, node, wish.loading_ms)
+    hosting.make_topic(turn)
+    hosting.load(turn, partition, node, wish.loading_ms)
 
 
 def _next_up(turn: Turn, node: int) -> int | None:
@@ -60,10 +60,10 @@ class UnloadCoordinator(Arguments):
 def unload_coordinator(cluster: Cluster, wish: UnloadCoordinator, turn: Turn) -> None:
     """Whoever waits is answered 16 (spec 2.13, Unload)."""
     partition = offsets_partition(cluster, wish.group, wish.partition)
-    if cluster.coordinators.leader_of(partition) is None:
+    if cluster.groups.hosting.leader_of(partition) is None:
         raise NotNow(f"partition {partition} of __consumer_offsets is led by nobody already")
-    cluster.coordinators.make_topic(turn)
-    cluster.coordinators.unload(turn, partition)
+    cluster.groups.hosting.make_topic(turn)
+    cluster.groups.hosting.unload(turn, partition)
 
 
 class LoadCoordinator(Arguments):
@@ -78,8 +78,8 @@ class LoadCoordinator(Arguments):
 def load_coordinator(cluster: Cluster, wish: LoadCoordinator, turn: Turn) -> None:
     """Spec 2.13, Loading, After load."""
     partition, node = offsets_partition(cluster, None, wish.partition), live_node(cluster, wish.node)
-    cluster.coordinators.make_topic(turn)
-    cluster.coordinators.load(turn, partition, node, wish.loading_ms)
+    cluster.groups.hosting.make_topic(turn)
+    cluster.groups.hosting.load(turn, partition, node, wish.loading_ms)
 
 
 class MoveLeader(Arguments):
@@ -118,13 +118,13 @@ def stop_node(cluster: Cluster, wish: StopNode, turn: Turn) -> None:
     stopped = NodeChanged(wish.node, "stopped")
     if not wish.clean:
         turn.out.append(stopped)
-    for partition in cluster.coordinators.led_by(wish.node):
+    for partition in cluster.groups.hosting.led_by(wish.node):
         heir = _next_up(turn, wish.node)
         if heir is None:
-            cluster.coordinators.unload(turn, partition)
+            cluster.groups.hosting.unload(turn, partition)
         else:
-            cluster.coordinators.load(turn, partition, heir, wish.loading_ms)
-    cluster.coordinators.stopped(wish.node)
+            cluster.groups.hosting.load(turn, partition, heir, wish.loading_ms)
+    cluster.groups.hosting.stopped(wish.node)
     cluster.topics.node_stopped(turn, wish.node)
     if wish.clean:
         turn.out.append(stopped)
@@ -145,8 +145,8 @@ def start_node(cluster: Cluster, wish: StartNode, turn: Turn) -> None:
         resume(turn, node)
         return
     turn.environment.up = tuple([each for each in turn.environment.identity.nodes if each in turn.environment.up or each.node_id == node])
-    for partition in cluster.coordinators.led_by(None):
-        cluster.coordinators.load(turn, partition, node, wish.loading_ms)
+    for partition in cluster.groups.hosting.led_by(None):
+        cluster.groups.hosting.load(turn, partition, node, wish.loading_ms)
     cluster.topics.node_started(turn, node)
     turn.out.append(NodeChanged(node, "started"))
 

@@ -158,7 +158,7 @@ class CoreStage:
                     self._reply(reply)
             elif isinstance(effect, Abandoned | Close | Silent):
                 self._without_answer(effect)
-        for group in self.core.cluster.coordinators.groups():
+        for group in self.core.cluster.groups.all():
             group.invariants()
 
     def _reply(self, reply: Reply) -> None:

@@ -262,9 +262,9 @@ def test_a_node_that_starts_finds_no_coordinator_in_a_deleted_topic() -> None:
     delete(world)
     world.command("stop_node", node=2)
     world.command("start_node", node=2)
-    assert world.cluster.coordinators.led_by(2) == [] and committed(world)[0] == 16
+    assert world.cluster.groups.hosting.led_by(2) == [] and committed(world)[0] == 16
     find(world)
-    assert len(world.cluster.coordinators.led_by(2)) == 25
+    assert len(world.cluster.groups.hosting.led_by(2)) == 25
 
 
 # -- who leads ---------------------------------------------------------------------------------------------------------

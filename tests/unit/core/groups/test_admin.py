@@ -117,7 +117,7 @@ def test_a_listing_names_type_and_state() -> None:
 def test_a_node_lists_its_own_groups() -> None:
     world = World.make(nodes=2)
     for group in ("g", "my-group"):
-        world.commit(group=group, node=world.cluster.coordinators.node_of(group) or 0)
+        world.commit(group=group, node=world.cluster.groups.hosting.node_of(group) or 0)
     answers = [world.send(ListGroupsRequest(), 16, node=node).answer for node in (1, 2)]
     names = [[one.group_id for one in answer.groups] for answer in answers]
     assert sorted(names) == [["g"], ["my-group"]]
@@ -164,7 +164,7 @@ def test_batches_answer_each_key_in_order_twice_if_asked_twice() -> None:
 @for_each("group", ["g", "my-group", "test", "connect-cluster", "polygenelubricants"])
 def test_groups_are_placed_by_hash(group: str) -> None:
     world = World.make(nodes=3)
-    node = 1 + world.cluster.coordinators.partition_of(group) % 3
+    node = 1 + world.cluster.groups.hosting.partition_of(group) % 3
     assert coordinators(world, 4, 0, group) == [(group, (node, "127.0.0.1", 9091 + node, 0), "")]
 
 

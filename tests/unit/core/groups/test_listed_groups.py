@@ -58,10 +58,10 @@ def test_a_coordinator_that_moves_takes_its_groups_into_the_other_nodes_listing(
     names = [f"g{number}" for number in range(40)]
     world = world_of(release, nodes=2)
     for name in names:
-        world.commit(group=name, node=world.cluster.coordinators.node_of(name) or 0)
+        world.commit(group=name, node=world.cluster.groups.hosting.node_of(name) or 0)
     first, second = listed(world), listed(world, 2)
     assert len(first) > 5 < len(second) and sorted(first + second) == sorted(names)
-    world.command("move_coordinator", group="g7", node=3 - (world.cluster.coordinators.node_of("g7") or 0))
+    world.command("move_coordinator", group="g7", node=3 - (world.cluster.groups.hosting.node_of("g7") or 0))
     moved = {name for name in names if partition_for(name, 50) == partition_for("g7", 50)}
     assert set(listed(world)) == set(first) ^ moved and set(listed(world, 2)) == set(second) ^ moved
 

@@ -143,7 +143,7 @@ def test_a_group_with_nothing_but_a_reservation(quirks: Quirks, known: bool) -> 
     world = World.make(quirks=quirks)
     world.join()
     move(world)
-    assert (world.cluster.coordinators.find("g") is not None) is known
+    assert (world.cluster.groups.find("g") is not None) is known
 
 
 def test_a_simple_group_comes_back_with_its_offsets() -> None:
@@ -164,10 +164,10 @@ def test_an_emptied_group_keeps_the_time_it_became_empty() -> None:
 
 def test_moving_to_another_node() -> None:
     world = World.make(nodes=2)
-    at = world.cluster.coordinators.node_of("g") or 0
+    at = world.cluster.groups.hosting.node_of("g") or 0
     world.commit(node=at)
     move(world, node=3 - at)
-    assert world.cluster.coordinators.node_of("g") == 3 - at
+    assert world.cluster.groups.hosting.node_of("g") == 3 - at
     assert codes(world, node=at)["commit"] == 16
     assert world.commit(node=3 - at).answer.topics[0].partitions[0].error_code == 0
 
@@ -184,6 +184,6 @@ def test_a_topic_deleted_meanwhile_takes_its_offsets() -> None:
     world = World.make()
     world.commit()
     world.command("unload_coordinator", partition=PARTITION)
-    world.cluster.coordinators.topic_deleted(world.turn(), "orders")
+    world.cluster.groups.topic_deleted(world.turn(), "orders")
     move(world)
-    assert world.cluster.coordinators.find("g") is None
+    assert world.cluster.groups.find("g") is None

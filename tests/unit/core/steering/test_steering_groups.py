@@ -46,7 +46,7 @@ def test_held_empty_a_group_is_neither_deleted_nor_swept() -> None:
     assert world.group().state == "Empty"
     world.command("release_group", group="g")
     assert not deletion.parked
-    assert world.cluster.coordinators.find("g") is None
+    assert world.cluster.groups.find("g") is None
 
 
 @for_each("delay", [0, 3000])
@@ -172,7 +172,7 @@ def test_held_completing_the_sync_timer_waits() -> None:
 def test_who_is_not_the_coordinator_does_not_wait() -> None:
     world = World.make(nodes=2)
     world.command("hold_group", group="g", state="Empty")
-    away = 3 - (world.cluster.coordinators.node_of("g") or 0)
+    away = 3 - (world.cluster.groups.hosting.node_of("g") or 0)
     assert world.join("", version=0, node=away).error == 16
 
 
@@ -285,7 +285,7 @@ def test_joins_are_let_in_in_the_order_told() -> None:
     world.command("order_joins", group="g", names=["a", "b"])
     others = [world.join(version=3, client="x")]
     b = world.join(version=3, client="b")
-    assert world.cluster.coordinators.find("g") is None
+    assert world.cluster.groups.find("g") is None
     a = world.join(version=3, client="a")
     assert [world.group().members[member_id].client_id for member_id in world.changes("added")] == ["a", "b", "x"]
     world.finish_phase()

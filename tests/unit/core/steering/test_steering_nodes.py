@@ -18,7 +18,7 @@ from groupmock_codec.messages.k75_describe_topic_partitions import DescribeTopic
 
 
 def home(world: World) -> int:
-    return world.cluster.coordinators.node_of("g") or 0
+    return world.cluster.groups.hosting.node_of("g") or 0
 
 
 def stable(world: World, count: int = 2) -> list[str]:
@@ -131,8 +131,8 @@ def test_the_coordinators_of_a_stopped_node_go_to_the_next_and_who_waits_is_told
     world.command("stop_node", node=2, clean=clean)
     effects = [type(one).__name__ for one in world.effects[mark:]]
     assert effects.index("NodeChanged") == (len(effects) - 1 if clean else 0)
-    assert world.cluster.coordinators.led_by(2) == []
-    assert len(world.cluster.coordinators.led_by(3)) == 33
+    assert world.cluster.groups.hosting.led_by(2) == []
+    assert len(world.cluster.groups.hosting.led_by(3)) == 33
 
 
 def test_the_only_node_stops_and_its_groups_come_back_with_it() -> None:

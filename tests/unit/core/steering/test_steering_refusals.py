@@ -57,7 +57,7 @@ def test_refused_with_one_sentence_and_nothing_changed(name: str, arguments: dic
 
 
 def _stable(world: World) -> None:
-    node = world.cluster.coordinators.node_of("g") or 0
+    node = world.cluster.groups.hosting.node_of("g") or 0
     entered = [world.enter(node=node) for _ in range(2)]
     world.finish_phase()
     leader = world.group().leader_id or ""

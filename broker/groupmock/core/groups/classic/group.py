@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from ...java.orders import SMALLEST_TABLE, order_key, table_for
-from ..offsets.committed import Offsets
+from ..offsets.committed import CommittedOffsets
+from ..type import GroupType
 from .states import COMPLETING, DEAD, EMPTY, MAY_FOLLOW, PREPARING, STABLE, State
 from .subscription import UNKNOWN, Subscribed
 
 if TYPE_CHECKING:
     from ...timers import Timer
+    from ..type import Home
 
 Protocols = tuple[tuple[str, bytes], ...]
 """What a member can do, its first choice first: (name, metadata)."""
@@ -71,16 +73,6 @@ class Listing(msgspec.Struct, gc=False, eq=False):
     members: int = 0
 
 
-class Offset(msgspec.Struct, gc=False, frozen=True):
-    """A committed offset. Times are ms since 1970; `expire_ms` only where the commit asked for a retention (v2-4)."""
-
-    offset: int
-    leader_epoch: int
-    metadata: str
-    commit_ms: int
-    expire_ms: int | None = None
-
-
 class StoredGroup(NamedTuple):
     """The last group record in the log, in columns: `members[i]` gives the ids, the other columns what may have changed since."""
 
@@ -96,15 +88,8 @@ class StoredGroup(NamedTuple):
     rebalance_timeouts_ms: tuple[int, ...]
 
 
-class Home(Protocol):
-    """Where groups live: the coordinators, who write what they remember into partitions of the offsets topic."""
-
-    def largest_batch(self, partition: int) -> int:
-        """Bytes of one batch in that partition, as configs are now (seen on 4.3.0 and 3.9.1: a change at run time counts at once)."""
-
-
-class Group:
-    """A group.
+class Group(GroupType):
+    """A classic group's data; `type.ClassicGroup` adds what is asked of groups of any type.
 
     `pending_joins`: ids reserved by 79; `pending_syncs`: ids that owe a SyncGroup; `awaiting`: members with a parked join;
     `table`: buckets of Kafka's member map, which never shrinks; `order`: what `ordered` gave last, while it holds;
@@ -116,7 +101,6 @@ class Group:
     __slots__ = (
         "awaiting",
         "duplicates_count",
-        "epoch",
         "generation",
         "group_id",
         "home",
@@ -150,8 +134,8 @@ class Group:
         self.home = home
         self.group_id = group_id
         self.partition = partition
-        self.state = EMPTY
-        self.previous_state = DEAD
+        self.state: State = EMPTY
+        self.previous_state: State = DEAD
         self.state_since_ms = state_since_ms
         self.epoch = 0
         self.generation = 0
@@ -169,7 +153,7 @@ class Group:
         self.initial = (0, 0)
         self.join_phase_dead = False
         self.subscribed: Subscribed = UNKNOWN
-        self.offsets = Offsets()
+        self.offsets = CommittedOffsets()
         self.stored: StoredGroup | None = None
         self.table = SMALLEST_TABLE
         self.order: list[Member] | None = None
@@ -239,15 +223,6 @@ class Group:
         """Who leads from now on; None: nobody."""
         self.leader_id = None if member is None else member.member_id
         self.end_leases()
-
-    def end_leases(self) -> None:
-        """Let no heartbeat be repeated any more that was answered until now (effects.Lease).
-
-        The driver repeats an answer unasked while the epoch stands. That is right only as long as the core would answer the same, and
-        would move the same live timer: so changes of the group end leases, and so do a session timer that is spent and a hold or freeze
-        that wants to see the heartbeat. One epoch for the whole group: changes are rare, heartbeats are not.
-        """
-        self.epoch += 1
 
     def put(self, member: Member) -> None:
         """Take a member in: maps, counts, table. Its protocols are shared with members that list the very same."""
@@ -335,9 +310,6 @@ class Group:
         """Raise AssertionError, naming the broken invariant, unless all hold."""
         for name, check in _INVARIANTS.items():
             assert check(self), f"group {self.group_id!r} in {self.state}: {name}"
-
-    def __repr__(self) -> str:
-        return f"<Group {self.group_id!r} {self.state} generation {self.generation}, {len(self.members)} members>"
 
 
 def _supported(group: Group) -> dict[str, int]:

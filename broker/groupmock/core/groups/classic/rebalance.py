@@ -91,7 +91,7 @@ def prepare(turn: Turn, group: Group, why: Why) -> Outcome:
     turn.timers.cancel(("sync", group.group_id))
     initial = group.state is EMPTY
     group.join_phase_dead = False
-    telling.move(turn, group, PREPARING, why)
+    telling.moved(turn, group, group.move(PREPARING, turn.wall_ms), why)
     if initial:
         _begin_initial_phase(turn, group)
     elif group.everybody_joined():
@@ -208,7 +208,7 @@ def _leads_as_chosen(turn: Turn, group: Group) -> bool:
 def _become_empty(turn: Turn, group: Group, why: Why) -> None:
     group.protocol_name = None
     group.subscribed = NO_TOPICS if group.protocol_type == "consumer" else UNKNOWN
-    telling.move(turn, group, EMPTY, causes.no_members_left(why))
+    telling.moved(turn, group, group.move(EMPTY, turn.wall_ms), causes.no_members_left(why))
     storage.store(turn, group)
 
 
@@ -222,7 +222,7 @@ def _begin_generation(turn: Turn, group: Group, why: Why) -> Outcome:
     if wrong is not None:
         return _fail(turn, group, f"a Subscription is malformed: {wrong}")
     group.subscribed = UNKNOWN if metadata is None else Subscribed(metadata)
-    telling.move(turn, group, COMPLETING, why)
+    telling.moved(turn, group, group.move(COMPLETING, turn.wall_ms), why)
     waiting = _take_joins(turn, group)
     group.pending_syncs = set(group.members)
     turn.timers.set(("sync", group.group_id), turn.after(group.rebalance_timeout_ms()))
@@ -292,7 +292,7 @@ def _assign(turn: Turn, group: Group, message: SyncGroupRequest) -> None:
         refuse_syncs(turn, group, codes.UNKNOWN_SERVER_ERROR)
         prepare(turn, group, causes.assignment_too_large(group.leader_id))
         return
-    telling.move(turn, group, STABLE, causes.leader_assigned(group.leader_id))
+    telling.moved(turn, group, group.move(STABLE, turn.wall_ms), causes.leader_assigned(group.leader_id))
     storage.store(turn, group)
     waiting = _take_syncs(turn, group)
     turn.replies(answers.all_synced(turn, group, waiting))

@@ -41,7 +41,7 @@ for ever; with the old id alone it is a stranger (25). In Stable the group keeps
 costs nobody anything is what instance ids are for (SERVER-33, module replacement). In CompletingRebalance the leader may be assigning to
 the old id, so the group starts over (SERVER-36).
 
-**What is no state.** A group whose partition of __consumer_offsets is being loaded is not there yet: the gate (coordinator) answers 14
+**What is no state.** A group whose partition of __consumer_offsets is being loaded is not there yet: the gate (core.hosting) answers 14
 before a state is asked for, and Heartbeat 0, so that a move of the coordinator is no reason to join again (SERVER-48). Loaded, it is
 Stable or Empty, never in between: only those two are ever written. Dead is a name for an instant: the registry forgets the group in the
 same turn.

@@ -6,25 +6,11 @@ from typing import NamedTuple
 
 from ...turn import Turn
 from .. import codes
-from ..classic import membership, sessions
-from ..classic.group import Group, Offset
-from ..classic.states import ANSWERS, EMPTY, Ask
+from ..type import Committer, GroupType
+from .committed import Offset
 
 NO_OFFSET = Offset(-1, -1, "", -1)
 """What a partition without a commit answers."""
-
-
-class Committer(NamedTuple):
-    """Who commits: generation and ids as the request gives them (-1, "" and None below v1)."""
-
-    generation: int
-    member_id: str
-    group_instance_id: str | None
-
-    @property
-    def named(self) -> bool:
-        """Does it claim to be a member?"""
-        return self.generation >= 0 or bool(self.member_id) or self.group_instance_id is not None
 
 
 class Commit(NamedTuple):
@@ -39,24 +25,10 @@ class Commit(NamedTuple):
     retention_ms: int | None = None
 
 
-def admit(turn: Turn, group_id: str, group: Group | None, by: Committer, version: int) -> int:
-    """The group checks (docs/kafka/offsets.md#offsetcommit, SERVER-50, SERVER-51); a member's session is re-armed when it may commit."""
-    if group is None:
-        return _admit_to_unknown(turn, by, version)
-    if not by.named or (by.generation < 0 and group.state is EMPTY):
-        return ANSWERS[group.state, Ask.COMMIT_SIMPLE].error
-    error = membership.validate(turn, group, by.member_id, by.group_instance_id)
-    if not error and by.generation != group.generation:
-        error = codes.ILLEGAL_GENERATION
-    if error:
-        return error
-    answer = ANSWERS[group.state, Ask.COMMIT_MEMBER]
-    if answer.renews:
-        sessions.renew(turn, group, group.members[by.member_id])
-    return answer.error
-
-
-def _admit_to_unknown(turn: Turn, by: Committer, version: int) -> int:
+def admit(turn: Turn, group: GroupType | None, by: Committer, version: int) -> int:
+    """The group's checks; a group that does not exist takes commits of no member (docs/kafka/offsets.md#offsetcommit)."""
+    if group is not None:
+        return group.admit_commit(turn, by, version)
     if by.generation < 0:
         return codes.NONE
     old = turn.quirks.commit_to_unknown_group_is_illegal_generation
@@ -68,7 +40,7 @@ def utf16_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def write(turn: Turn, group: Group, commits: list[Commit]) -> list[int]:
+def write(turn: Turn, group: GroupType, commits: list[Commit]) -> list[int]:
     """Store what may be stored; a code per commit. The last one of a partition wins."""
     limit = turn.settings.offset_metadata_max_bytes
     errors = [codes.OFFSET_METADATA_TOO_LARGE if utf16_length(one.metadata) > limit else codes.NONE for one in commits]
@@ -82,7 +54,7 @@ def write(turn: Turn, group: Group, commits: list[Commit]) -> list[int]:
     return errors
 
 
-def _on_its_way(group: Group, commits: list[Commit], errors: list[int]) -> None:
+def _on_its_way(group: GroupType, commits: list[Commit], errors: list[int]) -> None:
     """2.8 notes all partitions of a commit as on their way, and never takes off the refused ones (KAFKA-16371)."""
     for commit, error in zip(commits, errors, strict=True):
         note = group.offsets.linger if error else group.offsets.arrive
@@ -99,7 +71,7 @@ def _size_error(turn: Turn) -> int:
     return codes.INVALID_COMMIT_OFFSET_SIZE if turn.quirks.large_commit_invalid_size else codes.UNKNOWN_SERVER_ERROR
 
 
-def _too_large(turn: Turn, group: Group, commits: list[Commit]) -> bool:
+def _too_large(turn: Turn, group: GroupType, commits: list[Commit]) -> bool:
     """The records of one commit are one batch, which the log takes or refuses as a whole."""
     if not turn.quirks.group_record_limit:
         return False

@@ -7,19 +7,27 @@ of topic partitions.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+
+import msgspec
 
 from ...java.hashes import java_hash, partition_hash
 from ...java.orders import SMALLEST_TABLE, scala_map_order, scala_table_order, table_for
 from ...java.tables import Timeline, signed
 
-if TYPE_CHECKING:
-    from ..classic.group import Offset
-
 At = tuple[str, int]
 
 
-class Offsets(dict[At, "Offset"]):
+class Offset(msgspec.Struct, gc=False, frozen=True):
+    """A committed offset. Times are ms since 1970; `expire_ms` only where the commit asked for a retention (v2-4)."""
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+    commit_ms: int
+    expire_ms: int | None = None
+
+
+class CommittedOffsets(dict[At, Offset]):
     """(topic, partition) -> what was committed last, in the order of the first commits. Changed only by the methods below."""
 
     __slots__ = ("_scala_table", "_tables", "_topics", "lingering")

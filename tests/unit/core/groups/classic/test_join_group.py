@@ -36,7 +36,7 @@ def test_an_id_in_an_unknown_group_is_unknown_and_creates_nothing(instance: str 
     world = World.make()
     asked = world.join("ghost", instance=instance, protocols=protocols)
     assert (asked.error, asked.answer.member_id) == (25, "ghost")
-    assert world.cluster.coordinators.find("g") is None
+    assert world.cluster.groups.find("g") is None
 
 
 @for_each(

@@ -35,7 +35,7 @@ def test_an_unknown_group(version: int, top: int, members: list[int]) -> None:
     world = World.make()
     answer = world.leave("a", "b", version=version).answer
     assert (answer.error_code, [one.error_code for one in answer.members]) == (top, members)
-    assert world.cluster.coordinators.find("g") is None
+    assert world.cluster.groups.find("g") is None
 
 
 @for_each(("version", "group", "error"), [(5, "", 24), (2, "", 24), (5, "g", 0)])

@@ -1,15 +1,14 @@
 from __future__ import annotations
 
-from groupmock.core.groups.classic.group import Offset
-from groupmock.core.groups.offsets.committed import Offsets
+from groupmock.core.groups.offsets.committed import CommittedOffsets, Offset
 from groupmock.core.java.hashes import java_hash, partition_hash
 from groupmock.core.java.orders import java_order, scala_table_order
 
 SOME = Offset(1, -1, "", 0)
 
 
-def filled(*places: tuple[str, int]) -> Offsets:
-    offsets = Offsets()
+def filled(*places: tuple[str, int]) -> CommittedOffsets:
+    offsets = CommittedOffsets()
     for place in places:
         offsets[place] = SOME
     return offsets

@@ -79,7 +79,7 @@ def test_an_unknown_group_has_no_offsets_and_is_not_created(version: int) -> Non
     assert fetched(fetch(world, [("t1", [3])], version), version) == [("t1", [(3, -1, -1, "", 0)])]
     if version >= 2:
         assert fetched(fetch(world, None, version), version) == []
-    assert world.cluster.coordinators.find("g") is None
+    assert world.cluster.groups.find("g") is None
 
 
 def test_the_empty_group_id_is_a_group() -> None:
@@ -95,7 +95,7 @@ def test_commit_to_an_unknown_group(version: int, generation: int, code: int) ->
     topic = OffsetCommitRequestTopic(name="orders", topic_id=topic_id, partitions=[OffsetCommitRequestPartition()])
     message = OffsetCommitRequest(group_id="g", generation_id_or_member_epoch=generation, topics=[topic])
     assert world.send(message, 8, version).answer.topics[0].partitions[0].error_code == code
-    assert (world.cluster.coordinators.find("g") is None) is (code != 0)
+    assert (world.cluster.groups.find("g") is None) is (code != 0)
 
 
 def test_3_9_answers_22_in_v9_too() -> None:
@@ -232,7 +232,7 @@ def test_a_refused_commit_lingers_and_keeps_its_group_alive() -> None:
     delete(world, ("t1", [0]))
     assert world.group().state == "Empty"
     delete(world, ("t1", [1]))
-    assert world.cluster.coordinators.find("g") is None
+    assert world.cluster.groups.find("g") is None
 
 
 def test_another_commit_ends_what_lingers() -> None:
@@ -240,14 +240,14 @@ def test_another_commit_ends_what_lingers() -> None:
     commit(world, ("t1", [1]), version=7)
     assert stable_codes(world) == {("t1", 0): 0, ("t1", 1): 0}
     delete(world, ("t1", [0, 1]))
-    assert world.cluster.coordinators.find("g") is None
+    assert world.cluster.groups.find("g") is None
 
 
 def test_what_lingers_does_not_expire_and_goes_with_its_topic() -> None:
     world = refused_in_part([1, 2], offsets_retention_minutes=1, offsets_retention_check_interval_ms=1000)
     world.sleep(120_000)
     assert (world.group().state, list(world.group().offsets)) == ("Empty", [("t1", 1)])
-    world.cluster.coordinators.topic_deleted(world.turn(), "t1")
+    world.cluster.groups.topic_deleted(world.turn(), "t1")
     assert world.group().offsets.used_up
 
 
@@ -268,15 +268,15 @@ def test_version_0(version: int, metadata: str) -> None:
     found = (0, 7, -1, "", 0) if kept else (0, -1, -1, "", 35)
     ((topic, told),) = fetched(fetch(world, [("t1", [0, 1])], 0), 0)
     assert (topic, sorted(told)) == ("t1", sorted([found, nothing]))
-    assert world.cluster.coordinators.find("g") is None
+    assert world.cluster.groups.find("g") is None
 
 
 def test_several_groups_each_with_its_own_answer_in_request_order() -> None:
     world = World.make(nodes=2)
     here, there = "g", "my-group"
-    assert world.cluster.coordinators.node_of(here) != world.cluster.coordinators.node_of(there)
+    assert world.cluster.groups.hosting.node_of(here) != world.cluster.groups.hosting.node_of(there)
     groups = [OffsetFetchRequestGroup(group_id=one, topics=None) for one in (there, here, there)]
-    node = world.cluster.coordinators.node_of(here) or 0
+    node = world.cluster.groups.hosting.node_of(here) or 0
     answer = world.send(OffsetFetchRequest(groups=groups), 9, 9, node=node).answer
     assert [(one.group_id, one.error_code) for one in answer.groups] == [(there, 16), (here, 0), (there, 16)]
 
@@ -293,7 +293,7 @@ def test_several_groups_each_with_its_own_answer_in_request_order() -> None:
 )
 def test_where_a_group_error_of_a_fetch_is(version: int, quirks: Quirks, where: str) -> None:
     world = World.make(nodes=2, quirks=quirks)
-    node = 3 - (world.cluster.coordinators.node_of("g") or 0)
+    node = 3 - (world.cluster.groups.hosting.node_of("g") or 0)
     answer = fetch(world, [("orders", [0])], version, node=node).answer
     told = {
         "partition": [one.error_code for topic in answer.topics for one in topic.partitions] == [16],
@@ -373,7 +373,7 @@ def test_delete_of_the_last_offset(quirks: Quirks, lives: bool) -> None:
     world = World.make(topics=TOPICS, quirks=quirks)
     commit(world, ("t1", [0]))
     delete(world, ("t1", [0]))
-    assert (world.cluster.coordinators.find("g") is not None) is lives
+    assert (world.cluster.groups.find("g") is not None) is lives
 
 
 @for_each(("metadata", "code"), [(subscription("t1"), 86), (subscription("t2"), 0), (b"\0", 86), (b"range0", 86)])

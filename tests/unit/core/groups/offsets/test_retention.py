@@ -17,7 +17,7 @@ def world_with_sweeps() -> World:
 
 
 def found(world: World) -> Group | None:
-    return world.cluster.coordinators.find("g")
+    return world.find()
 
 
 def gone_at(world: World) -> int:
@@ -98,7 +98,7 @@ def test_a_deleted_topic_takes_its_offsets_along() -> None:
     world = world_with_sweeps()
     world.commit(offsets=[("orders", 0, 1), ("pay", 1, 2)])
     turn = world.turn()
-    world.cluster.coordinators.topic_deleted(turn, "orders")
+    world.cluster.groups.topic_deleted(turn, "orders")
     assert list(world.group().offsets) == [("pay", 1)]
     assert len(turn.out) == 1
 

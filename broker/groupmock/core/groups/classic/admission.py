@@ -1,0 +1,53 @@
+"""What a classic group lets others do with its offsets and itself: commit, delete, forget (docs/kafka/offsets.md#offsetcommit)."""
+
+from __future__ import annotations
+
+from ...turn import Turn
+from .. import codes
+from ..type import Base, Committer
+from . import membership, sessions
+from .group import Group
+from .states import ANSWERS, EMPTY, STABLE, Ask, Do
+
+
+def commit(turn: Turn, group: Group, by: Committer) -> int:
+    """The checks of OffsetCommit (SERVER-50, SERVER-51); a member's session is re-armed when it may commit."""
+    if not by.named or (by.generation < 0 and group.state is EMPTY):
+        return ANSWERS[group.state, Ask.COMMIT_SIMPLE].error
+    error = membership.validate(turn, group, by.member_id, by.group_instance_id)
+    if not error and by.generation != group.generation:
+        error = codes.ILLEGAL_GENERATION
+    if error:
+        return error
+    answer = ANSWERS[group.state, Ask.COMMIT_MEMBER]
+    if answer.renews:
+        sessions.renew(turn, group, group.members[by.member_id])
+    return answer.error
+
+
+def deletion(group: Group) -> int:
+    """Empty groups only."""
+    answer = ANSWERS[group.state, Ask.DELETE]
+    return codes.NONE if answer.do is Do.DELETE else answer.error
+
+
+def offset_deletion(group: Group) -> int:
+    """Of a group with members the subscriptions decide topic by topic, which only those of consumers can (SERVER-56)."""
+    readable = group.state is EMPTY or group.protocol_type == "consumer"
+    return codes.NONE if readable else codes.NON_EMPTY_GROUP
+
+
+def offsets_age_from(group: Group) -> Base | None:
+    """From when an offset's age counts (KIP-211; SERVER-57).
+
+    That is when nobody could be using it any more: since the group is Empty; in a Stable group since the commit, of topics that nobody
+    subscribes to; in a group that only ever commits (no protocol type) since the commit. While a group rebalances, or where its
+    subscriptions cannot be read, nothing expires: it cannot be known what is in use.
+    """
+    if group.protocol_type is None:
+        return lambda offset: offset.commit_ms
+    if group.state is EMPTY:
+        return lambda offset: group.state_since_ms
+    if group.state is STABLE and group.protocol_type == "consumer" and group.subscribed.topics is not None:
+        return lambda offset: offset.commit_ms
+    return None

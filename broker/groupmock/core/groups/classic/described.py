@@ -1,0 +1,35 @@
+"""A classic group as DescribeGroups tells of it (docs/kafka/admin.md)."""
+
+from __future__ import annotations
+
+from groupmock_codec.messages.k15_describe_groups import DescribedGroup, DescribedGroupMember
+
+from ...turn import Turn
+from .group import Group, Member
+from .states import STABLE
+
+
+def describe(turn: Turn, group: Group) -> DescribedGroup:
+    """The protocol's name and what members said beside it in Stable only: until then none is chosen for good."""
+    stable = group.state is STABLE
+    return DescribedGroup(
+        group_id=group.group_id,
+        group_state=str(group.state),
+        protocol_type=group.protocol_type or "",
+        protocol_data=group.protocol_name or "" if stable else "",
+        members=[_member(turn, group, member) for member in group.ordered()],
+    )
+
+
+def _member(turn: Turn, group: Group, member: Member) -> DescribedGroupMember:
+    """Metadata in Stable only; the assignment as it is stored, which in Preparing may be the previous generation's."""
+    stable = group.state is STABLE
+    hidden = turn.quirks.assignment_described_in_stable_only and not stable
+    return DescribedGroupMember(
+        member_id=member.member_id,
+        group_instance_id=member.group_instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        member_metadata=member.metadata(group.protocol_name or "") if stable else b"",
+        member_assignment=b"" if hidden else member.assignment,
+    )

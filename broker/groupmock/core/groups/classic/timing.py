@@ -1,0 +1,47 @@
+"""What a classic group's timers do when they fire: sessions end, phases end, a record is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from ...turn import Turn
+from . import leaving, rebalance, replacement
+from .group import Group
+from .states import PREPARING
+
+Subject = tuple[str, ...]
+
+
+def _on_session(turn: Turn, group: Group, subject: Subject) -> bool:
+    if subject[1] in group.members and turn.environment.holds.defers(("session", *subject), group.group_id, group.state):
+        group.end_leases()  # its timer is dead: no lease may move it
+        return False
+    return leaving.expire(turn, group, subject[1])
+
+
+def _on_join(turn: Turn, group: Group, subject: Subject) -> bool:
+    if group.state is not PREPARING:
+        return False
+    rebalance.on_join_timer(turn, group)
+    return True
+
+
+def _on_sync(turn: Turn, group: Group, subject: Subject) -> bool:
+    if turn.environment.holds.defers(("sync", *subject), group.group_id, group.state):
+        group.end_leases()
+        return False
+    return rebalance.on_sync_timer(turn, group)
+
+
+def _on_write(turn: Turn, group: Group, subject: Subject) -> bool:
+    return replacement.written(turn, group, subject[1])
+
+
+FIRES: Final[dict[str, Callable[[Turn, Group, Subject], bool]]] = {
+    "session": _on_session,
+    "join": _on_join,
+    "sync": _on_sync,
+    "write": _on_write,
+}
+"""Timer name -> what it does, told what the timer was set for; True: it did something."""

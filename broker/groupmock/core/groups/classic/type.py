@@ -1,0 +1,98 @@
+"""The classic group as a type: where each question that is asked of any group is answered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from ...turn import Turn
+from .. import causes, telling
+from ..causes import Why
+from ..type import Base, Committer, Home
+from . import admission, rebalance, storage
+from .group import Group, StoredGroup
+from .states import DEAD, EMPTY, STABLE
+from .timing import FIRES
+
+if TYPE_CHECKING:
+    from groupmock_codec.messages.k15_describe_groups import DescribedGroup
+
+    from ..view import GroupView
+
+
+class ClassicGroup(Group):
+    """A group whose members elect a protocol and whose leader assigns (KIP-62 and before; theory: `states`)."""
+
+    __slots__ = ()
+    group_type: ClassVar[str] = "classic"
+    timers: ClassVar[tuple[str, ...]] = tuple(FIRES)
+
+    @classmethod
+    def begin(cls, turn: Turn, home: Home, group_id: str, partition: int) -> Self:
+        """An Empty group, of generation 0."""
+        quirks = turn.quirks
+        return cls(home, group_id, partition, turn.wall_ms, quirks.malformed_subscription_hangs, quirks.scala_member_order)
+
+    def is_empty(self) -> bool:
+        """State Empty: ids may be reserved."""
+        return self.state is EMPTY
+
+    def admit_commit(self, turn: Turn, by: Committer, version: int) -> int:
+        """Ids, generation, state."""
+        return admission.commit(turn, self, by)
+
+    def admit_deletion(self) -> int:
+        """Empty groups only."""
+        return admission.deletion(self)
+
+    def admit_offset_deletion(self) -> int:
+        """Not of a group of another protocol type with members."""
+        return admission.offset_deletion(self)
+
+    def offsets_age_from(self) -> Base | None:
+        """Since nobody can use the offset."""
+        return admission.offsets_age_from(self)
+
+    def described(self, turn: Turn) -> DescribedGroup:
+        """With its members."""
+        from .described import describe  # a server that listens has no need of it yet
+
+        return describe(turn, self)
+
+    def view(self) -> GroupView:
+        """A copy."""
+        from .view import view_of
+
+        return view_of(self)
+
+    def fire(self, turn: Turn, timer: str, subject: tuple[str, ...]) -> bool:
+        """Sessions, phases, records."""
+        return FIRES[timer](turn, self, subject)
+
+    def topic_changed(self, turn: Turn, topic: str) -> None:
+        """Nothing: the leader's client sees it in its metadata and joins again (SERVER-18)."""
+
+    def store(self, turn: Turn) -> None:
+        """Write the group record."""
+        storage.store(turn, self)
+
+    def restore(self, turn: Turn, stored: StoredGroup | None) -> None:
+        """Stable with its members, or Empty."""
+        storage.restore(turn, self, stored)
+
+    def loaded(self, turn: Turn) -> None:
+        """With more members than the node allows it rebalances, and some find no room."""
+        if self.state is STABLE and len(self.members) > turn.settings.group_max_size:
+            rebalance.prepare(turn, self, causes.GROUP_TOO_LARGE)
+
+    def unload(self, turn: Turn, why: Why) -> None:
+        """Who waits gets 16."""
+        storage.unload(turn, self)
+        self.die(turn, why)
+
+    def die(self, turn: Turn, why: Why) -> None:
+        """Reserved ids go with it."""
+        for member_id in self.pending_joins:
+            turn.timers.cancel(("session", self.group_id, member_id))
+        self.pending_joins.clear()
+        self.offsets.clear()
+        telling.moved(turn, self, self.move(DEAD, turn.wall_ms), why)

@@ -1,0 +1,40 @@
+"""What a test sees of a classic group: its own facts, and the bytes of the consumer protocol read for it."""
+
+from __future__ import annotations
+
+from groupmock_codec.embedded.consumer import read_assignment, read_subscription
+
+from ..view import GroupView, MemberView, offsets_view
+from .group import Group, Member
+
+
+def view_of(group: Group) -> GroupView:
+    """Copy a group."""
+    return GroupView(
+        group_id=group.group_id,
+        state=str(group.state),
+        generation=group.generation,
+        protocol_type=group.protocol_type,
+        protocol_name=group.protocol_name,
+        leader=group.leader_id,
+        members=[_member(group, member) for member in group.members.values()],
+        offsets=offsets_view(group.offsets),
+    )
+
+
+def _member(group: Group, member: Member) -> MemberView:
+    metadata = member.metadata(group.protocol_name) if group.protocol_name else b""
+    consumer = group.protocol_type == "consumer"
+    subscription = read_subscription(metadata) if consumer and metadata else None
+    assignment = read_assignment(member.assignment) if consumer and member.assignment else None
+    return MemberView(
+        member_id=member.member_id,
+        group_instance_id=member.group_instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        session_timeout_ms=member.session_timeout_ms,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        subscription=list(subscription.topics) if subscription else [],
+        assignment={topic.topic: list(topic.partitions) for topic in assignment.assigned_partitions} if assignment else {},
+        assignment_bytes=member.assignment,
+    )

@@ -1,0 +1,173 @@
+"""What a type of group is: what the rest of the core may know of a group without knowing its type.
+
+Kafka 4 has several kinds of group under one name: the classic one (JoinGroup and SyncGroup, an assignor in a client), consumer groups
+(KIP-848, an assignor in the coordinator), share groups (KIP-932), streams groups (KIP-1071). An id belongs to one group of one type at a
+time. Commits, retention, deletion, listing, moves of the coordinator and the journal speak of any type: they ask what stands here, and
+nothing else. In Kafka: org.apache.kafka.coordinator.group.Group.
+
+A type is a folder beside `classic/` with a subclass of `GroupType`, a line in `registry.TYPES`, and the APIs that are its own.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, Self
+
+if TYPE_CHECKING:
+    from groupmock_codec.messages.k15_describe_groups import DescribedGroup
+
+    from ..turn import Turn
+    from .causes import Why
+    from .offsets.committed import CommittedOffsets, Offset
+    from .view import GroupView
+
+DEAD: Final = "Dead"
+"""What the state of every group is called once it is gone, and what DescribeGroups says of one that never was."""
+
+Base = Callable[["Offset"], int]
+"""From which time (ms since 1970) the age of a committed offset counts."""
+
+
+class Committer(NamedTuple):
+    """Who commits: generation or member epoch, and ids, as the request gives them (-1, "" and None below v1)."""
+
+    generation: int
+    member_id: str
+    group_instance_id: str | None
+
+    @property
+    def named(self) -> bool:
+        """Does it claim to be a member?"""
+        return self.generation >= 0 or bool(self.member_id) or self.group_instance_id is not None
+
+
+class Home(Protocol):
+    """Where groups live: partitions of the offsets topic, into which is written what they remember."""
+
+    def largest_batch(self, partition: int) -> int:
+        """Bytes of one batch in that partition, as configs are now (seen on 4.3.0 and 3.9.1: a change at run time counts at once)."""
+
+
+class GroupMember(Protocol):
+    """A member of any group, as rows tell of it."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+
+
+class GroupType(ABC):
+    """A group of any type. An instance is a group, a subclass a type of them.
+
+    `generation`: what the type counts its rebalances by (KIP-848: the group epoch). `epoch`: of leases, see `end_leases`.
+    `stored`: the last group record in the log, in the type's own form. `static_members`: instance id -> member id.
+    `protocol_type`, `protocol_name` and `leader_id` are null where the type has none.
+    """
+
+    __slots__ = ("epoch",)
+
+    group_type: ClassVar[str]
+    """As ListGroups writes it (Kafka's Group.GroupType)."""
+    timers: ClassVar[tuple[str, ...]]
+    """Names (core.timers.NAMES) of the timers that the type sets for the group's id, and perhaps more."""
+
+    group_id: str
+    partition: int
+    home: Home
+    state: str
+    epoch: int
+    generation: int
+    protocol_type: str | None
+    protocol_name: str | None
+    leader_id: str | None
+    members: Mapping[str, GroupMember]
+    static_members: Mapping[str, str]
+    offsets: CommittedOffsets
+    stored: Any
+
+    @classmethod
+    @abstractmethod
+    def begin(cls, turn: Turn, home: Home, group_id: str, partition: int) -> Self:
+        """A new group without members."""
+
+    def end_leases(self) -> None:
+        """Let no heartbeat be repeated any more that was answered until now (effects.Lease).
+
+        The driver repeats an answer unasked while the epoch stands. That is right only as long as the core would answer the same, and
+        would move the same live timer: so changes of the group end leases, and so do a session timer that is spent and a hold or freeze
+        that wants to see the heartbeat. One epoch for the whole group: changes are rare, heartbeats are not.
+        """
+        self.epoch += 1
+
+    # -- what others ask -----------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def is_empty(self) -> bool:
+        """Has it no members, and nobody on the way in that keeps it from being swept or replaced?"""
+
+    @abstractmethod
+    def admit_commit(self, turn: Turn, by: Committer, version: int) -> int:
+        """The code of an OffsetCommit by them; a member's session starts again when it may commit."""
+
+    @abstractmethod
+    def admit_deletion(self) -> int:
+        """The code of DeleteGroups (Kafka's validateDeleteGroup); at 0 the registry deletes the group."""
+
+    @abstractmethod
+    def admit_offset_deletion(self) -> int:
+        """The code of OffsetDelete as far as it concerns the group (Kafka's validateOffsetDelete)."""
+
+    @abstractmethod
+    def subscribed_to(self, topic: str) -> bool:
+        """Is the topic in use, so that its offsets neither expire nor may be deleted (SERVER-56)?"""
+
+    @abstractmethod
+    def offsets_age_from(self) -> Base | None:
+        """From when an offset's age counts; None: nothing expires now (Kafka's offsetExpirationCondition)."""
+
+    def described(self, turn: Turn) -> DescribedGroup | None:
+        """What DescribeGroups says; None: the type has a description of its own, and DescribeGroups does not find the group (KIP-848)."""
+        return None
+
+    @abstractmethod
+    def view(self) -> GroupView:
+        """What a test sees of it."""
+
+    @abstractmethod
+    def invariants(self) -> None:
+        """Raise AssertionError, naming the broken invariant, unless all hold."""
+
+    # -- what happens to it --------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def fire(self, turn: Turn, timer: str, subject: tuple[str, ...]) -> bool:
+        """One of its `timers` fired, which was set for its id and the rest of `subject`. True: that did something."""
+
+    @abstractmethod
+    def topic_changed(self, turn: Turn, topic: str) -> None:
+        """A topic was created or has grown: news for a type whose coordinator assigns (KIP-848)."""
+
+    @abstractmethod
+    def store(self, turn: Turn) -> None:
+        """Write the group record: `stored` is what a load brings back."""
+
+    @abstractmethod
+    def restore(self, turn: Turn, stored: Any) -> None:
+        """Become, a new group, what a record tells."""
+
+    @abstractmethod
+    def loaded(self, turn: Turn) -> None:
+        """It was restored and that was told: what it does first."""
+
+    @abstractmethod
+    def unload(self, turn: Turn, why: Why) -> None:
+        """The coordinator loses the group: whoever waits is told so, every timer stops, and it dies (SERVER-49)."""
+
+    @abstractmethod
+    def die(self, turn: Turn, why: Why) -> None:
+        """It is deleted: reserved ids and offsets go with it, and its state becomes `DEAD`."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.group_id!r} {self.state} generation {self.generation}, {len(self.members)} members>"

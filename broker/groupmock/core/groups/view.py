@@ -1,0 +1,47 @@
+"""What a test sees of a group of any type: plain frozen values, copied on the server's thread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from .offsets.committed import CommittedOffsets
+
+Assignment = dict[str, list[int]]
+
+
+class MemberView(msgspec.Struct, frozen=True):
+    """One member. `assignment` is topic -> partitions; of a classic group only where the bytes are the consumer protocol's, else {}."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str | None
+    client_host: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    subscription: list[str]
+    assignment: Assignment
+    assignment_bytes: bytes
+
+
+class GroupView(msgspec.Struct, frozen=True):
+    """One group. `state` is Kafka's name; `offsets` is topic -> partition -> committed offset."""
+
+    group_id: str
+    state: str
+    generation: int
+    protocol_type: str | None
+    protocol_name: str | None
+    leader: str | None
+    members: list[MemberView]
+    offsets: dict[str, dict[int, int]]
+
+
+def offsets_view(offsets: CommittedOffsets) -> dict[str, dict[int, int]]:
+    """Topic -> partition -> committed offset, in order."""
+    found: dict[str, dict[int, int]] = {}
+    for (topic, partition), commit in sorted(offsets.items()):
+        found.setdefault(topic, {})[partition] = commit.offset
+    return found

@@ -1,0 +1,215 @@
+"""Who hosts which partition of an internal topic: coordinators live in one partition each, and move with its leader.
+
+A coordinator (of groups now, of transactions later) keeps in memory what the log of its partition says. So the node that leads the
+partition is the one that answers, and when another takes over it has to read that log first: whoever is asked meanwhile says 14, whoever
+lost it 16 (docs/kafka/group-protocol.md#load-unload-deletion). In Kafka: CoordinatorRuntime, one per internal topic.
+
+What lives there is a `Tenant` and is handed in, and so are the topic's name and its partitioner: the hosting knows neither groups nor
+transactions. Partition p starts on node 1 + p mod N and moves by unload and load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from groupmock_codec.errors import ErrorCode
+
+from .log import internal
+from .log.placement import NO_LEADER
+from .log.refusal import TopicRefused
+
+if TYPE_CHECKING:
+    from .environment import Environment
+    from .log.topics import Topics
+    from .turn import TimerHandler, Turn
+
+Partitioner = Callable[[str, int], int]
+"""(id, number of partitions) -> its partition."""
+
+NONE = int(ErrorCode.NONE)
+COORDINATOR_LOAD_IN_PROGRESS = int(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+NOT_COORDINATOR = int(ErrorCode.NOT_COORDINATOR)
+
+
+class Tenant(Protocol):
+    """What lives in the partitions of one internal topic."""
+
+    def led(self, partitions: Iterable[int], node: int) -> None:
+        """The node begins to lead partitions; nothing lives there yet."""
+
+    def left(self, partition: int, node: int) -> None:
+        """The node leads it no more; what lived there is unloaded."""
+
+    def stopped(self, node: int) -> None:
+        """A node's memory is gone; its partitions have left before."""
+
+    def unload(self, turn: Turn, partition: int, node: int | None) -> None:
+        """The node is about to lose a partition: whoever waits is told, only the log stays."""
+
+    def load(self, turn: Turn, partition: int, node: int | None) -> None:
+        """The node has read the partition's log: what lives there is back."""
+
+
+class Hosting:
+    """The partitions of one internal topic.
+
+    Who leads them is decided here; the topic, which comes into being with the first look-up of a coordinator, is told.
+    `places`: how many partitions ids are put on. `timer`: the name of the timer that ends loading; its subject is the partition.
+    """
+
+    def __init__(
+        self, environment: Environment, topics: Topics, topic: str, partitioner: Partitioner, places: int, timer: str, tenant: Tenant
+    ) -> None:
+        self.topic = topic
+        self.places = places
+        """How many partitions ids are placed on: as many as were configured at the start."""
+        self._topics = topics
+        self._partitioner = partitioner
+        self._timer = timer
+        self._tenant = tenant
+        self._leaders: list[int | None] = [None] * places
+        self._loading: set[int] = set()
+        self._topic_deleted = False
+        topics.hosted_by(topic, self)
+        topics.when_deleted(self._deleted)
+        nodes = [node.node_id for node in environment.identity.nodes]
+        self._begin({partition: nodes[partition % len(nodes)] for partition in range(places)})
+
+    # -- where an id lives ---------------------------------------------------------------------------------------------
+
+    def partition_of(self, name: str) -> int:
+        """The partition that an id lives in."""
+        return self._partitioner(name, self.places)
+
+    def node_of(self, name: str) -> int | None:
+        """The node that coordinates an id; None: nobody does at the moment."""
+        return self._leaders[self.partition_of(name)]
+
+    def leader_of(self, partition: int) -> int | None:
+        """The node that leads a partition; None: nobody does."""
+        return self._leaders[partition]
+
+    def led_by(self, node: int | None) -> list[int]:
+        """The partitions that a node leads; None: those that nobody leads."""
+        return [partition for partition, leader in enumerate(self._leaders[: self.hosted]) if leader == node]
+
+    @property
+    def hosted(self) -> int:
+        """How many of the places there are: all, unless somebody made a smaller topic, or deleted it.
+
+        Kafka reads the number for the hash when a node starts and keeps it (seen on 4.3.0, 3.9.1, 2.8.2).
+        """
+        made = self._topics.partitions(self.topic)
+        if made is None:
+            return 0 if self._topic_deleted else self.places
+        return min(made, self.places)
+
+    def gate(self, partition: int, node: int) -> int:
+        """May that node answer for what lives there? 14 while it loads, 16 when another leads, else 0 (SERVER-48)."""
+        if self._leaders[partition] != node:
+            return NOT_COORDINATOR
+        return COORDINATOR_LOAD_IN_PROGRESS if partition in self._loading else NONE
+
+    def loading(self, node: int) -> bool:
+        """Does that node load any partition?"""
+        return any(self._leaders[partition] == node for partition in self._loading)
+
+    def largest_batch(self, partition: int) -> int:
+        """What its leader may write at once; nobody leads it: what the controller may."""
+        node = self._leaders[partition]
+        return self._topics.record_limit(self.topic, self._topics.controller() if node is None else node)
+
+    # -- the topic -----------------------------------------------------------------------------------------------------
+
+    def make_topic(self, turn: Turn) -> bool:
+        """See to it that there is the topic. Is there one? (A topic whose name collides keeps Kafka from making it.)"""
+        try:
+            internal.make(turn, self._topics, self.topic)
+        except TopicRefused as refused:
+            turn.note("topic_not_created", topic=self.topic, reason=refused.message)
+            return False
+        return True
+
+    def _deleted(self, turn: Turn, name: str) -> None:
+        """Nobody coordinates (16) until the next look-up makes the topic anew, empty: seen on 4.3.0, 3.9.1, 2.8.2."""
+        if name != self.topic:
+            return
+        self._topic_deleted = True
+        for partition, leader in enumerate(self._leaders):
+            if leader is not None:
+                self.unload(turn, partition)
+
+    def elected(self, turn: Turn, first: int, leaders: Sequence[int]) -> None:
+        """Partitions of the topic from `first` on were made and have these leaders (-1: none); so does what lives there.
+
+        The number of places stays: nothing lives in what lies beyond it, nothing can live in what is not there.
+        """
+        self._topic_deleted = False
+        wanted = {first + step: leader for step, leader in enumerate(leaders) if first + step < self.places}
+        wanted.update(dict.fromkeys(range(first + len(leaders), self.places), NO_LEADER))
+        for partition, leader in wanted.items():
+            before = self._leaders[partition]
+            if before is not None and leader == NO_LEADER:
+                self.unload(turn, partition)
+            elif before is not None and leader != before:
+                self.load(turn, partition, leader, 0)
+        self._begin({partition: leader for partition, leader in wanted.items() if self._leaders[partition] is None and leader != NO_LEADER})
+
+    def _begin(self, leaders: Mapping[int, int]) -> None:
+        """Partitions with an empty log, which nobody led before."""
+        for node in dict.fromkeys(leaders.values()):
+            mine = [partition for partition, leader in leaders.items() if leader == node]
+            self._tenant.led(mine, node)
+            for partition in mine:
+                self._leaders[partition] = node
+
+    # -- moving a partition --------------------------------------------------------------------------------------------
+
+    def unload(self, turn: Turn, partition: int) -> None:
+        """The partition's leader loses it, the log stays (SERVER-49)."""
+        self._release(turn, partition)
+        self._lead(turn, partition, None)
+
+    def load(self, turn: Turn, partition: int, node: int, loading_ms: int) -> None:
+        """The node takes the partition over and replays its log for `loading_ms` (SERVER-48)."""
+        if self._leaders[partition] is not None:
+            self._release(turn, partition)
+        self._lead(turn, partition, node)
+        self._loading.add(partition)
+        if loading_ms > 0:
+            turn.timers.set((self._timer, str(partition)), turn.after(loading_ms))
+        else:
+            self._finish_load(turn, partition)
+
+    def stopped(self, node: int) -> None:
+        """A node is gone with all it had in memory; its partitions have left it."""
+        self._tenant.stopped(node)
+
+    def timer_handlers(self) -> dict[str, TimerHandler]:
+        """Timer name -> what happens when it fires."""
+        return {self._timer: self._on_load}
+
+    def _release(self, turn: Turn, partition: int) -> None:
+        if partition in self._loading:
+            self._loading.discard(partition)
+            turn.timers.cancel((self._timer, str(partition)))
+        else:
+            self._tenant.unload(turn, partition, self._leaders[partition])
+
+    def _lead(self, turn: Turn, partition: int, node: int | None) -> None:
+        """Nobody but this decides who leads a partition; nothing lives in one at the moment in which it changes hands."""
+        before, self._leaders[partition] = self._leaders[partition], node
+        if before is not None:
+            self._tenant.left(partition, before)
+        if node is not None:
+            self._tenant.led([partition], node)
+        self._topics.hosted(turn, self.topic, partition, node)
+
+    def _on_load(self, subject: tuple[str, ...], turn: Turn) -> bool:
+        self._finish_load(turn, int(subject[0]))
+        return True
+
+    def _finish_load(self, turn: Turn, partition: int) -> None:
+        self._loading.discard(partition)
+        self._tenant.load(turn, partition, self._leaders[partition])
