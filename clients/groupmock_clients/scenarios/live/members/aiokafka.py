@@ -24,10 +24,11 @@ class AiokafkaListener(Listener, ConsumerRebalanceListener):  # type: ignore[mis
 
 def run(spec: MemberSpec, channel: Channel) -> None:
     """Until the channel has ended."""
-    asyncio.run(_run(spec, channel))
+    asyncio.run(consume(spec, channel))
 
 
-async def _run(spec: MemberSpec, channel: Channel) -> None:
+async def consume(spec: MemberSpec, channel: Channel) -> None:
+    """The same on a loop that is there, beside others."""
     consumer, assignor = _consumer(spec)
     await consumer.start()
     _subscribe(spec, consumer, assignor, spec.topics, channel)
