@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from raw_member import RawMember, until
+from raw_member import RawMember
 from stock_members import Member, Partition, heard, spec
+from waiting import until
 
 from groupmock import Broker
 from groupmock_clients.scenarios.live.member_spec import COOPERATIVE, DUAL, RANGE

@@ -8,8 +8,9 @@ from importlib.metadata import version
 from typing import Any, Final
 
 import msgspec
-from stock_members import Member, until
+from stock_members import Member
 from stock_team import Team, partitions
+from waiting import until
 
 from groupmock import Broker
 from groupmock.faults.plan import Plan, Rule, read_plan

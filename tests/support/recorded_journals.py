@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from raw_member import until
 from stock_members import Member, spec
+from waiting import until
 
 from groupmock import Broker
 

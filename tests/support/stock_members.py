@@ -11,20 +11,20 @@ import importlib
 import inspect
 import queue
 import threading
-import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from typing import Any
+
+from waiting import PATIENCE, until
 
 from groupmock_clients.scenarios.live.member_spec import LIBRARIES, MemberSpec
 from groupmock_clients.scenarios.live.members.channel import Channel
 from groupmock_clients.scenarios.live.members.forkserver import PROGRAMS
 
 Partition = tuple[str, int]
-PATIENCE = 120.0
 LONG_MS = 1000
 """Whoever polls kafka-python longer than this is not waited for when it is to end: its poll is cut short."""
-__all__ = ["LIBRARIES", "Member", "MemberSpec", "NotReached", "Partition", "heard", "pairs", "spec", "until"]
+__all__ = ["LIBRARIES", "Member", "MemberSpec", "Partition", "heard", "pairs", "spec"]
 
 
 def spec(library: str, name: str, bootstrap: str, group: str, topics: tuple[str, ...] = (), **changes: Any) -> MemberSpec:
@@ -38,19 +38,6 @@ def spec(library: str, name: str, bootstrap: str, group: str, topics: tuple[str,
         fields["poll_ms"] = 100  # how long its end is waited for; nothing else depends on it
     fields["options"] = options | changes.get("options", {})
     return MemberSpec(library=library, name=name, bootstrap=bootstrap, group=group, topics=topics, **fields)
-
-
-class NotReached(AssertionError):
-    """Something did not become true in time; the text has what was last seen."""
-
-
-def until(what: str, done: Callable[[], bool], seen: Callable[[], object], patience: float = PATIENCE) -> None:
-    """Block until `done()`; raises NotReached with `seen()` after `patience` seconds."""
-    end = time.monotonic() + patience
-    while not done():
-        if time.monotonic() > end:
-            raise NotReached(f"{what}: not within {patience:g} s; last seen: {seen()}")
-        time.sleep(0.01)
 
 
 def pairs(partitions: Iterable[Any]) -> frozenset[Partition]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from stock_members import PATIENCE, Member, MemberSpec, Partition, spec, until
+from stock_members import Member, MemberSpec, Partition, spec
+from waiting import PATIENCE, until
 
 from groupmock_clients.scenarios.live.forkserver import close_all
 from groupmock_clients.scenarios.live.process import MemberProcess

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from stock_members import LIBRARIES, until
+from stock_members import LIBRARIES
 from stock_team import Cluster, Team, delivered, partitions, produce, settled
+from waiting import until
 
 HALVES = {
     "range": [{0, 1, 2}, {3, 4, 5}],

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from stock_members import LIBRARIES, until
+from stock_members import LIBRARIES
 from stock_team import Cluster, Team, delivered, partitions, produce, settled
+from waiting import until
 
 EVERY_LIBRARY = pytest.mark.parametrize("library", LIBRARIES)
 NEXT_LIBRARY = tuple(zip(LIBRARIES, LIBRARIES[1:] + LIBRARIES[:1], strict=True))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 
 import pytest
-from stock_members import LIBRARIES, until
+from stock_members import LIBRARIES
 from stock_team import Cluster, Team, delivered, partitions, produce, settled
+from waiting import until
 
 EVERY_LIBRARY = pytest.mark.parametrize("library", LIBRARIES)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from coop_house import EVERY, LIBRARIES
-from raw_member import until
 from stock_members import Partition, heard
+from waiting import until
 
 from groupmock.journal.read import read
 from groupmock.journal.rows import ClientRow

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from coop_house import LIBRARIES
-from raw_member import until
 from stock_members import Partition
+from waiting import until
 
 ALL = frozenset(("T", number) for number in range(4))
 RECORDS = 20

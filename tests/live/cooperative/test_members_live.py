@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from coop_house import ALL, LIBRARIES, PER_PARTITION, everything, fill, holding
-from raw_member import until
+from waiting import until
 
 EVERY_LIBRARY = pytest.mark.parametrize("library", LIBRARIES)
 DESIGNS = pytest.mark.parametrize("design", [1, 2, 3])

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from coop_house import EVERY
-from raw_member import until
 from stock_members import heard
+from waiting import until
 
 NEW = {"SyncGroup": frozenset(("T", number) for number in range(4, 8)), "JoinGroup": frozenset(("U", number) for number in range(4))}
 

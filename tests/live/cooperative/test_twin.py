@@ -8,8 +8,9 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from raw_member import RawMember, until
+from raw_member import RawMember
 from stock_members import Partition
+from waiting import until
 
 SINGLE = {"aiokafka twin": "aiokafka", "kafka-python twin": "kafka-python"}
 TWINS = pytest.mark.parametrize("twin", SINGLE)
