@@ -11,13 +11,14 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from . import __version__
-from .advertise import advertised, features
+from .advertise import identity_of
 from .clock import NS_PER_MS, Clock, LoopClock
 from .config import Config
-from .core.cluster import Cluster, Identity, Node
+from .core.core import Core, core_of
 from .core.effects import Effects
 from .core.events import Command
-from .journal.journal import Journal
+from .core.identity import Identity, Node
+from .journal.journal import Journal, Sink
 from .journal.ring import Ring
 from .journal.rows import VERSION, Header, Row
 from .net.limits import Limits
@@ -45,10 +46,11 @@ class Running:
     """A cluster that serves. Everything here is called on its loop's thread."""
 
     def __init__(
-        self, config: Config, cluster: Cluster, server: Server, clock: Clock, seed: int, ring: Ring | None, ports: list[int]
+        self, config: Config, core: Core, server: Server, clock: Clock, seed: int, ring: Ring | None, ports: list[int]
     ) -> None:
         self.config = config
-        self.cluster = cluster
+        self.core = core
+        self.cluster = core.cluster
         self.server = server
         self.clock = clock
         self.seed = seed
@@ -64,11 +66,11 @@ class Running:
     @property
     def bootstrap(self) -> str:
         """`host:port` of every node as clients are told, comma separated."""
-        return ",".join(f"{_bracketed(node.host)}:{node.port}" for node in self.cluster.identity.nodes)
+        return ",".join(f"{_bracketed(node.host)}:{node.port}" for node in self.cluster.environment.identity.nodes)
 
     def ready_line(self, control: str | None = None) -> bytes:
         """The one line that `serve` prints. `control`: where the control API is."""
-        nodes = [{"id": node.node_id, "host": node.host, "port": node.port} for node in self.cluster.identity.nodes]
+        nodes = [{"id": node.node_id, "host": node.host, "port": node.port} for node in self.cluster.environment.identity.nodes]
         line = {
             "ready": True,
             "bootstrap": self.bootstrap,
@@ -97,7 +99,7 @@ class Running:
         """Append one record; returns its offset."""
         from groupmock_codec.records import NewRecord, encode_batch
 
-        stamp = self.cluster.wall_ms(self.clock.now()) if timestamp is None else timestamp
+        stamp = self.cluster.environment.wall_ms(self.clock.now()) if timestamp is None else timestamp
         batch = encode_batch([NewRecord(key=key, value=value, headers=headers, timestamp=stamp)])
         place = {"topic": topic, "partition": partition}
         self.submit(Command("append", {**place, "batch": batch}))
@@ -154,32 +156,16 @@ class Running:
         return _journal_failed(self.config, self.server.failure) if self.server.failure else None
 
 
-class _Watcher:
+class _Watcher(Sink):
     """A sink that only says that something happened."""
-
-    routine = False
-    heartbeats = False
-    details = False
 
     def __init__(self, changed: Callable[[], None], kinds: frozenset[str]) -> None:
         self._changed = changed
         self.kinds = kinds
 
-    def begin(self, header: Header) -> None:
-        """Nothing to do."""
-
     def take(self, row: Row) -> None:
         """It happened."""
         self._changed()
-
-    def take_repeated(self, repeated: object) -> None:
-        """Never asked for."""
-
-    def flush(self) -> None:
-        """Nothing waits."""
-
-    def close(self) -> None:
-        """Nothing is open."""
 
 
 async def start(
@@ -197,10 +183,10 @@ async def start(
     listeners = _listen(config, ports)
     clock = LoopClock()
     identity = _identity(config, listeners, Random(seed))
-    cluster = Cluster(config.settings, identity, Random(seed), clock.epoch_ns // NS_PER_MS)
+    core = core_of(config.settings, identity, Random(seed), clock.epoch_ns // NS_PER_MS)
     ring = Ring(RING_BYTES) if stories else None
     journal = Journal(_header(config, identity, seed, clock))
-    server = Server(cluster, clock, journal, config.limits)
+    server = Server(core, clock, journal, config.limits)
 
     def failed(reason: str) -> None:
         server.fail(reason)
@@ -218,9 +204,12 @@ async def start(
         for listener in listeners.values():
             listener.close()
         raise CannotStart(f"cannot write the journal {config.journal}: {failure.strerror}") from None
-    running = Running(config, cluster, server, clock, seed, ring, [listener.getsockname()[1] for listener in listeners.values()])
-    for topic in config.topics:
-        running.submit(Command("create_topic", {"name": topic.name, "partitions": topic.partitions or config.settings.num_partitions}))
+    running = Running(config, core, server, clock, seed, ring, [listener.getsockname()[1] for listener in listeners.values()])
+    if config.topics:
+        from .core.steering.topics import CREATE_TOPIC  # the one file of commands that a start needs
+
+        for topic in config.topics:
+            running.submit(Command(CREATE_TOPIC, {"name": topic.name, "partitions": topic.partitions or config.settings.num_partitions}))
     if plan is not None:
         try:
             running.load_plan(plan, config.plan or "the plan")
@@ -303,14 +292,7 @@ def _identity(config: Config, listeners: dict[int, socket.socket], random: Rando
         if config.advertise is not None and config.advertise.port is not None:
             port = config.advertise.port + node - 1
         nodes.append(Node(node, config.advertise.host if config.advertise else config.host, port, listens=listens))
-    return Identity(
-        cluster_id=_cluster_id(random),
-        nodes=tuple(nodes),
-        advertised=advertised(config.profile),
-        features=features(config.profile),
-        finalized_features_epoch=config.profile.finalized_features_epoch,
-        limits=_limits(config),
-    )
+    return identity_of(config.profile, _cluster_id(random), nodes, _limits(config))
 
 
 def _limits(config: Config) -> tuple[tuple[str, str], ...]:

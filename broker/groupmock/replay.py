@@ -16,15 +16,15 @@ import msgspec
 from .clock import VirtualClock
 from .core.effects import Replies, Reply
 from .core.events import Command, Disconnected
+from .core.ingredients import rebuild
 from .journal.file import without_empty_tags
-from .journal.journal import Journal, Repeated
+from .journal.journal import Journal, Repeated, Sink
 from .journal.read import Journal as Source
 from .journal.read import UnknownRow
-from .journal.rows import DISCONNECTED, KINDS, SURROUNDINGS, Header, Row
+from .journal.rows import DISCONNECTED, SURROUNDINGS, Header, Row
 from .net.connection import Connection
-from .net.describe import rebuild
 from .net.driver import Driver
-from .net.faults import OVER
+from .net.fault_gate import OVER
 from .net.limits import Limits
 
 Fields = dict[str, Any]
@@ -72,10 +72,9 @@ def replay(path: str | Path) -> Result:
         return _Player(source.header, rows).play(source.cut is not None)
 
 
-class _Produced:
-    """The sink of the second run: rows as they would be read back."""
+class _Produced(Sink):
+    """The sink of the second run: rows as they would be read back. The header is not compared: it is what this run was made of."""
 
-    kinds = frozenset(KINDS)
     routine = True
     heartbeats = True
     details = True
@@ -84,20 +83,11 @@ class _Produced:
         self.rows: list[Fields] = []
         self._encode = msgspec.json.Encoder().encode
 
-    def begin(self, header: Header) -> None:
-        """The header is not compared: it is what this run was made of."""
-
     def take(self, row: Row) -> None:
         self.rows.append(msgspec.json.decode(without_empty_tags(self._encode(row))))
 
     def take_repeated(self, repeated: Repeated) -> None:
         raise AssertionError("a replay has no leases")
-
-    def flush(self) -> None:
-        """Nothing waits."""
-
-    def close(self) -> None:
-        """Nothing is open."""
 
 
 class _Driver(Driver):
@@ -133,12 +123,12 @@ class _Player:
         if header.cluster is None:
             raise CannotReplay("the header does not say what the cluster was made of")
         try:
-            cluster = rebuild(header.cluster, Random(header.seed))
+            core = rebuild(header.cluster, Random(header.seed))
         except msgspec.ValidationError as refusal:
             raise CannotReplay(f"the cluster in the header cannot be made again: {refusal}") from None
         self.clock = VirtualClock(header.epoch_ns)
         self.produced = _Produced()
-        self.driver = _Driver(cluster, self.clock, Journal(header, [self.produced]), Limits())
+        self.driver = _Driver(core, self.clock, Journal(header, [self.produced]), Limits())
         self.driver.player = self
         self.driver.leases = False
         self.peeked: Reply | None = None

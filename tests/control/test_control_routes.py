@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from raw_wire import until
 
-from groupmock.control.routes import ROUTES
+from groupmock.control.routes import COMMANDS, ROUTES
 
 RULE = {"name": "slow", "when": {"api": "Heartbeat"}, "do": {"kind": "delay", "seconds": 0.01}}
 PLAN = """
@@ -115,6 +115,22 @@ async def test_coordinators_and_leaders_move(api) -> None:
     seq = (await api.post("/v1/topics/orders/leader", partition=0, node=1))["seq"]
     (row,) = (await api.get("/v1/journal/find", since=seq, what="leader_moved"))["rows"]
     assert row["fields"]["leader"] == 1
+
+
+async def test_topics_are_created_grown_and_deleted(api) -> None:
+    seq = (await api.post("/v1/topics", name="payments", partitions=2))["seq"]
+    await api.post("/v1/topics", name="refunds")
+    await api.post("/v1/topics/payments/grow", partitions=3)
+    assert (await api.get("/v1/health"))["topics"] == {"orders": 2, "payments": 3, "refunds": 1}
+    assert (await api.ask("DELETE", "/v1/topics/payments"))[0] == 200
+    assert (await api.get("/v1/health"))["topics"] == {"orders": 2, "refunds": 1}
+    rows = (await api.get("/v1/journal/find", kind="command", since=seq - 1))["rows"]
+    assert [(row["name"], row["arguments"]) for row in rows] == [
+        ("create_topic", {"name": "payments", "partitions": 2}),
+        ("create_topic", {"name": "refunds"}),
+        ("grow_topic", {"name": "payments", "partitions": 3}),
+        ("delete_topic", {"name": "payments"}),
+    ]
 
 
 async def test_the_clock_steps_and_timers_jump(api) -> None:
@@ -226,6 +242,13 @@ async def test_metrics_are_what_prometheus_reads(api) -> None:
     assert {sample.labels["api"]: sample.value for sample in families["groupmock_requests"].samples} == {"JoinGroup": 1.0, "SyncGroup": 1.0}
     assert [(sample.labels, sample.value) for sample in families["groupmock_groups"].samples] == [({"state": "Stable"}, 1.0)]
     assert families["groupmock_connections"].samples[0].value == 1.0
+
+
+def test_every_command_has_a_route() -> None:
+    """`append` takes bytes, which producers send; `load_coordinator` is `move_coordinator` once more; the rest have bodies of their own."""
+    routed = {route.about for route in ROUTES}
+    without = {name for name, command in COMMANDS.items() if " ".join((command.arguments.__doc__ or "").split()) not in routed}
+    assert without == {"append", "load_coordinator", "add_faults", "reseed", "seed_faults"}
 
 
 def test_every_route_of_the_issue_is_there() -> None:

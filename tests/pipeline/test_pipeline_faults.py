@@ -15,8 +15,7 @@ from journal_frames import lines as table_lines
 from pyspark.sql import DataFrame, Row, SparkSession
 from recorded_journals import recorded
 
-from groupmock.core.commands import COMMANDS
-from groupmock.core.steering import STEERS
+from groupmock.core import steering
 from groupmock_pipeline.blast import strikes as words
 from groupmock_pipeline.blast.after import NO_GROUP
 from groupmock_pipeline.jobs import faults
@@ -77,7 +76,7 @@ def expected(rows: Rows) -> dict[tuple[str, int], Blast]:
 
 
 def test_every_command_breaks_or_mends() -> None:
-    assert sorted(words.BREAKING + words.MENDING) == sorted({*STEERS, *COMMANDS})
+    assert sorted(words.BREAKING + words.MENDING) == sorted(name for name, command in steering.load().items() if not command.on_rules)
 
 
 def test_the_page_of_faults_has_every_column() -> None:

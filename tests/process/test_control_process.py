@@ -92,9 +92,25 @@ def test_the_cluster_is_steered_and_the_journal_asked(verbs: Verbs) -> None:
     assert verbs.run("journal", "count", "--name", "stop_node")[1]["count"] == 1
 
 
+def test_topics_are_created_grown_and_deleted(verbs: Verbs) -> None:
+    assert verbs.run("topic", "create", "payments", "--partitions", "2")[0] == 0
+    assert verbs.run("topic", "create", "refunds")[0] == 0
+    assert verbs.run("topic", "grow", "payments", "5")[0] == 0
+    topics = verbs.run("cluster", "health")[1]["topics"]
+    assert (topics["payments"], topics["refunds"]) == (5, 1)
+    assert [verbs.run("topic", "delete", name)[0] for name in ("payments", "refunds")] == [0, 0]
+    assert {"payments", "refunds"}.isdisjoint(verbs.run("cluster", "health")[1]["topics"])
+
+
 @pytest.mark.parametrize(
     ("words", "code", "line"),
     [
+        (["topic", "grow", "orders", "1"], 2, "groupmock topic grow: The topic orders currently has 2 partition(s); 1 would not be an"),
+        (["topic", "grow", "orders"], 2, "groupmock topic grow: the following arguments are required: PARTITIONS"),
+        (["topic", "create", "orders"], 2, "groupmock topic create: Topic 'orders' already exists: grow it, delete it first, or choose"),
+        (["topic", "create", "a b"], 2, "groupmock topic create: Topic name is invalid: 'a b' contains"),
+        (["topic", "create", "t", "--partitions", "none"], 2, "groupmock topic create: argument: Expected `int | null`, got `str`"),
+        (["topic", "delete", "nope"], 2, "groupmock topic delete: no topic 'nope': there are orders"),
         (["group", "show", "nope"], 2, "groupmock group show: no group 'nope': there are none"),
         (["group", "hold", "g", "Stabl"], 2, "groupmock group hold: argument: Invalid enum value 'Stabl' - at `$.state` (state: Empty,"),
         (["group", "hold", "g"], 2, "groupmock group hold: the following arguments are required: STATE"),
@@ -157,20 +173,28 @@ def test_a_taken_control_port_ends_it_with_3_and_frees_the_other() -> None:
     assert done.stderr.startswith(f"groupmock serve: cannot serve the control API on 127.0.0.1:{port}: Address already in use: choose")
 
 
-def test_serve_without_control_or_rules_loads_none_of_it() -> None:
-    """It would cost a fifth of the time until it answers, and the extra may not be installed."""
+STEERING = "groupmock.core.steering"
+
+
+@pytest.mark.parametrize(
+    ("flags", "loads"),
+    [([], []), (["--topic", "orders"], [STEERING, f"{STEERING}.find", f"{STEERING}.register", f"{STEERING}.topics"])],
+    ids=["bare", "with a topic"],
+)
+def test_serve_without_control_or_rules_loads_none_of_it(flags: list[str], loads: list[str]) -> None:
+    """It would cost a fifth of the time until it answers, and the extra may not be installed. A topic needs the one file it is made by."""
     script = """
 import json, subprocess, sys
-process = subprocess.Popen([sys.executable, "-X", "importtime", "-m", "groupmock", "serve", "--port", "0"], stdout=subprocess.PIPE,
-                           stderr=subprocess.PIPE, text=True)
+process = subprocess.Popen([sys.executable, "-X", "importtime", "-m", "groupmock", "serve", "--port", "0", *sys.argv[1:]],
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 process.stdout.readline()
 process.terminate()
 loaded = {line.split("|")[-1].strip() for line in process.communicate()[1].splitlines() if line.startswith("import time")}
 print(json.dumps(sorted(name for name in loaded if name.split(".")[0] in ("aiohttp", "prometheus_client")
-                        or name.startswith(("groupmock.control", "groupmock.core.steering", "groupmock.faults.", "groupmock.net.faults")))))
+                        or name.startswith(("groupmock.control", "groupmock.core.steering", "groupmock.faults.", "groupmock.net.fault")))))
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE, check=True)
-    assert json.loads(done.stdout) == []
+    done = subprocess.run([sys.executable, "-c", script, *flags], capture_output=True, text=True, timeout=PATIENCE, check=True)
+    assert json.loads(done.stdout) == loads
 
 
 def test_without_the_extra_its_name_is_said() -> None:

@@ -14,14 +14,15 @@ from fault_script import MEMBERS, Run
 from properties.walks import WALK, Walked
 from searching import decides, seeds
 
-from groupmock.core.commands import UnknownCommand
 from groupmock.core.events import Command
-from groupmock.core.steering import STEERS, CannotSteer
+from groupmock.core.steering import CannotSteer, UnknownCommand, load
 from groupmock.replay import replay
+from groupmock_codec.records import NewRecord, encode_batch
 
 SEEDS = 1500
 SHARES = 3
 STEPS = 60
+BATCH = encode_batch([NewRecord(key=None, value=b"v", headers=[], timestamp=0)])
 STATES = ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable")
 Make = Callable[[Random, list[str]], dict[str, Any]]
 
@@ -154,11 +155,15 @@ STEERED: dict[str, Callable[[Random, Run], dict[str, Any]]] = {
     "jump_timer": lambda dice, run: {"timer": dice.choice(["join", "sync", "load"]), "subject": [dice.choice(["g", "3"])]},
     "step_clock": lambda dice, run: {"ms": 500},
     "reseed": lambda dice, run: {"seed": dice.randrange(100)},
+    "create_topic": lambda dice, run: {"name": dice.choice(["T", "U", "V"]), "partitions": dice.choice([1, 3])},
+    "grow_topic": lambda dice, run: {"name": dice.choice(["T", "U"]), "partitions": dice.choice([2, 4])},
+    "delete_topic": lambda dice, run: {"name": dice.choice(["U", "V"])},
+    "append": lambda dice, run: {"topic": dice.choice(["T", "U"]), "partition": 0, "batch": BATCH},
 }
 
 
 def _instances(run: Run) -> list[str]:
-    group = run.driver.cluster.coordinators.find("g")
+    group = run.driver.core.cluster.coordinators.find("g")
     return list(group.static_members) if group is not None else []
 
 
@@ -188,11 +193,11 @@ def test_every_command_is_replayed(tmp_path: Path) -> None:
         result = replay(path)
         assert result.difference is None, f"seed {seed}: {result.difference}"
         assert "internal error" not in path.read_text(), f"seed {seed}: a defect of groupmock itself"
-    never = set(STEERS) - {name for name in done if done[name]} - {"fence_instance"}
+    never = set(STEERED) - {name for name in done if done[name]} - {"fence_instance"}
     assert not decides() or never == set(), "never possible in any of these runs"
 
 
 def test_the_table_of_commands_is_whole() -> None:
-    assert set(STEERED) == set(STEERS)
+    assert set(STEERED) == {name for name, command in load().items() if not command.on_rules}
     with pytest.raises(UnknownCommand):
         World.make().command("steer_nowhere")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from groupmock.journal.journal import Sink
 from groupmock.journal.rows import KINDS, Header, Row
 
 PATIENCE_S = 60
@@ -45,7 +46,7 @@ class RawWire:
 
 
 @dataclass
-class KeptRows:
+class KeptRows(Sink):
     """A sink that keeps every row that it wants, and the header."""
 
     kinds: frozenset[str] = frozenset(KINDS)
@@ -63,10 +64,6 @@ class KeptRows:
 
     def take_repeated(self, repeated: Any) -> None:
         self.rows.extend(repeated.rows())
-
-    def flush(self) -> None: ...
-
-    def close(self) -> None: ...
 
     def of(self, kind: str) -> list[Any]:
         return [row for row in self.rows if row.__struct_config__.tag == kind]

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from ..core.commands import UnknownCommand
-from ..core.steering import BadArguments, NoSuch, NotNow
+from ..core.steering import BadArguments, NoSuch, NotNow, UnknownCommand
 from ..faults.plan import BadPlan
 from ..faults.registry import UnknownRule
 

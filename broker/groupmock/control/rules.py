@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from ..faults.plan import BadPlan, make_plan, make_rule, parse_plan, plain, read_plan, ready_plans
-from .context import Context, Done
+from .context import Context
 from .route import Call
 
 if TYPE_CHECKING:
@@ -113,18 +113,3 @@ async def plans(context: Context, call: Call) -> list[PlanRow]:
     """Those that come with groupmock."""
     read = {name: read_plan(name) for name in ready_plans()}
     return [PlanRow(name, plan.about.strip(), [rule.name for rule in plan.rule]) for name, plan in read.items()]
-
-
-async def remove(context: Context, call: Call) -> Done:
-    """Forget one; what it held goes on. Raises UnknownRule."""
-    return context.submit("remove_fault", name=call.path.name)
-
-
-async def clear(context: Context, call: Call) -> Done:
-    """Forget all."""
-    return context.submit("clear_faults")
-
-
-async def release(context: Context, call: Call) -> Done:
-    """Let go of what a rule holds. Raises UnknownRule."""
-    return context.submit("release_fault", name=call.path.name)

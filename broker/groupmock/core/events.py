@@ -1,4 +1,4 @@
-"""What can happen to the cluster. Events are values; `Cluster.handle(event, now)` is the only way in (architecture rule 1).
+"""What can happen to the cluster. Events are values; `Core.handle(event, now)` is the only way in (architecture rule 1).
 
 Times (`now`, deadlines) are int nanoseconds since the run's epoch; durations in settings keep Kafka's milliseconds.
 """
@@ -34,7 +34,7 @@ class Disconnected(msgspec.Struct, gc=False, frozen=True):
 
 
 class Command(msgspec.Struct, gc=False, frozen=True):
-    """Somebody steers: a topic is created from the CLI, a coordinator moves. `name` is a key of `commands.COMMANDS`."""
+    """Somebody steers: a topic is created from the CLI, a coordinator moves. `name` is one that `steering.find` knows."""
 
     name: str
     arguments: dict[str, Any]

@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from .journal import Repeated
-from .rows import KINDS, Header, ReplyRow, RequestRow, Row
+from .journal import Repeated, Sink
+from .rows import Header, ReplyRow, RequestRow, Row
 
 _one_id: Final = Struct(">i").unpack_from
 FLUSH_BYTES: Final = 128 * 1024
@@ -44,10 +44,9 @@ Unfilled = tuple[Template, bytes, int, int, int]
 """Template, correlation ids, time, number of the first row, first ticket."""
 
 
-class FileSink:
+class FileSink(Sink):
     """Writes every row to `path`, which is made anew. Raises OSError if it cannot be opened."""
 
-    kinds = frozenset(KINDS)
     routine = True
     heartbeats = True
     details = True

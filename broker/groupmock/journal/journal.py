@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol
 
 from msgspec import structs
 
-from .rows import ROWS, Header, ReplyRow, RequestRow, Row
+from .rows import KINDS, ROWS, Header, ReplyRow, RequestRow, Row
 
 LATE: Final = "the run had begun before this journal"
 BARE: Final = "frames are not kept"
@@ -33,16 +33,16 @@ class Repeated(Protocol):
         """Request and reply rows in turn, numbered."""
 
 
-class Sink(Protocol):
-    """Where rows go."""
+class Sink:
+    """Where rows go. A subclass says what it wants and does something in `take`; the rest is that nothing waits and nothing is open."""
 
-    kinds: frozenset[str]
+    kinds: frozenset[str] = frozenset(KINDS)
     """What it takes; fixed while it is attached."""
-    routine: bool
+    routine: bool = False
     """Also requests without a note and answers without an error (with request and reply in `kinds`)?"""
-    heartbeats: bool
+    heartbeats: bool = False
     """Also heartbeats that changed nothing (with `routine`)?"""
-    details: bool
+    details: bool = False
     """Does it want what costs something: embedded copies, payload digests, raw frames?"""
 
     def begin(self, header: Header) -> None:

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from .journal import Repeated
-from .rows import KINDS, AbandonedRow, FaultRow, Header, ReplyRow, RequestRow, Row
+from .journal import Sink
+from .rows import AbandonedRow, FaultRow, ReplyRow, RequestRow, Row
 from .story import at, group_of, sentence
 
 ROW_BYTES: Final = 800
@@ -15,13 +15,10 @@ ROW_BYTES: Final = 800
 FRAMES: Final = (RequestRow, ReplyRow)
 
 
-class Ring:
+class Ring(Sink):
     """Keeps at most `max_bytes` (messages are kept as they came, so a frame's size counts) and `max_rows`."""
 
-    kinds = frozenset(KINDS)
     routine = True
-    heartbeats = False
-    details = False
 
     def __init__(self, max_bytes: int = 8 * 1024 * 1024, max_rows: int = 20_000) -> None:
         self.max_bytes = max_bytes
@@ -32,9 +29,6 @@ class Ring:
         self.dropped = 0
         self.watchers: list[Callable[[], object]] = []
         """Called after every row."""
-
-    def begin(self, header: Header) -> None:
-        """Nothing to write."""
 
     def take(self, row: Row) -> None:
         """Keep one; the oldest go when there are too many."""
@@ -48,15 +42,6 @@ class Ring:
             self.dropped += 1
         for watcher in self.watchers:
             watcher()
-
-    def take_repeated(self, repeated: Repeated) -> None:
-        """Never asked for."""
-
-    def flush(self) -> None:
-        """Nothing waits."""
-
-    def close(self) -> None:
-        """Rows stay readable after the run."""
 
     def story(self, group: str) -> list[str]:
         """What happened to one group, a sentence per row, oldest first."""

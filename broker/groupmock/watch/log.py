@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
-from ..journal.journal import Repeated
-from ..journal.rows import DISCONNECTED, END, CloseRow, Header, NoteRow, ReplyRow, RequestRow, Row
+from ..journal.journal import Sink
+from ..journal.rows import DISCONNECTED, END, CloseRow, NoteRow, ReplyRow, RequestRow, Row
 from ..journal.story import at, sentence
 
 KINDS: Final = frozenset(("abandoned", "close", "command", "fault", "member", "moved", "note", "request", "reply"))
@@ -21,22 +21,16 @@ NEVER_SHOWN: Final = frozenset(("raw", "message"))
 EventDict = MutableMapping[str, Any]
 
 
-class LogSink:
+class LogSink(Sink):
     """Writes to stderr. structlog is loaded at the first line, so that a server starts without it."""
 
     kinds = KINDS
-    routine = False
-    heartbeats = False
-    details = False
 
     def __init__(self, form: str) -> None:
         if form not in ("text", "json"):
             raise ValueError(f"no such log: {form!r}: there are text and json")
         self._form = form
         self._logger: Any = None
-
-    def begin(self, header: Header) -> None:
-        """Nothing is said before something happens."""
 
     def take(self, row: Row) -> None:
         """A line, if the row is worth one."""
@@ -46,15 +40,6 @@ class LogSink:
         if self._logger is None:
             self._logger = _logger(self._form)
         getattr(self._logger, level)(sentence(row), row=row)
-
-    def take_repeated(self, repeated: Repeated) -> None:
-        """Never asked for."""
-
-    def flush(self) -> None:
-        """Every line is written at once."""
-
-    def close(self) -> None:
-        """stderr stays open."""
 
 
 EXPECTED: Final = frozenset(("MEMBER_ID_REQUIRED", "REBALANCE_IN_PROGRESS"))

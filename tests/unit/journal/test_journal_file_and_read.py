@@ -12,9 +12,9 @@ import pytest
 from cases import for_each
 
 from groupmock.journal.file import FLUSH_BYTES, FileSink, without_empty_tags
-from groupmock.journal.journal import Journal
+from groupmock.journal.journal import Journal, Sink
 from groupmock.journal.read import BrokenRow, NotAJournal, UnknownRow, read
-from groupmock.journal.rows import END, Header, NoteRow, OpenRow, ReplyRow, RequestRow
+from groupmock.journal.rows import END, Header, NoteRow, OpenRow, ReplyRow, RequestRow, Row
 
 HEADER = Header(v=1, run="r", product="p", seed=3, epoch_ns=9, profile="groupmock", config={"a": 1}, complete=False, incomplete_because="x")
 
@@ -151,23 +151,14 @@ def test_a_header_that_cannot_be_written_is_an_error_before_anything_is_served()
 
 
 def test_numbers_are_without_gaps_whatever_the_sinks_want(tmp_path):
-    class Few:
+    class Few(Sink):
         kinds = frozenset(("note",))
-        routine = heartbeats = details = False
 
         def __init__(self) -> None:
             self.seen: list[int] = []
 
-        def begin(self, header: Header) -> None: ...
-
-        def take(self, row: NoteRow) -> None:
+        def take(self, row: Row) -> None:
             self.seen.append(row.seq)
-
-        def take_repeated(self, repeated: object) -> None: ...
-
-        def flush(self) -> None: ...
-
-        def close(self) -> None: ...
 
     few = Few()
     journal = Journal(HEADER, [few])

@@ -7,8 +7,8 @@ from typing import Final
 
 from ..events import NS_PER_MS
 from ..timers import Key, Timer
+from ..turn import Turn
 from .group import Group, Member
-from .turn import Turn
 
 NEW_MEMBER_MS: Final = 300_000
 """How long a new member may wait for its first answer, whatever its session timeout (KAFKA-7610)."""

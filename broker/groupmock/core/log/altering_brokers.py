@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.errors import ErrorCode
 
-from ..group.hashing import SMALL_MAP, java_order, scala_names_order, scala_order
+from ..java.hashes import java_hash
+from ..java.orders import SMALL_MAP, java_order, scala_table_order, scala_trie_order
 from . import broker_checks, configs, zookeeper_admin
 from .broker_configs import CLUSTER_WIDE, ONE_BROKER, BrokerKey, base_name, broker_keys, key_of, started
 from .change import DELETE, OPERATION_NAMES, SET, Alteration, Change, made
@@ -15,8 +16,9 @@ from .config_keys import LIST
 from .refusal import TopicRefused
 
 if TYPE_CHECKING:
-    from ..cluster import Cluster
     from ..settings import Quirks
+    from ..turn import Turn
+    from .topics import Topics
 
 PER_LISTENER: Final = tuple(
     f"ssl.{name}"
@@ -39,14 +41,14 @@ LISTENERS_FOR_ALL: Final = ("max.connections", "max.connection.creation.rate", "
 IN_SYNC: Final = "min.insync.replicas"
 
 
-def alter_broker(cluster: Cluster, node: int, wanted: Alteration, validate_only: bool) -> None:
+def alter_broker(turn: Turn, topics: Topics, node: int, wanted: Alteration, validate_only: bool) -> None:
     """Change what one node (its id) or all nodes ("") go by, or only say whether it could be. Raises TopicRefused."""
-    quirks = cluster.settings.quirks
+    quirks = turn.quirks
     check_broker_name(wanted.name, node, f"expected {node}", "Broker" if quirks.zookeeper_admin else "Node")
     name = wanted.name if wanted.name == CLUSTER_WIDE else str(node)
-    keys, overrides = broker_keys(quirks), cluster.topics.broker_overrides(node)
+    keys, overrides = broker_keys(quirks), topics.broker_overrides(node)
     before = overrides.cluster if name == CLUSTER_WIDE else overrides.node
-    static = started(cluster.settings, cluster.identity, node)
+    static = started(turn.settings, turn.environment.identity, node)
     after = _changed(wanted, before, static, keys, quirks)
     try:
         _check_names(name, after, keys, quirks)
@@ -64,7 +66,7 @@ def alter_broker(cluster: Cluster, node: int, wanted: Alteration, validate_only:
     if quirks.min_insync_replicas_pinned:
         _check_in_sync(name, wanted, after)
     if not validate_only:
-        cluster.topics.configure_broker(name, after)
+        topics.configure_broker(name, after)
 
 
 def check_broker_name(name: str, node: int, expected: str, noun: str = "Broker") -> None:
@@ -157,11 +159,11 @@ def _shown(names: Sequence[str], quirks: Quirks, large: bool = False) -> str:
 
     What was picked from a `large` set is one more: Scala's mutable one.
     """
-    ordered = java_order(names)
+    ordered = java_order(names, java_hash)
     if not quirks.topic_configs_before_4:
         return f"[{', '.join(ordered)}]"
     if large:
-        return f"HashSet({', '.join(scala_names_order(names))})"
+        return f"HashSet({', '.join(scala_table_order(names, java_hash))})"
     if len(names) > SMALL_MAP:
-        return f"HashSet({', '.join(scala_order(names))})"
+        return f"HashSet({', '.join(scala_trie_order(names, java_hash))})"
     return f"Set({', '.join(ordered)})"

@@ -1,23 +1,33 @@
-"""The table of steering commands: name -> arguments and what is done. Errors are sentences that say what there is instead."""
+"""The one table of commands: name -> arguments and what is done. Errors are sentences that say what there is instead.
+
+Commands of the core stand in the files of this folder. Those about fault rules stand in `net.fault_commands`, since the rules are the
+driver's; they are in the same table, so that routes, checks and tests find every command in one place.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Meta
 
-from ..group.turn import Turn
-
 if TYPE_CHECKING:
     from ..cluster import Cluster
-    from ..effects import Effects
+    from ..events import Command
+    from ..turn import Turn
 
 Group = Annotated[str, Meta(description="group id", min_length=1)]
 MemberName = Annotated[str, Meta(description="member id, instance id, or a client id that one member alone has", min_length=1)]
 NodeId = Annotated[int, Meta(description="node id, from 1", ge=1)]
+TopicName = Annotated[str, Meta(description="topic name", min_length=1)]
 Milliseconds = Annotated[int, Meta(ge=0, le=10**12)]
+
+
+class UnknownCommand(ValueError):
+    """No such command; the text names those there are."""
 
 
 class CannotSteer(ValueError):
@@ -40,34 +50,59 @@ class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """What a command takes; the docstring of a subclass is the command's sentence."""
 
 
-A = TypeVar("A", bound=Arguments)
+Run = TypeVar("Run", bound=Callable[..., Any])
 
 
 class Steer(NamedTuple):
-    """One command: its arguments and what it does with them."""
+    """One command: its arguments and what it does with them. `on_rules`: it changes fault rules and `run` takes (registry, wish); any other
+    changes the cluster and `run` takes (cluster, wish, turn)."""
 
     arguments: type[Arguments]
-    run: Callable[[Turn, Any], None]
+    run: Callable[..., Any]
+    on_rules: bool = False
 
 
-STEERS: dict[str, Steer] = {}
+COMMANDS: dict[str, Steer] = {}
+"""What is loaded so far; `find` and `load` load the rest."""
 
 
-def steers(name: str, arguments: type[A]) -> Callable[[Callable[[Turn, A], None]], Callable[[Turn, A], None]]:
+def steers(name: str, arguments: type[Arguments], on_rules: bool = False) -> Callable[[Run], Run]:
     """Register a command."""
 
-    def register(run: Callable[[Turn, A], None]) -> Callable[[Turn, A], None]:
-        STEERS[name] = Steer(arguments, run)
+    def register(run: Run) -> Run:
+        COMMANDS[name] = Steer(arguments, run, on_rules)
         return run
 
     return register
 
 
-def steer(cluster: Cluster, name: str, arguments: dict[str, Any], now: int, out: Effects) -> None:
-    """Check the arguments and do it. Raises CannotSteer, with nothing changed."""
-    found = STEERS[name]
+def load() -> dict[str, Steer]:
+    """Import every file of this folder, each of which registers its commands; the whole table."""
+    from . import __path__ as folder
+
+    for module in iter_modules(folder):
+        import_module(f".{module.name}", __package__)
+    return COMMANDS
+
+
+def find(name: str) -> Steer:
+    """The command of that name; the other files are loaded only if those that are do not have it. Raises UnknownCommand."""
+    if name not in COMMANDS and name not in load():
+        raise UnknownCommand(f"no command {name!r}: there are {', '.join(sorted(COMMANDS))}")
+    return COMMANDS[name]
+
+
+def checked(name: str, arguments: dict[str, Any]) -> Arguments:
+    """Arguments as the command's struct. Raises UnknownCommand, BadArguments."""
     try:
-        wish = msgspec.convert(arguments, found.arguments)
+        return msgspec.convert(arguments, find(name).arguments)
     except msgspec.ValidationError as wrong:
         raise BadArguments(f"{name}: {wrong}") from None
-    found.run(Turn(cluster, now, out), wish)
+
+
+def steer(cluster: Cluster, event: Command, turn: Turn) -> None:
+    """Check the arguments and do it. Raises UnknownCommand, CannotSteer, with nothing changed."""
+    wish, found = checked(event.name, event.arguments), COMMANDS[event.name]
+    if found.on_rules:
+        raise UnknownCommand(f"{event.name} changes fault rules, which a driver has and a core has not: submit it to the driver")
+    found.run(cluster, wish, turn)

@@ -7,8 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from groupmock.rounds import name_of
+
 from ...cooperative.member import Member as DesignMember
-from ..play import GROUP, RUNNER, Missed, Protocol, Row, Sizes, Speaks, Unsupported, name_of
+from ..play import GROUP, RUNNER, Missed, Protocol, Row, Sizes, Speaks, Unsupported
 from .assignors import Assignor, CooperativeSticky, Design, Range, RangeOrDesign, rules
 from .member import Member
 from .producer import Producer
@@ -90,7 +92,7 @@ class VirtualStage:
 
     def leader(self) -> str:
         """See play.Stage."""
-        group = self.world.cluster.coordinators.find(GROUP)
+        group = self.world.core.cluster.coordinators.find(GROUP)
         if group is None or group.leader_id is None:
             raise Missed("nobody leads the group")
         return name_of(group.leader_id)
@@ -111,7 +113,7 @@ class VirtualStage:
         self.world.until(done, limit, sizes.heartbeat_ms / STEPS_PER_HEARTBEAT)
 
     def _not_here(self, members: frozenset[str]) -> str | None:
-        group = self.world.cluster.coordinators.find(GROUP)
+        group = self.world.core.cluster.coordinators.find(GROUP)
         if group is None:
             return "there is no group"
         present = {name_of(member) for member in group.members}

@@ -10,16 +10,17 @@ from typing import Any, Final
 import msgspec
 
 from groupmock import __version__
-from groupmock.advertise import advertised, features
+from groupmock.advertise import identity_of
 from groupmock.assembly import settings_by_name
 from groupmock.clock import NS_PER_MS, Handle, VirtualClock
 from groupmock.config import resolve
-from groupmock.core.cluster import Cluster, Identity, Node
+from groupmock.core.core import core_of
 from groupmock.core.events import Command
+from groupmock.core.identity import Node
+from groupmock.core.ingredients import describe
 from groupmock.journal.file import FileSink
-from groupmock.journal.journal import Journal, Repeated
-from groupmock.journal.rows import END, KINDS, VERSION, Header, RequestRow, Row
-from groupmock.net.describe import describe
+from groupmock.journal.journal import Journal, Sink
+from groupmock.journal.rows import END, VERSION, Header, RequestRow, Row
 from groupmock.net.driver import Driver
 from groupmock.net.limits import Limits
 
@@ -32,32 +33,18 @@ NEVER_SLICED: Final = Limits(replies_slice_us=2**31 - 1)
 """There is no loop that answers could be spread over."""
 
 
-class Kept:
+class Kept(Sink):
     """The sink that keeps what is measured: everything but heartbeats and raw frames."""
 
-    kinds = frozenset(KINDS)
     routine = True
-    heartbeats = False
     details = True
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
 
-    def begin(self, header: Header) -> None:
-        """What the run was made of does not change what is measured."""
-
     def take(self, row: Row) -> None:
         """One row."""
         self.rows.append(row)
-
-    def take_repeated(self, repeated: Repeated) -> None:
-        """Never asked for."""
-
-    def flush(self) -> None:
-        """Nothing waits."""
-
-    def close(self) -> None:
-        """Nothing is open."""
 
     def fields(self) -> list[Fields]:
         """As the JSON of a journal has them, but for raw frames."""
@@ -83,11 +70,8 @@ class World:
         config = resolve({"seed": sizes.seed}, list(settings.items()))
         self.sizes = sizes
         self.clock = VirtualClock()
-        identity = Identity(
-            cluster_id="scenario", nodes=(Node(NODE, HOST.removeprefix("/"), 9092),), advertised=advertised(config.profile),
-            features=features(config.profile), finalized_features_epoch=config.profile.finalized_features_epoch,
-        )  # fmt: skip
-        self.cluster = Cluster(config.settings, identity, Random(sizes.seed), self.clock.epoch_ns // NS_PER_MS)
+        identity = identity_of(config.profile, "scenario", [Node(NODE, HOST.removeprefix("/"), 9092)])
+        self.core = core_of(config.settings, identity, Random(sizes.seed), self.clock.epoch_ns // NS_PER_MS)
         header = Header(
             v=VERSION, run=run_name(sizes, journal), product=f"groupmock {__version__}", seed=sizes.seed, epoch_ns=self.clock.epoch_ns,
             profile=config.profile.name, config=settings_by_name(config), complete=False,
@@ -96,8 +80,8 @@ class World:
         self.journal = Journal(header, [self.kept])
         if journal is not None:
             self.journal.add(FileSink(str(journal), self._broken))
-        self.driver = Driver(self.cluster, self.clock, self.journal, NEVER_SLICED)
-        self.journal.begin(describe(self.cluster))
+        self.driver = Driver(self.core, self.clock, self.journal, NEVER_SLICED)
+        self.journal.begin(describe(self.core.environment))
         self._links = 0
 
     def _broken(self, reason: str) -> None:

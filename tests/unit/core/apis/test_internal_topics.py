@@ -12,7 +12,7 @@ import pytest
 from cases import for_each
 from log_world import LogWorld, batch, fetch_request
 
-from groupmock.core.group.hashing import partition_for
+from groupmock.core.java.hashes import partition_for
 from groupmock.core.settings import Quirks
 from groupmock.core.steering import NoSuch
 from groupmock.profiles import load as profile_named
@@ -149,7 +149,7 @@ def test_what_the_dice_give_does_not_hang_on_who_looked_for_a_coordinator() -> N
     delete(world)
     find(world)
     assert len({*ids, world.topic_id(OFFSETS)}) == 3, "an id is never used twice"
-    assert world.cluster.dice.uuid_text() == other.cluster.dice.uuid_text()
+    assert world.environment.dice.uuid_text() == other.environment.dice.uuid_text()
 
 
 # -- how they are treated ----------------------------------------------------------------------------------------------

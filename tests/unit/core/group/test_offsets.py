@@ -104,7 +104,7 @@ def test_3_9_answers_22_in_v9_too() -> None:
 
 
 # What is asked, then the answer in the order of Kafka 4.3, 3.9 and 2.8: the latter two answer an accepted partition once, in the order
-# of their hash maps (clients/groupmock_clients/differential compares random ones with the real brokers).
+# of their hash maps (tools/fidelity compares random ones with the real brokers).
 ORDERS = [
     (
         [("t2", [2, 0]), ("nope", [0]), ("t1", [1, 77, 0])],
@@ -247,7 +247,7 @@ def test_what_lingers_does_not_expire_and_goes_with_its_topic() -> None:
     world = refused_in_part([1, 2], offsets_retention_minutes=1, offsets_retention_check_interval_ms=1000)
     world.sleep(120_000)
     assert (world.group().state, list(world.group().offsets)) == ("Empty", [("t1", 1)])
-    world.cluster.coordinators.topic_deleted("t1", 0, [])
+    world.cluster.coordinators.topic_deleted(world.turn(), "t1")
     assert world.group().offsets.used_up
 
 

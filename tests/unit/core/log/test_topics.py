@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -10,6 +11,7 @@ from log_world import LogWorld, batch
 
 from groupmock.core.log import names, placement
 from groupmock.core.log.refusal import TopicRefused
+from groupmock.core.log.topics import Topics
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.records import RecordsError
 
@@ -33,33 +35,34 @@ def test_names_ids_and_partitions() -> None:
 
 
 @for_each(
-    ("command", "arguments", "code"),
+    ("change", "code"),
     [
-        ("create_topic", {"name": "t", "partitions": 1}, ErrorCode.TOPIC_ALREADY_EXISTS),
-        ("create_topic", {"name": "a b", "partitions": 1}, ErrorCode.INVALID_TOPIC_EXCEPTION),
-        ("create_topic", {"name": "u", "partitions": 0}, ErrorCode.INVALID_PARTITIONS),
-        ("grow_topic", {"name": "t", "partitions": 2}, ErrorCode.INVALID_PARTITIONS),
-        ("grow_topic", {"name": "u", "partitions": 3}, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
-        ("delete_topic", {"name": "u"}, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
-        ("append", {"topic": "t", "partition": 2, "batch": batch()}, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (lambda topics, turn: topics.create(turn, "t", 1), ErrorCode.TOPIC_ALREADY_EXISTS),
+        (lambda topics, turn: topics.create(turn, "a b", 1), ErrorCode.INVALID_TOPIC_EXCEPTION),
+        (lambda topics, turn: topics.create(turn, "u", 0), ErrorCode.INVALID_PARTITIONS),
+        (lambda topics, turn: topics.grow(turn, "t", 2), ErrorCode.INVALID_PARTITIONS),
+        (lambda topics, turn: topics.grow(turn, "u", 3), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (lambda topics, turn: topics.delete(turn, "u"), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (lambda topics, turn: topics.append(turn, "t", 2, batch()), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
     ],
+    ids=["exists", "no name", "no partitions", "no growth", "nothing to grow", "nothing to delete", "nowhere to append"],
 )
-def test_commands_that_cannot_be(command: str, arguments: dict[str, object], code: ErrorCode) -> None:
+def test_changes_that_cannot_be(change: Callable[[Topics], object], code: ErrorCode) -> None:
     world = LogWorld()
     world.topic("t", partitions=2)
     with pytest.raises(TopicRefused) as refused:
-        world.command(command, **arguments)
+        change(world.topics, world.turn())
     assert isinstance(refused.value, ValueError) and refused.value.code is code
 
 
 def test_appends_return_the_first_offset() -> None:
     world = LogWorld()
     world.topic()
-    assert [world.topics.append("t", 0, batch(b"a", b"b"), 0, []) for _ in range(3)] == [0, 2, 4]
-    assert world.topics.append("t", 0, batch() + batch(), 0, []) == 6
+    assert [world.topics.append(world.turn(), "t", 0, batch(b"a", b"b")) for _ in range(3)] == [0, 2, 4]
+    assert world.topics.append(world.turn(), "t", 0, batch() + batch()) == 6
     assert [stored.base_offset for stored in world.topics.batches("t", 0)] == [0, 2, 4, 6, 7]
     with pytest.raises(RecordsError):
-        world.topics.append("t", 0, b"", 0, [])
+        world.topics.append(world.turn(), "t", 0, b"")
 
 
 def test_leaders_are_spread_and_named_by_their_topic() -> None:
@@ -80,12 +83,12 @@ def test_replicas_are_distinct() -> None:
 def test_leading_a_partition_elsewhere() -> None:
     world = LogWorld(nodes=3)
     world.topic("t", node=1)
-    world.topics.lead("t", 0, 3, 0, [])
+    world.topics.lead(world.turn(), "t", 0, 3)
     found = world.topics.find("t", 0)
     assert found is not None and (found.leader, found.leader_epoch, found.replicas) == (3, 1, [3])
     assert world.topics.leader_of("t", 0) == 3
     with pytest.raises(TopicRefused):
-        world.topics.lead("t", 0, 4, 0, [])
+        world.topics.lead(world.turn(), "t", 0, 4)
 
 
 @for_each(

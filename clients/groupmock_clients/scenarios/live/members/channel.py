@@ -118,7 +118,7 @@ class Pipes(Channel):
 
 
 class Listener:
-    """Tells what it hears; with an assignor of ours, what was revoked is committed where the member was (docs/cooperative.md)."""
+    """Tells what it hears; with an assignor of ours, what was revoked is committed where the member was (docs/how-to/cooperative.md)."""
 
     def __init__(self, channel: Channel, assignor: Any = None) -> None:
         self._channel, self._assignor = channel, assignor

@@ -1,0 +1,18 @@
+"""Create, grow or delete a topic of a running cluster.
+
+One word per route of the control API (docs/reference/control.md); `groupmock topic WORD --help` says more.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from ._remote import add_arguments as add_words
+from ._remote import run
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the words and their arguments."""
+    add_words(parser, "topic")

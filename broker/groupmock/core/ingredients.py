@@ -1,0 +1,35 @@
+"""What a core was made of, as plain data for a journal's header, and a core made of that again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from .core import Core, core_of
+from .dice import Bits
+from .identity import Identity
+from .settings import Settings
+
+if TYPE_CHECKING:
+    from .environment import Environment
+
+
+class Ingredients(msgspec.Struct):
+    """Everything but the seed."""
+
+    settings: Settings
+    identity: Identity
+    epoch_ms: int
+
+
+def describe(environment: Environment) -> dict[str, Any]:
+    """Settings, quirks, identity and the wall clock at run time 0."""
+    described: dict[str, Any] = msgspec.to_builtins(Ingredients(environment.settings, environment.identity, environment.wall_ms(0)))
+    return described
+
+
+def rebuild(described: dict[str, Any], bits: Bits) -> Core:
+    """The core as it was before anything happened. Raises msgspec.ValidationError if this version cannot read it."""
+    made_of = msgspec.convert(described, Ingredients)
+    return core_of(made_of.settings, made_of.identity, bits, made_of.epoch_ms)

@@ -1,0 +1,198 @@
+"""Where requests and timers wait because somebody told them to: a held group, a frozen member, joins that are let in in an order.
+
+What waits is data, as a parked JoinGroup is. The core asks `keeps` before a request reaches its behaviour, the coordinator asks before a
+timer does something or a join phase ends. What may go on is put into `Environment.ready`, from which the core takes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest
+from groupmock_codec.messages.k11_join_group import JoinGroupRequest
+from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
+from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest
+from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
+from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest
+
+from ..environment import Held
+from ..events import Request
+from ..group.group import Group
+from ..group.states import COMPLETING, EMPTY, PREPARING, STABLE, State
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..timers import Key
+
+OfMember = OffsetCommitRequest | JoinGroupRequest | HeartbeatRequest | LeaveGroupRequest | SyncGroupRequest
+"""Requests that name the member that sends them."""
+
+
+class Hold(msgspec.Struct):
+    """A group that is to stay in `state` once it is there. `waiting`: what would have moved it, in order of arrival."""
+
+    state: State
+    waiting: list[Request | Key] = []
+
+
+class Frozen(msgspec.Struct):
+    """A member that is not heard: what it can be called, and what it sent meanwhile."""
+
+    names: tuple[str | None, ...]
+    waiting: list[Request] = []
+
+
+class Order(msgspec.Struct):
+    """In which order clients' JoinGroups are let in: `names[0]` is next."""
+
+    names: list[str]
+    waiting: list[Request] = []
+
+
+class OperatorHolds:
+    """Everything that waits in one cluster; `environment.Holds` says who asks what."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._coordinators = cluster.coordinators
+        self._ready = cluster.environment.ready
+        self.groups: dict[str, Hold] = {}
+        self.frozen: dict[tuple[str, str], Frozen] = {}
+        self.orders: dict[str, Order] = {}
+        self.leaders: dict[str, str] = {}
+        """Group -> who is to lead its next generation: member id, instance id or client id."""
+
+    # -- requests ------------------------------------------------------------------------------------------------------
+
+    def keeps(self, request: Request) -> bool:
+        """Does this request wait at a door? Then it is kept there."""
+        message = request.message
+        if isinstance(message, OfMember):
+            return (
+                self._keeps_frozen(message, request)
+                or self._keeps_held(message, request)
+                or (isinstance(message, JoinGroupRequest) and self._keeps_in_order(message, request))
+            )
+        return isinstance(message, DeleteGroupsRequest) and self._keeps_deletion(message, request)
+
+    def _keeps_frozen(self, message: OfMember, request: Request) -> bool:
+        for member_id in _senders(message):
+            frozen = self.frozen.get((message.group_id, member_id))
+            if frozen is not None:
+                frozen.waiting.append(request)
+                return True
+        return False
+
+    def _keeps_held(self, message: OfMember, request: Request) -> bool:
+        hold = self.groups.get(message.group_id)
+        if hold is None or self._coordinators.gate(message.group_id, request.node):
+            return False
+        group = self._coordinators.find(message.group_id)
+        state = EMPTY if group is None else group.state
+        if state is not hold.state or not _would_move(state, group, message, request.version):
+            return False
+        hold.waiting.append(request)
+        return True
+
+    def _keeps_deletion(self, message: DeleteGroupsRequest, request: Request) -> bool:
+        for group_id in message.groups_names:
+            hold = self.groups.get(group_id)
+            if hold is not None and hold.state is EMPTY:
+                hold.waiting.append(request)
+                return True
+        return False
+
+    def _keeps_in_order(self, message: JoinGroupRequest, request: Request) -> bool:
+        order = self.orders.get(message.group_id)
+        if order is None or _only_reserves(message, request.version) or self._coordinators.gate(message.group_id, request.node):
+            return False
+        if order.names[0] not in (message.member_id, message.group_instance_id, request.client_id):
+            order.waiting.append(request)
+            return True
+        del order.names[0]
+        waiting, order.waiting = order.waiting, []
+        if not order.names:
+            del self.orders[message.group_id]
+        self._ready.extend(waiting)
+        return False
+
+    # -- the coordinator asks ------------------------------------------------------------------------------------------
+
+    def defers(self, key: Key, group_id: str, state: str) -> bool:
+        """A timer of a held group that would move it waits. (A session that is renewed meanwhile goes on: its timer is armed again.)"""
+        hold = self.groups.get(group_id)
+        if hold is None or hold.state != state or state not in (COMPLETING, STABLE):
+            return False
+        hold.waiting.append(key)
+        return True
+
+    def holds_phase(self, group_id: str) -> bool:
+        """The join phase of a group that is held in PreparingRebalance does not end."""
+        hold = self.groups.get(group_id)
+        return hold is not None and hold.state is PREPARING
+
+    def keeps_group(self, group_id: str) -> bool:
+        """A held group is not swept away."""
+        return group_id in self.groups
+
+    def leader(self, group_id: str) -> str | None:
+        """Who was chosen to lead; it need not have joined."""
+        return self.leaders.get(group_id)
+
+    def leads(self, group_id: str) -> None:
+        """The choice is used up."""
+        del self.leaders[group_id]
+
+    # -- looking and letting go ----------------------------------------------------------------------------------------
+
+    def of(self, group_id: str) -> Held:
+        """What is held in that group."""
+        hold = self.groups.get(group_id)
+        frozen = tuple(member_id for name, member_id in self.frozen if name == group_id)
+        return Held(None, 0, frozen) if hold is None else Held(str(hold.state), len(hold.waiting), frozen)
+
+    def release(self, waiting: Iterable[Request | Key]) -> None:
+        """What waited happens, in order of arrival."""
+        self._ready.extend(waiting)
+
+
+def holds_of(cluster: Cluster) -> OperatorHolds:
+    """The cluster's holds; there are some from now on."""
+    holds = cluster.environment.holds
+    if not isinstance(holds, OperatorHolds):
+        holds = cluster.environment.holds = OperatorHolds(cluster)
+    return holds
+
+
+def _senders(message: OfMember) -> list[str]:
+    """The member ids that a request speaks for."""
+    ids = [message.member_id]
+    return ids + [each.member_id for each in message.members] if isinstance(message, LeaveGroupRequest) else ids
+
+
+def _only_reserves(message: JoinGroupRequest, version: int) -> bool:
+    """A JoinGroup that is answered 79 (KIP-394) moves nobody."""
+    return version >= 4 and not message.member_id and message.group_instance_id is None
+
+
+def _would_move(state: State, group: Group | None, message: OfMember, version: int) -> bool:
+    """Could this request take the group out of that state?"""
+    if isinstance(message, JoinGroupRequest):
+        return state is not PREPARING and not _only_reserves(message, version) and not _answered_at_once(group, message)
+    if isinstance(message, SyncGroupRequest):
+        return state is COMPLETING and group is not None and message.member_id == group.leader_id
+    return isinstance(message, LeaveGroupRequest) and state in (COMPLETING, STABLE)
+
+
+def _answered_at_once(group: Group | None, message: JoinGroupRequest) -> bool:
+    """An id that nobody has is refused, and a follower that joins again with the same protocols is told the generation."""
+    if group is None or not message.member_id:
+        return False
+    member = group.members.get(message.member_id)
+    if member is None:
+        return message.member_id not in group.pending_joins
+    if group.state is STABLE and group.is_leader(member):
+        return False
+    return member.protocols == tuple([(each.name, each.metadata) for each in message.protocols])

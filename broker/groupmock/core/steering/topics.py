@@ -1,0 +1,99 @@
+"""Steering topics: one is created, grown or deleted, records are appended, without a client."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+from msgspec import Meta
+
+from groupmock_codec.errors import ErrorCode
+
+from ..log.placement import MOST_PARTITIONS
+from ..log.refusal import TopicRefused
+from .find import check_partition, partitions_of
+from .register import Arguments, BadArguments, CannotSteer, NotNow, TopicName, steers
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..turn import Turn
+
+Count = Annotated[int, Meta(ge=1)]
+CREATE_TOPIC: Final = "create_topic"
+REMEDIES: Final[dict[ErrorCode, tuple[type[CannotSteer], str]]] = {
+    ErrorCode.TOPIC_ALREADY_EXISTS: (NotNow, "grow it, delete it first, or choose another name"),
+    ErrorCode.INVALID_TOPIC_EXCEPTION: (BadArguments, "choose another name, 1 to 249 of a-z A-Z 0-9 . _ -"),
+    ErrorCode.INVALID_PARTITIONS: (NotNow, "name a higher number (Kafka takes no partition away)"),
+    ErrorCode.INVALID_REPLICATION_FACTOR: (NotNow, "start with more nodes (--nodes N) or with a lower default.replication.factor"),
+}
+"""Kafka's code -> what a refusal of it is for whoever steers, and what to do about it."""
+
+
+class CreateTopic(Arguments):
+    """Create a topic, its replicas placed by the cluster and its configs the defaults."""
+
+    name: TopicName
+    partitions: Annotated[Count | None, Meta(description="how many; null: num.partitions")] = None
+
+
+@steers(CREATE_TOPIC, CreateTopic)
+def create_topic(cluster: Cluster, wish: CreateTopic, turn: Turn) -> None:
+    """Refused where CreateTopics refuses it; the limit per request is that of ReplicationControlManager."""
+    settings = turn.settings
+    partitions = settings.num_partitions if wish.partitions is None else wish.partitions
+    if partitions > MOST_PARTITIONS and not settings.quirks.any_number_of_partitions:
+        raise BadArguments(f"create_topic: {partitions} partitions are more than Kafka makes at once: make {MOST_PARTITIONS} and grow it")
+    try:
+        cluster.topics.create(turn, wish.name, partitions)
+    except TopicRefused as refused:
+        raise _said(refused) from None
+
+
+class GrowTopic(Arguments):
+    """Raise a topic's number of partitions."""
+
+    name: TopicName
+    partitions: Annotated[Count, Meta(description="how many there are to be, more than now")]
+
+
+@steers("grow_topic", GrowTopic)
+def grow_topic(cluster: Cluster, wish: GrowTopic, turn: Turn) -> None:
+    """Refused where CreatePartitions refuses it."""
+    partitions_of(cluster, wish.name)
+    try:
+        cluster.topics.grow(turn, wish.name, wish.partitions)
+    except TopicRefused as refused:
+        raise _said(refused) from None
+
+
+class DeleteTopic(Arguments):
+    """Delete a topic, its records, and the offsets that groups committed for it."""
+
+    name: TopicName
+
+
+@steers("delete_topic", DeleteTopic)
+def delete_topic(cluster: Cluster, wish: DeleteTopic, turn: Turn) -> None:
+    """A topic of that name may be created at once; it has another id."""
+    partitions_of(cluster, wish.name)
+    cluster.topics.delete(turn, wish.name)
+
+
+class Append(Arguments):
+    """Append record batches (magic 2), as a producer on the server's side would."""
+
+    topic: TopicName
+    partition: Annotated[int, Meta(description="partition of the topic", ge=0)]
+    batch: bytes
+
+
+@steers("append", Append)
+def append(cluster: Cluster, wish: Append, turn: Turn) -> None:
+    """Fetches that wait are answered."""
+    check_partition(cluster, wish.topic, wish.partition)
+    cluster.topics.append(turn, wish.topic, wish.partition, wish.batch)
+
+
+def _said(refused: TopicRefused) -> CannotSteer:
+    """Kafka's words and a remedy."""
+    kind, remedy = REMEDIES[refused.code]
+    return kind(f"{refused.message.rstrip('.')}: {remedy}")

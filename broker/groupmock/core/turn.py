@@ -1,0 +1,72 @@
+"""One entry into the core: what everything that happens in it may use, and where its effects go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from groupmock_codec.declare import Message
+
+from .effects import Abandoned, Effects, Lease, Note, Replies, Reply
+from .events import NS_PER_MS
+
+if TYPE_CHECKING:
+    from .environment import Environment
+    from .settings import Quirks, Settings
+    from .timers import Timers
+
+
+class Turn:
+    """Made by the core, once for each event and once for all timers that are due. `now` is int ns since the run's epoch; `out` collects the
+    effects in order."""
+
+    __slots__ = ("environment", "now", "out")
+
+    def __init__(self, environment: Environment, now: int, out: Effects) -> None:
+        self.environment = environment
+        self.now = now
+        self.out = out
+
+    @property
+    def settings(self) -> Settings:
+        """The cluster's knobs."""
+        return self.environment.settings
+
+    @property
+    def quirks(self) -> Quirks:
+        """The release's peculiarities."""
+        return self.environment.settings.quirks
+
+    @property
+    def timers(self) -> Timers:
+        """All deadlines."""
+        return self.environment.timers
+
+    @property
+    def wall_ms(self) -> int:
+        """Ms since 1970."""
+        return self.environment.wall_ms(self.now)
+
+    def after(self, delay_ms: int) -> int:
+        """The deadline that many ms from now (now, for less than none)."""
+        return self.now + max(delay_ms, 0) * NS_PER_MS
+
+    def reply(self, ticket: int, message: Message, lease: Lease | None = None) -> None:
+        """Answer a request."""
+        self.out.append(Reply(ticket, message, lease))
+
+    def replies(self, replies: Iterator[Reply]) -> None:
+        """Answer many requests, each made when the driver gets to it."""
+        self.out.append(Replies(replies))
+
+    def abandon(self, ticket: int, reason: str) -> None:
+        """Never answer a request, as Kafka does; its connection stays mute."""
+        self.out.append(Abandoned(ticket, reason))
+
+    def note(self, what: str, **fields: object) -> None:
+        """Tell something that is no protocol event."""
+        self.out.append(Note(what, fields))
+
+
+TimerHandler = Callable[[tuple[str, ...], Turn], bool]
+"""What a timer does when it fires, given what it was set for (`timers.NAMES`). True: it did something."""

@@ -1,0 +1,95 @@
+"""What members claimed and were told in one round, out of the bytes in JoinGroup and SyncGroup, whatever the assignor's protocol is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from groupmock_codec.embedded import connect, consumer, designs
+from groupmock_codec.embedded.connect import ConnectorTasks
+from groupmock_codec.embedded.consumer import TopicPartitions
+from groupmock_codec.errors import DecodeError
+
+Partition = tuple[str, int]
+Partitions = frozenset[Partition]
+EAGER: Final = frozenset({"range", "roundrobin", "sticky"})
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One member's Subscription: its topics, and what it says it holds (an eager member: nothing)."""
+
+    topics: frozenset[str]
+    owned: Partitions
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One member's Assignment: all that it holds from now on, what it is asked to give up, and when to join again (ms, 0: not)."""
+
+    assigned: Partitions
+    revoked: Partitions
+    timeout_ms: int
+
+
+NOTHING: Final = Told(frozenset(), frozenset(), 0)
+
+
+def claim_of(protocol_type: str, protocol: str, data: bytes) -> Claim:
+    """A member's metadata. Connect's "partitions" are (connector, task), -1 for the connector itself; its topics are none."""
+    if protocol_type == "connect":
+        return Claim(frozenset(), _claimed_tasks(data))
+    stock = consumer.read_subscription(data)
+    if stock is None:
+        return Claim(frozenset(), frozenset())
+    carried = designs.carried_subscription(stock.user_data)
+    if carried is not None:
+        return Claim(frozenset(stock.topics), flat(carried.assigned_topic_partitions))
+    held = designs.read_assignor_data(stock.user_data) if protocol in designs.LITERAL else None
+    return Claim(frozenset(stock.topics), flat(stock.owned_partitions) | (flat(held.owned) if held is not None else frozenset()))
+
+
+def told_of(protocol_type: str, protocol: str, data: bytes, claim: Claim) -> Told:
+    """A member's Assignment. Where the protocol does not say what is given up (KIP-429), it is what was claimed and not assigned."""
+    if protocol_type == "connect":
+        return _connect(data, claim)
+    if protocol in designs.LITERAL:
+        literal = designs.read_assignment(data)
+        return NOTHING if literal is None else _told(literal, flat(literal.assigned_topic_partitions))
+    stock = consumer.read_assignment(data)
+    if stock is None:
+        return Told(frozenset(), claim.owned, 0)
+    assigned = flat(stock.assigned_partitions)
+    carried = designs.carried_assignment(stock.user_data)
+    return Told(assigned, claim.owned - assigned, 0) if carried is None else _told(carried, assigned)
+
+
+def flat(found: Iterable[TopicPartitions] | None) -> Partitions:
+    """Pairs; null is nothing."""
+    return frozenset((each.topic, number) for each in found or () for number in each.partitions)
+
+
+def _told(design: designs.DesignAssignment, assigned: Partitions) -> Told:
+    return Told(assigned, flat(design.revoke_topic_partitions), design.scheduled_rebalance_timeout)
+
+
+def _connect(data: bytes, claim: Claim) -> Told:
+    try:
+        found = connect.decode_assignment(data)
+    except DecodeError:  # nothing at all, or nothing that a worker could read
+        return Told(frozenset(), claim.owned, 0)
+    new, revoked = _tasks(found.assigned), _tasks(found.revoked)
+    return Told((claim.owned - revoked) | new if found.version else new, revoked, found.delay)
+
+
+def _claimed_tasks(data: bytes) -> Partitions:
+    try:
+        allocation = connect.decode_metadata(data).allocation
+        return _tasks(connect.decode_assignment(allocation).assigned) if allocation else frozenset()
+    except DecodeError:
+        return frozenset()
+
+
+def _tasks(found: Iterable[ConnectorTasks] | None) -> Partitions:
+    return frozenset((each.connector, task) for each in found or () for task in each.tasks)

@@ -1,0 +1,82 @@
+"""The client matrix: what stock clients saw of Kafka and of groupmock, as tests/interop/matrix recorded it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from tools.records import RECORDS
+
+from .markdown import notice, table
+
+NOTICE = notice("clients", "clients.json")
+CHECKS = {
+    "joins": "one member gets everything, a second one half of it; DescribeGroups says Stable, the assignor, two members",
+    "consumes": "each of 60 records comes once, to the member that holds its partition",
+    "commits": "after both committed, the group's offsets are the log ends",
+    "back": "Connect: a worker killed and back within `scheduled.rebalance.max.delay.ms` has its tasks again, and no other task moved",
+    "crash": "SIGKILL of a member: the survivor has everything once the session expired, in a new generation, and reads on from the"
+    " commits; Connect: a worker that stays away loses its tasks to the others, after the delay and not before",
+    "resumes": "all leave, records come, a new member reads exactly those",
+    "static": "SIGKILL of a static member and a new one with its `group.instance.id`: the same partitions, the same generation, the"
+    " other member sees nothing",
+}
+SIGNS = {True: "ok", False: "**RED**", None: "–"}
+
+
+def text() -> str:
+    """The page of the recorded matrix."""
+    return page(json.loads((RECORDS / "clients.json").read_text()))
+
+
+def page(data: dict[str, Any]) -> str:
+    """The whole page. `data`: {"brokers": {id: title}, "judges": {name: {"note", "brokers": {id: {"client", "checks"}}}}}."""
+    lines = [NOTICE, "# Clients as judges", "", *_introduction(data), ""]
+    brokers = data["brokers"]
+    asked = ", then ".join(brokers.values())
+    lines += ["## The matrix", "", f"Each cell: {asked}, where that was judged; `–`: the client has no such thing.", ""]
+    lines += table(["client", *CHECKS, "seconds"], (_row(name, entry, list(brokers)) for name, entry in data["judges"].items()))
+    lines += ["", "## The checks", "", *table(["check", "what must be seen"], ([f"`{name}`", about] for name, about in CHECKS.items()))]
+    lines += ["", "## What each said of itself", "", *table(["row", "library", "remark"], _libraries(data)), ""]
+    red = list(_red(data))
+    lines += ["## What is red", "", *(red or ["Nothing, on any broker."])]
+    return "\n".join(lines) + "\n"
+
+
+def _introduction(data: dict[str, Any]) -> Iterator[str]:
+    rows = sum(len(entry["brokers"]) for entry in data["judges"].values())
+    checks = sum(verdict["ok"] is not None for _, _, _, verdict in _verdicts(data))
+    yield "Stock clients, in processes of their own, do the same things to Apache Kafka and to groupmock, and the same must be seen. The"
+    yield "members print what happens to them and take orders; the harness kills, restarts, produces, asks the broker itself, and compares"
+    yield "what was seen on both: states, assignors, who held what, which records came how often, offsets, generations."
+    yield f"`make matrix` makes this page again; this one tells of {rows} runs with {checks} checks."
+
+
+def _verdicts(data: dict[str, Any]) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+    for name, entry in data["judges"].items():
+        for broker, row in entry["brokers"].items():
+            for check, verdict in row["checks"].items():
+                yield name, broker, check, verdict
+
+
+def _row(name: str, entry: dict[str, Any], brokers: list[str]) -> list[str]:
+    rows = [entry["brokers"][broker] for broker in brokers if broker in entry["brokers"]]
+    cells = [
+        " · ".join(dict.fromkeys(signs) if set(signs) == {"–"} else signs)
+        for check in CHECKS
+        if (signs := [SIGNS[row["checks"].get(check, {"ok": None})["ok"]] for row in rows])
+    ]
+    seconds = " · ".join(f"{sum(verdict['seconds'] for verdict in row['checks'].values()):.0f}" for row in rows)
+    return [name, *cells, seconds]
+
+
+def _libraries(data: dict[str, Any]) -> Iterator[list[str]]:
+    for name, entry in data["judges"].items():
+        yield [name, ", ".join(dict.fromkeys(row["client"] for row in entry["brokers"].values())), entry["note"]]
+
+
+def _red(data: dict[str, Any]) -> Iterator[str]:
+    for name, broker, check, verdict in _verdicts(data):
+        if verdict["ok"] is False:
+            yield f"- {name}, `{check}`, {data['brokers'][broker]}: {verdict['why']}"

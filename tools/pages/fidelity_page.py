@@ -1,0 +1,163 @@
+"""Fidelity: what was compared with Kafka how often, what differed, and why that which stays differs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from tools.fidelity.compare.counts import Result
+from tools.fidelity.compare.recorded_differences import Recorded, recorded
+from tools.records import RECORDS
+
+from .markdown import cell, notice, table
+
+NOTICE: Final = notice("fidelity", "fidelity.jsonl")
+ABOUT: Final = """
+Generated exchanges, the same on Apache Kafka and on groupmock's core, compared answer by answer and field by field: every list order,
+the choice of leaders, echoed ids, and when an answer came. A difference counts when it repeats in three plays of three. How it is done
+and how to run it again, against Kafka or another broker: [differential.md](differential.md); what stock clients make of both:
+[clients.md](clients.md); whether the check would notice a mistake: [mutations.md](mutations.md); hostile bytes:
+[bad-bytes.md](bad-bytes.md).
+""".strip()
+FAMILIES: Final = {"groups": "groups, offsets, group admin", "log": "data plane", "bytes": "bad bytes"}
+"""What a family is about."""
+
+
+class CodecRun(msgspec.Struct):
+    """One line of tools/records/codec.jsonl: messages that Kafka's own classes and our codec made for each other."""
+
+    date: str
+    what: str
+    release: str
+    seed: int
+    messages: int
+    types_and_versions: int
+    types: int
+
+
+def text() -> str:
+    """The log of the differential runs and of the codec's judge."""
+    return page(results(RECORDS / "fidelity.jsonl"), codec_runs(RECORDS / "codec.jsonl"), "Fidelity", ABOUT)
+
+
+def results(file: Path) -> list[Result]:
+    """The runs that a log holds; none where there is no log."""
+    return [msgspec.json.decode(line, type=Result) for line in _lines(file)]
+
+
+def codec_runs(file: Path) -> list[CodecRun]:
+    """The same for the codec's judge."""
+    return [msgspec.json.decode(line, type=CodecRun) for line in _lines(file)]
+
+
+def _lines(file: Path) -> list[bytes]:
+    return file.read_bytes().splitlines() if file.exists() else []
+
+
+def page(runs: Sequence[Result], codec: Sequence[CodecRun], title: str, about: str) -> str:
+    """The page about runs against Apache Kafka, or against a peer."""
+    parts = [NOTICE, f"# {title}", about, *_summary(runs), *_runs(runs), *_known(runs), *_codec(codec), *_apis(runs)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _summary(runs: Sequence[Result]) -> list[str]:
+    lines = []
+    for release in _releases(runs):
+        mine = [run for run in runs if run.release == release]
+        exchanges, unstable = sum(run.exchanges for run in mine), sum(len(run.unstable) for run in mine)
+        known = {name for run in mine for name in run.recorded}
+        unexplained = sum(len(run.differences) for run in mine)
+        requests, shaky = sum(run.requests for run in mine), f"{unstable} ({_share(unstable, exchanges)})"
+        lines.append(list(map(str, (mine[0].broker, exchanges, requests, len(known), shaky, unexplained))))
+    return [_as_table(["broker", "exchanges", "requests compared", "kinds of recorded differences seen", "unstable", "unexplained"], lines)]
+
+
+def _runs(runs: Sequence[Result]) -> list[str]:
+    rows = [
+        [
+            run.broker,
+            FAMILIES.get(run.family, run.family),
+            run.settings,
+            f"{run.seeds[0]}..{run.seeds[1] - 1}",
+            str(run.exchanges),
+            f"{run.seconds:.0f}",
+            f"{run.per_second:.1f}",
+            str(run.noisy),
+            _seeds(run.unstable),
+            str(len(run.differences)),
+        ]
+        for run in runs
+    ]
+    head = ["broker", "family", "settings", "seeds", "exchanges", "seconds", "a second", "played again", "unstable seeds", "unexplained"]
+    about = (
+        "Each line is one run against one warm broker; the same seeds make the same exchanges again. A play during which the machine "
+        "was too slow for times to mean anything is played again."
+    )
+    return ["## Runs", about, _as_table(head, rows)]
+
+
+def _known(runs: Sequence[Result]) -> list[str]:
+    seen: Counter[tuple[str, str]] = Counter()
+    for run in runs:
+        for name, count in run.recorded.items():
+            seen[run.release, name] += count
+    parts = ["## Recorded differences"]
+    if not recorded():
+        return [*parts, "None."]
+    rows = [[f"`{one.id}`", FAMILIES.get(one.family, one.family), _told(one), ", ".join(_where(one, seen))] for one in recorded()]
+    return [*parts, _as_table(["id", "family", "what and why", "releases (answers that had it)"], rows)]
+
+
+def _told(one: Recorded) -> str:
+    return " ".join(one.reason.split())
+
+
+def _where(one: Recorded, seen: Counter[tuple[str, str]]) -> Iterable[str]:
+    return (f"{release} ({seen[release, one.id]})" for release in one.releases)
+
+
+def _codec(codec: Sequence[CodecRun]) -> list[str]:
+    if not codec:
+        return []
+    rows = [
+        [run.release, run.what, str(run.messages), str(run.types_and_versions), str(run.types), str(run.seed), run.date]
+        for run in sorted(codec, key=lambda run: (run.what, run.release))
+    ]
+    total = {what: sum(run.messages for run in codec if run.what == what) for what in sorted({run.what for run in codec})}
+    told = "; ".join(f"{what}: {count:,}" for what, count in total.items())
+    about = f"Kafka's own message classes as the judge, message by message, without a difference. {told}."
+    return ["## Codec", about, _as_table(["classes of", "what", "messages", "types and versions", "types", "seed", "date"], rows)]
+
+
+def _apis(runs: Sequence[Result]) -> list[str]:
+    parts = ["## Requests compared, by API and version"]
+    for release in _releases(runs):
+        cells: dict[str, dict[int, int]] = {}
+        for run in runs:
+            for api, versions in run.apis.items() if run.release == release else ():
+                mine = cells.setdefault(api, {})
+                for version, (count, _) in versions.items():
+                    mine[int(version)] = mine.get(int(version), 0) + count
+        rows = [[api, " ".join(f"v{version}: {count}" for version, count in sorted(mine.items()))] for api, mine in sorted(cells.items())]
+        parts += [f"### Kafka {release}", _as_table(["API", "how often, by version"], rows)]
+    return parts
+
+
+def _releases(runs: Sequence[Result]) -> list[str]:
+    return sorted({run.release for run in runs}, reverse=True)
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.2f} %" if whole else "-"
+
+
+def _seeds(found: Sequence[int]) -> str:
+    return ", ".join(map(str, found)) or "0"
+
+
+def _as_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    return "\n".join(table(head, ([*map(cell, row)] for row in rows)))

@@ -1,0 +1,56 @@
+"""Judges other Kafka-like servers with the probe, for docs/proof/peers.md.
+
+    python -m tools.peers judge NAME [--output FILE]     one of PEERS; writes the report as JSON (default tools/records/peers/NAME.json)
+    python -m tools.peers keep NAME REPORT               a report of `groupmock probe --report json` as tools/records/peers/NAME.json
+
+`python -m tools.pages peers` writes the page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from groupmock_clients.probe.report.json import from_json
+from groupmock_clients.probe.verdicts.report_model import Report
+from tools.records import RECORDS, save
+
+from .peer_servers import PEERS
+from .probing import judge, slim
+
+
+def main(words: Sequence[str]) -> int:
+    """Always 0: what is broken is on the page."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.peers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    judging = verbs.add_parser("judge")
+    judging.add_argument("name", choices=PEERS)
+    judging.add_argument("--output", type=Path)
+    keeping = verbs.add_parser("keep")
+    keeping.add_argument("name")
+    keeping.add_argument("report", type=Path)
+    asked = parser.parse_args(words)
+    file = RECORDS / "peers" / f"{asked.name}.json"
+    if asked.verb == "judge":
+        file = asked.output or file
+        save(file, _as_data(judge(PEERS[asked.name])))
+        return 0
+    report = from_json(asked.report.read_bytes())
+    facts = msgspec.structs.replace(report.broker, address="127.0.0.1")
+    save(file, _as_data(slim(msgspec.structs.replace(report, broker=facts, left_behind=()))))
+    return 0
+
+
+def _as_data(report: Report) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(report))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
