@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .version import __version__
+
 if TYPE_CHECKING:
     from .broker import Broker
 
-__version__ = "0.1.0"
 __all__ = ["Broker", "__version__"]
 
 

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from .assembly import CannotStart, Running, settings_by_name, start, start_control
+from .assembly import settings_by_name, start
 from .config import ConfigError, all_settings, resolve
 from .core.events import Command
 from .faulted import AsyncFaulted, Faulted, PlanLike, as_plan
 from .net.loops import UnknownLoop, new_loop
+from .running import CannotStart, Running
 from .steered import AsyncSteered, Steered
 from .views import GroupView, Record, view_group
 
@@ -286,7 +287,10 @@ class Broker(Faulted, Steered):
         self._stop = asyncio.Event()
         try:
             running = await start(self._config, ports=ports, stories=True, plan=self._plan)
-            self._control = await self._serve_control(running)
+            if self._config.control is not None:
+                from .control.start import start_control
+
+                self._control = await start_control(self._config, running, plan=self._plan)
         except BaseException as error:  # belongs to the thread that called start()
             ready.set_exception(error)
             return
@@ -296,13 +300,6 @@ class Broker(Faulted, Steered):
             await self._control.close()
             running = self._control.running
         self._trouble_at_end = await running.close()
-
-    async def _serve_control(self, running: Running) -> Control | None:
-        try:
-            return await start_control(self._config, running, plan=self._plan)
-        except CannotStart:
-            await running.close()
-            raise
 
 
 class AsyncBroker(AsyncFaulted, AsyncSteered):

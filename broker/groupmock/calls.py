@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from .assembly import Running
+    from .running import Running
 
 T = TypeVar("T")
 

@@ -10,8 +10,9 @@ import pytest
 import uvloop
 from raw_wire import KeptRows, RawWire, until
 
-from groupmock.assembly import Running, start
+from groupmock.assembly import start
 from groupmock.config import resolve
+from groupmock.running import Running
 
 
 @dataclass

@@ -15,7 +15,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Final, NoReturn
 
-from .. import __version__
+from ..version import __version__
 
 OK: Final = 0
 BROKEN: Final = 1

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from .. import __version__
 from ..core.group.group import Group
 from ..core.steering.find import group_of
+from ..version import __version__
 from ..views import GroupView, view_group
 from .context import Context, Done
 from .route import Call

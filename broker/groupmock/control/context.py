@@ -14,7 +14,7 @@ from ..journal.ring import Ring
 from ..journal.rows import Row
 
 if TYPE_CHECKING:
-    from ..assembly import Running
+    from ..running import Running
 
 
 class Done(msgspec.Struct):

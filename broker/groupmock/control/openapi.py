@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from .. import __version__
+from ..version import __version__
 from .route import Nothing, Route
 
 REFERENCE: Final = "#/components/schemas/{name}"

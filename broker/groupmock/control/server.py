@@ -11,13 +11,13 @@ import msgspec
 from aiohttp import web
 
 from ..config import LOOPBACK
-from ..net.listen import listen
+from ..net.listen import bracketed, listen
 from .context import Context
 from .route import Call, Nothing, Route, read_body, read_strings, said, status_of
 from .routes import ROUTES
 
 if TYPE_CHECKING:
-    from ..assembly import Running
+    from ..running import Running
 
 MAX_BODY: Final = 4 * 1024 * 1024
 JSON: Final = "application/json"
@@ -50,8 +50,7 @@ async def serve(running: Running, host: str, port: int, token: str | None, resta
     runner = web.AppRunner(_application(context, host, token), access_log=None, shutdown_timeout=0.5, handle_signals=False)
     await runner.setup()
     await web.SockSite(runner, listener).start()
-    shown = f"[{host}]" if ":" in host else host
-    return Control(context, runner, f"http://{shown}:{listener.getsockname()[1]}")
+    return Control(context, runner, f"http://{bracketed(host)}:{listener.getsockname()[1]}")
 
 
 def _application(context: Context, host: str, token: str | None) -> web.Application:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from groupmock import __version__
+from groupmock.version import __version__
 
 from .broker import NoBroker, TcpBroker
 from .cleanup import clean_up

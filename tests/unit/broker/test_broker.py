@@ -11,10 +11,10 @@ import pytest
 from cases import for_each
 
 from groupmock import Broker
-from groupmock.assembly import CannotStart
 from groupmock.broker import GroupTimeout
 from groupmock.config import ConfigError
 from groupmock.journal.read import read
+from groupmock.running import CannotStart
 
 
 def test_topics_by_name_and_by_text() -> None:

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import msgspec
 
-from groupmock import __version__
 from groupmock.advertise import advertised, features
 from groupmock.assembly import settings_by_name
 from groupmock.clock import NS_PER_MS, Handle, VirtualClock
@@ -22,6 +21,7 @@ from groupmock.journal.rows import END, VERSION, Header, RequestRow, Row
 from groupmock.net.describe import describe
 from groupmock.net.driver import Driver
 from groupmock.net.limits import Limits
+from groupmock.version import __version__
 
 from ..names import run_name
 from ..play import Missed, Sizes
