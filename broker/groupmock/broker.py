@@ -20,7 +20,7 @@ from .config import ConfigError, all_settings, resolve
 from .core.events import Command
 from .faulted import AsyncFaulted, Faulted, PlanLike, as_plan
 from .net.loops import UnknownLoop, new_loop
-from .running import CannotStart, Running
+from .running import CHANGES, CannotStart, Running
 from .steered import AsyncSteered, Steered
 from .views import GroupView, Record, view_group
 
@@ -212,10 +212,9 @@ class Broker(Faulted, Steered):
         return self._wait(group, state, members, generation, timeout).result()
 
     def _wait(self, group: str, state: str | None, members: int | None, generation: int | None, timeout: float) -> Future[GroupView]:
-        def reached(view: GroupView | None) -> bool:
+        def reached(view: GroupView) -> bool:
             return (
-                view is not None
-                and state in (None, view.state)
+                state in (None, view.state)
                 and members in (None, len(view.members))
                 and (generation is None or view.generation >= generation)
             )
@@ -227,22 +226,21 @@ class Broker(Faulted, Steered):
         )
         return asyncio.run_coroutine_threadsafe(self._reach(group, reached, wanted, timeout), self._on())
 
-    async def _reach(self, group: str, reached: Callable[[GroupView | None], bool], wanted: str, timeout: float) -> GroupView:
+    async def _reach(self, group: str, reached: Callable[[GroupView], bool], wanted: str, timeout: float) -> GroupView:
         running = self._up()
-        changed = asyncio.Event()
-        end = asyncio.get_running_loop().time() + timeout
-        with running.watching(changed.set):
-            while True:
-                changed.clear()
-                found = running.cluster.coordinators.find(group)
-                view = view_group(found) if found is not None else None
-                if view is not None and reached(view):
-                    return view
-                try:
-                    async with asyncio.timeout_at(end):
-                        await changed.wait()
-                except TimeoutError:
-                    raise GroupTimeout(_missed(group, wanted, timeout, view, running)) from None
+
+        def view() -> GroupView | None:
+            found = running.cluster.coordinators.find(group)
+            return view_group(found) if found is not None else None
+
+        def there() -> GroupView | None:
+            seen = view()
+            return seen if seen is not None and reached(seen) else None
+
+        found = await running.until(CHANGES, there, timeout)
+        if found is None:
+            raise GroupTimeout(_missed(group, wanted, timeout, view(), running))
+        return found
 
     def _send(self, command: str, **arguments: Any) -> Future[None]:
         def submit() -> None:

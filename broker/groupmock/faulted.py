@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from concurrent.futures import Future
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from .calls import Calls
 from .core.events import Command
@@ -16,6 +16,7 @@ from .faults.plan import Plan, make_plan, make_rule, parse_plan, plain, read_pla
 if TYPE_CHECKING:
     from .faults.registry import RuleReport
 
+FAULT: Final = frozenset(("fault",))
 PlanLike = str | Mapping[str, Any] | Plan
 """A file, the name of a ready plan, TOML text (it has line ends), or the same as plain data."""
 
@@ -155,17 +156,10 @@ class Faulted(Calls):
     async def _until_fired(self, name: str, fired: int, timeout: float) -> None:
         running = self._up()
         registry = running.server.driver.rules.registry
-        struck = asyncio.Event()
-        end = asyncio.get_running_loop().time() + timeout
-        with running.watching(struck.set, frozenset(("fault",))):
-            while registry.report(name).fired < fired:
-                struck.clear()
-                try:
-                    async with asyncio.timeout_at(end):
-                        await struck.wait()
-                except TimeoutError:
-                    report = registry.report(name)
-                    raise FaultNotSeen(f"{report.sentence}; {fired} times were waited for, {timeout:g} s (seed {running.seed})") from None
+        seen = await running.until(FAULT, lambda: registry.report(name).fired >= fired or None, timeout)
+        if seen is None:
+            sentence = registry.report(name).sentence
+            raise FaultNotSeen(f"{sentence}; {fired} times were waited for, {timeout:g} s (seed {running.seed})")
 
 
 class AsyncFaultBlock:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from .clock import Clock
 from .config import Config
@@ -24,7 +24,9 @@ from .views import Record
 if TYPE_CHECKING:
     from .faults.plan import Plan
 
+T = TypeVar("T")
 CHANGES: Final = frozenset(("moved", "member"))
+"""Kinds of rows that say what a group is."""
 
 
 class CannotStart(Exception):
@@ -48,6 +50,9 @@ class Running:
         self.seed = seed
         self.ring = ring
         """The rows that are kept in memory, if any are."""
+        self.waiting = 0
+        """How many wait for rows (`until`)."""
+        self.closed = False
         self._ports = ports
 
     @property
@@ -128,18 +133,28 @@ class Running:
             self.submit(Command("seed_faults", {"seed": plan.seed}))
         return [report.name for report in rules.reports()[known:]]
 
-    @contextmanager
-    def watching(self, changed: Callable[[], None], kinds: frozenset[str] = CHANGES) -> Iterator[None]:
-        """`changed` is called after every row of these kinds (by default: of a group's state or members), while the block lasts."""
-        sink = _Watcher(changed, kinds)
-        self.server.journal.add(sink)
+    async def until(self, kinds: frozenset[str], test: Callable[[], T | None], timeout: float) -> T | None:
+        """Wait until rows say so: what `test` returns, once that is not None. It is asked at once, after rows of these kinds, and when this
+        cluster is closed. None when the time is over."""
+        changed = asyncio.Event()
+        watcher = _Watcher(changed.set, kinds)
+        self.server.journal.add(watcher)
+        self.waiting += 1
         try:
-            yield
+            async with asyncio.timeout(timeout):
+                while (found := test()) is None:
+                    changed.clear()
+                    await changed.wait()
+            return found
+        except TimeoutError:
+            return None
         finally:
-            self.server.journal.remove(sink)
+            self.waiting -= 1
+            self.server.journal.remove(watcher)
 
     async def close(self) -> Exception | None:
         """Stop serving and flush; returns what went wrong with the journal, if anything did."""
+        self.closed = True
         await self.server.close()
         try:
             self.server.journal.close()
@@ -149,14 +164,17 @@ class Running:
 
 
 class _Watcher(Sink):
-    """A sink that only says that something happened."""
+    """Says that something happened, or that nothing more will."""
 
     def __init__(self, changed: Callable[[], None], kinds: frozenset[str]) -> None:
         self._changed = changed
         self.kinds = kinds
+        self.routine = not kinds.isdisjoint(("request", "reply"))
 
     def take(self, row: Row) -> None:
-        """It happened."""
+        self._changed()
+
+    def close(self) -> None:
         self._changed()
 
 

@@ -1,8 +1,8 @@
-"""What there is: health, nodes, groups; reset and seed; the two documents for machines."""
+"""What there is: health, nodes, groups; reset, seed and metrics."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -171,10 +171,3 @@ async def metrics(context: Context, call: Call) -> bytes:
     from .metrics import text_of
 
     return text_of(context.running)
-
-
-async def openapi(context: Context, call: Call) -> dict[str, Any]:
-    """The document."""
-    from .openapi import document
-
-    return document()
