@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__
 
 if TYPE_CHECKING:
-    from .broker import Broker
+    from .inprocess.broker import Broker
 
 __all__ = ["Broker", "__version__"]
 
@@ -21,7 +21,7 @@ __all__ = ["Broker", "__version__"]
 def __getattr__(name: str) -> Any:
     """`Broker` is loaded when it is asked for: `groupmock serve` never needs it and must be listening fast."""
     if name == "Broker":
-        from .broker import Broker
+        from .inprocess.broker import Broker
 
         return Broker
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -50,7 +50,7 @@ def test_the_tree_keeps_its_contracts(tree: Path) -> None:
         ("groupmock.net.driver", "groupmock_clients.pytest_plugin", False),
         ("groupmock_clients.cooperative.policy", "groupmock_codec.embedded.designs", True),
         ("groupmock_clients.cooperative.policy", "groupmock.core.timers", False),
-        ("groupmock_clients.pytest_plugin", "groupmock.broker", True),
+        ("groupmock_clients.pytest_plugin", "groupmock.inprocess.broker", True),
     ],
 )
 def test_the_table_says(table: dict[str, tuple[str, ...]], importer: str, imported: str, may: bool) -> None:

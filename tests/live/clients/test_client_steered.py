@@ -11,8 +11,8 @@ import pytest
 from aiokafka import AIOKafkaConsumer
 
 from groupmock import Broker
-from groupmock.broker import GroupTimeout
 from groupmock.core.steering import NoSuch
+from groupmock.inprocess.broker import GroupTimeout
 from groupmock.journal.read import read
 from groupmock.journal.rows import CommandRow
 from groupmock.replay import replay

@@ -11,8 +11,8 @@ import pytest
 from cases import for_each
 
 from groupmock import Broker
-from groupmock.broker import GroupTimeout
 from groupmock.config import ConfigError
+from groupmock.inprocess.broker import GroupTimeout
 from groupmock.journal.read import read
 from groupmock.running import CannotStart
 

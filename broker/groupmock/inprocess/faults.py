@@ -9,12 +9,12 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
+from ..core.events import Command
+from ..faults.plan import Plan, make_plan, make_rule, parse_plan, plain, read_plan
 from .calls import Calls
-from .core.events import Command
-from .faults.plan import Plan, make_plan, make_rule, parse_plan, plain, read_plan
 
 if TYPE_CHECKING:
-    from .faults.registry import RuleReport
+    from ..faults.registry import RuleReport
 
 FAULT: Final = frozenset(("fault",))
 PlanLike = str | Mapping[str, Any] | Plan

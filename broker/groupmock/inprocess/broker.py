@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from .assembly import settings_by_name, start
-from .config import ConfigError, all_settings, resolve
-from .core.events import Command
-from .faulted import AsyncFaulted, Faulted, PlanLike, as_plan
-from .net.loops import UnknownLoop, new_loop
-from .running import CHANGES, CannotStart, Running
-from .steered import AsyncSteered, Steered
-from .views import GroupView, Record, view_group
+from ..assembly import settings_by_name, start
+from ..config import ConfigError, all_settings, resolve
+from ..core.events import Command
+from ..net.loops import UnknownLoop, new_loop
+from ..running import CHANGES, CannotStart, Running
+from ..views import GroupView, Record, view_group
+from .commands import AsyncSteered, Steered
+from .faults import AsyncFaulted, Faulted, PlanLike, as_plan
 
 if TYPE_CHECKING:
-    from .control.server import Control
+    from ..control.server import Control
 
 T = TypeVar("T")
 Topics = Mapping[str, int] | Iterable[str]
@@ -286,7 +286,7 @@ class Broker(Faulted, Steered):
         try:
             running = await start(self._config, ports=ports, stories=True, plan=self._plan)
             if self._config.control is not None:
-                from .control.start import start_control
+                from ..control.start import start_control
 
                 self._control = await start_control(self._config, running, plan=self._plan)
         except BaseException as error:  # belongs to the thread that called start()

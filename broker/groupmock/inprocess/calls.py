@@ -1,4 +1,4 @@
-"""How the parts of `Broker` (steered, faulted) reach the cluster, which lives in a thread of its own."""
+"""How the parts of `Broker` (commands, faults) reach the cluster, which lives in a thread of its own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from .running import Running
+    from ..running import Running
 
 T = TypeVar("T")
 
