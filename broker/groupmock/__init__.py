@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__
 
 if TYPE_CHECKING:
-    from .inprocess.broker import Broker
+    from .inprocess.broker import AsyncBroker, Broker, GroupTimeout
+    from .inprocess.faults import FaultNeverFired, FaultNotSeen
 
-__all__ = ["Broker", "__version__"]
+__all__ = ["AsyncBroker", "Broker", "FaultNeverFired", "FaultNotSeen", "GroupTimeout", "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    """`Broker` is loaded when it is asked for: `groupmock serve` never needs it and must be listening fast."""
-    if name == "Broker":
-        from .inprocess.broker import Broker
+    """`Broker` and what belongs to it are loaded when they are asked for: `groupmock serve` never needs them and must be listening fast."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .inprocess import broker, faults
 
-        return Broker
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(faults if name.startswith("Fault") else broker, name)

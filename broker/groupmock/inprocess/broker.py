@@ -1,33 +1,38 @@
 """The in-process Broker: a mock cluster on a thread and an event loop of its own.
 
 A blocking `wait_for` therefore never freezes a client that runs on the test's loop. `with Broker(...) as broker` gives blocking
-calls, `async with Broker(...) as broker` the same names as coroutines.
+calls, `async with Broker(...) as broker` the same names as coroutines (`calls` says how one method is both).
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
 from ..assembly import settings_by_name, start
 from ..config import ConfigError, all_settings, resolve
-from ..core.events import Command
 from ..net.loops import UnknownLoop, new_loop
 from ..running import CHANGES, CannotStart, Running
 from ..views import GroupView, Record, view_group
-from .commands import AsyncSteered, Steered
-from .faults import AsyncFaulted, Faulted, PlanLike, as_plan
+from .calls import R
+from .commands import AsyncUndo, Commands, Lasting, Undo
+from .faults import AsyncFaultBlock, Block, FaultBlock, Faults, PlanLike, Text, Texts, as_plan
 
 if TYPE_CHECKING:
     from ..control.server import Control
 
 T = TypeVar("T")
+Offset = TypeVar("Offset")
+Records = TypeVar("Records")
+View = TypeVar("View")
+"""What `produce`, `records` and `wait_for` give: a value, or a coroutine of it."""
+Later = Coroutine[Any, Any, T]
 Topics = Mapping[str, int] | Iterable[str]
 
 
@@ -35,7 +40,105 @@ class GroupTimeout(AssertionError):
     """A group did not get where a test wanted it in time. The text has what was wanted, what is, and the group's story."""
 
 
-class Broker(Faulted, Steered):
+class InProcess(Commands[R, Lasting], Faults[R, Block, Text, Texts], Generic[R, Lasting, Block, Text, Texts, Offset, Records, View]):
+    """What both brokers are asked beside steering and faults."""
+
+    @property
+    def bootstrap(self) -> str:
+        """`host:port` of every node, comma separated: what clients take as bootstrap servers."""
+        return self._up().bootstrap
+
+    @property
+    def seed(self) -> int:
+        """The seed of this run's ids: give it to `Broker(seed=...)` to draw the same again."""
+        return self._up().seed
+
+    @property
+    def groups(self) -> dict[str, GroupView]:
+        """Every group by id, as it is now (blocks for a turn of the cluster's loop)."""
+        return self._call(lambda: {group.group_id: view_group(group) for group in self._up().cluster.coordinators.groups()})
+
+    def produce(
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None = None,
+        partition: int = 0,
+        headers: Iterable[tuple[str, bytes | None]] = (),
+        timestamp: int | None = None,
+    ) -> Offset:
+        """Append one record on the server's side; returns its offset. `timestamp`: ms since 1970, default now."""
+        each = list(headers)
+        done: Offset = self._do(lambda: self._post(lambda: self._up().produce(topic, partition, key, value, each, timestamp)))
+        return done
+
+    def client_says(self, client: str, what: str, /, **fields: Any) -> R:
+        """Journal a `client` row: what a client says about itself. Does not wait; rows of one caller keep their order. TypeError if
+        JSON has no word for something in `fields`."""
+
+        def say() -> Future[None]:
+            msgspec.json.encode(fields)  # here and not when the row is written, where nobody would hear of it
+            self._on().call_soon_threadsafe(self._up().server.client_says, client, what, fields)
+            said: Future[None] = Future()
+            said.set_result(None)
+            return said
+
+        done: R = self._do(say)
+        return done
+
+    def records(self, topic: str, partition: int | None = None) -> Records:
+        """The records of a topic (or of one partition), by partition and offset."""
+        done: Records = self._do(lambda: self._post(lambda: self._up().records(topic, partition)))
+        return done
+
+    def story(self, group: str) -> Text:
+        """What happened to a group, a line an event, oldest first."""
+        done: Text = self._do(lambda: self._post(lambda: self._up().story(group)))
+        return done
+
+    def wait_for(
+        self,
+        group: str,
+        state: str | None = None,
+        members: int | None = None,
+        generation: int | None = None,
+        timeout: float = 10.0,
+    ) -> View:
+        """Wait until the group is in `state` with that many members and at least that generation. GroupTimeout tells the story."""
+
+        def reached(view: GroupView) -> bool:
+            return (
+                state in (None, view.state)
+                and members in (None, len(view.members))
+                and (generation is None or view.generation >= generation)
+            )
+
+        wanted = ", ".join(
+            f"{name} {value}"
+            for name, value in (("state", state), ("members", members), ("generation at least", generation))
+            if value is not None
+        )
+        done: View = self._do(lambda: self._run(self._reach(group, reached, wanted, timeout)))
+        return done
+
+    async def _reach(self, group: str, reached: Callable[[GroupView], bool], wanted: str, timeout: float) -> GroupView:
+        running = self._up()
+
+        def view() -> GroupView | None:
+            found = running.cluster.coordinators.find(group)
+            return view_group(found) if found is not None else None
+
+        def there() -> GroupView | None:
+            seen = view()
+            return seen if seen is not None and reached(seen) else None
+
+        found = await running.until(CHANGES, there, timeout)
+        if found is None:
+            raise GroupTimeout(_missed(group, wanted, timeout, view(), running))
+        return found
+
+
+class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record], GroupView]):
     """A mock Kafka cluster in this process.
 
     `topics`: {"orders": 12} or ["orders:12"]; `settings`: Kafka's names, {"group.max.size": 3}; the same as keywords with
@@ -100,20 +203,10 @@ class Broker(Faulted, Steered):
         await asyncio.to_thread(self.stop)
 
     @property
-    def bootstrap(self) -> str:
-        """`host:port` of every node, comma separated: what clients take as bootstrap servers."""
-        return self._up().bootstrap
-
-    @property
     def control(self) -> str | None:
         """Where the control API is, if it was asked for."""
         self._up()
         return self._control.url if self._control is not None else None
-
-    @property
-    def seed(self) -> int:
-        """The seed of this run's ids: give it to `Broker(seed=...)` to draw the same again."""
-        return self._up().seed
 
     @property
     def start_settings(self) -> dict[str, Any]:
@@ -124,11 +217,6 @@ class Broker(Faulted, Steered):
     def journal(self) -> str | None:
         """The journal's file, if there is one."""
         return self._config.journal
-
-    @property
-    def groups(self) -> dict[str, GroupView]:
-        """Every group by id, as it is now."""
-        return self._call(lambda: {group.group_id: view_group(group) for group in self._up().cluster.coordinators.groups()})
 
     def start(self, ports: Sequence[int] = ()) -> Broker:
         """Start serving; returns once clients can connect. `ports`: one per node, where they must be those of an earlier start."""
@@ -162,106 +250,15 @@ class Broker(Faulted, Steered):
         self.stop()
         self.start(ports)
 
-    def create_topic(self, name: str, partitions: int = 1) -> None:
-        """Create a topic. ValueError when it exists or the name is none."""
-        self._command("create_topic", name=name, partitions=partitions)
+    def _do(self, begin: Callable[[], Future[T]]) -> T:
+        return begin().result()
 
-    def grow_topic(self, name: str, partitions: int) -> None:
-        """Raise a topic's number of partitions to `partitions`."""
-        self._command("grow_topic", name=name, partitions=partitions)
+    def _lasting(self, do: Callable[[], None], undo: Callable[[], None]) -> Undo:
+        do()
+        return Undo(undo)
 
-    def delete_topic(self, name: str) -> None:
-        """Delete a topic and the offsets committed for it."""
-        self._command("delete_topic", name=name)
-
-    def produce(
-        self,
-        topic: str,
-        value: bytes | None,
-        key: bytes | None = None,
-        partition: int = 0,
-        headers: Iterable[tuple[str, bytes | None]] = (),
-        timestamp: int | None = None,
-    ) -> int:
-        """Append one record on the server's side; returns its offset. `timestamp`: ms since 1970, default now."""
-        return self._call(lambda: self._up().produce(topic, partition, key, value, list(headers), timestamp))
-
-    def client_says(self, client: str, what: str, /, **fields: Any) -> None:
-        """Journal a `client` row: what a client says about itself. Does not wait; rows of one caller keep their order. TypeError if
-        JSON has no word for something in `fields`."""
-        msgspec.json.encode(fields)  # here and not when the row is written, where nobody would hear of it
-        self._on().call_soon_threadsafe(self._up().server.client_says, client, what, fields)
-
-    def records(self, topic: str, partition: int | None = None) -> list[Record]:
-        """The records of a topic (or of one partition), by partition and offset."""
-        return self._call(lambda: self._up().records(topic, partition))
-
-    def story(self, group: str) -> str:
-        """What happened to a group, a line an event, oldest first."""
-        return self._call(lambda: self._up().story(group))
-
-    def wait_for(
-        self,
-        group: str,
-        state: str | None = None,
-        members: int | None = None,
-        generation: int | None = None,
-        timeout: float = 10.0,
-    ) -> GroupView:
-        """Block until the group is in `state` with that many members and at least that generation. GroupTimeout tells the story."""
-        return self._wait(group, state, members, generation, timeout).result()
-
-    def _wait(self, group: str, state: str | None, members: int | None, generation: int | None, timeout: float) -> Future[GroupView]:
-        def reached(view: GroupView) -> bool:
-            return (
-                state in (None, view.state)
-                and members in (None, len(view.members))
-                and (generation is None or view.generation >= generation)
-            )
-
-        wanted = ", ".join(
-            f"{name} {value}"
-            for name, value in (("state", state), ("members", members), ("generation at least", generation))
-            if value is not None
-        )
-        return asyncio.run_coroutine_threadsafe(self._reach(group, reached, wanted, timeout), self._on())
-
-    async def _reach(self, group: str, reached: Callable[[GroupView], bool], wanted: str, timeout: float) -> GroupView:
-        running = self._up()
-
-        def view() -> GroupView | None:
-            found = running.cluster.coordinators.find(group)
-            return view_group(found) if found is not None else None
-
-        def there() -> GroupView | None:
-            seen = view()
-            return seen if seen is not None and reached(seen) else None
-
-        found = await running.until(CHANGES, there, timeout)
-        if found is None:
-            raise GroupTimeout(_missed(group, wanted, timeout, view(), running))
-        return found
-
-    def _send(self, command: str, **arguments: Any) -> Future[None]:
-        def submit() -> None:
-            self._up().submit(Command(command, arguments))
-
-        return self._post(submit)
-
-    def _call(self, function: Callable[[], T]) -> T:
-        return self._post(function).result()
-
-    def _post(self, function: Callable[[], T]) -> Future[T]:
-        done: Future[T] = Future()
-
-        def run() -> None:
-            try:
-                done.set_result(function())
-            except BaseException as error:  # belongs to the caller's thread
-                done.set_exception(error)
-
-        self._on().call_soon_threadsafe(run)
-        return done
+    def _block(self, rule: dict[str, Any], must_fire: bool) -> FaultBlock:
+        return FaultBlock(self, rule, must_fire)
 
     def _up(self) -> Running:
         if self._running is None:
@@ -300,75 +297,37 @@ class Broker(Faulted, Steered):
         self._trouble_at_end = await running.close()
 
 
-class AsyncBroker(AsyncFaulted, AsyncSteered):
+class AsyncBroker(
+    InProcess[Later[None], AsyncUndo, AsyncFaultBlock, Later[str], Later[list[str]], Later[int], Later[list[Record]], Later[GroupView]]
+):
     """The same names as `Broker`, as coroutines where `Broker` blocks."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
 
     @property
-    def bootstrap(self) -> str:
-        """`host:port` of every node, comma separated."""
-        return self._broker.bootstrap
-
-    @property
     def control(self) -> str | None:
         """Where the control API is, if it was asked for."""
         return self._broker.control
 
-    @property
-    def seed(self) -> int:
-        """The seed of this run's ids."""
-        return self._broker.seed
-
-    @property
-    def groups(self) -> dict[str, GroupView]:
-        """Every group by id, as it is now (blocks for a turn of the server's loop)."""
-        return self._broker.groups
-
-    async def create_topic(self, name: str, partitions: int = 1) -> None:
-        """See Broker.create_topic."""
-        await asyncio.to_thread(self._broker.create_topic, name, partitions)
-
-    async def grow_topic(self, name: str, partitions: int) -> None:
-        """See Broker.grow_topic."""
-        await asyncio.to_thread(self._broker.grow_topic, name, partitions)
-
-    async def delete_topic(self, name: str) -> None:
-        """See Broker.delete_topic."""
-        await asyncio.to_thread(self._broker.delete_topic, name)
-
-    async def produce(self, topic: str, value: bytes | None, key: bytes | None = None, partition: int = 0, **more: Any) -> int:
-        """See Broker.produce."""
-        return await asyncio.to_thread(self._broker.produce, topic, value, key, partition, **more)
-
-    async def client_says(self, client: str, what: str, /, **fields: Any) -> None:
-        """See Broker.client_says."""
-        self._broker.client_says(client, what, **fields)
-
-    async def records(self, topic: str, partition: int | None = None) -> list[Record]:
-        """See Broker.records."""
-        return await asyncio.to_thread(self._broker.records, topic, partition)
-
-    async def story(self, group: str) -> str:
-        """See Broker.story."""
-        return await asyncio.to_thread(self._broker.story, group)
-
     async def clear(self) -> None:
-        """See Broker.clear."""
+        """Forget every topic, group and connection and rotate the journal; the bootstrap address stays."""
         await asyncio.to_thread(self._broker.clear)
 
-    async def wait_for(
-        self, group: str, state: str | None = None, members: int | None = None, generation: int | None = None, timeout: float = 10.0
-    ) -> GroupView:
-        """See Broker.wait_for."""
-        return await asyncio.wrap_future(self._broker._wait(group, state, members, generation, timeout))
+    async def _do(self, begin: Callable[[], Future[T]]) -> T:
+        return await asyncio.wrap_future(begin())
 
-    def _send(self, command: str, **arguments: Any) -> Future[None]:
-        return self._broker._send(command, **arguments)
+    def _lasting(self, do: Callable[[], Later[None]], undo: Callable[[], Later[None]]) -> AsyncUndo:
+        return AsyncUndo(do, undo)
 
-    def _blocking(self) -> Broker:
-        return self._broker
+    def _block(self, rule: dict[str, Any], must_fire: bool) -> AsyncFaultBlock:
+        return AsyncFaultBlock(self, rule, must_fire)
+
+    def _up(self) -> Running:
+        return self._broker._up()
+
+    def _on(self) -> asyncio.AbstractEventLoop:
+        return self._broker._on()
 
 
 def _topic_texts(topics: Topics) -> Iterable[str]:

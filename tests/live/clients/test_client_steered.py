@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from aiokafka import AIOKafkaConsumer
 
-from groupmock import Broker
+from groupmock import Broker, GroupTimeout
 from groupmock.core.steering import NoSuch
-from groupmock.inprocess.broker import GroupTimeout
 from groupmock.journal.read import read
 from groupmock.journal.rows import CommandRow
 from groupmock.replay import replay

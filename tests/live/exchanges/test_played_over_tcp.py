@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from groupmock.inprocess.broker import Broker
+from groupmock import Broker
 from groupmock_clients.differential.__main__ import main
 from groupmock_clients.differential.run import Run, Wanted
 from groupmock_clients.differential.script import Drop, Pause, Reconnect, Script, Send, Step, TopicNeed

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from cases import for_each
 
+from groupmock import Broker
 from groupmock.cli import main
-from groupmock.inprocess.broker import Broker
 from groupmock_clients.probe.exchange import BASE_SETTINGS
 
 EXCHANGES = """

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from groupmock.inprocess.broker import Broker
+from groupmock import Broker
 from groupmock_clients.probe.broker import TcpBroker
 from groupmock_clients.probe.core_stage import CoreStage
 from groupmock_clients.probe.exchange import BASE_SETTINGS, Variant
