@@ -239,10 +239,9 @@ def all_settings() -> dict[str, Any]:
 
 
 def _no_such_setting(key: str) -> str:
-    import difflib
+    from .suggest import did_you_mean
 
-    near = difflib.get_close_matches(key, all_settings(), 3, 0.5)
-    return f"no setting {key!r}" + (f": did you mean {' or '.join(near)}?" if near else ": `groupmock config` lists them")
+    return f"no setting {key!r}: {did_you_mean(key, all_settings(), 3, 0.5) or '`groupmock config` lists them'}"
 
 
 def _build(knobs: _Layers) -> tuple[Settings, Limits]:

@@ -5,7 +5,6 @@ The listing of `kinds/` is the registry: `kind_of({"kind": "drop"})`, the docs a
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol
 
 import msgspec
 
+from ..suggest import hint
 from . import kinds
 from .facts import tells
 from .plan import BadPlan
@@ -87,9 +87,7 @@ def kind_of(do: Mapping[str, Any], origin: str = "do") -> Fault:
     known = all_kinds()
     name = do.get("kind")
     if not isinstance(name, str) or name not in known:
-        near = difflib.get_close_matches(str(name), known, 1, 0.6)
-        hint = f" (did you mean {near[0]}?)" if near else ""
-        raise BadPlan(f"{origin}, do: no kind {name!r}{hint}: there are {', '.join(known)}")
+        raise BadPlan(f"{origin}, do: no kind {name!r}{hint(str(name), known)}: there are {', '.join(known)}")
     kind = known[name]
     for key in do:
         if key != "kind" and key not in kind.__struct_fields__:
