@@ -9,10 +9,11 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from .advertise import advertised, features
-from .clock import NS_PER_MS, Clock, LoopClock
+from .clock import Clock, LoopClock
 from .config import Config
 from .core.cluster import Cluster, Identity, Node
 from .core.events import Command
+from .core.units import NS_PER_MS
 from .journal.journal import Journal
 from .journal.ring import Ring
 from .journal.rows import VERSION, Header

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from groupmock.core.units import NS_PER_S
 from groupmock.journal.rows import MemberRow, MovedRow, RequestRow, Row
 
-NS_PER_S: Final = 1_000_000_000
 MEMBER_ID: Final = re.compile(r"\b([\w.]+)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 INDENT: Final = " " * 11
 

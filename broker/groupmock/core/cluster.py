@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from . import apis
 from .dice import Bits, Dice
 from .effects import Effects, Lease, TimerFired
-from .events import NS_PER_MS, Command, Disconnected, Event, Request
+from .events import Command, Disconnected, Event, Request
 from .group.coordinator import Coordinators
 from .log.topics import Topics
 from .settings import Settings
 from .timers import Key, Timers
+from .units import NS_PER_MS
 
 if TYPE_CHECKING:
     from .steering.doors import Doors

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import msgspec
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from .actions import Action
     from .facts import Facts
 
-NS_PER_S: Final = 1_000_000_000
-MS_PER_S: Final = 1000
 
 
 class Dice(Protocol):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Coroutine, Generator
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
+from ..core.units import MS_PER_S
 from .calls import Calls, R
 
 State = str
@@ -20,7 +21,7 @@ Lasting = TypeVar("Lasting")
 
 
 def _ms(seconds: float | None) -> int | None:
-    return None if seconds is None else round(seconds * 1000)
+    return None if seconds is None else round(seconds * MS_PER_S)
 
 
 class Undo:

@@ -17,6 +17,7 @@ from groupmock.advertise import advertised, features
 from groupmock.clock import VirtualClock
 from groupmock.config import resolve
 from groupmock.core.cluster import Cluster, Identity, Node
+from groupmock.core.units import NS_PER_MS
 from groupmock.journal.journal import Journal
 from groupmock.journal.rows import VERSION, Header
 from groupmock.net.connection import Connection
@@ -77,7 +78,7 @@ class Memory:
             finalized_features_epoch=config.profile.finalized_features_epoch,
         )
         self.clock = VirtualClock()
-        cluster = Cluster(config.settings, identity, random.Random(1), self.clock.epoch_ns // 1_000_000)
+        cluster = Cluster(config.settings, identity, random.Random(1), self.clock.epoch_ns // NS_PER_MS)
         header = Header(v=VERSION, run="0", product="bytes", seed=1, epoch_ns=0, profile=profile, config={}, complete=False)
         self.driver = Driver(cluster, self.clock, Journal(header, []), config.limits)
         self._numbers = 0

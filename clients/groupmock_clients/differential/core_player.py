@@ -13,7 +13,8 @@ from random import Random
 
 from groupmock.core.cluster import Cluster, Identity, Node
 from groupmock.core.effects import Abandoned, Close, Effects, Moved, Replies, Reply, Silent
-from groupmock.core.events import NS_PER_MS, Disconnected, Request
+from groupmock.core.events import Disconnected, Request
+from groupmock.core.units import NS_PER_MS
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
 

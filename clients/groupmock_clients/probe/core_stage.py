@@ -17,7 +17,8 @@ from groupmock.advertise import advertised, features
 from groupmock.config import Config, resolve
 from groupmock.core.cluster import Cluster, Identity, Node
 from groupmock.core.effects import Abandoned, Close, Effects, Replies, Reply, Silent
-from groupmock.core.events import NS_PER_MS, Command, Disconnected, Request
+from groupmock.core.events import Command, Disconnected, Request
+from groupmock.core.units import NS_PER_MS
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, Versions
 

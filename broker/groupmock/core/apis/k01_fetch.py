@@ -10,9 +10,9 @@ from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k01_fetch import FetchRequest, FetchResponse
 
 from ..effects import Effects, Reply
-from ..events import NS_PER_MS
 from ..log.fetches import Parked, failed
 from ..log.sessions import SessionRefused
+from ..units import NS_PER_MS
 
 if TYPE_CHECKING:
     from ..cluster import Cluster

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..effects import Effects
-from ..events import NS_PER_MS
 from ..log import internal
 from ..log.names import OFFSETS_TOPIC
 from ..log.placement import NO_LEADER
 from ..log.refusal import TopicRefused
+from ..units import NS_PER_MS
 from . import codes, leaving, rebalance, replacement, retention, storage
 from .group import Group, Offset, StoredGroup
 from .hashing import java_map_order, java_order, partition_for, scala_names_order

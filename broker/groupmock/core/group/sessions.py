@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from ..events import NS_PER_MS
 from ..timers import Key, Timer
+from ..units import NS_PER_MS
 from .group import Group, Member
 from .turn import Turn
 

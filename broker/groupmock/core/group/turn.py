@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from groupmock_codec.declare import Message
 
 from ..effects import Abandoned, Effects, Lease, MemberChanged, Moved, Note, Replies, Reply
-from ..events import NS_PER_MS
+from ..units import NS_PER_MS
 
 if TYPE_CHECKING:
     from ..cluster import Cluster

@@ -8,9 +8,9 @@ from typing import Annotated, Final
 from msgspec import Meta
 
 from ..effects import ClockStepped
-from ..events import NS_PER_MS
 from ..group.turn import Turn
 from ..timers import NAMES
+from ..units import NS_PER_MS
 from . import members, nodes
 from .find import listed
 from .members import ExpireMember, expire_member

@@ -11,10 +11,11 @@ import msgspec
 
 from groupmock.advertise import advertised, features
 from groupmock.assembly import settings_by_name
-from groupmock.clock import NS_PER_MS, Handle, VirtualClock
+from groupmock.clock import Handle, VirtualClock
 from groupmock.config import resolve
 from groupmock.core.cluster import Cluster, Identity, Node
 from groupmock.core.events import Command
+from groupmock.core.units import NS_PER_MS
 from groupmock.journal.file import FileSink
 from groupmock.journal.journal import Journal, Sink
 from groupmock.journal.rows import END, VERSION, Header, RequestRow, Row

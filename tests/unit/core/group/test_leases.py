@@ -8,7 +8,7 @@ from cases import for_each
 from core_world import World, subscription
 
 from groupmock.core.effects import Lease
-from groupmock.core.events import NS_PER_MS
+from groupmock.core.units import NS_PER_MS
 
 NEWS: dict[str, Callable[[World, str, str], object]] = {
     "a newcomer joins": lambda w, leader, follower: w.enter(),
