@@ -74,7 +74,7 @@ $(VENV)/.installed-dev: pyproject.toml $(VENV)/.installed-test
 setup: $(VENV)/.installed-test
 
 demo: $(VENV)/.installed-demo
-	@"$(PY)" -m groupmock_clients.demo
+	@"$(PY)" -m groupmock demo
 
 test: $(VENV)/.installed-test
 	@"$(PY)" -m pytest -n $(WORKERS) --dist loadgroup --durations=10 $(PYTEST)
@@ -99,35 +99,40 @@ contracts: $(VENV)/.installed-dev
 	@"$(BIN)/lint-imports" --no-logo --no-cache
 
 package: $(VENV)/.installed-dev
-	@"$(PY)" tools/package_check.py
+	@"$(PY)" tools/gate/package_check.py
 
 readme: $(VENV)/.installed-dev
-	@"$(PY)" tools/readme_blocks.py README.md docs/probe.md
+	@"$(PY)" tools/gate/readme_blocks.py README.md docs/probe.md
 
 docs: $(VENV)/.installed-test
-	@"$(PY)" tools/readme_tables.py
-	@"$(PY)" tools/docs_pages.py
-	@"$(PY)" tools/bad_bytes_page.py
-	@"$(PY)" tools/faults_page.py
-	@"$(PY)" tools/campaign_page.py
-	@"$(PY)" tools/pipeline_page.py
+	@"$(PY)" -m tools.pages.readme_page
+	@"$(PY)" -m tools.pages.docs_pages
+	@"$(PY)" -m tools.pages.bad_bytes_page
+	@"$(PY)" -m tools.pages.faults_page
+	@"$(PY)" -m tools.pages.campaign_page
+	@"$(PY)" -m tools.pages.pipeline_page
 
 mutations: $(VENV)/.installed-test
-	@"$(PY)" tools/mutations.py
+	@"$(PY)" -m tools.mutations
 
 matrix: $(VENV)/.installed-test
-	@"$(PY)" tests/interop/matrix; code=$$?; "$(PY)" tools/clients_page.py && exit $$code
+	@"$(PY)" tests/interop/matrix; code=$$?; "$(PY)" -m tools.pages.clients_page && exit $$code
 
 fidelity: $(VENV)/.installed-test
-	@"$(PY)" tools/fidelity.py $(if $(PEER),--peer "$(PEER)",--log docs/data/fidelity.jsonl) $(FIDELITY)
+ifdef PEER
+	@mkdir -p build && "$(PY)" -m groupmock probe "$(PEER)" --report html --output "build/fidelity-$(subst :,-,$(PEER)).html"; \
+	code=$$?; echo "build/fidelity-$(subst :,-,$(PEER)).html says what $(PEER) keeps and breaks"; exit $$code
+else
+	@"$(PY)" -m tools.fidelity kafka --log tools/records/fidelity.jsonl $(FIDELITY)
+endif
 
 LARGE := range cooperative-sticky design-1/scripted design-2/scripted design-3/scripted
 scenarios: $(VENV)/.installed-test
-	@"$(PY)" -m groupmock scenario table --live --agree --jobs $(WORKERS) --json docs/data/scenarios-live.json; code=$$?; \
-	"$(PY)" -m groupmock scenario table --virtual --jobs $(WORKERS) --json docs/data/scenarios-virtual.json && \
+	@"$(PY)" -m groupmock scenario table --live --agree --jobs $(WORKERS) --json tools/records/scenarios-live.json; code=$$?; \
+	"$(PY)" -m groupmock scenario table --virtual --jobs $(WORKERS) --json tools/records/scenarios-virtual.json && \
 	"$(PY)" -m groupmock scenario table death-at-once death-in-time death-too-late scale-up scale-down --virtual --jobs $(WORKERS) \
-	  --members 1000 --partitions 4000 --change 50 --max-moves 50 $(foreach each,$(LARGE),--protocol $(each)) --json docs/data/scenarios-large.json && \
-	"$(PY)" tools/readme_tables.py && "$(PY)" tools/docs_pages.py && exit $$code
+	  --members 1000 --partitions 4000 --change 50 --max-moves 50 $(foreach each,$(LARGE),--protocol $(each)) --json tools/records/scenarios-large.json && \
+	"$(PY)" -m tools.pages.readme_page && "$(PY)" -m tools.pages.docs_pages && exit $$code
 
 bench: $(VENV)/.installed-dev
 	@"$(PY)" -m benchmarks

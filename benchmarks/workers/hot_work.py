@@ -9,7 +9,8 @@ from random import Random
 from typing import Any
 
 from groupmock.clock import VirtualClock
-from groupmock.core.cluster import ApiRange, Cluster, Identity, Node
+from groupmock.core.cluster import Cluster
+from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.settings import Settings
 from groupmock.journal.journal import Journal
 from groupmock.journal.rows import Header

@@ -1,18 +1,31 @@
-"""Which APIs a cluster advertises: those with a behaviour, cut by the profile (architecture rule 4)."""
+"""What a cluster says of itself as a profile has it: the APIs with a behaviour, cut by the profile (architecture rule 4), and its features.
+
+Every Identity of a served, played or simulated cluster is made here. It is not made in `core.identity`: that file stands below the APIs,
+whose listing says what can be advertised, and the core knows no profiles.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from .core.apis import stems
-from .core.cluster import ApiRange, Feature
+from .core.identity import ApiRange, Feature, Identity, Node
 from .profiles import Profile
+
+
+def identity_of(profile: Profile, cluster_id: str, nodes: Iterable[Node], limits: tuple[tuple[str, str], ...] = ()) -> Identity:
+    """The identity of a cluster of these nodes; `limits`: what its sockets were told to allow, by Kafka's names."""
+    return Identity(
+        cluster_id=cluster_id,
+        nodes=tuple(nodes),
+        advertised=advertised(profile),
+        features=tuple(Feature(*level) for level in profile.features),
+        finalized_features_epoch=profile.finalized_features_epoch,
+        limits=limits,
+    )
 
 
 def advertised(profile: Profile) -> tuple[ApiRange, ...]:
     """The rows of the ApiVersions answer, by key."""
     behaviours = stems()
     return tuple(ApiRange(key, *versions) for key, versions in sorted(profile.versions.items()) if key in behaviours)
-
-
-def features(profile: Profile) -> tuple[Feature, ...]:
-    """The feature levels of the ApiVersions answer."""
-    return tuple(Feature(*level) for level in profile.features)

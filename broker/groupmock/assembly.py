@@ -8,11 +8,12 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
-from .advertise import advertised, features
+from .advertise import identity_of
 from .clock import Clock, LoopClock
 from .config import Config
-from .core.cluster import Cluster, Identity, Node
+from .core.cluster import Cluster
 from .core.events import Command
+from .core.identity import Identity, Node
 from .core.units import NS_PER_MS
 from .journal.journal import Journal
 from .journal.ring import Ring
@@ -117,14 +118,7 @@ def _identity(config: Config, listeners: dict[int, socket.socket], random: Rando
         if config.advertise is not None and config.advertise.port is not None:
             port = config.advertise.port + node - 1
         nodes.append(Node(node, config.advertise.host if config.advertise else config.host, port, listens=listens))
-    return Identity(
-        cluster_id=_cluster_id(random),
-        nodes=tuple(nodes),
-        advertised=advertised(config.profile),
-        features=features(config.profile),
-        finalized_features_epoch=config.profile.finalized_features_epoch,
-        limits=_limits(config),
-    )
+    return identity_of(config.profile, _cluster_id(random), nodes, _limits(config))
 
 
 def _limits(config: Config) -> tuple[tuple[str, str], ...]:

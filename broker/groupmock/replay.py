@@ -16,15 +16,15 @@ import msgspec
 from .clock import VirtualClock
 from .core.effects import Replies, Reply
 from .core.events import Command, Disconnected
+from .core.ingredients import rebuild
 from .journal.file import without_empty_tags
 from .journal.journal import Journal, Repeated, Sink
 from .journal.read import Journal as Source
 from .journal.read import UnknownRow
 from .journal.rows import DISCONNECTED, SURROUNDINGS, Header, Row
 from .net.connection import Connection
-from .net.describe import rebuild
 from .net.driver import Driver
-from .net.faults import OVER
+from .net.fault_gate import OVER
 from .net.limits import Limits
 
 Fields = dict[str, Any]

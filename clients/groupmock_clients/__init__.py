@@ -1,1 +1,1 @@
-"""What runs on the consumer's side: the probe, the cooperative assignors, the differential check, the demo, the pytest plug-in."""
+"""What runs on the consumer's side: the probe, the cooperative assignors, the demo, the pytest plug-in."""

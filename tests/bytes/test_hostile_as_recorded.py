@@ -1,6 +1,6 @@
 """Hostile inputs that Kafka reacted to, played again through our connection code: the same answers, the same end.
 
-Recorded by `python -m groupmock_clients.differential.bytes_run --record .` against real brokers.
+Recorded by `python -m tools.fidelity bytes --record .` against real brokers.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from groupmock_clients.differential.bytes_run import corpus_file, load, ours
-from groupmock_clients.differential.families.hostile import KINDS
-from groupmock_clients.differential.families.reaction import reaction
+from tools.fidelity.compare.bytes_run import corpus_file, load, ours
+from tools.fidelity.compare.reaction import reaction
+from tools.fidelity.families.bytes_family import KINDS
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 RELEASES = ("4.3", "3.9", "2.8")

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from groupmock_clients.probe.exchange import NEEDS, RELEASES
-from groupmock_clients.probe.suite import load_suite
+from groupmock_clients.probe.language.exchange import NEEDS, RELEASES
+from groupmock_clients.probe.language.exchange_suite import load_suite
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

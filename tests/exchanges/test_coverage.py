@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from groupmock_clients.probe.exchange import RELEASES, Exchange
-from groupmock_clients.probe.suite import load_suite
+from groupmock_clients.probe.language.exchange import RELEASES, Exchange
+from groupmock_clients.probe.language.exchange_suite import load_suite
 
 SUITE = load_suite()
 EXCHANGES = SUITE.exchanges

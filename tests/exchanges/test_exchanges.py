@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from cases import for_each
 
-from groupmock_clients.probe.core_stage import CoreStage
-from groupmock_clients.probe.exchange import RELEASES, Exchange, Variant
-from groupmock_clients.probe.runner import play
-from groupmock_clients.probe.suite import load_suite
+from groupmock_clients.probe.language.exchange import RELEASES, Exchange, Variant
+from groupmock_clients.probe.language.exchange_suite import load_suite
+from groupmock_clients.probe.stages.core_stage import CoreStage
+from groupmock_clients.probe.verdicts.runner import play
 
 EXCHANGES = load_suite().exchanges
 

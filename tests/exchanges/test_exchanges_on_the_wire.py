@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from groupmock import Broker
-from groupmock_clients.probe.broker import TcpBroker
-from groupmock_clients.probe.exchange import RELEASES
-from groupmock_clients.probe.runner import play
-from groupmock_clients.probe.suite import load_suite
-from groupmock_clients.probe.tcp_stage import TcpStage
+from groupmock_clients.probe.language.exchange import RELEASES
+from groupmock_clients.probe.language.exchange_suite import load_suite
+from groupmock_clients.probe.stages.tcp_broker import TcpBroker
+from groupmock_clients.probe.stages.tcp_stage import TcpStage
+from groupmock_clients.probe.verdicts.runner import play
 
 ON_THE_WIRE = [each for each in load_suite().exchanges if not each.needs and "core" not in each.stages]
 PATIENCE = 20

@@ -20,8 +20,8 @@ from recorded import RecordedMachine
 from groupmock.core.group.states import ANSWERS, PREPARING, Answer, Ask, Do
 from groupmock.core.timers import Timers
 from groupmock_clients.cooperative.policy import Round
-from groupmock_clients.differential.corpus import Golden, difference_of, load, save_one
-from groupmock_clients.differential.tcp_player import Played
+from tools.fidelity.compare.golden import Golden, difference_of, load, save_one
+from tools.fidelity.play.tcp_player import Played
 
 ABOUT = {"date": "2026-11-22", "seed": 1, "version": "test"}
 SUPPORT = Path(found.__file__).parent

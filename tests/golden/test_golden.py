@@ -1,6 +1,6 @@
 """What real Apache Kafka answered to generated exchanges, played again on the core: exact, at the recorded times, with the broker's ids.
 
-`python -m groupmock_clients.differential record` makes the files again from a running broker.
+`python -m tools.fidelity record` makes the files again from a running broker.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from groupmock_clients.differential.corpus import load, replay_corpus
-from groupmock_clients.differential.script import Send
-from groupmock_clients.differential.settings_classes import BROKERS, known
-from groupmock_clients.differential.tally import outcome
-from groupmock_clients.differential.transcript import ANSWERED
+from tools.fidelity.compare.counts import outcome
+from tools.fidelity.compare.golden import load, replay_corpus
+from tools.fidelity.script.script import Send
+from tools.fidelity.script.settings_classes import BROKERS, known
+from tools.fidelity.script.transcript import ANSWERED
 
 GOLDEN = Path(__file__).parent
 GROUP_APIS = (8, 9, 10, 11, 12, 13, 14, 15, 16, 42, 47)

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from cases import for_each
-from tools import mutations
 
-from groupmock_clients.probe.suite import load_suite
+from groupmock_clients.probe.language.exchange_suite import load_suite
+from tools.mutations import __main__ as mutations
 
 KEPT = ("00-setup.exchange", "50-heartbeat-leave.exchange", "rows.toml")
 """The exchanges that the tests of the tool judge by: a second, not all of them."""

@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from tools import mutations
+
+from tools.mutations import __main__ as mutations
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +22,7 @@ def test_the_run_is_of_this_list(data: dict[str, Any]) -> None:
 
 
 def test_the_page_is_the_run(data: dict[str, Any]) -> None:
-    assert mutations.PAGE.read_text(encoding="utf-8") == mutations.page(data, mutations.load()), "run `python tools/mutations.py --page`"
+    assert mutations.PAGE.read_text(encoding="utf-8") == mutations.page(data, mutations.load()), "run `python -m tools.mutations --page`"
 
 
 def test_hardly_any_survives_the_golden_corpus_and_each_is_explained(data: dict[str, Any]) -> None:

@@ -6,22 +6,23 @@ from pathlib import Path
 
 import msgspec
 
-from groupmock_pipeline.campaign.page import DATA, PLAN, page
 from groupmock_pipeline.campaign.plan import read_plan, stretches
 from groupmock_pipeline.campaign.record import FIGURES, WHAT
 from groupmock_pipeline.report.sections import SECTIONS
+from tools.pages.campaign_page import DATA, PLAN, page
+from tools.records import RECORDS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 REBALANCES = 100_000
 
 
 def test_the_campaign_page_is_current() -> None:
-    assert (DOCS / "pipeline" / "campaign.md").read_text(encoding="utf-8") == page(DOCS), "run `python tools/campaign_page.py`"
+    assert (DOCS / "pipeline" / "campaign.md").read_text(encoding="utf-8") == page(RECORDS), "run `python -m tools.pages.campaign_page`"
 
 
 def test_the_data_is_of_the_whole_plan() -> None:
-    rows = msgspec.json.decode((DOCS / "data" / DATA).read_bytes())
-    file = DOCS / "data" / PLAN
+    rows = msgspec.json.decode((RECORDS / DATA).read_bytes())
+    file = RECORDS / PLAN
     wanted: dict[tuple[object, ...], int] = {}
     for each in stretches(read_plan(str(file), {}), PLAN):
         sizes = {name: getattr(each.cell.sizes, name) for name in WHAT[4:]}

@@ -14,7 +14,7 @@ SETTINGS = ["--set", "group.initial.rebalance.delay.ms=400", "--set", "group.min
 def test_what_the_differential_shows_a_server_keeps(tmp_path: Path) -> None:
     for family in ("groups", "log"):
         shown = subprocess.run(
-            [sys.executable, "-m", "groupmock_clients.differential", "show", family, "7"], capture_output=True, timeout=SECONDS, check=True
+            [sys.executable, "-m", "tools.fidelity", "show", family, "7"], capture_output=True, timeout=SECONDS, check=True
         )
         (tmp_path / f"{family}.exchange").write_bytes(shown.stdout)
     serve = [sys.executable, "-m", "groupmock", "serve", "--port", "0", "--log", "off", "--profile", "kafka-4.3", *SETTINGS]

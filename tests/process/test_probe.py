@@ -71,18 +71,6 @@ def test_every_report_goes_to_stdout_too(as_delivered: str, form: str) -> None:
     assert "H1" in done.stdout and "\033[" not in done.stdout
 
 
-def test_serving_does_not_load_the_probe() -> None:
-    """The start-up budget of `serve`: nothing of the clients' side is imported."""
-    code = """
-import sys
-from groupmock.cli import verb_module
-verb_module("serve"), verb_module("probe")
-print([name for name in sys.modules if name.startswith("groupmock_clients")])
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=SECONDS, check=True)
-    assert done.stdout == "[]\n"
-
-
 # ---- brokers that are none --------------------------------------------------------------------------------------------------------
 
 OFFERED = [ApiVersion(api_key=key, min_version=0, max_version=2) for key in (3, 8, 9, 10, 11, 12, 13, 14, 18)]

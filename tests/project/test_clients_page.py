@@ -10,7 +10,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from tools import clients_page
+
+from tools.pages import clients_page
+from tools.records import RECORDS
 
 
 @pytest.fixture(name="judges")
@@ -22,7 +24,7 @@ def interop_judges(tree: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str
 
 @pytest.fixture(name="data")
 def stored_matrix(tree: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((tree / "docs" / "data" / "clients.json").read_text())
+    found: dict[str, Any] = json.loads((RECORDS / "clients.json").read_text())
     return found
 
 
@@ -37,7 +39,7 @@ def matrix_of(kafka: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_the_matrix_page_is_current(tree: Path, data: dict[str, Any]) -> None:
-    assert (tree / "docs" / "clients.md").read_text() == clients_page.page(data), "run `.venv/bin/python tools/clients_page.py`"
+    assert (tree / "docs" / "clients.md").read_text() == clients_page.page(data), "run `.venv/bin/python -m tools.pages.clients_page`"
 
 
 def test_the_page_explains_every_check(judges: Callable[[str], ModuleType]) -> None:

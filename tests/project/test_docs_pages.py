@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tools import docs_pages
+
+from tools.pages import docs_pages
 
 
 @pytest.mark.parametrize("page", ["settings.md", "journal.md", "states.md", "fidelity.md", "control.md"])

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools import faults_page
-
 from groupmock.faults.kind import all_kinds
 from groupmock.faults.plan import ready_plans
+from tools.pages import faults_page
 
 
 def test_the_page_is_current(tree: Path) -> None:
     text = (tree / "docs" / "faults.md").read_text()
-    assert text == faults_page.page(faults_page.load()), "run `python tools/faults_page.py`"
+    assert text == faults_page.page(faults_page.load()), "run `python -m tools.pages.faults_page`"
     assert all(f"| `{kind}`" in text for kind in all_kinds())
     assert all(f"### `{name}`" in text for name in ready_plans())

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import grimp
 import pytest
-from tools import contracts
+
+from tools.gate import contracts
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree as XML
 
 import pytest
+
 from tools.live.parts import Command, Folder, parts
 from tools.live.report import as_html, as_junit, as_text
 from tools.live.tries import Case, tried

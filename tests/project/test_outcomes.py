@@ -6,6 +6,7 @@ from pathlib import Path
 
 import outcomes
 from cases import for_each
+
 from tools.runs import outcomes_of
 
 TESTS = """

@@ -5,16 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tools import peers
 
 from groupmock_clients.probe.report.json import from_json
+from tools.peers import __main__ as peers
+from tools.records import RECORDS
 
-DATA = Path(__file__).resolve().parents[2] / "docs" / "data" / "peers"
+DATA = RECORDS / "peers"
 CLEAN = ("apache-kafka-4.3.0", "apache-kafka-3.9.1", "apache-kafka-2.8.2", "groupmock")
 
 
 def test_the_page_is_current(tree: Path) -> None:
-    assert (tree / "docs" / "peers.md").read_text() == peers.page(peers.reports_on_disk()), "run `python tools/peers.py page`"
+    assert (tree / "docs" / "peers.md").read_text() == peers.page(peers.reports_on_disk()), "run `python -m tools.peers page`"
 
 
 @pytest.mark.parametrize("name", CLEAN)

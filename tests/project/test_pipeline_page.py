@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools import pipeline_page
-
 from groupmock_pipeline import jobs
+from tools.pages import pipeline_page
 
 
 def test_the_page_is_current(tree: Path) -> None:
     text = (tree / "docs" / "pipeline.md").read_text()
-    assert text == pipeline_page.page(), "run `python tools/pipeline_page.py`"
+    assert text == pipeline_page.page(), "run `python -m tools.pages.pipeline_page`"
 
 
 def test_every_job_has_a_page_of_its_own(tree: Path) -> None:

@@ -1,4 +1,4 @@
-"""README says what the program says. Its code blocks are executed by the gate (tools/readme_blocks.py)."""
+"""README says what the program says. Its code blocks are executed by the gate (tools/gate/readme_blocks.py)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
-from tools import readme_tables
 
 from groupmock.cli import serve, verbs
 from groupmock.control.routes import ROUTES
 from groupmock_pipeline import jobs
+from tools.pages import readme_page
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def readme(tree: Path) -> str:
 
 
 def test_the_tables_are_the_programs_and_the_probes(readme: str) -> None:
-    assert readme_tables.current(readme) == readme, "run `make docs`"
+    assert readme_page.current(readme) == readme, "run `make docs`"
 
 
 def test_the_flags_of_serve_are_the_programs(readme: str) -> None:
@@ -32,7 +32,7 @@ def test_the_flags_of_serve_are_the_programs(readme: str) -> None:
 
 
 def test_every_verb_is_in_the_synopsis(readme: str) -> None:
-    assert [verb for verb in verbs() if f"    groupmock {verb} [" not in readme] == []
+    assert [verb for verb in verbs() if not re.search(rf"^    groupmock {verb}(?: \[|$)", readme, re.MULTILINE)] == []
 
 
 def test_every_word_of_a_verb_is_in_the_synopsis(readme: str) -> None:

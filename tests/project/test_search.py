@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tools.search import __main__ as command
 from tools.search import kafka, late, report, suite, verdicts
 

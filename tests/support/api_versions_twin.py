@@ -10,14 +10,14 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from groupmock_clients.differential.bytes_play import over_tcp
-from groupmock_clients.differential.bytes_run import ours
-from groupmock_clients.differential.families.hostile import PROFILES, probe
-from groupmock_clients.differential.families.target import framed
-from groupmock_clients.differential.tcp_link import parse_address
 from groupmock_codec import APIS
 from groupmock_codec.headers import RequestHeader, encode_request_header
 from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse
+from tools.fidelity.compare.bytes_run import ours
+from tools.fidelity.families.bytes_family import PROFILES, probe
+from tools.fidelity.families.target import framed
+from tools.fidelity.play.raw_bytes import over_tcp
+from tools.fidelity.play.tcp_link import parse_address
 
 LEFT_OUT = Path(__file__).resolve().parents[1] / "data" / "api_versions_left_out.toml"
 API_VERSIONS = 18

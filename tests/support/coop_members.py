@@ -10,7 +10,7 @@ from typing import Any
 
 from raw_member import until
 
-from groupmock_clients.cooperative.aio_stop import stop_wholly
+from groupmock_clients.cooperative.aiokafka import stop_wholly
 
 PATIENCE = 120.0
 Partition = tuple[str, int]
@@ -114,7 +114,7 @@ class AioCoop:
     ) -> None:
         from aiokafka import AIOKafkaConsumer
 
-        from groupmock_clients.cooperative.aio import CooperativeAssignor, RangeOrCooperative
+        from groupmock_clients.cooperative.aiokafka import CooperativeAssignor, RangeOrCooperative
 
         kind = RangeOrCooperative if options.pop("dual", False) else CooperativeAssignor
         self.assignor: Any = FOREIGN["aiokafka"]() if settings is None else kind(**settings)
@@ -174,7 +174,7 @@ class AioTwin(AioCoop):
     async def _start(
         self, bootstrap: str, group: str, name: str, topics: Any, settings: Any, commit: bool, options: dict[str, Any]
     ) -> None:
-        from groupmock_clients.cooperative.aio import CooperativeAssignor, CooperativeConsumer
+        from groupmock_clients.cooperative.aiokafka import CooperativeAssignor, CooperativeConsumer
 
         self.assignor = CooperativeAssignor(**settings)
         self.consumer = CooperativeConsumer(
@@ -198,7 +198,7 @@ class KpCoop:
     ) -> None:
         from kafka import ConsumerRebalanceListener, KafkaConsumer
 
-        from groupmock_clients.cooperative.kp import CooperativeAssignor
+        from groupmock_clients.cooperative.kafka_python import CooperativeAssignor
 
         self.told: list[tuple[str, frozenset[Partition]]] = []
         self.delivered: list[tuple[Partition, int]] = []
@@ -265,7 +265,7 @@ class KpTwin(KpCoop):
     ) -> None:
         from kafka import ConsumerRebalanceListener
 
-        from groupmock_clients.cooperative.kp import CooperativeAssignor, CooperativeConsumer
+        from groupmock_clients.cooperative.kafka_python import CooperativeAssignor, CooperativeConsumer
 
         self.told, self.delivered, self.failure = [], [], None
         self._poll_ms = options.pop("poll_ms", 500)

@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from groupmock.core.cluster import Cluster, Identity, Node
+from groupmock.core.cluster import Cluster
 from groupmock.core.effects import Abandoned, Effect, Effects, Lease, MemberChanged, Moved, Replies, Reply, TimerFired
 from groupmock.core.events import Command, Request
 from groupmock.core.group.group import Group
+from groupmock.core.identity import Identity, Node
 from groupmock.core.log.partition import Partition
 from groupmock.core.log.topics import Topic
 from groupmock.core.settings import Quirks, Settings

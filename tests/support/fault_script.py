@@ -7,8 +7,10 @@ from random import Random
 from typing import Any, Final
 
 from groupmock.clock import VirtualClock
-from groupmock.core.cluster import ApiRange, Cluster, Identity, Node
+from groupmock.core.cluster import Cluster
 from groupmock.core.events import Command
+from groupmock.core.identity import ApiRange, Identity, Node
+from groupmock.core.ingredients import describe
 from groupmock.core.settings import Settings
 from groupmock.core.units import NS_PER_MS
 from groupmock.faults.plan import BadPlan
@@ -16,7 +18,6 @@ from groupmock.journal.file import FileSink
 from groupmock.journal.journal import Journal
 from groupmock.journal.rows import END, Header
 from groupmock.net.connection import Connection
-from groupmock.net.describe import describe
 from groupmock.net.driver import Driver
 from groupmock.net.limits import Limits
 from groupmock_codec import APIS

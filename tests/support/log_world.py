@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from groupmock.core.cluster import ApiRange, Cluster, Feature, Identity, Node
+from groupmock.core.cluster import Cluster
 from groupmock.core.effects import Abandoned, Close, Effect, Effects, Note, Reply, Silent
 from groupmock.core.events import Command, Disconnected, Request
+from groupmock.core.identity import ApiRange, Feature, Identity, Node
 from groupmock.core.settings import Quirks, Settings
 from groupmock.core.units import NS_PER_MS
 from groupmock_codec import APIS

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from groupmock_clients.scenarios.embedded import Partition, Partitions, Told, claim_of, told_of
+from groupmock.rounds.embedded import Partition, Partitions, Told, claim_of, told_of
 from groupmock_clients.scenarios.play import name_of
 
 Row = dict[str, Any]

@@ -17,7 +17,7 @@ from concurrent.futures import Future
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, TypeVar
 
-from groupmock_clients.cooperative.aio_stop import stop_wholly
+from groupmock_clients.cooperative.aiokafka import stop_wholly
 
 T = TypeVar("T")
 Partition = tuple[str, int]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from groupmock.core.cluster import ApiRange, Identity, Node
 from groupmock.core.effects import Abandoned, Close, Effects, Lease, Replies, Reply
 from groupmock.core.events import Command, Disconnected, Event, Request
+from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock_codec import APIS
 from groupmock_codec.headers import RequestHeader, encode_request_header
 

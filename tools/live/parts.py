@@ -14,9 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from tools.runs import ROOT, TESTS_RAN, Ended, ended, outcomes_of
-
 from groupmock_clients.scenarios.catalogue import LIVE as LIVE_PROTOCOLS
+from tools.runs import ROOT, TESTS_RAN, Ended, ended, outcomes_of
 
 from .tries import FAILED, PASSED, SKIPPED, Part, Try
 

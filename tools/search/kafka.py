@@ -9,10 +9,9 @@ import sys
 import time
 from typing import Final
 
-from tools import fidelity
+from tools.fidelity import on_kafka
+from tools.fidelity.script.settings_classes import BROKERS, CLASSES
 from tools.runs import ended
-
-from groupmock_clients.differential.settings_classes import BROKERS, CLASSES
 
 from .report import Section
 from .suite import Wanted
@@ -30,12 +29,12 @@ def search(wanted: Wanted) -> Section:
     for name in TOOLS:
         if shutil.which(name) is None:
             part.lacks(name)
-    if not fidelity.ORACLE.is_file():
-        part.lacks(f"{fidelity.ORACLE}, which starts Kafka (GROUPMOCK_SHARED names its folder)")
+    if not on_kafka.ORACLE.is_file():
+        part.lacks(f"{on_kafka.ORACLE}, which starts Kafka (GROUPMOCK_SHARED names its folder)")
     if part.missing:
         return part
     end, seed = time.monotonic() + wanted.seconds, wanted.seed * 1_009 % 2**30
-    for run in itertools.cycle(fidelity.runs(list(BROKERS))):
+    for run in itertools.cycle(on_kafka.runs(list(BROKERS))):
         for family in run.families:
             if (left := end - time.monotonic()) < min(CHUNK_S, wanted.seconds) / 3:
                 return part
@@ -45,13 +44,13 @@ def search(wanted: Wanted) -> Section:
     return part
 
 
-def _play(part: Section, run: fidelity.Run, family: str, seed: int, seconds: float, wanted: Wanted) -> bool:
+def _play(part: Section, run: on_kafka.BrokerRun, family: str, seed: int, seconds: float, wanted: Wanted) -> bool:
     """One family on one broker; False: it could not be played."""
-    sets = {**CLASSES[run.settings], **(fidelity.DATA_PLANE if "log" in run.families else {})}
+    sets = {**CLASSES[run.settings], **(on_kafka.DATA_PLANE if "log" in run.families else {})}
     flags = [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]
-    oracle = [sys.executable, str(fidelity.ORACLE), "run", "--version", BROKERS[run.release], *flags, "--"]
-    module = "groupmock_clients.differential" + (".bytes_run" if family == "hostile" else "")
-    words = [sys.executable, "-m", module, *([] if family == "hostile" else ["run", family]), "--release", run.release]
+    oracle = [sys.executable, str(on_kafka.ORACLE), "run", "--version", BROKERS[run.release], *flags, "--"]
+    verb = ["bytes"] if family == "hostile" else ["run", family]
+    words = [sys.executable, "-m", "tools.fidelity", *verb, "--release", run.release]
     if family == "hostile":
         words += ["--seeds", str(seed), str(seed + int(seconds * 10))]
     else:

@@ -29,7 +29,7 @@ NOT_OURS: Final = ("groupmock.cli.",)
 """What runs before there is a server, or beside it."""
 WITHOUT_SERVERS: Final = (
     *("pipeline", "properties", "found", "golden", "mutations", "project", "live", "bytes"),
-    *("unit/codec", "unit/core", "unit/cooperative", "unit/faults", "unit/clients/differential"),
+    *("unit/codec", "unit/core", "unit/cooperative", "unit/faults", "fidelity"),
 )
 """Folders of tests that start no server, or are no part of `make test`, or take Spark."""
 PLACES: Final = 20

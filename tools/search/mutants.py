@@ -1,4 +1,4 @@
-"""Small mistakes planted in a copy of the core (tools/mutations.py), as many as fit into the time: which one does no judge see?"""
+"""Small mistakes planted in a copy of the core (tools/mutations), as many as fit into the time: which one does no judge see?"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def search(wanted: Wanted) -> Section:
     """A sample by the search's seed; never the whole list, which would write docs/mutations.md."""
     part = Section("mutations")
     count = max(1, int(wanted.seconds / SECONDS_EACH))
-    command = [sys.executable, "tools/mutations.py", "--sample", str(count), "--seed", str(wanted.seed)]
+    command = [sys.executable, "tools/mutations", "--sample", str(count), "--seed", str(wanted.seed)]
     done = ended(command, wanted.seconds * 3 + 300)
     lines = done.output.splitlines()
     if not any(line.startswith(tuple("0123456789")) and "mutations in" in line for line in lines):

@@ -1,6 +1,11 @@
-"""The console script. One file per verb; the only readers of argv and the environment.
+"""The console script; verbs are the only readers of argv and the environment.
 
-Exit codes: 0 ok, 1 a rule was broken, 2 bad use or configuration, 3 could not start, 4 verdict unknown (architecture section 5).
+A verb is a module: `add_arguments(parser)`, `run(arguments) -> int`, and a docstring whose first line is its help. The broker's own are the
+files of this folder. All others live with what they run and are found by the entry-point group `groupmock.verbs`, so that the broker
+imports nothing that stands on it; what is installed is looked up only for a word that is no verb of the broker's own, because that takes
+milliseconds that `serve` has not got.
+
+Exit codes: 0 ok, 1 a rule was broken, 2 bad use or configuration, 3 could not start, 4 verdict unknown.
 
 argparse, not click: `serve` is to be listening within 1.6 times `import uvloop`, and click alone costs half of that.
 """
@@ -17,6 +22,8 @@ from typing import Final, NoReturn
 
 from ..version import __version__
 
+GROUP: Final = "groupmock.verbs"
+
 OK: Final = 0
 BROKEN: Final = 1
 BAD_USE: Final = 2
@@ -31,29 +38,45 @@ class Parser(argparse.ArgumentParser):
         self.exit(BAD_USE, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
-def verbs() -> list[str]:
-    """Every verb: the files of this folder that are not helpers."""
-    stems = (module.name for module in iter_modules(__path__))
-    return sorted(stem for stem in stems if not stem.startswith("_"))
+def own_verbs() -> dict[str, str]:
+    """The broker's verbs, each with its module: the files of this folder that are not helpers."""
+    return {module.name: f"{__package__}.{module.name}" for module in iter_modules(__path__) if not module.name.startswith("_")}
 
 
-def verb_module(verb: str) -> ModuleType:
-    """The module of a verb: `add_arguments(parser)`, `run(arguments) -> int`, and a docstring whose first line is its help."""
-    return import_module(f".{verb}", __package__)
+def verbs() -> dict[str, str]:
+    """Every verb with its module, by name; the broker's own before one that is installed by the same name."""
+    from importlib.metadata import entry_points
+
+    return dict(sorted(({each.name: each.module for each in entry_points(group=GROUP)} | own_verbs()).items()))
+
+
+def about(module: str) -> str:
+    """The first line of a module's docstring, read without running it: the list of verbs loads none of them."""
+    import ast
+    from importlib.util import find_spec
+    from pathlib import Path
+
+    spec = find_spec(module)
+    if spec is None or spec.origin is None:
+        return "(its module is not installed)"
+    return (ast.get_docstring(ast.parse(Path(spec.origin).read_text(encoding="utf-8"))) or "").partition("\n")[0]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; returns the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
-    if words and words[0] in verbs():
-        return _run_verb(words[0], words[1:])
+    if words and not words[0].startswith("-"):
+        module = own_verbs().get(words[0]) or verbs().get(words[0])
+        if module is not None:
+            return _run_verb(words[0], import_module(module), words[1:])
     return _top(words)
 
 
-def _run_verb(verb: str, words: list[str]) -> int:
-    module = verb_module(verb)
-    about = (module.__doc__ or "").strip()
-    parser = Parser(prog=f"groupmock {verb}", description=about, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+def _run_verb(verb: str, module: ModuleType, words: list[str]) -> int:
+    described = (module.__doc__ or "").strip()
+    parser = Parser(
+        prog=f"groupmock {verb}", description=described, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
     module.add_arguments(parser)
     own, command = _cut(words) if getattr(module, "TAKES_COMMAND", False) else (words, [])
     intermixed = getattr(module, "INTERMIXED", False)  # flags between several positional words, which parse_args does not take
@@ -74,11 +97,8 @@ def _cut(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _top(words: list[str]) -> int:
-    rows = (
-        "\n".join(f"  {verb:10} {(verb_module(verb).__doc__ or '').strip().splitlines()[0]}" for verb in verbs())
-        if _wants_help(words)
-        else ""
-    )
+    known = verbs()
+    rows = "\n".join(f"  {verb:10} {about(module)}" for verb, module in known.items()) if _wants_help(words) else ""
     parser = Parser(
         prog="groupmock",
         description="A mock Kafka cluster whose group coordinators can be watched, held still and broken on purpose.",
@@ -86,9 +106,9 @@ def _top(words: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"groupmock {__version__}")
-    parser.add_argument("verb", metavar="VERB", help=f"one of {', '.join(verbs())}")
+    parser.add_argument("verb", metavar="VERB", help=f"one of {', '.join(known)}")
     chosen = parser.parse_args(words)
-    parser.error(f"no verb {chosen.verb!r}: there are {', '.join(verbs())}")
+    parser.error(f"no verb {chosen.verb!r}: there are {', '.join(known)}")
 
 
 def _wants_help(words: list[str]) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from . import apis
 from .dice import Bits, Dice
 from .effects import Effects, Lease, TimerFired
 from .events import Command, Disconnected, Event, Request
 from .group.coordinator import Coordinators
+from .identity import Identity
 from .log.topics import Topics
 from .settings import Settings
 from .timers import Key, Timers
@@ -19,44 +20,6 @@ if TYPE_CHECKING:
     from .steering.doors import Doors
 
 TimerHandler = Callable[[tuple[str, ...], int, Effects], bool]
-
-
-class Node(NamedTuple):
-    """One broker of the mock cluster as clients are told about it (the advertised address). `listens`: HOST:PORT where that is another."""
-
-    node_id: int
-    host: str
-    port: int
-    rack: str | None = None
-    listens: str | None = None
-
-
-class ApiRange(NamedTuple):
-    """One row of the ApiVersions answer."""
-
-    key: int
-    lowest: int
-    highest: int
-
-
-class Feature(NamedTuple):
-    """A feature level of the profile: in the ApiVersions answer as supported, and as finalized when `finalized` is not None."""
-
-    name: str
-    lowest: int
-    highest: int
-    finalized: int | None = None
-
-
-class Identity(NamedTuple):
-    """What a cluster tells clients about itself. `limits`: what its sockets were told to allow, by Kafka's names."""
-
-    cluster_id: str
-    nodes: tuple[Node, ...]
-    advertised: tuple[ApiRange, ...]
-    features: tuple[Feature, ...] = ()
-    finalized_features_epoch: int = -1
-    limits: tuple[tuple[str, str], ...] = ()
 
 
 class Cluster:
@@ -124,8 +87,8 @@ class Cluster:
 
     def _steered(self, name: str) -> TimerHandler:
         def handle(subject: tuple[str, ...], now: int, out: Effects) -> bool:
-            from .group.turn import Turn
             from .steering.clock import TIMERS
+            from .turn import Turn
 
             return TIMERS[name](Turn(self, now, out), subject)
 

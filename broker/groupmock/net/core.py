@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from ..core.cluster import Identity
     from ..core.effects import Effects, Lease
     from ..core.events import Event
+    from ..core.identity import Identity
 
 
 class Core(Protocol):

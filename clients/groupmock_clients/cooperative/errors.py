@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import metadata
 from typing import Final
 
+KNOWN: Final = {"aiokafka": "0.14", "kafka-python": "3.0"}
+"""The releases whose insides the assignors know: any patch of them will do."""
 KEPT_BYTES: Final = 4096  # a member's data may be as large as a message
 
 
@@ -25,8 +27,9 @@ class NotAttached(RuntimeError):
     """An assignor was used by a consumer that it was not told of: call `assignor.attach(consumer)` before the consumer starts."""
 
 
-def require(distribution: str, known: str) -> None:
-    """Raise UnsupportedClient unless `distribution` is installed in a version `known`.x; ModuleNotFoundError if it is not installed."""
+def require(distribution: str) -> None:
+    """Raise UnsupportedClient unless a KNOWN version of it is installed; ModuleNotFoundError if it is not installed."""
+    known = KNOWN[distribution]
     try:
         found = metadata.version(distribution)
     except metadata.PackageNotFoundError:

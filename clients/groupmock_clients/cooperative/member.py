@@ -1,6 +1,7 @@
 """One member whatever its library: the bytes that it joins with, what it decides as leader, what an Assignment means for it.
 
-`aio` and `kp` hold a Member each and add what only their library knows: what the consumer owns, how it joins again, its listener.
+`aiokafka` and `kafka_python` hold a Member each and add what only the library knows: what the consumer owns, how it joins again, its
+listener.
 """
 
 from __future__ import annotations

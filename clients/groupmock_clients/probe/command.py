@@ -12,22 +12,22 @@ from typing import Final
 
 from groupmock.version import __version__
 
-from .broker import NoBroker, TcpBroker
-from .cleanup import clean_up
-from .exchange import BASE_SETTINGS
-from .fitting import known_settings
-from .measure import measured
-from .messages import KEYS
-from .outcome import BROKEN, KEPT, UNKNOWN, Outcome
-from .plan import Planned, Planner, UnknownName, Wishes, chosen, newest, rows_asked
-from .release import guess
+from .language.exchange import BASE_SETTINGS
+from .language.exchange_suite import FOLDER, Suite, load_suite
+from .language.messages import KEYS
+from .language.syntax import ExchangeError
 from .report import FORMS
 from .report.text import as_text
-from .results import SCHEMA, BrokerFacts, DeathFact, Report, counts, exchange_results, row_results, telling, told
-from .session import GONE, Pace, Session
-from .suite import FOLDER, Suite, load_suite
-from .syntax import ExchangeError
-from .watch import Death
+from .schedule import GONE, Pace, Schedule
+from .stages.cleanup import clean_up
+from .stages.liveness import Death
+from .stages.measured_settings import measured
+from .stages.release import guess
+from .stages.tcp_broker import NoBroker, TcpBroker
+from .verdicts.outcome import BROKEN, KEPT, UNKNOWN, Outcome
+from .verdicts.playable import known_settings
+from .verdicts.report_model import SCHEMA, BrokerFacts, DeathFact, Report, counts, exchange_results, row_results, telling, told
+from .verdicts.selection import Planned, Planner, UnknownName, Wishes, chosen, newest, rows_asked
 
 ALL_KEPT: Final = 0
 SOMETHING_BROKEN: Final = 1
@@ -95,12 +95,12 @@ def probe(options: Options, suite: Suite) -> Report:
         decided = [planner.decide(variant) for variant in variants]
         decided = newest(decided) if options.wishes.quick else decided
         planned = [each for each in decided if isinstance(each, Planned)]
-        session = Session(broker, options.pace, _Progress(len(planned)))
+        schedule = Schedule(broker, options.pace, _Progress(len(planned)))
         try:
-            played = iter(session.play(planned))
+            played = iter(schedule.play(planned))
         finally:
             left_behind = () if options.keep else clean_up(broker)
-            session.close()
+            schedule.close()
     finally:
         broker.close()
     outcomes = [each if isinstance(each, Outcome) else next(played) for each in decided]
@@ -109,7 +109,7 @@ def probe(options: Options, suite: Suite) -> Report:
     seconds = round(time.monotonic() - began, 1)
     return Report(
         SCHEMA, __version__, started.isoformat(timespec="seconds"), seconds, facts, counts(rows, exchanges), rows, exchanges, left_behind,
-        tuple(map(_fact, session.deaths)),
+        tuple(map(_fact, schedule.deaths)),
     )  # fmt: skip
 
 

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from .heard import Broken, callbacks, listed, records, said
+from groupmock.rounds.fold import MS, Partition, Partitions, Round, Rounds
+
+from .member_invariants import Broken, callbacks, listed, records, said
 from .play import GROUP, RUNNER, Row, Run, Speaks, name_of
-from .rounds import MS, Partition, Partitions, Round, Rounds
 
 Finding = tuple[str, str]
 

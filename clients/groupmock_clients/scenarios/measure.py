@@ -25,10 +25,10 @@ from itertools import pairwise
 from typing import Any, Final
 
 from groupmock.core.units import NS_PER_MS, NS_PER_S
+from groupmock.rounds.embedded import Partition, Partitions, claim_of
+from groupmock.rounds.fold import JOIN_GROUP, SYNC_GROUP, Round, Rounds
 
-from .embedded import Partition, Partitions, claim_of
 from .play import GROUP, PRODUCER, RUNNER, Row, name_of
-from .rounds import JOIN_GROUP, SYNC_GROUP, Round, Rounds
 
 LEAVE_GROUP: Final = 13
 GRACE_MS: Final = 150

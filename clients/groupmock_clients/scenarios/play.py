@@ -1,6 +1,7 @@
 """One scenario, played on a stage: the words of a scenario, what a stage must be able to do, and `play`, the same for every stage.
 
-Members are named m0001, m0002, ...; the name is their client id, so a member id is that name, `-` and a UUID (`name_of`).
+Members are named m0001, m0002, ... unless the scenario has a cast; the name is their client id, so a member id is that name, `-` and a
+UUID (`name_of`).
 
 `client` rows, the only channel from stage and runner to `measure` beside what the broker itself writes (times are the row's `t`):
 
@@ -13,13 +14,14 @@ Members are named m0001, m0002, ...; the name is their client id, so a member id
 | a member | `started`, `killed`, `stopped` | | its process was started, is dead, ended after a clean leave |
 | a member | `assigned`, `revoked`, `lost` | partitions: [[topic, number], ...] | its listener was told |
 | a member | `delivered` | topic, partition, first, last | its application got these offsets |
-| a member | `serves` | partitions | it delivers these from now on and no others (virtual: `delivered` comes at the end of a stretch) |
+| a member | `serves` | partitions | it delivers these from now on and no others (virtual: `delivered` comes when that changes) |
 | a member | `connection` | client_id, port, role: `group` or `data` | which connection has its membership, which its records (twin) |
 | a member | `asked` | reason | it called enforce_rebalance |
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -63,15 +65,17 @@ class Speaks(StrEnum):
 class Protocol:
     """How the members of a run share out partitions, and what they are.
 
-    `name`: range, cooperative-sticky, design-1, design-2, design-3, connect. `client`: aiokafka, kafka-python, confluent-kafka,
-    aiokafka-twin, kafka-python-twin, connect; scripted and scripted-twin on the virtual stage. `bounces`: what a rolling upgrade
-    from range goes through, one bounce of every member each; none: there is no such upgrade, and `no_upgrade` says why.
+    `name`: range, cooperative-sticky, design-1, design-2, design-3, connect; default: what the client lists when it is not told.
+    `client`: aiokafka, kafka-python, confluent-kafka, aiokafka-twin, kafka-python-twin, connect; scripted and scripted-twin on the
+    virtual stage; `others`: members that are another client, each with the one that it is. `bounces`: what a rolling upgrade from range
+    goes through, one bounce of every member each; none: there is no such upgrade, and `no_upgrade` says why.
     """
 
     name: str
     client: str
     bounces: tuple[Speaks, ...] = (Speaks.BOTH, Speaks.TARGET)
     no_upgrade: str = ""
+    others: tuple[tuple[str, str], ...] = ()
 
     @property
     def design(self) -> int:
@@ -216,7 +220,7 @@ Step = Start | Kill | Stop | Return | Roll | Subscribe | Grow | Upgrade | AwaitN
 class Scenario:
     """Data: the catalogue has them. `starts`: with what the first members start. `row`: the line of the document's table it belongs to.
 
-    `in_time`: every process that goes is back before the delay is over. `least`: members that it needs.
+    `in_time`: every process that goes is back before the delay is over. `least`: members that it needs. `cast`: names of the first members.
     """
 
     name: str
@@ -226,6 +230,7 @@ class Scenario:
     starts: Speaks = Speaks.TARGET
     in_time: bool = False
     least: int = 2
+    cast: tuple[str, ...] = ()
 
 
 class Stage(Interface):
@@ -251,7 +256,7 @@ class Stage(Interface):
         """Change their subscription, as near to the same time as can be."""
 
     def create(self, topic: str, partitions: int) -> None:
-        """Make a topic; the producer feeds it too."""
+        """Make a topic; records are produced to it from now on."""
 
     def grow(self, topic: str, partitions: int) -> None:
         """Raise its number of partitions."""
@@ -305,7 +310,7 @@ class _Play:
         self.topics: tuple[str, ...] = (TOPIC,)
         self.living: list[str] = []
         self.gone: list[str] = []
-        self.named = 0
+        self.names = itertools.chain(scenario.cast, (f"m{number:04d}" for number in itertools.count(len(scenario.cast) + 1)))
 
     def play(self) -> None:
         self.stage.create(TOPIC, self.sizes.partitions)
@@ -346,9 +351,7 @@ class _Play:
                 self.stage.wait(self.sizes.delay_ms * share)
 
     def new_names(self, count: int) -> list[str]:
-        names = [f"m{number:04d}" for number in range(self.named + 1, self.named + count + 1)]
-        self.named += count
-        return names
+        return list(itertools.islice(self.names, count))
 
     def chosen(self, who: Who) -> list[str]:
         match who:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from .catalogue import LIVE, SCENARIOS, VIRTUAL, fitting, plays, protocols, scenario
+from .catalogue import LIVE, SCENARIOS, TOUR, VIRTUAL, fitting, plays, protocols, scenario
 from .invariants import broken
 from .measure import measure
 from .play import Missed, Protocol, Run, Scenario, Sizes, Stage, Unsupported, play
@@ -121,7 +121,7 @@ def run_all(todo: Sequence[Job], workers: int = 1) -> Iterator[Result]:
 
 def collected(stage: str, sizes: Sizes, results: Iterable[Result]) -> Results:
     """In the order of the catalogue."""
-    scenarios = [each.name for each in SCENARIOS]
+    scenarios = [each.name for each in (*SCENARIOS, TOUR)]
     known = [str(each) for each in (LIVE if stage == "live" else VIRTUAL)]
     ordered = sorted(results, key=lambda each: (scenarios.index(each.scenario), known.index(f"{each.protocol}/{each.client}")))
     return Results(stage=stage, sizes=sizes.as_fields(), libraries=_libraries() if stage == "live" else {}, results=ordered)

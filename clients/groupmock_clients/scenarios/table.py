@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from .catalogue import PROCESS_DEATH, ROLLING_BOUNCE, SCALE, SCENARIOS, WORDS, fitting
+from .catalogue import PROCESS_DEATH, ROLLING_BOUNCE, SCALE, SCENARIOS, TOUR, WORDS, fitting
 from .play import Protocol, Sizes
 from .results import Result, Results
 
@@ -86,7 +86,7 @@ def _trouble(result: Result) -> str:
 def everything(results: Results) -> list[str]:
     """A table per scenario, a line per protocol and client."""
     lines: list[str] = []
-    for scenario in SCENARIOS:
+    for scenario in (*SCENARIOS, TOUR):
         mine = [each for each in results.results if each.scenario == scenario.name]
         if mine:
             lines += ["", f"### {scenario.name}", "", scenario.about, ""]

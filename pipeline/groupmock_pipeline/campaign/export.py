@@ -1,4 +1,4 @@
-"""The characteristics as a small JSON file, for docs/data."""
+"""The characteristics as a small JSON file, for tools/records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/data/clients.json: what each judge saw on each broker. One entry per (judge, broker); a new run replaces its own entries only."""
+"""tools/records/clients.json: what each judge saw on each broker. One entry per (judge, broker); a new run replaces its own entries only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from .cell import Row, Verdict
 from .stages import ROOT
 
-DATA = ROOT / "docs" / "data" / "clients.json"
+DATA = ROOT / "tools" / "records" / "clients.json"
 Entry = dict[str, Any]
 
 

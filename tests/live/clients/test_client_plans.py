@@ -14,7 +14,7 @@ from stock_members import LIBRARIES
 
 from groupmock.faults.plan import ready_plans
 
-DATA = Path(__file__).resolve().parents[3] / "docs" / "data" / "plans.json"
+DATA = Path(__file__).resolve().parents[3] / "tools" / "records" / "plans.json"
 RECORDED: dict[tuple[str, str], dict[str, Any]] = {(each["plan"], each["library"]): each for each in json.loads(DATA.read_text())}
 OTHERWISE = [key for key, each in RECORDED.items() if not each["settled"]]
 """Findings about these clients: a plan after which this release does not find its way back. Not run again: each costs half a minute."""

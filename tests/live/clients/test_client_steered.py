@@ -15,7 +15,7 @@ from groupmock.core.steering import NoSuch
 from groupmock.journal.read import read
 from groupmock.journal.rows import CommandRow
 from groupmock.replay import replay
-from groupmock_clients.cooperative.aio_stop import stop_wholly
+from groupmock_clients.cooperative.aiokafka import stop_wholly
 
 PATIENCE = 20
 

@@ -11,7 +11,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer
 
 from groupmock import Broker
-from groupmock_clients.cooperative.aio_stop import _rest, stop_wholly
+from groupmock_clients.cooperative.aiokafka.stop import _rest, stop_wholly
 
 PATIENCE = 20
 

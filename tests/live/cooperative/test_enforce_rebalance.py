@@ -18,7 +18,7 @@ EVERY_LIBRARY = pytest.mark.parametrize("library", LIBRARIES)
 
 
 def enforce(library: str) -> Any:
-    return import_module(f"groupmock_clients.cooperative.{'aio' if 'aiokafka' in library else 'kp'}").enforce_rebalance
+    return import_module(f"groupmock_clients.cooperative.{'aiokafka' if 'aiokafka' in library else 'kafka_python'}").enforce_rebalance
 
 
 def settled(house: Any, *members: Any) -> list[frozenset[Partition]]:

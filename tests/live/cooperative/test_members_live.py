@@ -49,7 +49,7 @@ def test_a_kafka_python_listener_that_fails_at_the_close_leaves_no_client_runnin
     from kafka import KafkaConsumer
     from kafka.consumer.subscription_state import ConsumerRebalanceListener
 
-    from groupmock_clients.cooperative.kp import CooperativeAssignor
+    from groupmock_clients.cooperative.kafka_python import CooperativeAssignor
 
     class Failing(ConsumerRebalanceListener):  # type: ignore[misc]  # kafka-python ships no types
         def on_partitions_assigned(self, assigned: Any) -> None: ...

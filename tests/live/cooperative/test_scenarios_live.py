@@ -14,9 +14,9 @@ from groupmock_clients.scenarios import live
 from groupmock_clients.scenarios.agree import compared
 from groupmock_clients.scenarios.catalogue import LIVE, SCENARIOS, protocols, scenario
 from groupmock_clients.scenarios.live import stage as live_stage
-from groupmock_clients.scenarios.live.nursery import close_all
+from groupmock_clients.scenarios.live.forkserver import close_all
+from groupmock_clients.scenarios.live.member_spec import MemberSpec
 from groupmock_clients.scenarios.live.process import Hear, MemberProcess
-from groupmock_clients.scenarios.live.wish import Wish
 from groupmock_clients.scenarios.play import TOPIC, Missed, Protocol, Sizes, Speaks, Unsupported
 from groupmock_clients.scenarios.results import Job, Result, run_one
 
@@ -100,14 +100,14 @@ def test_a_member_whose_start_was_interrupted_may_talk_after_the_close(monkeypat
     born: list[MemberProcess] = []
     spoke, closed = threading.Event(), threading.Event()
 
-    def interrupted(wish: Wish, log: Path, hear: Hear) -> MemberProcess:
+    def interrupted(spec: MemberSpec, log: Path, hear: Hear) -> MemberProcess:
         def late(member: str, event: str, facts: dict[str, Any]) -> None:
             spoke.set()
             assert closed.wait(20)
             hear(member, event, facts)
             said.append(event)
 
-        born.append(MemberProcess(wish, log, late))
+        born.append(MemberProcess(spec, log, late))
         assert spoke.wait(20)
         raise KeyboardInterrupt
 

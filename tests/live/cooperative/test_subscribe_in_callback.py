@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener
 
-from groupmock_clients.cooperative.aio import CooperativeAssignor, CooperativeConsumer
-from groupmock_clients.cooperative.aio_stop import stop_wholly
+from groupmock_clients.cooperative.aiokafka import CooperativeAssignor, CooperativeConsumer, stop_wholly
 
 ALL = frozenset((topic, number) for topic in "TU" for number in range(4))
 OPTIONS: dict[str, Any] = {"group_id": "g", "client_id": "A", "heartbeat_interval_ms": 50, "retry_backoff_ms": 50}

@@ -257,7 +257,7 @@ def test_an_aiokafka_twins_errors_in_a_round_are_raised_and_its_loop_lives(broke
     """After the first aiokafka joins again whenever it is asked; the second ends its coordination, and no getone that waits hears it."""
     from aiokafka.errors import KafkaError
 
-    from groupmock_clients.cooperative.aio import CooperativeAssignor, CooperativeConsumer
+    from groupmock_clients.cooperative.aiokafka import CooperativeAssignor, CooperativeConsumer
 
     attempts: list[str] = []
 
@@ -285,7 +285,7 @@ def test_an_aiokafka_twins_errors_in_a_round_are_raised_and_its_loop_lives(broke
 def test_a_seek_of_what_a_kafka_python_twin_does_not_hold_is_refused_and_never_committed(house: Any) -> None:
     from kafka import TopicPartition
 
-    from groupmock_clients.cooperative.kp import CooperativeConsumer
+    from groupmock_clients.cooperative.kafka_python import CooperativeConsumer
 
     with CooperativeConsumer("T", group_id="g", bootstrap_servers=house.broker.bootstrap, metrics_enabled=False) as consumer:
         with pytest.raises(Exception, match="assign"):
@@ -298,9 +298,9 @@ def test_the_twins_have_the_libraries_methods() -> None:
     from aiokafka import AIOKafkaConsumer
     from kafka import KafkaConsumer
 
-    from groupmock_clients.cooperative import aio, kp
+    from groupmock_clients.cooperative import aiokafka, kafka_python
 
-    for theirs, ours in ((AIOKafkaConsumer, aio.CooperativeConsumer), (KafkaConsumer, kp.CooperativeConsumer)):
+    for theirs, ours in ((AIOKafkaConsumer, aiokafka.CooperativeConsumer), (KafkaConsumer, kafka_python.CooperativeConsumer)):
         ways = {"__aiter__", "__anext__", "__aenter__", "__aexit__", "__iter__", "__next__", "__enter__", "__exit__"}
         public = {name for name in dir(theirs) if callable(getattr(theirs, name)) and (not name.startswith("_") or name in ways)}
         assert public - set(dir(ours)) == set()
@@ -310,7 +310,7 @@ def test_what_a_kafka_python_twin_cannot_be_is_refused(house: Any) -> None:
     from kafka import TopicPartition
     from kafka.errors import IllegalStateError
 
-    from groupmock_clients.cooperative.kp import CooperativeConsumer
+    from groupmock_clients.cooperative.kafka_python import CooperativeConsumer
 
     with pytest.raises(ValueError, match="group_id"):
         CooperativeConsumer("T", bootstrap_servers=house.broker.bootstrap)
@@ -326,7 +326,7 @@ def test_what_a_kafka_python_twin_cannot_be_is_refused(house: Any) -> None:
 
 def test_a_kafka_python_twin_is_read_record_by_record(house: Any) -> None:
     """Iteration, and consumer_timeout_ms that ends it."""
-    from groupmock_clients.cooperative.kp import CooperativeConsumer
+    from groupmock_clients.cooperative.kafka_python import CooperativeConsumer
 
     fill(house, 2)
     with CooperativeConsumer(
@@ -342,7 +342,7 @@ async def test_what_an_aiokafka_twin_cannot_be_is_refused(house: Any) -> None:
     from aiokafka import TopicPartition
     from aiokafka.errors import IllegalStateError
 
-    from groupmock_clients.cooperative.aio import CooperativeConsumer
+    from groupmock_clients.cooperative.aiokafka import CooperativeConsumer
 
     with pytest.raises(ValueError, match="group_id"):
         CooperativeConsumer("T", bootstrap_servers=house.broker.bootstrap)

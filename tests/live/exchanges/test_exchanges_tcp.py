@@ -14,13 +14,13 @@ from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 
-from groupmock_clients.probe.broker import TcpBroker
-from groupmock_clients.probe.exchange import RELEASES, Exchange, Variant
-from groupmock_clients.probe.outcome import BROKEN, Outcome, again
-from groupmock_clients.probe.runner import play
-from groupmock_clients.probe.suite import load_suite
-from groupmock_clients.probe.tcp_stage import TcpStage
-from groupmock_clients.probe.timing import least_ms
+from groupmock_clients.probe.language.duration import least_ms
+from groupmock_clients.probe.language.exchange import RELEASES, Exchange, Variant
+from groupmock_clients.probe.language.exchange_suite import load_suite
+from groupmock_clients.probe.stages.tcp_broker import TcpBroker
+from groupmock_clients.probe.stages.tcp_stage import TcpStage
+from groupmock_clients.probe.verdicts.outcome import BROKEN, Outcome, again
+from groupmock_clients.probe.verdicts.runner import play
 
 pytestmark = pytest.mark.xdist_group("exchanges over TCP")  # one worker has the servers and all dialogues at once
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import pytest
 
 from groupmock import Broker
-from groupmock_clients.differential.__main__ import main
-from groupmock_clients.differential.run import Run, Wanted
-from groupmock_clients.differential.script import Drop, Pause, Reconnect, Script, Send, Step, TopicNeed
-from groupmock_clients.differential.settings_classes import BASE, ORACLE
-from groupmock_clients.differential.tcp_link import Peer, parse_address
+from tools.fidelity.__main__ import main
+from tools.fidelity.compare.exchange_run import ExchangeRun, Wanted
+from tools.fidelity.play.tcp_link import Peer, parse_address
+from tools.fidelity.script.script import Drop, Pause, Reconnect, Script, Send, Step, TopicNeed
+from tools.fidelity.script.settings_classes import BASE, ORACLE
 
 SETTINGS = {**BASE, **ORACLE}
 MEMBER = {"group_id": {"group": 1}, "member_id": {"$": "A.member_id"}, "group_instance_id": None}
@@ -33,22 +33,22 @@ def address() -> Iterator[str]:
         yield broker.bootstrap
 
 
-def judged(address: str) -> Run:
+def judged(address: str) -> ExchangeRun:
     """A run of the one script."""
-    run = Run(Peer(*parse_address(address), "4.3"), Wanted("groups", "4.3", (1, 2)), io.StringIO())
+    run = ExchangeRun(Peer(*parse_address(address), "4.3"), Wanted("groups", "4.3", (1, 2)), io.StringIO())
     asyncio.run(run.one(SCRIPT))
     return run
 
 
 def test_a_member_joins_leads_and_comes_back_as_on_the_core(address: str) -> None:
-    tally = judged(address).tally
-    assert (tally.exchanges, tally.differences, tally.unstable) == (1, [], [])
-    assert {cell[2] for cell in tally.cells if cell[0] == 11} == {"0", "79"}
+    counts = judged(address).counts
+    assert (counts.exchanges, counts.differences, counts.unstable) == (1, [], [])
+    assert {cell[2] for cell in counts.cells if cell[0] == 11} == {"0", "79"}
 
 
 def test_a_server_that_answers_otherwise_differs() -> None:
     with Broker(profile="kafka-4.3", settings={**SETTINGS, "group.max.session.timeout.ms": "1000"}, seed=1) as broker:
-        (found,) = judged(broker.bootstrap).tally.differences
+        (found,) = judged(broker.bootstrap).counts.differences
     assert (found.step, found.key, found.path, found.real, found.ours) == (0, 11, "error_code", 26, 79)
 
 

@@ -40,4 +40,4 @@ def test_hostile_bytes_do_what_they_do_to_kafka(release: str) -> None:
     first = int(os.environ.get("GROUPMOCK_HOSTILE_SEED", HOSTILE_SEED))
     count = INPUTS_A_SECOND * int(os.environ.get("GROUPMOCK_FIDELITY_SECONDS", "20"))
     seeds = ("--seeds", str(first), str(first + count))
-    assert " 0 differ" in on_kafka(release, "groupmock_clients.differential.bytes_run", "--release", release, *seeds)
+    assert " 0 differ" in on_kafka(release, "tools.fidelity", "bytes", "--release", release, *seeds)

@@ -27,14 +27,14 @@ def test_a_signal_ends_the_members_too(number: signal.Signals, start: tuple[str,
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     journal = tmp_path / "scale-up-range-aiokafka-live.jsonl"
     until(lambda: journal.exists() and b'"added"' in journal.read_bytes())
-    (nursery,) = children(process.pid)
-    members = children(nursery)
+    (forkserver,) = children(process.pid)
+    members = children(forkserver)
     assert members
     process.send_signal(number)
     out, err = process.communicate(timeout=30)
     if number is not signal.SIGKILL:
         assert (process.returncode, out, err) == (130, "", "groupmock scenario: interrupted\n")
-    until(lambda: not any(running(each) for each in [nursery, *members]))
+    until(lambda: not any(running(each) for each in [forkserver, *members]))
 
 
 def until(reached: Callable[[], bool]) -> None:

@@ -1,4 +1,4 @@
-"""The parts of the live stage: the nursery of members, what a member says, the journal that is followed, the producer's offsets."""
+"""The parts of the live stage: the fork server of members, what a member says, the journal that is followed, the producer's offsets."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import pytest
 
 from groupmock import Broker
 from groupmock_clients.scenarios.live.follow import Follower
-from groupmock_clients.scenarios.live.members.desk import pairs, spans
-from groupmock_clients.scenarios.live.nursery import Child, Nursery, close_all, nursery_of
+from groupmock_clients.scenarios.live.forkserver import Child, ForkServer, close_all, forkserver_of
+from groupmock_clients.scenarios.live.member_spec import RANGE, MemberSpec
+from groupmock_clients.scenarios.live.members.channel import pairs, spans
 from groupmock_clients.scenarios.live.process import MemberProcess
 from groupmock_clients.scenarios.live.producer import Producer
-from groupmock_clients.scenarios.live.wish import RANGE, Wish
 from groupmock_clients.scenarios.play import Missed
 
 
@@ -28,9 +28,9 @@ def until(reached: Callable[[], bool]) -> None:
         threading.Event().wait(0.01)
 
 
-def wish(bootstrap: str, **more: Any) -> Wish:
+def spec(bootstrap: str, **more: Any) -> MemberSpec:
     fields = {"library": "aiokafka", "name": "m0001", "group": "g", "topics": ("T",), "assignors": (RANGE,)}
-    return Wish(bootstrap=bootstrap, **{**fields, **more})
+    return MemberSpec(bootstrap=bootstrap, **{**fields, **more})
 
 
 @pytest.fixture
@@ -40,18 +40,18 @@ def broker() -> Iterator[Broker]:
 
 
 @pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    made = Nursery("aiokafka")
+def forkserver() -> Iterator[ForkServer]:
+    made = ForkServer("aiokafka")
     yield made
     made.close()
 
 
-def ended(nursery: Nursery, child: Child) -> int:
+def ended(forkserver: ForkServer, child: Child) -> int:
     """Its exit status, and its pipes closed."""
     found: list[int] = []
 
     def over() -> bool:
-        status = nursery.status(child)
+        status = forkserver.status(child)
         found.extend([] if status is None else [status])
         return bool(found)
 
@@ -61,41 +61,41 @@ def ended(nursery: Nursery, child: Child) -> int:
     return found[0]
 
 
-def test_a_member_ends_when_nobody_gives_it_orders_any_more(nursery: Nursery, broker: Broker, tmp_path: Path) -> None:
+def test_a_member_ends_when_nobody_gives_it_orders_any_more(forkserver: ForkServer, broker: Broker, tmp_path: Path) -> None:
     """So no member outlives its stage, however that ended."""
-    child = nursery.spawn(wish(broker.bootstrap), tmp_path / "log")
+    child = forkserver.spawn(spec(broker.bootstrap), tmp_path / "log")
     assert child.events.readline() == '{"event": "ready", "library": "aiokafka 0.14.0"}\n'
     child.orders.close()
     assert child.events.read().count('"left"') == 0
-    assert ended(nursery, child) == 0
+    assert ended(forkserver, child) == 0
 
 
-def test_members_of_one_nursery_do_not_hold_each_others_pipes(nursery: Nursery, broker: Broker, tmp_path: Path) -> None:
-    first, second = (nursery.spawn(wish(broker.bootstrap, name=name), tmp_path / name) for name in "AB")
+def test_members_of_one_forkserver_do_not_hold_each_others_pipes(forkserver: ForkServer, broker: Broker, tmp_path: Path) -> None:
+    first, second = (forkserver.spawn(spec(broker.bootstrap, name=name), tmp_path / name) for name in "AB")
     first.orders.close()
     first.events.read()  # to its end, which the second one does not keep open
-    assert ended(nursery, first) == 0
-    nursery.signal(second, signal.SIGKILL)
+    assert ended(forkserver, first) == 0
+    forkserver.signal(second, signal.SIGKILL)
     second.events.read()
-    assert ended(nursery, second) == -signal.SIGKILL
+    assert ended(forkserver, second) == -signal.SIGKILL
 
 
-def test_a_nursery_that_is_gone_is_told_and_the_next_member_has_another() -> None:
-    gone = nursery_of("aiokafka")
+def test_a_forkserver_that_is_gone_is_told_and_the_next_member_has_another() -> None:
+    gone = forkserver_of("aiokafka")
     gone._process.kill()
     with pytest.raises(Missed, match="starts members of aiokafka ended with status -9"):
         gone.status(Child(1, None, None))  # type: ignore[arg-type]  # it never comes to that
     until(lambda: not gone.lives)
-    another = nursery_of("aiokafka")
+    another = forkserver_of("aiokafka")
     assert another is not gone
-    assert another is nursery_of("aiokafka")
+    assert another is forkserver_of("aiokafka")
     gone.close()
     close_all()
 
 
 def test_a_process_says_what_happens_to_it_and_leaves_in_good_order(broker: Broker, tmp_path: Path) -> None:
     heard: list[tuple[str, str, dict[str, Any]]] = []
-    member = MemberProcess(wish(broker.bootstrap), tmp_path / "log", lambda *what: heard.append(what))
+    member = MemberProcess(spec(broker.bootstrap), tmp_path / "log", lambda *what: heard.append(what))
     broker.wait_for("g", state="Stable", members=1)
     broker.produce("T", b"x", partition=1)
     delivered = ("m0001", "delivered", {"topic": "T", "partition": 1, "first": 0, "last": 0})
@@ -108,7 +108,7 @@ def test_a_process_says_what_happens_to_it_and_leaves_in_good_order(broker: Brok
 
 
 def test_a_killed_process_stays_in_the_group_until_its_session_ends(broker: Broker, tmp_path: Path) -> None:
-    member = MemberProcess(wish(broker.bootstrap, session_ms=400, heartbeat_ms=100), tmp_path / "log", lambda *_: None)
+    member = MemberProcess(spec(broker.bootstrap, session_ms=400, heartbeat_ms=100), tmp_path / "log", lambda *_: None)
     broker.wait_for("g", state="Stable", members=1)
     member.kill()
     member.kill()  # harmless
@@ -119,22 +119,22 @@ def test_a_killed_process_stays_in_the_group_until_its_session_ends(broker: Brok
     close_all()
 
 
-def test_a_process_whose_nursery_is_gone_cannot_leave_and_lets_go_of_it(broker: Broker, tmp_path: Path) -> None:
-    member = MemberProcess(wish(broker.bootstrap), tmp_path / "log", lambda *_: None)
+def test_a_process_whose_forkserver_is_gone_cannot_leave_and_lets_go_of_it(broker: Broker, tmp_path: Path) -> None:
+    member = MemberProcess(spec(broker.bootstrap), tmp_path / "log", lambda *_: None)
     broker.wait_for("g", state="Stable", members=1)
-    nursery_of("aiokafka")._process.kill()
+    forkserver_of("aiokafka")._process.kill()
     with pytest.raises(Missed, match="the process that starts members of aiokafka ended"):
         member.leave()
     assert (member._child.orders.closed, member._child.events.closed) == (True, True)
     close_all()
 
 
-def test_a_process_whose_nursery_is_gone_ends_all_the_same(broker: Broker, tmp_path: Path) -> None:
+def test_a_process_whose_forkserver_is_gone_ends_all_the_same(broker: Broker, tmp_path: Path) -> None:
     """As after an order that was interrupted: its answer must not be taken for the next one's."""
     heard: list[str] = []
-    member = MemberProcess(wish(broker.bootstrap), tmp_path / "log", lambda _, what, __: heard.append(what))
+    member = MemberProcess(spec(broker.bootstrap), tmp_path / "log", lambda _, what, __: heard.append(what))
     until(lambda: "ready" in heard)
-    nursery_of("aiokafka")._process.kill()
+    forkserver_of("aiokafka")._process.kill()
     member.kill()
     assert not member._listening.is_alive()
     close_all()
@@ -147,7 +147,7 @@ class Place(NamedTuple):
     partition: int
 
 
-def test_what_members_say_is_in_order_and_in_stretches_without_gaps() -> None:
+def test_what_members_say_is_in_order_and_in_ranges_without_gaps() -> None:
     assert pairs({Place("b", 0), Place("a", 2), Place("a", 1)}) == [("a", 1), ("a", 2), ("b", 0)]
     assert list(spans([3, 4, 5, 8, 10, 11])) == [(3, 5), (8, 8), (10, 11)]
     assert list(spans([])) == []
@@ -176,9 +176,9 @@ def test_a_journal_is_followed_though_its_lines_come_in_halves(tmp_path: Path) -
 def test_the_producer_feeds_every_partition_and_tells_what_was_acknowledged(broker: Broker) -> None:
     told: list[tuple[str, int, int, int]] = []
     producer = Producer(broker, 50.0, lambda *what: told.append(what))
-    producer.feed("T", 1)
+    producer.add("T", 1)
     until(lambda: len(told) >= 2)
-    producer.feed("T", 2)
+    producer.add("T", 2)
     producer.between_two()
     until(lambda: ("T", 1, 0, 0) in told)
     producer.stop()
@@ -190,7 +190,7 @@ def test_the_producer_feeds_every_partition_and_tells_what_was_acknowledged(brok
 
 def test_without_a_rate_nothing_is_produced(broker: Broker) -> None:
     producer = Producer(broker, 0.0, lambda *_: None)
-    producer.feed("T", 2)
+    producer.add("T", 2)
     producer.between_two()
     producer.stop()
     assert broker.records("T") == []

@@ -10,7 +10,7 @@ from functools import cache
 import msgspec
 from found import Property, replay
 
-from groupmock_clients.differential.corpus import Golden, differences
+from tools.fidelity.compare.golden import Golden, differences
 
 
 def try_again(text: str) -> None:

@@ -13,11 +13,12 @@ from typing import Any
 from found import Case, Property, unpacked
 
 from groupmock import profiles
-from groupmock.advertise import advertised, features
+from groupmock.advertise import identity_of
 from groupmock.config import resolve
-from groupmock.core.cluster import ApiRange, Cluster, Identity, Node
+from groupmock.core.cluster import Cluster
 from groupmock.core.effects import Abandoned, Effects, Replies, Reply
 from groupmock.core.events import Command, Disconnected, Request
+from groupmock.core.identity import ApiRange, Node
 from groupmock.core.units import NS_PER_MS
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
@@ -32,9 +33,9 @@ class Asking:
 
     def __init__(self, profile_name: str, seed: int, heard: Callable[[Message], None] = lambda message: None) -> None:
         profile = profiles.load(profile_name)
-        self.rows: list[ApiRange] = list(advertised(profile))
         nodes = tuple(Node(number, "127.0.0.1", 9000 + number) for number in (1, 2, 3))
-        identity = Identity("AAAAAAAAAAAAAAAAAAAAAA", nodes, tuple(self.rows), features(profile), 1)
+        identity = identity_of(profile, "AAAAAAAAAAAAAAAAAAAAAA", nodes)
+        self.rows: list[ApiRange] = list(identity.advertised)
         self.cluster = Cluster(resolve({"profile": profile_name}, SETTINGS).settings, identity, Random(seed), 1_700_000_000_000)
         self.heard = heard
         self.now = 0

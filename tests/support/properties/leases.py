@@ -15,7 +15,8 @@ from typing import Any
 from found import Case, Property
 
 from groupmock.clock import VirtualClock
-from groupmock.core.cluster import ApiRange, Cluster, Identity, Node
+from groupmock.core.cluster import Cluster
+from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.settings import Settings
 from groupmock.journal.file import FileSink
 from groupmock.journal.journal import Journal

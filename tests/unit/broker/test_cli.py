@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from importlib import import_module, metadata
 
 import pytest
 from cases import for_each
 
-from groupmock import __version__
-from groupmock.cli import main, verb_module, verbs
+from groupmock.cli import GROUP, main, own_verbs, verbs
+from groupmock.version import __version__
 
 
 def outcome(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -28,8 +31,42 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 def test_help_lists_every_verb_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = outcome(capsys, "--help")
     assert code == 0
-    for verb in verbs():
-        assert (verb_module(verb).__doc__ or "").splitlines()[0] in out
+    assert {"serve", "run", "probe", "scenario", "pipeline"} <= verbs().keys()
+    for verb, module in verbs().items():
+        assert f"  {verb:10} {(import_module(module).__doc__ or '').splitlines()[0]}\n" in out
+
+
+def loaded_by(*words: str) -> set[str]:
+    """What of ours `groupmock WORDS` loads, in a process of its own."""
+    code = f"""
+import sys
+from groupmock.cli import main
+try:
+    main({list(words)!r})
+except SystemExit:
+    pass
+print("loaded", *(name for name in sys.modules if name.startswith(("groupmock", "importlib.metadata"))))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    return set(done.stdout.splitlines()[-1].split()[1:])
+
+
+def test_the_list_of_verbs_loads_none_of_them() -> None:
+    assert not loaded_by("--help") & set(verbs().values())
+
+
+def test_the_brokers_own_verbs_look_for_no_other() -> None:
+    """The start-up budget of `serve`: what is installed is not asked, nothing of the clients' side is imported."""
+    for verb in own_verbs():
+        loaded = loaded_by(verb, "--help")
+        assert not {name for name in loaded if name.startswith(("groupmock_clients", "groupmock_pipeline", "importlib.metadata"))}, verb
+
+
+def test_an_installed_verb_does_not_take_the_place_of_a_brokers_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = [metadata.EntryPoint("serve", "elsewhere.verb", GROUP), metadata.EntryPoint("toy", "elsewhere.toy", GROUP)]
+    monkeypatch.setattr(metadata, "entry_points", lambda group: installed)
+    assert verbs()["serve"] == "groupmock.cli.serve"
+    assert verbs()["toy"] == "elsewhere.toy"
 
 
 @for_each(

@@ -16,8 +16,8 @@ from cases import for_each
 from groupmock_clients.cooperative.errors import NotAttached, UnsupportedClient
 
 pytestmark = pytest.mark.filterwarnings("ignore:(read|open)_text is deprecated:DeprecationWarning")  # kafka-python's, on 3.11
-LIBRARIES = for_each(("module", "distribution", "known"), [("aio", "aiokafka", "0.14"), ("kp", "kafka-python", "3.0")])
-MODULES = for_each("module", ["aio", "kp"])
+LIBRARIES = for_each(("module", "distribution", "known"), [("aiokafka", "aiokafka", "0.14"), ("kafka_python", "kafka-python", "3.0")])
+MODULES = for_each("module", ["aiokafka", "kafka_python"])
 
 
 def adapter(module: str) -> Any:
@@ -36,7 +36,7 @@ def test_another_version_is_refused_with_both_named(
 
 @LIBRARIES
 def test_a_version_without_what_we_need_is_told_as_such_on_import(module: str, distribution: str, known: str) -> None:
-    missing = {"aio": "aiokafka.consumer.subscription_state", "kp": "kafka.coordinator.assignors.abstract"}[module]
+    missing = {"aiokafka": "aiokafka.consumer.subscription_state", "kafka_python": "kafka.coordinator.assignors.abstract"}[module]
     program = (
         "import sys\nfrom importlib import metadata\n"
         f"sys.modules[{missing!r}] = None\nmetadata.version = lambda name: '0.1'\n"
@@ -50,7 +50,7 @@ def test_a_version_without_what_we_need_is_told_as_such_on_import(module: str, d
 def test_a_missing_library_is_told_with_the_extra_that_brings_it(module: str, distribution: str, known: str) -> None:
     program = (
         "import sys\nfrom importlib import metadata\n"
-        f"sys.modules[{'aiokafka' if module == 'aio' else 'kafka'!r}] = None\n"
+        f"sys.modules[{'aiokafka' if module == 'aiokafka' else 'kafka'!r}] = None\n"
         "def version(name):\n    raise metadata.PackageNotFoundError(name)\nmetadata.version = version\n"
         f"try:\n    import groupmock_clients.cooperative.{module}\nexcept ModuleNotFoundError as error:\n    print(error)"
     )
@@ -71,7 +71,7 @@ def test_an_assignor_must_be_told_its_consumer(module: str) -> None:
 
 
 def consumer_with(module: str, *assignors: object) -> Any:
-    if module == "aio":
+    if module == "aiokafka":
         return SimpleNamespace(_partition_assignment_strategy=assignors)
     return SimpleNamespace(config={"partition_assignment_strategy": assignors})
 
@@ -89,8 +89,8 @@ def test_an_assignor_belongs_to_the_consumer_that_has_it(module: str) -> None:
 
 
 def test_aiokafka_must_have_no_other_assignor() -> None:
-    assignor = adapter("aio").CooperativeAssignor(1)
-    both = consumer_with("aio", assignor, SimpleNamespace(name="range"))
+    assignor = adapter("aiokafka").CooperativeAssignor(1)
+    both = consumer_with("aiokafka", assignor, SimpleNamespace(name="range"))
     with pytest.raises(ValueError, match="joins once for each"):
         assignor.attach(both)
     assignor.attach(both, allow_double_join=True)
@@ -106,7 +106,7 @@ def test_settings_are_checked_at_once(module: str, settings: dict[str, Any]) -> 
 @LIBRARIES
 def test_a_service_loads_no_server_with_it(module: str, distribution: str, known: str) -> None:
     """Nor the other library."""
-    other = {"aio": "kafka", "kp": "aiokafka"}[module]
+    other = {"aiokafka": "kafka", "kafka_python": "aiokafka"}[module]
     program = (
         f"import sys, groupmock_clients.cooperative.{module}\n"
         "loaded = {name.split('.')[0] for name in sys.modules}\n"
@@ -117,15 +117,13 @@ def test_a_service_loads_no_server_with_it(module: str, distribution: str, known
 
 
 FOLDER = Path(__file__).resolve().parents[3] / "clients/groupmock_clients/cooperative"
-CLIENT = {
-    "aio.py": "aiokafka", "aio_range.py": "aiokafka", "aio_stop.py": "aiokafka", "aio_twin.py": "aiokafka", "kp.py": "kafka",
-    "kp_twin.py": "kafka",
-}  # fmt: skip
+CLIENT = {"aiokafka": "aiokafka", "kafka_python": "kafka"}
+"""A folder of the cooperative assignors: the client library that it plugs into."""
 
 
-@for_each("file", sorted(FOLDER.glob("*.py")), ids=lambda file: file.name)
+@for_each("file", sorted(FOLDER.rglob("*.py")), ids=lambda file: str(file.relative_to(FOLDER)))
 def test_only_the_codec_the_standard_library_and_its_own_client_are_imported(file: Path) -> None:
-    allowed = {*sys.stdlib_module_names, "groupmock_codec", CLIENT.get(file.name)}
+    allowed = {*sys.stdlib_module_names, "groupmock_codec", CLIENT.get(file.parent.name)}
     found = set()
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):

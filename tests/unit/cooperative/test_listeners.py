@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from aiokafka import TopicPartition
 
-from groupmock_clients.cooperative.aio import CooperativeAssignor
+from groupmock_clients.cooperative.aiokafka import CooperativeAssignor
 from groupmock_clients.cooperative.listeners import lost_or_revoked, tell
 
 OLD, GONE, NEW = (frozenset({TopicPartition("T", number)}) for number in range(3))

@@ -12,7 +12,8 @@ import pytest
 from raw_wire import until
 
 from groupmock.clock import LoopClock, VirtualClock
-from groupmock.core.cluster import ApiRange, Cluster, Identity, Node
+from groupmock.core.cluster import Cluster
+from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.settings import Quirks, Settings
 from groupmock.core.units import NS_PER_MS
 from groupmock.journal.file import FileSink

@@ -10,8 +10,9 @@ import pytest
 from raw_wire import KeptRows, RawWire, until
 
 from groupmock.clock import LoopClock
-from groupmock.core.cluster import ApiRange, Cluster, Identity, Node
+from groupmock.core.cluster import Cluster
 from groupmock.core.events import Command
+from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.settings import Settings
 from groupmock.core.units import NS_PER_MS
 from groupmock.journal.journal import Journal

@@ -9,11 +9,11 @@ import pytest
 from cases import for_each
 
 from groupmock.cli import main
-from groupmock.cli.scenario import SIZES, verdict
 from groupmock.journal.read import read
 from groupmock_clients.scenarios.catalogue import LIVE, SCENARIOS, VIRTUAL
 from groupmock_clients.scenarios.play import Sizes
 from groupmock_clients.scenarios.results import Result, from_json
+from groupmock_clients.scenarios.verb import SIZES, verdict
 
 
 def scenario(*words: str) -> int:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from groupmock_clients.scenarios import page, table
+from groupmock_clients.scenarios import table
 from groupmock_clients.scenarios.play import Sizes
 from groupmock_clients.scenarios.results import Result, Results, from_json, to_json
+from tools.pages import scenarios_page as page
 
 
 def figures(moved: int = 3, undelivered_s: float = 1.25, **more: float) -> dict[str, float]:

@@ -19,8 +19,9 @@ from groupmock_codec.messages.k00_produce import (
 from groupmock_codec.records import Batch, RecordsError
 
 from ..effects import Abandoned, Close, Effects, Reply, Silent
-from ..log.orders import Place, by_id, by_name, compute_order, map_order, table_order
+from ..java.orders import java_computed_order, scala_map_order, scala_table_order
 from ..log.partition import Partition
+from ..log.place import Place, by_id, by_name
 from ..log.topics import Topic
 from ..log.validation import ONE_BATCH_SINCE, HandlerFails, Refused, TooShort, check, is_transactional, read_produced
 
@@ -86,7 +87,7 @@ class Produce:
             raise NoAnswer("a refused Produce with null records")
         places = [Place(topic.name, topic.topic_id, data.index) for topic in asked.topic_data for data in topic.partition_data]
         by = by_name if self._cluster.settings.quirks.produce_by_name_only else by_id
-        return {place: _row(place, code, message) for place in compute_order(places, by)}
+        return {place: _row(place, code, message) for place in java_computed_order(places, by)}
 
     def rows(self) -> dict[Place, PartitionProduceResponse]:
         """A row per partition: those that reached a log first, each lot in the order of Kafka's maps.
@@ -113,14 +114,14 @@ class Produce:
                     unreadable[place] = _refused(place, error, topic.partitions[place.partition])
         if None in readable.values():
             raise NoAnswer("Produce with null records")
-        reached = {place: self._reach(place, readable[place] or []) for place in table_order(readable, self._hash)}
+        reached = {place: self._reach(place, readable[place] or []) for place in scala_table_order(readable, self._hash)}
         rows = {
             **reached,
-            **{place: absent[place] for place in table_order(absent, self._hash)},
-            **{place: unreadable[place] for place in table_order(unreadable, self._hash)},
+            **{place: absent[place] for place in scala_table_order(absent, self._hash)},
+            **{place: unreadable[place] for place in scala_table_order(unreadable, self._hash)},
         }
         in_table = bool(reached) and self._cluster.settings.quirks.produce_rows_by_hash
-        return {place: rows[place] for place in (table_order if in_table else map_order)(rows, self._hash)}
+        return {place: rows[place] for place in (scala_table_order if in_table else scala_map_order)(rows, self._hash)}
 
     def _hash(self, place: Place) -> int:
         """Kafka 4.1 keeps topic ids in its keys, whatever the request's version: those of topics that there are, else zeros."""

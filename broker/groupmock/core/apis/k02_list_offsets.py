@@ -17,10 +17,11 @@ from groupmock_codec.messages.k02_list_offsets import (
 )
 
 from ..effects import Effects, Reply
-from ..group.hashing import scala_order
+from ..java.hashes import java_hash
+from ..java.orders import scala_table_order, scala_trie_order
 from ..log.fetches import fence
-from ..log.orders import Place, by_name, table_order
 from ..log.partition import NOTHING, Partition, TimestampAndOffset
+from ..log.place import Place, by_name
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -82,11 +83,11 @@ def _merged(rows: list[Row]) -> list[ListOffsetsTopicResponse]:
     """One row per partition and topic, in the order of the maps that Kafka 4 keeps them in."""
     by_place = dict(rows)
     topics: dict[str, list[Place]] = {}
-    for place in table_order(by_place, by_name):
+    for place in scala_table_order(by_place, by_name):
         topics.setdefault(place.name, []).append(place)
     return [
-        ListOffsetsTopicResponse(name=name, partitions=[by_place[place] for place in table_order(topics[name], by_name)])
-        for name in scala_order(topics)
+        ListOffsetsTopicResponse(name=name, partitions=[by_place[place] for place in scala_table_order(topics[name], by_name)])
+        for name in scala_trie_order(topics, java_hash)
     ]
 
 

@@ -18,9 +18,9 @@ from groupmock_codec.messages.k03_metadata import (
 )
 
 from ..effects import Effects, Note, Reply
-from ..group.hashing import SMALL_MAP, java_hash
+from ..java.hashes import MASK, java_hash
+from ..java.orders import SMALL_MAP, long_map_order, scala_map_order, scala_table_order, scala_trie_order
 from ..log import internal, names
-from ..log.orders import MASK, long_map_order, map_order, set_order, table_order
 from ..log.partition import Partition
 from ..log.refusal import TopicRefused
 from ..log.topics import Topic
@@ -98,13 +98,13 @@ class Rows:
         absent: list[str] = []
         names_asked = dict.fromkeys(topic.name or "" for topic in wanted)
         many = len(names_asked) > SMALL_MAP  # Kafka puts the names into a Scala set, and takes those that there are out of it
-        for name in map_order(names_asked, java_hash):
+        for name in scala_map_order(names_asked, java_hash):
             topic = self._cluster.topics.get(name)
             if topic is not None:
                 found.append(self._row(topic))
             else:
                 absent.append(name)
-        missing = [self._missing_row(name) for name in (set_order(absent, java_hash) if many else absent)]
+        missing = [self._missing_row(name) for name in (scala_trie_order(absent, java_hash) if many else absent)]
         return found + missing
 
     def _by_id(self, ids: list[bytes]) -> list[MetadataResponseTopic]:
@@ -171,7 +171,7 @@ class Rows:
         quirks = self._cluster.settings.quirks
         if quirks.metadata_rows_in_a_map:
             return [partitions[index] for index in long_map_order(len(partitions))]
-        return table_order(partitions, _row_hash) if quirks.metadata_rows_in_a_set else partitions
+        return scala_table_order(partitions, _row_hash) if quirks.metadata_rows_in_a_set else partitions
 
     def _operations(self) -> int:
         return TOPIC_OPERATIONS if self._asked.include_topic_authorized_operations else NOT_ASKED

@@ -16,9 +16,10 @@ from groupmock_codec.messages.k08_offset_commit import (
 
 from ..group import codes, offsets
 from ..group.group import Offset
-from ..group.hashing import java_order, scala_map_order, scala_table_order
 from ..group.offsets import Commit, Committer
-from ..group.turn import Turn
+from ..java.hashes import id_partition_hash, java_hash, partition_hash
+from ..java.orders import java_order, scala_map_order, scala_table_order
+from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -96,8 +97,8 @@ def _once(turn: Turn, lines: list[Line]) -> list[Line]:
         return lines
     found = {_key(line): line for line in lines}
     if turn.quirks.refused_commits_in_place:
-        return [found[key] for key in scala_map_order(found)]
-    return [found[key] for key in scala_map_order(scala_table_order(found, with_topic_id=True), with_topic_id=True)]
+        return [found[key] for key in scala_map_order(found, partition_hash)]
+    return [found[key] for key in scala_map_order(scala_table_order(found, id_partition_hash), id_partition_hash)]
 
 
 # -- committing --------------------------------------------------------------------------------------------------------
@@ -161,10 +162,10 @@ def _as_in_2_8(refused: list[Result], done: list[Result]) -> list[OffsetCommitRe
     """One map of everything, refused partitions added last; topics as a Java map of their names has them."""
     spoilt = {_key(line): (line, error) for line, error in refused}
     everything = {_key(line): (line, error) for line, error in done}
-    everything.update({key: spoilt[key] for key in scala_table_order(spoilt)})
-    topics = _grouped([everything[key] for key in scala_map_order(everything)], merge=True)
+    everything.update({key: spoilt[key] for key in scala_table_order(spoilt, partition_hash)})
+    topics = _grouped([everything[key] for key in scala_map_order(everything, partition_hash)], merge=True)
     by_name = {topic.name: topic for topic in topics}
-    return [by_name[name] for name in java_order(by_name)]
+    return [by_name[name] for name in java_order(by_name, java_hash)]
 
 
 def _key(line: Line) -> tuple[str, int]:

@@ -18,10 +18,11 @@ from groupmock_codec.messages.k09_offset_fetch import (
 
 from ..group import codes
 from ..group.group import Offset
-from ..group.hashing import java_map_order, java_order, scala_map_order
 from ..group.offset_map import At, Offsets
 from ..group.offsets import NO_OFFSET
-from ..group.turn import Turn
+from ..java.hashes import java_hash, partition_hash
+from ..java.orders import java_order, scala_map_order
+from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -97,9 +98,9 @@ def _fetch_v0(turn: Turn, group_id: str, wanted: Wanted) -> Iterable[Topic]:
 def _in_java_order(wanted: Wanted) -> Wanted:
     """Kafka makes an error of the whole request: each partition once, partitions and topics as Java's hash maps have them."""
     topics: dict[str, list[int]] = {}
-    for name, index in java_map_order((name, index) for name, indexes in wanted for index in indexes):
+    for name, index in java_order(((name, index) for name, indexes in wanted for index in indexes), partition_hash):
         topics.setdefault(name, []).append(index)
-    return [(name, topics[name]) for name in java_order(topics)]
+    return [(name, topics[name]) for name in java_order(topics, java_hash)]
 
 
 def _from_zookeeper(offset: Offset | None, index: int) -> Found:
@@ -135,16 +136,16 @@ def _all(turn: Turn, offsets: Offsets, unstable: frozenset[At]) -> list[Topic]:
     topics: dict[str, list[Found]] = {}
     for name, index in offsets.listed(turn.quirks.duplicates_answered_once):
         topics.setdefault(name, []).append(_found(offsets, name, index, unstable))
-    names = java_order(topics) if turn.quirks.refused_commits_in_place else list(topics)
+    names = java_order(topics, java_hash) if turn.quirks.refused_commits_in_place else list(topics)
     return [(name, topics[name]) for name in names]
 
 
 def _once(turn: Turn, wanted: Wanted) -> Wanted:
     """The old coordinator puts what is asked into a map and answers each partition once, in that map's order."""
     topics: dict[str, list[int]] = {}
-    for name, index in scala_map_order((name, index) for name, indexes in wanted for index in indexes):
+    for name, index in scala_map_order(((name, index) for name, indexes in wanted for index in indexes), partition_hash):
         topics.setdefault(name, []).append(index)
-    names = java_order(topics) if turn.quirks.refused_commits_in_place else list(topics)
+    names = java_order(topics, java_hash) if turn.quirks.refused_commits_in_place else list(topics)
     return [(name, topics[name]) for name in names]
 
 

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec.messages.k10_find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 
 from ..group import codes
-from ..group.hashing import partition_for
-from ..group.turn import Turn
+from ..java.hashes import partition_for
 from ..log import internal
 from ..log.names import TRANSACTION_TOPIC
 from ..log.refusal import TopicRefused
+from ..turn import Turn
 
 if TYPE_CHECKING:
-    from ..cluster import Cluster, Node
+    from ..cluster import Cluster
     from ..effects import Effects
     from ..events import Request
+    from ..identity import Node
 
 GROUP: Final = 0
 TRANSACTION: Final = 1

@@ -8,9 +8,10 @@ from groupmock_codec.messages.k11_join_group import JoinGroupRequest
 
 from ..group import answers, codes, membership, rebalance, replacement, sessions
 from ..group.membership import Wish
-from ..group.states import ANSWERS, COMPLETING, EMPTY, PREPARING, Ask, Do
-from ..group.turn import Turn
-from ..group.vote import NoCommonProtocol, select_protocol
+from ..group.rebalance import Outcome
+from ..group.states import ANSWERS, EMPTY, PREPARING, Ask, Do
+from ..group.vote import select_protocol
+from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -91,10 +92,9 @@ def _refuse_for_room(turn: Turn, group: Group, request: Request, message: JoinGr
     dropped = not kept and membership.refuse(turn, group, message.member_id, why)
     error = codes.GROUP_MAX_SIZE_REACHED
     if dropped and (quirks.refused_reservation_ends_phase if reserved else quirks.refused_member_ends_phase):
-        try:
-            rebalance.maybe_complete(turn, group, "nobody else is awaited: the last one found no room")
-        except rebalance.JoinPhaseFails:
-            error = codes.UNKNOWN_SERVER_ERROR if quirks.failing_phase_replaces_refusal else error
+        outcome = rebalance.maybe_complete(turn, group, "nobody else is awaited: the last one found no room")
+        if outcome is Outcome.FAILED and quirks.failing_phase_replaces_refusal:
+            error = codes.UNKNOWN_SERVER_ERROR
     _refuse(turn, request, error, "")
 
 
@@ -111,19 +111,19 @@ def _fits(group: Group, wish: Wish) -> bool:
 def _decide(turn: Turn, group: Group, request: Request, message: JoinGroupRequest, wish: Wish) -> None:
     """The tables 'member id empty' and 'member id given'."""
     member_id, instance = message.member_id, message.group_instance_id
-    try:
-        if not member_id:
-            _decide_without_id(turn, group, request, wish, message.reason)
-        elif member_id in group.pending_joins:
-            if instance is not None:
-                _refuse(turn, request, codes.UNKNOWN_SERVER_ERROR, "")
-            else:
-                _add(turn, group, request, member_id, wish, message.reason)
-        elif error := membership.validate(turn, group, member_id, instance, joining=True):
-            _refuse(turn, request, error, member_id)
+    outcome = Outcome.FINE
+    if not member_id:
+        outcome = _decide_without_id(turn, group, request, wish, message.reason)
+    elif member_id in group.pending_joins:
+        if instance is not None:
+            _refuse(turn, request, codes.UNKNOWN_SERVER_ERROR, "")
         else:
-            _rejoin(turn, group, request, group.members[member_id], wish, message.reason)
-    except rebalance.JoinPhaseFails:
+            outcome = _add(turn, group, request, member_id, wish, message.reason)
+    elif error := membership.validate(turn, group, member_id, instance, joining=True):
+        _refuse(turn, request, error, member_id)
+    else:
+        outcome = _rejoin(turn, group, request, group.members[member_id], wish, message.reason)
+    if outcome is Outcome.FAILED:
         _refuse_failed(turn, group, request)
 
 
@@ -135,50 +135,47 @@ def _refuse_failed(turn: Turn, group: Group, request: Request) -> None:
     _refuse(turn, request, codes.UNKNOWN_SERVER_ERROR, "")
 
 
-def _decide_without_id(turn: Turn, group: Group, request: Request, wish: Wish, reason: str | None) -> None:
+def _decide_without_id(turn: Turn, group: Group, request: Request, wish: Wish, reason: str | None) -> Outcome:
     instance = wish.group_instance_id
     if instance is not None and instance in group.static_members:
-        _replace(turn, group, request, group.members[group.static_members[instance]], wish, reason)
-    elif instance is None and request.version >= 4:
+        return _replace(turn, group, request, group.members[group.static_members[instance]], wish, reason)
+    if instance is None and request.version >= 4:
         answer = ANSWERS[group.state, Ask.JOIN_RESERVE]
+        assert answer.do is Do.RESERVE, f"{answer.do} is not for who has no id"
         member_id = membership.reserve(turn, group, request.client_id, wish.session_timeout_ms)
         _refuse(turn, request, answer.error, member_id)
-    else:
-        _add(turn, group, request, membership.new_id(turn, request.client_id, instance), wish, reason)
+        return Outcome.FINE
+    return _add(turn, group, request, membership.new_id(turn, request.client_id, instance), wish, reason)
 
 
 # -- what happens ------------------------------------------------------------------------------------------------------
 
 
-def _add(turn: Turn, group: Group, request: Request, member_id: str, wish: Wish, reason: str | None) -> None:
+def _add(turn: Turn, group: Group, request: Request, member_id: str, wish: Wish, reason: str | None) -> Outcome:
     """Add the member, then begin a rebalance or see whether the phase is over (spec 2.4, 'add+rebalance')."""
+    do = ANSWERS[group.state, Ask.JOIN_NEW].do
     initial = group.generation == 0 if turn.quirks.new_member_at_generation_zero else group.previous_state is EMPTY
     if group.state is PREPARING and initial:
         group.new_member_added = True
     membership.add(turn, group, request, member_id, wish)
-    why = _because(f"member {member_id} joined", reason)
-    if group.state is PREPARING:
-        rebalance.maybe_complete(turn, group, why)
-    else:
-        rebalance.prepare(turn, group, why)
+    return rebalance.go_on(turn, group, do, _because(f"member {member_id} joined", reason))
 
 
-def _rejoin(turn: Turn, group: Group, request: Request, member: Member, wish: Wish, reason: str | None) -> None:
+def _rejoin(turn: Turn, group: Group, request: Request, member: Member, wish: Wish, reason: str | None) -> Outcome:
     """A member sent another JoinGroup."""
     same = member.protocols == wish.protocols
-    answer = ANSWERS[group.state, Ask.JOIN_SAME if same else Ask.JOIN_CHANGED]
-    if answer.do is Do.REJOIN:
-        answer = ANSWERS[group.state, Ask.JOIN_CHANGED] if group.is_leader(member) else ANSWERS[COMPLETING, Ask.JOIN_SAME]
-    if answer.do is Do.ANSWER:
-        members = answers.member_list(group)() if group.is_leader(member) else []
+    leads = group.is_leader(member)
+    ask = Ask.JOIN_CHANGED if not same else Ask.JOIN_LEADER if leads else Ask.JOIN_FOLLOWER
+    do = ANSWERS[group.state, ask].do
+    if do is Do.ANSWER:
+        members = answers.member_list(group)() if leads else []
         turn.reply(request.ticket, answers.joined(turn, group).to(request.version, member.member_id, members))
-        return
-    what = f"leader {member.member_id} rejoined" if same else f"member {member.member_id} rejoined with other protocols"
+        return Outcome.FINE
     membership.update(turn, group, member, request, wish)
-    if answer.do is Do.PARK:
-        rebalance.maybe_complete(turn, group, f"all members joined, {member.member_id} was the last")
-    else:
-        rebalance.prepare(turn, group, _because(what, reason))
+    if do is Do.COMPLETE:
+        return rebalance.go_on(turn, group, do, f"all members joined, {member.member_id} was the last")
+    what = f"leader {member.member_id} rejoined" if same else f"member {member.member_id} rejoined with other protocols"
+    return rebalance.go_on(turn, group, do, _because(what, reason))
 
 
 def _because(what: str, reason: str | None) -> str:
@@ -189,24 +186,17 @@ def _because(what: str, reason: str | None) -> str:
 # -- static replacement ------------------------------------------------------------------------------------------------
 
 
-def _replace(turn: Turn, group: Group, request: Request, old: Member, wish: Wish, reason: str | None) -> None:
+def _replace(turn: Turn, group: Group, request: Request, old: Member, wish: Wish, reason: str | None) -> Outcome:
     """Spec 2.8: a static member came back without its id."""
     leader_before, do = group.leader_id, ANSWERS[group.state, Ask.JOIN_REPLACE].do
     new = membership.replace(turn, group, old, request, wish)
-    if do is Do.KEEP and _vote_stands(turn, group):
-        replacement.keep_generation(turn, group, request, old, new, leader_before)
-        return
+    if do is Do.KEEP:
+        voted = select_protocol(group, turn.quirks.scala_vote_order)
+        if voted is None:
+            return Outcome.FAILED  # Kafka's vote throws, with the replacement done
+        if voted == group.protocol_name:
+            replacement.keep_generation(turn, group, request, old, new, leader_before)
+            return Outcome.FINE
     sessions.end(turn, group, old.member_id)
     why = _because(f"static member {new.group_instance_id} came back as {new.member_id}", reason)
-    if do is Do.PARK:
-        rebalance.maybe_complete(turn, group, why)
-    else:
-        rebalance.prepare(turn, group, why)
-
-
-def _vote_stands(turn: Turn, group: Group) -> bool:
-    """Would the members choose the same protocol again? Where Kafka's vote throws, the JoinGroup fails with the replacement done."""
-    try:
-        return select_protocol(group, turn.quirks.scala_vote_order) == group.protocol_name
-    except NoCommonProtocol:
-        raise rebalance.JoinPhaseFails("no protocol is listed by all members once each (a list names one twice)") from None
+    return rebalance.go_on(turn, group, Do.REBALANCE if do is Do.KEEP else do, why)

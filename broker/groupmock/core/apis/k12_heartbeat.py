@@ -9,7 +9,7 @@ from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest, HeartbeatRe
 from ..effects import Lease
 from ..group import codes, membership, sessions
 from ..group.states import ANSWERS, Ask
-from ..group.turn import Turn
+from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse
 
 from ..group import codes, leaving
-from ..group.rebalance import JoinPhaseFails
-from ..group.turn import Turn
+from ..group.rebalance import Outcome
+from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -56,12 +56,13 @@ def _leave(turn: Turn, group_id: str, entries: list[MemberIdentity]) -> list[int
             error, matters = leaving.leave(turn, group, entry.member_id, entry.group_instance_id, entry.reason)
             errors.append(error)
             if matters and turn.quirks.leaves_one_by_one:
-                leaving.after(turn, group, _why([entry]))
+                if leaving.after(turn, group, _why([entry])) is Outcome.FAILED:
+                    return None
             elif matters:
                 gone.append(entry)
-        if gone:
-            leaving.after(turn, group, _why(gone))
-    except (JoinPhaseFails, leaving.WholeRequestFails):
+    except leaving.WholeRequestFails:
+        return None
+    if gone and leaving.after(turn, group, _why(gone)) is Outcome.FAILED:
         return None
     return errors
 

@@ -8,7 +8,7 @@ from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 
 from ..group import answers, codes, membership, rebalance, sessions
 from ..group.states import ANSWERS, Ask, Do
-from ..group.turn import Turn
+from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -31,16 +31,16 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
     if error:
         turn.reply(request.ticket, answers.sync_refused(error))
         return
-    answer, member = ANSWERS[group.state, Ask.SYNC], group.members.get(message.member_id)
-    if answer.error or member is None:
-        turn.reply(request.ticket, answers.sync_refused(answer.error))
-    elif answer.do is Do.COLLECT:
+    answer, member = ANSWERS[group.state, Ask.SYNC], group.members[message.member_id]
+    if answer.do is Do.COLLECT:
         rebalance.collect(turn, group, member, request, message)
-    else:
+    elif answer.do is Do.ASSIGNMENT:
         rebalance.settle(turn, group, member)
         if turn.quirks.sync_renews_session:
             sessions.renew(turn, group, member)
         turn.reply(request.ticket, answers.synced(turn, group, request.version, member))
+    else:
+        turn.reply(request.ticket, answers.sync_refused(answer.error))
 
 
 def _gate(turn: Turn, request: Request, message: SyncGroupRequest) -> int:

@@ -13,7 +13,7 @@ from groupmock_codec.messages.k15_describe_groups import (
 
 from ..group import codes
 from ..group.states import DEAD, STABLE
-from ..group.turn import Turn
+from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec.messages.k16_list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 
 from ..group import codes
-from ..group.turn import Turn
+from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster

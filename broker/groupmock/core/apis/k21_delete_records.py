@@ -13,9 +13,10 @@ from groupmock_codec.messages.k21_delete_records import (
 )
 
 from ..effects import Effects, Reply
-from ..group.hashing import scala_order
+from ..java.hashes import java_hash
+from ..java.orders import scala_map_order, scala_table_order, scala_trie_order
 from ..log.config_keys import split_list
-from ..log.orders import Place, by_name, map_order, table_order
+from ..log.place import Place, by_name
 from ..log.topics import Topic
 
 if TYPE_CHECKING:
@@ -32,19 +33,19 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
     wanted = {Place(topic.name, b"", each.partition_index): each.offset for topic in asked.topics for each in topic.partitions}
     found: dict[Place, DeleteRecordsPartitionResult] = {}
     absent: dict[Place, DeleteRecordsPartitionResult] = {}
-    for place in table_order(wanted, by_name):
+    for place in scala_table_order(wanted, by_name):
         if cluster.topics.find(place.name, place.partition) is not None:
             found[place] = _delete(cluster, request.node, place, wanted[place])
         else:
             absent[place] = _refused(place, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    order = table_order if found else map_order
+    order = scala_table_order if found else scala_map_order
     topics: dict[str, list[Place]] = {}
     for place in order([*found, *absent], by_name):
         topics.setdefault(place.name, []).append(place)
     rows = {**found, **absent}
     results = [
         DeleteRecordsTopicResult(name=name, partitions=[rows[place] for place in order(topics[name], by_name)])
-        for name in scala_order(topics)
+        for name in scala_trie_order(topics, java_hash)
     ]
     out.append(Reply(request.ticket, DeleteRecordsResponse(topics=results)))
 

@@ -14,7 +14,8 @@ from groupmock_codec.messages.k37_create_partitions import (
 )
 
 from ..effects import Effects, Reply
-from ..group.hashing import java_order
+from ..java.hashes import java_hash
+from ..java.orders import java_order
 from ..log import assignments
 from ..log.refusal import TopicRefused
 from ..log.topics import Topic
@@ -34,13 +35,13 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
     else:
         seen = Counter(topic.name for topic in asked.topics)
         wanted = {topic.name: topic for topic in asked.topics}
-        once = [name for name in java_order(seen) if seen[name] == 1]  # Kafka goes through sets of names
+        once = [name for name in java_order(seen, java_hash) if seen[name] == 1]  # Kafka goes through sets of names
         if once and asked.timeout_ms < 0 and not cluster.settings.quirks.controller_only:
             results = [CreatePartitionsTopicResult(name=topic.name, error_code=ErrorCode.REQUEST_TIMED_OUT) for topic in asked.topics]
         else:
             text = "Duplicate topic in request." if cluster.settings.quirks.zookeeper_admin else "Duplicate topic name."
             twice = TopicRefused(ErrorCode.INVALID_REQUEST, text)
-            results = [_refused(name, twice) for name in java_order(name for name, times in seen.items() if times > 1)]
+            results = [_refused(name, twice) for name in java_order((name for name, times in seen.items() if times > 1), java_hash)]
             results += [_grow(cluster, wanted[name], asked.validate_only, now, later) for name in once]
             if cluster.settings.quirks.zookeeper_admin and asked.timeout_ms <= 0 and not asked.validate_only:
                 for result in results:  # nobody waited for what was done

@@ -8,7 +8,7 @@ from groupmock_codec.messages.k42_delete_groups import DeletableGroupResult, Del
 
 from ..group import codes
 from ..group.states import ANSWERS, Ask, Do
-from ..group.turn import Turn
+from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster

@@ -13,9 +13,10 @@ from groupmock_codec.messages.k47_offset_delete import (
 )
 
 from ..group import codes
-from ..group.hashing import scala_map_order, scala_order, scala_table_order
 from ..group.states import EMPTY
-from ..group.turn import Turn
+from ..java.hashes import java_hash, partition_hash
+from ..java.orders import scala_map_order, scala_table_order, scala_trie_order
+from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -79,15 +80,15 @@ def _delete(turn: Turn, group: Group, topics: list[OffsetDeleteRequestTopic]) ->
 def _once(done: list[Result]) -> list[Result]:
     """The old coordinator answers from a map: topics in use first, each partition once."""
     found = {(name, index): one for one in sorted(done, key=lambda one: not one[3]) for _, name, index, _ in (one,)}
-    return [found[at] for at in scala_map_order(found)]
+    return [found[at] for at in scala_map_order(found, partition_hash)]
 
 
 def _as_in_2_8(results: list[Result]) -> list[OffsetDeleteResponseTopic]:
     """2.8 answers from a map of all partitions, grouped by topic into another one."""
     errors = {(name, index): error for _, name, index, error in results}
     topics = []
-    for name in scala_order(name for name, _ in errors):
-        mine = scala_table_order(at for at in errors if at[0] == name)
+    for name in scala_trie_order((name for name, _ in errors), java_hash):
+        mine = scala_table_order((at for at in errors if at[0] == name), partition_hash)
         partitions = [OffsetDeleteResponsePartition(partition_index=index, error_code=errors[name, index]) for _, index in mine]
         topics.append(OffsetDeleteResponseTopic(name=name, partitions=partitions))
     return topics

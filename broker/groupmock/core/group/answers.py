@@ -9,8 +9,8 @@ from groupmock_codec.messages.k11_join_group import JoinGroupResponse, JoinGroup
 from groupmock_codec.messages.k14_sync_group import SyncGroupResponse
 
 from ..effects import Reply
+from ..turn import Turn
 from .group import Group, Member, Parked, metadata_of
-from .turn import Turn
 
 Listed = Callable[[], list[JoinGroupResponseMember]]
 

@@ -6,17 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..effects import Effects
+from ..java.hashes import java_hash, partition_for, partition_hash
+from ..java.orders import java_order, scala_table_order
 from ..log import internal
 from ..log.names import OFFSETS_TOPIC
 from ..log.placement import NO_LEADER
 from ..log.refusal import TopicRefused
+from ..turn import Turn
 from ..units import NS_PER_MS
 from . import codes, leaving, rebalance, replacement, retention, storage
 from .group import Group, Offset, StoredGroup
-from .hashing import java_map_order, java_order, partition_for, scala_names_order
 from .listing import ByPartition, InOneMap, Listing
 from .states import DEAD, EMPTY, PREPARING, STABLE
-from .turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -56,12 +57,12 @@ class Coordinators:
     def in_order(self, turn: Turn, group_ids: Iterable[str], deleted: bool = False) -> list[str]:
         """In which order groups are described or deleted: in Kafka 4 by offsets partition, both in the order of hash maps."""
         if turn.quirks.groups_answered_as_asked:
-            return scala_names_order(group_ids) if deleted else list(group_ids)
+            return scala_table_order(group_ids, java_hash) if deleted else list(group_ids)
         parts: dict[int, list[str]] = {}
         for group_id in group_ids:
             parts.setdefault(self.partition_of(group_id), []).append(group_id)
-        order = java_map_order((OFFSETS_TOPIC, index) for index in parts)
-        return [group_id for _, index in order for group_id in (java_order(parts[index]) if deleted else parts[index])]
+        order = java_order(((OFFSETS_TOPIC, index) for index in parts), partition_hash)
+        return [group_id for _, index in order for group_id in (java_order(parts[index], java_hash) if deleted else parts[index])]
 
     def node_of(self, group_id: str) -> int | None:
         """The node that coordinates the group; None: nobody does at the moment."""

@@ -1,7 +1,7 @@
 """A classic group and its members as data (spec 2.2), and what must always hold of them.
 
-Only functions of this package change them; every change that could alter a heartbeat's answer raises `Group.epoch`, so that leases
-(effects.Lease) given before it die.
+Only functions of this package change them, and what a heartbeat's answer hangs on (state, generation, members, their protocols, the
+leader) only by methods of Group, because each of them ends the leases that were given before it (`Group.end_leases`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from .hashing import SMALLEST_TABLE, order_key, table_for
+from ..java.orders import SMALLEST_TABLE, order_key, table_for
 from .offset_map import Offsets
 from .states import COMPLETING, DEAD, EMPTY, MAY_FOLLOW, PREPARING, STABLE, State
 from .subscription import UNKNOWN, Subscribed
@@ -216,8 +216,27 @@ class Group:
         self.previous_state = before
         self.state = state
         self.state_since_ms = now_ms
-        self.epoch += 1
+        self.end_leases()
         return before
+
+    def next_generation(self) -> None:
+        """A join phase is over, also one that leaves nobody: the number grows at its end, not when it begins (spec 2.6)."""
+        self.generation += 1
+        self.end_leases()
+
+    def lead(self, member: Member | None) -> None:
+        """Who leads from now on; None: nobody."""
+        self.leader_id = None if member is None else member.member_id
+        self.end_leases()
+
+    def end_leases(self) -> None:
+        """Let no heartbeat be repeated any more that was answered until now (effects.Lease).
+
+        The driver repeats an answer unasked while the epoch stands. That is right only as long as the core would answer the same, and
+        would move the same live timer: so changes of the group end leases, and so do a session timer that is spent and a hold or freeze
+        that wants to see the heartbeat. One epoch for the whole group: changes are rare, heartbeats are not.
+        """
+        self.epoch += 1
 
     def put(self, member: Member) -> None:
         """Take a member in: maps, counts, table. Its protocols are shared with members that list the very same."""
@@ -228,7 +247,7 @@ class Group:
             self.static_members[member.group_instance_id] = member.member_id
         self.awaiting += member.join is not None
         member.protocols = self._list(member.protocols)
-        self.epoch += 1
+        self.end_leases()
 
     def drop(self, member: Member) -> None:
         """Take a member out of maps and counts; leader and debts are the caller's."""
@@ -238,7 +257,18 @@ class Group:
             del self.static_members[member.group_instance_id]
         self.awaiting -= member.join is not None
         self._unlist(member.protocols)
-        self.epoch += 1
+        self.end_leases()
+
+    def refill(self, stored: StoredGroup, members: Iterable[Member]) -> None:
+        """Become, a new group, what a record tells: Stable with these members, or Empty."""
+        self.generation = stored.generation
+        self.protocol_type = stored.protocol_type
+        self.protocol_name = stored.protocol_name
+        self.leader_id = stored.leader_id
+        self.state_since_ms = stored.state_since_ms
+        for member in members:
+            self.put(member)
+        self.state = STABLE if self.members else EMPTY
 
     def clear(self) -> None:
         """Forget every member, reservation and debt."""
@@ -249,14 +279,13 @@ class Group:
         self.supported.clear()
         self.listings.clear()
         self.awaiting = 0
-        self.leader_id = None
-        self.epoch += 1
+        self.lead(None)
 
     def relist(self, member: Member, protocols: Protocols) -> None:
         """The member offers other protocols now."""
         self._unlist(member.protocols)
         member.protocols = self._list(protocols)
-        self.epoch += 1
+        self.end_leases()
 
     def park_join(self, member: Member, parked: Parked | None) -> Parked | None:
         """Park a join or, with None, take it away; returns the one that was there."""

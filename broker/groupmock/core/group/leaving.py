@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ..turn import Turn
 from . import codes, membership, rebalance
 from .group import Group, Member
 from .states import ANSWERS, EMPTY, PREPARING, Ask, Do
-from .turn import Turn
 
 
 class WholeRequestFails(Exception):
@@ -36,13 +36,9 @@ def _leave_reserved(turn: Turn, group: Group, member_id: str, group_instance_id:
     return codes.NONE, group.state is PREPARING or not turn.quirks.leaving_reservation_starts_nothing
 
 
-def after(turn: Turn, group: Group, why: str) -> None:
-    """Somebody went: rebalance, or end the join phase if only they were awaited. Raises rebalance.JoinPhaseFails."""
-    do = ANSWERS[group.state, Ask.LEFT].do
-    if do is Do.REBALANCE:
-        rebalance.prepare(turn, group, why)
-    elif do is Do.COMPLETE:
-        rebalance.maybe_complete(turn, group, why)
+def after(turn: Turn, group: Group, why: str) -> rebalance.Outcome:
+    """Somebody went: rebalance, or end the join phase if only they were awaited."""
+    return rebalance.go_on(turn, group, ANSWERS[group.state, Ask.LEFT].do, why)
 
 
 def expire(turn: Turn, group: Group, member_id: str) -> bool:
@@ -56,7 +52,7 @@ def expire(turn: Turn, group: Group, member_id: str) -> bool:
     if member is None:
         return False
     if not member.is_new and (member.join is not None or member.sync is not None):
-        group.epoch += 1  # the next answer re-arms it; until then no lease may move the dead timer
+        group.end_leases()  # the next answer re-arms it; until then no lease may move the dead timer
         return False
     _expire_member(turn, group, member)
     return True
@@ -66,26 +62,16 @@ def _expire_member(turn: Turn, group: Group, member: Member) -> None:
     waited = "before its first answer" if member.is_new else f"after {member.session_timeout_ms} ms"
     why = f"session of {member.member_id} expired {waited}"
     membership.remove(turn, group, member, why)
-    if ANSWERS[group.state, Ask.LEFT].do is Do.REBALANCE:
-        _swallow(turn, group, why)
-    else:
+    do = ANSWERS[group.state, Ask.LEFT].do
+    if do is Do.COMPLETE:
         _complete_after_expiry(turn, group, why)
-
-
-def _swallow(turn: Turn, group: Group, why: str) -> None:
-    try:
-        rebalance.prepare(turn, group, why)
-    except rebalance.JoinPhaseFails:
-        pass  # told by a note
+    else:
+        rebalance.go_on(turn, group, do, why)
 
 
 def _complete_after_expiry(turn: Turn, group: Group, why: str) -> None:
     """Unlike a join or a leave, an expiry may cut the initial delay short (not in the old coordinator, spec 2.5)."""
     if group.state is not PREPARING or not group.everybody_joined():
         return
-    if group.previous_state is EMPTY and turn.quirks.expiry_keeps_initial_delay:
-        return
-    try:
+    if not (group.previous_state is EMPTY and turn.quirks.expiry_keeps_initial_delay):
         rebalance.complete(turn, group, why)
-    except rebalance.JoinPhaseFails:
-        pass  # told by a note

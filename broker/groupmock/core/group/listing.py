@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from .hashing import java_hash, java_map_order, partition_hash
-from .tables import Concurrent, Timeline, signed
+from ..java.hashes import java_hash, partition_hash
+from ..java.orders import java_order
+from ..java.tables import Concurrent, Timeline, signed
 
 
 class Listing(Protocol):
@@ -69,8 +70,8 @@ class ByPartition:
         """Shards begin in the order of the hash map in which a broker gathers the partitions it was elected for."""
         held = self._partitions.get(node)
         if held is None:
-            held = self._partitions[node] = Concurrent(lambda index: partition_hash(self._topic, index))
-        for _, partition in java_map_order((self._topic, index) for index in partitions):
+            held = self._partitions[node] = Concurrent(lambda index: partition_hash((self._topic, index)))
+        for _, partition in java_order(((self._topic, index) for index in partitions), partition_hash):
             held.add(partition)
 
     def left(self, partition: int, node: int) -> None:

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import msgspec
 
 from ..events import Request
+from ..java.hashes import spread
+from ..turn import Turn
 from . import answers, codes, sessions
 from .group import Group, Member, Parked, Protocols
-from .hashing import spread
-from .turn import Turn
 
 
 class Wish(NamedTuple):
@@ -128,8 +128,7 @@ def discard_all(turn: Turn, group: Group, members: list[Member], why: Callable[[
 
 def lead(turn: Turn, group: Group, member: Member | None, why: str) -> None:
     """Make a member the leader; None: there is none any more."""
-    group.leader_id = None if member is None else member.member_id
-    group.epoch += 1
+    group.lead(member)
     if member is not None:
         turn.changed(group, member.member_id, "led", f"member {member.member_id} leads: {why}", member)
 
@@ -179,8 +178,8 @@ def swap(group: Group, old: Member, new: Member) -> None:
     """Put `new` where `old` was: maps, counts, leadership."""
     group.drop(old)
     group.put(new)
-    if group.leader_id == old.member_id:
-        group.leader_id = new.member_id
+    if group.is_leader(old):
+        group.lead(new)
 
 
 def refuse_parked(turn: Turn, group: Group, old: Member) -> None:

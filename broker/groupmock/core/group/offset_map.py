@@ -1,7 +1,7 @@
 """A group's committed offsets, and the order in which a fetch of all of them lists them.
 
-Kafka 4.3 keeps a TimelineHashMap of topics, each with one of its partitions (tables.py). The old coordinator keeps one Scala map of topic
-partitions.
+Kafka 4.3 keeps a TimelineHashMap of topics, each with one of its partitions (core/java/tables.py). The old coordinator keeps one Scala map
+of topic partitions.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from .hashing import SMALLEST_TABLE, java_hash, scala_map_order, scala_table_order, table_for
-from .tables import Timeline, signed
+from ..java.hashes import java_hash, partition_hash
+from ..java.orders import SMALLEST_TABLE, scala_map_order, scala_table_order, table_for
+from ..java.tables import Timeline, signed
 
 if TYPE_CHECKING:
     from .group import Offset
@@ -93,7 +94,7 @@ class Offsets(dict[At, "Offset"]):
     def listed(self, scala: bool) -> list[At]:
         """Every partition in the order of Kafka's hash maps."""
         if scala:
-            return scala_map_order(scala_table_order(self, table=self._scala_table))
+            return scala_map_order(scala_table_order(self, partition_hash, self._scala_table), partition_hash)
         topics, tables = self._topics, self._tables
         place = {name: (topics.slot(signed(java_hash(name))), -number) for number, name in enumerate(tables)}
         found = list(reversed(self))

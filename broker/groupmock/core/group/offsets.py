@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..turn import Turn
 from . import codes, membership, sessions
 from .group import Group, Offset
 from .states import ANSWERS, EMPTY, Ask
-from .turn import Turn
 
 NO_OFFSET = Offset(-1, -1, "", -1)
 """What a partition without a commit answers."""
@@ -42,9 +42,7 @@ def admit(turn: Turn, group_id: str, group: Group | None, by: Committer, version
     """The group checks (spec 3.1, unknown group and C1 to C6); a member's session is re-armed when it may commit."""
     if group is None:
         return _admit_to_unknown(turn, by, version)
-    if by.generation < 0 and group.state is EMPTY:
-        return ANSWERS[group.state, Ask.COMMIT_SIMPLE].error
-    if not by.named:
+    if not by.named or (by.generation < 0 and group.state is EMPTY):
         return ANSWERS[group.state, Ask.COMMIT_SIMPLE].error
     error = membership.validate(turn, group, by.member_id, by.group_instance_id)
     if not error and by.generation != group.generation:

@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from enum import Enum
 
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 
 from ..events import Request
+from ..turn import Turn
 from . import answers, codes, membership, sessions, storage
 from .group import Group, Member, Parked, metadata_of
-from .states import COMPLETING, EMPTY, PREPARING, STABLE
+from .states import COMPLETING, EMPTY, PREPARING, STABLE, Do
 from .subscription import NO_TOPICS, UNKNOWN, Malformed, Subscribed, read_topics
-from .turn import Turn
-from .vote import NoCommonProtocol, select_protocol
+from .vote import select_protocol
 
 
-class JoinPhaseFails(Exception):
-    """Kafka's completion throws: the generation has moved, nobody is answered, the state stays (checked part 1 (b)5, 6)."""
+class Outcome(Enum):
+    """How it went to begin a join phase, to look at one, or to end it."""
+
+    FINE = "the phase is over, or waits for its members"
+    FAILED = "Kafka's completion throws: the generation has moved, nobody is answered, the state stays (checked part 1 (b)5, 6)"
+
+
+def go_on(turn: Turn, group: Group, do: Do, why: str) -> Outcome:
+    """What the table (states.ANSWERS) says about somebody who came, came back, or went."""
+    if do is Do.REBALANCE:
+        return prepare(turn, group, why)
+    if do is Do.COMPLETE:
+        return maybe_complete(turn, group, why)
+    assert do is Do.NOTHING, f"{do} is not for who comes or goes"
+    return Outcome.FINE
 
 
 # -- starting ----------------------------------------------------------------------------------------------------------
 
 
-def prepare(turn: Turn, group: Group, why: str) -> None:
-    """Begin to collect JoinGroups (spec 2.5). Raises JoinPhaseFails when the phase ends at once and fails."""
+def prepare(turn: Turn, group: Group, why: str) -> Outcome:
+    """Begin to collect JoinGroups (spec 2.5). FAILED: the phase was over at once, and failed."""
     if group.state is COMPLETING:
         _reset_assignments(group)
         refuse_syncs(turn, group, codes.REBALANCE_IN_PROGRESS)
@@ -35,9 +48,10 @@ def prepare(turn: Turn, group: Group, why: str) -> None:
     if initial:
         _begin_initial_phase(turn, group)
     elif group.everybody_joined():
-        complete(turn, group, "nobody else is awaited")
+        return complete(turn, group, "nobody else is awaited")
     else:
         turn.timers.set(("join", group.group_id), turn.after(group.rebalance_timeout_ms()))
+    return Outcome.FINE
 
 
 def _begin_initial_phase(turn: Turn, group: Group) -> None:
@@ -71,10 +85,11 @@ def _take_syncs(turn: Turn, group: Group) -> list[tuple[Parked, bytes]]:
 # -- the join phase ----------------------------------------------------------------------------------------------------
 
 
-def maybe_complete(turn: Turn, group: Group, why: str) -> None:
-    """End a normal join phase if nobody is awaited; the initial delay is not cut short (spec 2.5). Raises JoinPhaseFails."""
+def maybe_complete(turn: Turn, group: Group, why: str) -> Outcome:
+    """End a normal join phase if nobody is awaited; the initial delay is not cut short (spec 2.5)."""
     if group.state is PREPARING and group.previous_state is not EMPTY and group.everybody_joined():
-        complete(turn, group, why)
+        return complete(turn, group, why)
+    return Outcome.FINE
 
 
 def on_join_timer(turn: Turn, group: Group) -> None:
@@ -87,31 +102,26 @@ def on_join_timer(turn: Turn, group: Group) -> None:
         group.initial = (step, max(remaining - delay, 0))
         turn.timers.set(("join", group.group_id), turn.after(step))
         return
-    why = "the initial delay is over" if initial else "the rebalance timeout is over"
-    try:
-        complete(turn, group, why)
-    except JoinPhaseFails:
-        pass  # it stays in PreparingRebalance, told by a note
+    complete(turn, group, "the initial delay is over" if initial else "the rebalance timeout is over")
 
 
-def complete(turn: Turn, group: Group, why: str) -> None:
-    """End the join phase (spec 2.6, 'Completion'). Raises JoinPhaseFails where Kafka's throws."""
+def complete(turn: Turn, group: Group, why: str) -> Outcome:
+    """End the join phase (spec 2.6, 'Completion'). Where it fails a note says why, and only who asked has to be told."""
     doors = turn.cluster.doors
     if group.join_phase_dead or (doors is not None and doors.holds_phase(group)):
-        return
+        return Outcome.FINE
     turn.timers.cancel(("join", group.group_id))
     _remove_silent(turn, group, why)
     if not _leader_joined(turn, group) and group.members:  # only silent static members are left
         group.initial = (0, 0)
         again = max(group.rebalance_timeout_ms(), 1)  # a timeout of 0 keeps Kafka's timer thread busy; in one call here it would never end
         turn.timers.set(("join", group.group_id), turn.after(again))
-        return
-    group.generation += 1
-    group.epoch += 1
+        return Outcome.FINE
+    group.next_generation()
     if group.members:
-        _begin_generation(turn, group, why)
-    else:
-        _become_empty(turn, group, why)
+        return _begin_generation(turn, group, why)
+    _become_empty(turn, group, why)
+    return Outcome.FINE
 
 
 def _remove_silent(turn: Turn, group: Group, why: str) -> None:
@@ -147,14 +157,22 @@ def _become_empty(turn: Turn, group: Group, why: str) -> None:
     storage.store(turn, group)
 
 
-def _begin_generation(turn: Turn, group: Group, why: str) -> None:
-    group.protocol_name = _voted(turn, group)
-    group.subscribed = _subscribed(turn, group)
+def _begin_generation(turn: Turn, group: Group, why: str) -> Outcome:
+    chosen = select_protocol(group, turn.quirks.scala_vote_order)
+    if chosen is None:
+        return _fail(turn, group, "no protocol is listed by all members once each (a list names one twice)")
+    group.protocol_name = chosen
+    metadata = [metadata_of(protocols, chosen) for protocols in group.listings] if group.protocol_type == "consumer" else None
+    wrong = _malformed(metadata) if metadata is not None and turn.quirks.malformed_subscription_hangs else None
+    if wrong is not None:
+        return _fail(turn, group, f"a Subscription is malformed: {wrong}")
+    group.subscribed = UNKNOWN if metadata is None else Subscribed(metadata)
     turn.move(group, COMPLETING, why)
     waiting = _take_joins(turn, group)
     group.pending_syncs = set(group.members)
     turn.timers.set(("sync", group.group_id), turn.after(group.rebalance_timeout_ms()))
     turn.replies(answers.joined(turn, group).all(waiting, answers.member_list(group)))
+    return Outcome.FINE
 
 
 def _take_joins(turn: Turn, group: Group) -> list[tuple[Parked, str]]:
@@ -173,36 +191,21 @@ def _take_joins(turn: Turn, group: Group) -> list[tuple[Parked, str]]:
     return waiting
 
 
-def _voted(turn: Turn, group: Group) -> str:
-    try:
-        return select_protocol(group, turn.quirks.scala_vote_order)
-    except NoCommonProtocol:
-        _fail(turn, group, "no protocol is listed by all members once each (a list names one twice)")
-
-
-def _subscribed(turn: Turn, group: Group) -> Subscribed:
-    if group.protocol_type != "consumer":
-        return UNKNOWN
-    chosen = group.protocol_name or ""
-    metadata = [metadata_of(protocols, chosen) for protocols in group.listings]
-    if turn.quirks.malformed_subscription_hangs:
-        _check_subscriptions(turn, group, metadata)
-    return Subscribed(metadata)
-
-
-def _check_subscriptions(turn: Turn, group: Group, metadata: list[bytes]) -> None:
+def _malformed(metadata: list[bytes]) -> Malformed | None:
+    """What makes Kafka's parser fall over. It stops at the first Subscription that merely ends too early: then all topics are unknown."""
     try:
         for one in metadata:
             if read_topics(one) is None:
-                return
+                break
     except Malformed as error:
-        _fail(turn, group, f"a Subscription is malformed: {error}")
+        return error
+    return None
 
 
-def _fail(turn: Turn, group: Group, why: str) -> NoReturn:
+def _fail(turn: Turn, group: Group, why: str) -> Outcome:
     group.join_phase_dead = turn.quirks.failing_join_unanswered
     turn.note("join_phase_failed", group=group.group_id, generation=group.generation, reason=why)
-    raise JoinPhaseFails(why)
+    return Outcome.FAILED
 
 
 # -- the sync phase ----------------------------------------------------------------------------------------------------
@@ -249,8 +252,5 @@ def on_sync_timer(turn: Turn, group: Group) -> bool:
     timeout = group.rebalance_timeout_ms()
     membership.discard_all(turn, group, late, lambda member: f"member {member.member_id} sent no SyncGroup within {timeout} ms")
     names = ", ".join(member.member_id for member in late[:3]) + (f" and {len(late) - 3} more" if len(late) > 3 else "")
-    try:
-        prepare(turn, group, f"{names} sent no SyncGroup within {timeout} ms" if late else "a replaced member's id still owed a SyncGroup")
-    except JoinPhaseFails:
-        pass
+    prepare(turn, group, f"{names} sent no SyncGroup within {timeout} ms" if late else "a replaced member's id still owed a SyncGroup")
     return True

@@ -11,9 +11,9 @@ later as well (groupmock.clock), for two requests sent together may come in two 
 from __future__ import annotations
 
 from ..events import Request
+from ..turn import Turn
 from . import answers, codes, membership, sessions, storage
 from .group import Group, Member, Parked
-from .turn import Turn
 
 
 def keep_generation(turn: Turn, group: Group, request: Request, old: Member, new: Member, led: str | None) -> None:

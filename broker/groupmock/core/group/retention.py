@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..turn import Turn
 from .group import Group, Offset
 from .offset_map import At
 from .states import EMPTY, STABLE
-from .turn import Turn
 
 Base = Callable[[Offset], int]
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from ..timers import Key, Timer
+from ..turn import Turn
 from ..units import NS_PER_MS
 from .group import Group, Member
-from .turn import Turn
 
 NEW_MEMBER_MS: Final = 300_000
 """How long a new member may wait for its first answer, whatever its session timeout (KAFKA-7610)."""

@@ -39,37 +39,40 @@ class Ask(StrEnum):
 
     JOIN_RESERVE = "JoinGroup v4+ without member id and instance id"
     JOIN_NEW = "JoinGroup of a newcomer: reserved id, v0-3 without id, or a new instance id"
-    JOIN_SAME = "JoinGroup of a member with identical protocols"
+    JOIN_LEADER = "JoinGroup of the leader with identical protocols"
+    JOIN_FOLLOWER = "JoinGroup of another member with identical protocols"
     JOIN_CHANGED = "JoinGroup of a member with changed protocols"
     JOIN_REPLACE = "JoinGroup without member id, with a known instance id"
     SYNC = "SyncGroup of a member in the current generation"
     HEARTBEAT = "Heartbeat of a member in the current generation"
-    LEFT = "after a member left or expired"
+    LEFT = "after a member left or expired, or a reserved id left"
     COMMIT_MEMBER = "OffsetCommit of a member in the current generation"
     COMMIT_SIMPLE = "OffsetCommit with a generation below 0 and no ids"
     DELETE = "DeleteGroups"
 
 
+MEMBERS_ASK: Final = frozenset(
+    {Ask.JOIN_LEADER, Ask.JOIN_FOLLOWER, Ask.JOIN_CHANGED, Ask.JOIN_REPLACE, Ask.SYNC, Ask.HEARTBEAT, Ask.COMMIT_MEMBER}
+)
+"""What a member alone can ask. An Empty group has none, so that it has no rows for these: whoever tries is told by the check of its ids."""
+
+
 class Do(Enum):
-    """What a group does about it."""
+    """What a group does about it. A JoinGroup that starts a rebalance, or comes while one collects, waits until the join phase ends."""
 
     ANSWER = "answer at once"
-    RESERVE = "reserve an id and answer 79"
-    ADD = "add the member and rebalance"
-    PARK = "park the request; the join phase ends if it was the last one awaited"
-    UPDATE = "take over the new protocols and rebalance"
-    REJOIN = "a leader rebalances; a follower is answered at once with the current generation"
-    KEEP = "rebalance only if another protocol is now selected"
-    COLLECT = "park until the leader's SyncGroup"
-    ASSIGNMENT = "answer the stored assignment"
+    RESERVE = "reserve an id and answer"
     REBALANCE = "start a rebalance"
     COMPLETE = "end the join phase if nobody else is awaited"
+    KEEP = "answer with the current generation; rebalance if another protocol is now selected"
+    COLLECT = "park until the leader's SyncGroup"
+    ASSIGNMENT = "answer the stored assignment"
     NOTHING = "nothing"
     DELETE = "delete the group and its offsets"
 
 
 class Answer(NamedTuple):
-    """What to do, the error code that goes with it, and whether the member's session is re-armed."""
+    """What to do, the error code that goes with it, and whether the member's session starts again."""
 
     do: Do
     error: int = codes.NONE
@@ -77,27 +80,21 @@ class Answer(NamedTuple):
 
 
 _UNKNOWN: Final = Answer(Do.ANSWER, codes.UNKNOWN_MEMBER_ID)
-_GONE: Final = Answer(Do.ANSWER, codes.COORDINATOR_NOT_AVAILABLE)
 _IN_PROGRESS: Final = Answer(Do.ANSWER, codes.REBALANCE_IN_PROGRESS)
 _FINE: Final = Answer(Do.ANSWER, codes.NONE, renews=True)
 
 ANSWERS: Final[dict[tuple[State, Ask], Answer]] = {
     (EMPTY, Ask.JOIN_RESERVE): Answer(Do.RESERVE, codes.MEMBER_ID_REQUIRED),
-    (EMPTY, Ask.JOIN_NEW): Answer(Do.ADD),
-    (EMPTY, Ask.JOIN_SAME): _UNKNOWN,
-    (EMPTY, Ask.JOIN_CHANGED): _UNKNOWN,
-    (EMPTY, Ask.JOIN_REPLACE): _UNKNOWN,
-    (EMPTY, Ask.SYNC): _UNKNOWN,
-    (EMPTY, Ask.HEARTBEAT): _UNKNOWN,
+    (EMPTY, Ask.JOIN_NEW): Answer(Do.REBALANCE),
     (EMPTY, Ask.LEFT): Answer(Do.NOTHING),
-    (EMPTY, Ask.COMMIT_MEMBER): _UNKNOWN,
     (EMPTY, Ask.COMMIT_SIMPLE): Answer(Do.ANSWER),
     (EMPTY, Ask.DELETE): Answer(Do.DELETE),
     (PREPARING, Ask.JOIN_RESERVE): Answer(Do.RESERVE, codes.MEMBER_ID_REQUIRED),
-    (PREPARING, Ask.JOIN_NEW): Answer(Do.ADD),
-    (PREPARING, Ask.JOIN_SAME): Answer(Do.PARK),
-    (PREPARING, Ask.JOIN_CHANGED): Answer(Do.PARK),
-    (PREPARING, Ask.JOIN_REPLACE): Answer(Do.PARK),
+    (PREPARING, Ask.JOIN_NEW): Answer(Do.COMPLETE),
+    (PREPARING, Ask.JOIN_LEADER): Answer(Do.COMPLETE),
+    (PREPARING, Ask.JOIN_FOLLOWER): Answer(Do.COMPLETE),
+    (PREPARING, Ask.JOIN_CHANGED): Answer(Do.COMPLETE),
+    (PREPARING, Ask.JOIN_REPLACE): Answer(Do.COMPLETE),
     (PREPARING, Ask.SYNC): _IN_PROGRESS,
     (PREPARING, Ask.HEARTBEAT): Answer(Do.ANSWER, codes.REBALANCE_IN_PROGRESS, renews=True),
     (PREPARING, Ask.LEFT): Answer(Do.COMPLETE),
@@ -105,9 +102,10 @@ ANSWERS: Final[dict[tuple[State, Ask], Answer]] = {
     (PREPARING, Ask.COMMIT_SIMPLE): _UNKNOWN,
     (PREPARING, Ask.DELETE): Answer(Do.ANSWER, codes.NON_EMPTY_GROUP),
     (COMPLETING, Ask.JOIN_RESERVE): Answer(Do.RESERVE, codes.MEMBER_ID_REQUIRED),
-    (COMPLETING, Ask.JOIN_NEW): Answer(Do.ADD),
-    (COMPLETING, Ask.JOIN_SAME): Answer(Do.ANSWER),
-    (COMPLETING, Ask.JOIN_CHANGED): Answer(Do.UPDATE),
+    (COMPLETING, Ask.JOIN_NEW): Answer(Do.REBALANCE),
+    (COMPLETING, Ask.JOIN_LEADER): Answer(Do.ANSWER),
+    (COMPLETING, Ask.JOIN_FOLLOWER): Answer(Do.ANSWER),
+    (COMPLETING, Ask.JOIN_CHANGED): Answer(Do.REBALANCE),
     (COMPLETING, Ask.JOIN_REPLACE): Answer(Do.REBALANCE),
     (COMPLETING, Ask.SYNC): Answer(Do.COLLECT),
     (COMPLETING, Ask.HEARTBEAT): _FINE,
@@ -116,9 +114,10 @@ ANSWERS: Final[dict[tuple[State, Ask], Answer]] = {
     (COMPLETING, Ask.COMMIT_SIMPLE): _UNKNOWN,
     (COMPLETING, Ask.DELETE): Answer(Do.ANSWER, codes.NON_EMPTY_GROUP),
     (STABLE, Ask.JOIN_RESERVE): Answer(Do.RESERVE, codes.MEMBER_ID_REQUIRED),
-    (STABLE, Ask.JOIN_NEW): Answer(Do.ADD),
-    (STABLE, Ask.JOIN_SAME): Answer(Do.REJOIN),
-    (STABLE, Ask.JOIN_CHANGED): Answer(Do.UPDATE),
+    (STABLE, Ask.JOIN_NEW): Answer(Do.REBALANCE),
+    (STABLE, Ask.JOIN_LEADER): Answer(Do.REBALANCE),
+    (STABLE, Ask.JOIN_FOLLOWER): Answer(Do.ANSWER),
+    (STABLE, Ask.JOIN_CHANGED): Answer(Do.REBALANCE),
     (STABLE, Ask.JOIN_REPLACE): Answer(Do.KEEP),
     (STABLE, Ask.SYNC): Answer(Do.ASSIGNMENT),
     (STABLE, Ask.HEARTBEAT): _FINE,
@@ -126,7 +125,5 @@ ANSWERS: Final[dict[tuple[State, Ask], Answer]] = {
     (STABLE, Ask.COMMIT_MEMBER): _FINE,
     (STABLE, Ask.COMMIT_SIMPLE): _UNKNOWN,
     (STABLE, Ask.DELETE): Answer(Do.ANSWER, codes.NON_EMPTY_GROUP),
-    **{(DEAD, ask): _GONE for ask in Ask if ask not in {Ask.LEFT, Ask.DELETE}},
-    (DEAD, Ask.LEFT): Answer(Do.NOTHING),
-    (DEAD, Ask.DELETE): Answer(Do.ANSWER, codes.GROUP_ID_NOT_FOUND),
 }
+"""(state, question) -> what happens. Dead has no rows: a group that dies leaves the registry in the same turn, and nobody finds it."""

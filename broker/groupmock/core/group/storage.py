@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from ..turn import Turn
 from . import answers, codes, sessions
 from .group import Group, Member, StoredGroup, metadata_of
-from .states import STABLE
 from .subscription import UNKNOWN, Subscribed
-from .turn import Turn
 
 RECORD_OVERHEAD = 80
 """Bytes of a record batch with one record around key and value, about."""
@@ -68,18 +67,9 @@ def restore(turn: Turn, group: Group, stored: StoredGroup | None) -> None:
     group.stored = stored
     if stored is None:
         return
-    group.generation = stored.generation
-    group.protocol_type = stored.protocol_type
-    group.protocol_name = stored.protocol_name
-    group.leader_id = stored.leader_id
-    group.state_since_ms = stored.state_since_ms
-    for row, member in enumerate(stored.members):
-        group.put(_restored(turn, group, stored, row, member))
-    if stored.members:
-        group.state = STABLE
+    group.refill(stored, (_restored(turn, group, stored, row, member) for row, member in enumerate(stored.members)))
     metadata = [member.metadata(stored.protocol_name or "") for member in group.members.values()]
     group.subscribed = Subscribed(metadata) if stored.protocol_type == "consumer" else UNKNOWN
-    group.epoch += 1
 
 
 def _restored(turn: Turn, group: Group, stored: StoredGroup, row: int, member: Member) -> Member:

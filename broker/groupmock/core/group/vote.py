@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 
+from ..java.hashes import java_hash, spread
+from ..java.orders import java_order, scala_trie_order, table_for
 from .group import Group, Protocols
-from .hashing import java_order, scala_order, spread, table_for
 
 
-class NoCommonProtocol(Exception):
-    """No name is listed by all members: possible only when a list names one twice."""
+def select_protocol(group: Group, scala: bool = False) -> str | None:
+    """The winner of the vote; ties fall as in Kafka's hash map of the votes (`scala`: the old coordinator's).
 
-
-def select_protocol(group: Group, scala: bool = False) -> str:
-    """The winner of the vote; ties fall as in Kafka's hash map of the votes (`scala`: the old coordinator's)."""
+    None: no name is listed by all members, which Kafka's vote throws about; possible only when a list names one twice.
+    """
     candidates = {name for name, count in group.supported.items() if count == len(group.members)}
     if not candidates:
-        raise NoCommonProtocol
+        return None
     votes: Counter[str] = Counter()
     for protocols, listing in group.listings.items():
         votes[_choice(protocols, candidates)] += listing.members
@@ -25,7 +25,7 @@ def select_protocol(group: Group, scala: bool = False) -> str:
     if len(tied) == 1:
         return tied[0]
     if scala:
-        return next(name for name in scala_order(votes) if name in tied)
+        return next(name for name in scala_trie_order(votes, java_hash) if name in tied)
     return _first_in_java(group, candidates, list(votes), tied)
 
 
@@ -38,4 +38,4 @@ def _first_in_java(group: Group, candidates: set[str], voted: list[str], tied: l
     mask = table_for(len(voted)) - 1
     if len({spread(name) & mask for name in tied}) < len(tied):
         voted = [_choice(member.protocols, candidates) for member in group.ordered()]
-    return next(name for name in java_order(voted) if name in tied)
+    return next(name for name in java_order(voted, java_hash) if name in tied)

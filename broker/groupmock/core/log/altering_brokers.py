@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.errors import ErrorCode
 
-from ..group.hashing import SMALL_MAP, java_order, scala_names_order, scala_order
+from ..java.hashes import java_hash
+from ..java.orders import SMALL_MAP, java_order, scala_table_order, scala_trie_order
 from . import broker_checks, configs, zookeeper_admin
 from .broker_configs import CLUSTER_WIDE, ONE_BROKER, BrokerKey, base_name, broker_keys, key_of, started
 from .change import DELETE, OPERATION_NAMES, SET, Alteration, Change, made
@@ -157,11 +158,11 @@ def _shown(names: Sequence[str], quirks: Quirks, large: bool = False) -> str:
 
     What was picked from a `large` set is one more: Scala's mutable one.
     """
-    ordered = java_order(names)
+    ordered = java_order(names, java_hash)
     if not quirks.topic_configs_before_4:
         return f"[{', '.join(ordered)}]"
     if large:
-        return f"HashSet({', '.join(scala_names_order(names))})"
+        return f"HashSet({', '.join(scala_table_order(names, java_hash))})"
     if len(names) > SMALL_MAP:
-        return f"HashSet({', '.join(scala_order(names))})"
+        return f"HashSet({', '.join(scala_trie_order(names, java_hash))})"
     return f"Set({', '.join(ordered)})"

@@ -14,7 +14,7 @@ from .config_keys import CLASS, KINDS, LIST, PASSWORD, TOPIC_CONFIGS, ConfigKey
 from .value_checks import Check, ListCheck, at_least, between, compression_level, fine, one_of, something, words, words_or_nothing
 
 if TYPE_CHECKING:
-    from ..cluster import Identity
+    from ..identity import Identity
     from ..settings import Quirks
 
 CLUSTER_WIDE: Final = ""  # the resource name of configs that hold for every broker

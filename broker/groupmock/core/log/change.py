@@ -7,7 +7,8 @@ from typing import Final, NamedTuple
 
 from groupmock_codec.errors import ErrorCode
 
-from ..group.hashing import java_order
+from ..java.hashes import java_hash
+from ..java.orders import java_order
 from .config_keys import LIST, ConfigKey, java_split
 from .refusal import TopicRefused
 
@@ -39,7 +40,7 @@ def made(current: Mapping[str, str], wanted: Alteration, keys: Mapping[str, Conf
     """`current` after the change; `effective` says what holds where nothing is set. Raises TopicRefused: no such operation, no list."""
     found = {} if wanted.replace else dict(current)
     by_name = {change.name: change for change in wanted.changes}
-    for change in (by_name[name] for name in java_order(by_name)):  # Kafka's controller has them in a map
+    for change in (by_name[name] for name in java_order(by_name, java_hash)):  # Kafka's controller has them in a map
         if change.operation == SET:
             found[change.name] = change.value or ""
         elif change.operation == DELETE:

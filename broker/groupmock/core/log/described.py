@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
-from ..group.hashing import java_order, scala_names_order, spread
+from ..java.hashes import java_hash, spread
+from ..java.orders import java_order, scala_table_order
 from ..settings import Quirks, Settings
 from .broker_configs import (
     DEFAULT,
@@ -66,7 +67,7 @@ def node_configs(static: Mapping[str, str], changed: Overrides, quirks: Quirks) 
     names = [name for name, key in keys.items() if key.change != INTERNAL or (quirks.topic_configs_before_3 and changed.ever)]
     given = [name for name in dict.fromkeys((*changed.node, *changed.cluster)) if name not in keys]
     given.sort(key=lambda name: spread(name) % GIVEN_BUCKETS)
-    return [_node_config(name, keys, changed, static) for name in (*given, *java_order(names))]
+    return [_node_config(name, keys, changed, static) for name in (*given, *java_order(names, java_hash))]
 
 
 def _node_config(name: str, keys: Mapping[str, BrokerKey], changed: Overrides, static: Mapping[str, str]) -> Described:
@@ -86,7 +87,7 @@ def cluster_configs(changed: Overrides, quirks: Quirks) -> list[Described]:
     keys, here = broker_keys(quirks), Overrides({}, changed.cluster)
     return [
         _node_config(name, keys, here, {})._replace(value=synonyms[0].value, synonyms=synonyms)
-        for name in java_order(changed.cluster)
+        for name in java_order(changed.cluster, java_hash)
         if (synonyms := [each for each in chain(name, keys, here, {}) if each.source == DYNAMIC_DEFAULT_BROKER])
     ]
 
@@ -95,6 +96,6 @@ def as_answered(found: list[Described], wanted: Collection[str], quirks: Quirks)
     """Those that are `wanted` (none named: all) in the order of Kafka's maps: 4.x picks from the whole, before it those alone are a map."""
     by_name = {each.name: each for each in found}
     if quirks.topic_configs_before_4:
-        return [by_name[name] for name in scala_names_order(name for name in by_name if not wanted or name in wanted)]
-    names = java_order(CHECKED) if by_name.keys() == set(CHECKED) else by_name
+        return [by_name[name] for name in scala_table_order((name for name in by_name if not wanted or name in wanted), java_hash)]
+    names = java_order(CHECKED, java_hash) if by_name.keys() == set(CHECKED) else by_name
     return [by_name[name] for name in names if not wanted or name in wanted]

@@ -1,6 +1,36 @@
 """Long-polling fetches: reading, deciding whether that is enough to answer, and waking the parked ones.
 
-A parked Fetch is a `Parked` in a map by ticket, found by the partitions it waits for and by its connection (architecture rule 1).
+A Fetch is answered at once or parked. It is answered at once when its max wait is zero, when no partition that it names has a log
+here, when something is wrong or diverges, or when there is enough to read. What is parked is data: a `Parked` in a map by ticket,
+found again by the partitions that it waits for and by its connection (a connection has one request in hand, so at most one). The
+fetch ends its wait in one of four ways:
+
+    records came, the leader moved, the topic is gone    `changed`: looked at again, and answered if it is worth it or in trouble
+    max wait is over                                     `expire` (timer "fetch"): answered with what there is, perhaps nothing
+    the connection closed                                `disconnected`: forgotten, nobody is there to answer
+    the cluster ends                                     nothing: a parked fetch owes nobody anything
+
+Kafka does the same with a purgatory of DelayedFetch operations (kafka.server.DelayedFetch, DelayedOperationPurgatory): each is watched
+under every partition that it names, and is tried again whenever one of those changes. Four things about it surprise:
+
+- **Enough is counted in two ways.** A fetch that has just come counts the bytes it has really read (ReplicaManager.fetchMessages); a
+  parked one counts what lies behind each offset up to that partition's own limit (DelayedFetch.tryComplete), without reading and
+  without the limit of the whole answer. So a parked fetch can be answered with fewer bytes than `min_bytes`, for instance where one
+  batch is larger than its partition's limit. `_read` has the first count, `_worth_it` the second.
+- **An unknown partition does not end the wait of the others.** It has no log to watch and says nothing new by itself; only a fetch of
+  which *no* partition has a log is answered at once. A partition that was there when the fetch was parked and is gone now ends the
+  wait: that is what `waits_for` is remembered for. It also decides the order of the answer (`_rank`).
+- **The first batch is given whole** from v3 on, even where it is larger than every limit (KIP-74): a consumer could never get past it
+  otherwise. Only the first of the whole answer: later partitions get nothing rather than a part of a batch.
+- **What the answer says is less than what was read.** In an incremental session (KIP-227, sessions.py) a partition is told only when
+  it has records, an error or a moved end; `FetchSessions.finish` decides that after the reading. The session's epoch is spent when the
+  request comes, not when it is answered: a fetcher whose connection broke while it waited must begin a new session, as on Kafka.
+
+A session may outlive the version that made it: a `last_fetched_epoch` (v12) is kept and applies to a later request of a lower version,
+as in Kafka, which then cannot write the divergence that it found (see `_answer`; docs/differences.md has how each release tells it).
+
+A replica id of 0 or more calls the sender a follower. The logs here have no followers that fetch: it is told that this node does not
+lead, whoever does.
 """
 
 from __future__ import annotations

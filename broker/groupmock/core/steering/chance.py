@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from ..group.turn import Turn
+from ..turn import Turn
 from .register import Arguments, steers
 
 

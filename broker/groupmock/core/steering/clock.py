@@ -8,8 +8,8 @@ from typing import Annotated, Final
 from msgspec import Meta
 
 from ..effects import ClockStepped
-from ..group.turn import Turn
 from ..timers import NAMES
+from ..turn import Turn
 from ..units import NS_PER_MS
 from . import members, nodes
 from .find import listed

@@ -22,7 +22,7 @@ from .. import apis
 from ..events import Request
 from ..group.group import Group, Member
 from ..group.states import COMPLETING, EMPTY, PREPARING, STABLE, State
-from ..group.turn import Turn
+from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -139,7 +139,7 @@ class Doors:
             return False
         if key[0] == "session" and key[2] not in group.members:
             return False
-        group.epoch += 1  # its timer is dead: no lease may move it
+        group.end_leases()  # its timer is dead: no lease may move it
         hold.waiting.append(key)
         return True
 

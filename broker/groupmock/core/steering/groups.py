@@ -9,7 +9,7 @@ from msgspec import Meta
 from ..effects import TimerFired
 from ..group import rebalance
 from ..group.states import COMPLETING, EMPTY, PREPARING, STABLE, State
-from ..group.turn import Turn
+from ..turn import Turn
 from .doors import Doors, Hold
 from .find import group_of
 from .register import Arguments, BadArguments, Group, NotNow, steers
@@ -46,10 +46,7 @@ def force_rebalance(turn: Turn, wish: ForceRebalance) -> None:
     if group.state not in (COMPLETING, STABLE):
         raise NotNow(f"group {wish.group!r} is {group.state}: only a Stable or a CompletingRebalance group can be made to rebalance")
     not_held(turn, wish.group, "let it rebalance")
-    try:
-        rebalance.prepare(turn, group, wish.reason)
-    except rebalance.JoinPhaseFails:
-        pass  # told by a note
+    rebalance.prepare(turn, group, wish.reason)
 
 
 class HoldGroup(Arguments):
@@ -109,16 +106,13 @@ def _end_phase_if_due(turn: Turn, group_id: str) -> None:
         return
     over = ("join", group_id) not in turn.timers
     if over or (group.previous_state is not EMPTY and group.everybody_joined()):
-        try:
-            rebalance.complete(turn, group, "the group was released")
-        except rebalance.JoinPhaseFails:
-            pass  # told by a note
+        rebalance.complete(turn, group, "the group was released")
 
 
 def _end_leases(turn: Turn, group_id: str) -> None:
     group = turn.cluster.coordinators.find(group_id)
     if group is not None:
-        group.epoch += 1
+        group.end_leases()
 
 
 class CompleteDelay(Arguments):
@@ -137,7 +131,4 @@ def complete_delay(turn: Turn, wish: CompleteDelay) -> None:
     not_held(turn, wish.group, "end its delay")
     turn.timers.cancel(key)
     turn.out.append(TimerFired("join", (wish.group,)))
-    try:
-        rebalance.complete(turn, group, "its delay was ended")
-    except rebalance.JoinPhaseFails:
-        pass  # told by a note
+    rebalance.complete(turn, group, "its delay was ended")

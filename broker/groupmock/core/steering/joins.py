@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from ..group.turn import Turn
+from ..turn import Turn
 from .doors import Order
 from .groups import doors_of
 from .register import Arguments, BadArguments, Group, MemberName, NotNow, steers

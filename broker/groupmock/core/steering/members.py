@@ -11,9 +11,9 @@ from ..effects import TimerFired
 from ..group import leaving, membership, rebalance, sessions, storage
 from ..group.group import Group as GroupData
 from ..group.group import Member
-from ..group.hashing import spread
 from ..group.states import COMPLETING, PREPARING
-from ..group.turn import Turn
+from ..java.hashes import spread
+from ..turn import Turn
 from .doors import Frozen
 from .find import group_of, listed, member_of
 from .groups import doors_of, not_held
@@ -72,7 +72,7 @@ def fence_instance(turn: Turn, wish: FenceInstance) -> None:
     why = f"instance {wish.instance} was taken over: {new.member_id} replaces {old.member_id}"
     turn.changed(group, new.member_id, "replaced", why, new)
     if group.state is COMPLETING:
-        _prepare(turn, group, why)
+        rebalance.prepare(turn, group, why)
     elif group.state is not PREPARING:
         storage.store(turn, group)
 
@@ -86,13 +86,6 @@ def _successor(turn: Turn, group: GroupData, old: Member) -> Member:
         group.pending_syncs.remove(old.member_id)
         group.pending_syncs.add(member_id)
     return new
-
-
-def _prepare(turn: Turn, group: GroupData, why: str) -> None:
-    try:
-        rebalance.prepare(turn, group, why)
-    except rebalance.JoinPhaseFails:
-        pass  # told by a note
 
 
 class FreezeMember(Arguments):
@@ -110,7 +103,7 @@ def freeze_member(turn: Turn, wish: FreezeMember) -> None:
     member = member_of(group, wish.member)
     names = (member.member_id, member.group_instance_id, member.client_id)
     doors_of(turn).frozen.setdefault((wish.group, member.member_id), Frozen(names))
-    group.epoch += 1
+    group.end_leases()
     key = ("thaw", wish.group, member.member_id)
     if wish.ms is None:
         turn.timers.cancel(key)

@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from ..effects import NodeChanged
-from ..group.turn import Turn
+from ..turn import Turn
 from .find import check_partition, live_node, node_of, offsets_partition
 from .register import Arguments, Group, Milliseconds, NodeId, NotNow, TopicName, steers
 

@@ -8,9 +8,9 @@ from msgspec import Meta
 
 from groupmock_codec.errors import ErrorCode
 
-from ..group.turn import Turn
 from ..log.placement import MOST_PARTITIONS
 from ..log.refusal import TopicRefused
+from ..turn import Turn
 from .find import check_partition, partitions_of
 from .register import Arguments, BadArguments, CannotSteer, NotNow, TopicName, steers
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from ..results import Report
+from ..verdicts.report_model import Report
 from .html import as_html
 from .json import as_json
 from .junit import as_junit

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final
 
-from ..outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, VERDICTS
-from ..results import Broken, ExchangeResult, Report, RowResult, told
+from ..verdicts.outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, VERDICTS
+from ..verdicts.report_model import Broken, ExchangeResult, Report, RowResult, told
 
 CLASSES: Final = {KEPT: "kept", BROKEN: "broken", UNKNOWN: "unknown", NOT_APPLICABLE: "na"}
 STYLE: Final = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ..results import Report
+from ..verdicts.report_model import Report
 
 
 def as_json(report: Report) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Final
 from xml.etree import ElementTree as XML
 
-from ..outcome import BROKEN, KEPT
-from ..results import DeathFact, ExchangeResult, Report, RowResult, told
+from ..verdicts.outcome import BROKEN, KEPT
+from ..verdicts.report_model import DeathFact, ExchangeResult, Report, RowResult, told
 
 UNPRINTABLE: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Iterator
 from typing import Final
 
-from ..outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN
-from ..results import Broken, ExchangeResult, Report, RowResult, told
+from ..verdicts.outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN
+from ..verdicts.report_model import Broken, ExchangeResult, Report, RowResult, told
 
 WIDTH: Final = 120
 COLOURS: Final = {KEPT: "32", BROKEN: "31;1", UNKNOWN: "33", NOT_APPLICABLE: "2"}

@@ -9,8 +9,9 @@ from typing import Any, Final
 
 import msgspec
 
+from groupmock.rounds.fold import Rounds
+
 from ..play import Row
-from ..rounds import Rounds
 
 EVERY_S: Final = 0.05
 GROUP_APIS: Final = frozenset({11, 12, 13, 14})

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..play import Missed
-from .nursery import nursery_of
-from .wish import Wish
+from .forkserver import forkserver_of
+from .member_spec import MemberSpec
 
 LEAVING_S: Final = 20.0
 LOOK_S: Final = 0.02
@@ -23,19 +23,19 @@ Hear = Callable[[str, str, dict[str, Any]], None]
 class MemberProcess:
     """`hear(member, event, facts)` is called for everything it says, on a thread of its own. Its stderr goes to `log`."""
 
-    def __init__(self, wish: Wish, log: Path, hear: Hear) -> None:
-        self.wish = wish
+    def __init__(self, spec: MemberSpec, log: Path, hear: Hear) -> None:
+        self.spec = spec
         self._log, self._hear = log, hear
         self._status: int | None = None
-        self._nursery = nursery_of(wish.library)
-        self._child = self._nursery.spawn(wish, log)
-        self._listening = threading.Thread(target=self._listen, name=f"hear-{wish.name}", daemon=True)
+        self._server = forkserver_of(spec.library)
+        self._child = self._server.spawn(spec, log)
+        self._listening = threading.Thread(target=self._listen, name=f"hear-{spec.name}", daemon=True)
         self._listening.start()
 
     def check(self) -> None:
         """Missed, with the end of what it logged, if it has ended by itself."""
         if not self._listening.is_alive() and self._ended():
-            raise Missed(f"member {self.wish.name} ended by itself with status {self._status}:\n{self.tail()}")
+            raise Missed(f"member {self.spec.name} ended by itself with status {self._status}:\n{self.tail()}")
 
     def tail(self) -> str:
         """The end of what it logged."""
@@ -54,7 +54,7 @@ class MemberProcess:
         """SIGKILL; returns when it is dead and all that it said was heard. Harmless when it is dead already."""
         try:
             if not self._ended():
-                self._nursery.signal(self._child, signal.SIGKILL)
+                self._server.signal(self._child, signal.SIGKILL)
             self._over(None)
         except Missed:
             self._let_go()
@@ -63,26 +63,26 @@ class MemberProcess:
         """SIGTERM; returns when it has ended. Missed if that was not in good order."""
         try:
             if not self._ended():
-                self._nursery.signal(self._child, signal.SIGTERM)
+                self._server.signal(self._child, signal.SIGTERM)
             over = self._over(LEAVING_S)
         except Missed:
             self._let_go()
             raise
         if not over:
             self.kill()
-            raise Missed(f"member {self.wish.name} did not leave within {LEAVING_S:g} s:\n{self.tail()}")
+            raise Missed(f"member {self.spec.name} did not leave within {LEAVING_S:g} s:\n{self.tail()}")
         if self._status:
-            raise Missed(f"member {self.wish.name} ended with status {self._status}:\n{self.tail()}")
+            raise Missed(f"member {self.spec.name} ended with status {self._status}:\n{self.tail()}")
 
     def _let_go(self) -> None:
-        """The nursery is gone and nobody can signal the member: it ends when its orders do."""
+        """The fork server is gone and nobody can signal the member: it ends when its orders do."""
         self._child.orders.close()
         self._listening.join(LEAVING_S)
         self._child.events.close()
 
     def _ended(self) -> bool:
         if self._status is None:
-            self._status = self._nursery.status(self._child)
+            self._status = self._server.status(self._child)
         return self._status is not None
 
     def _over(self, patience: float | None) -> bool:
@@ -106,4 +106,4 @@ class MemberProcess:
                 facts: dict[str, Any] = json.loads(line)
             except ValueError:
                 continue  # SIGKILL in the middle of a line
-            self._hear(self.wish.name, str(facts.pop("event")), facts)
+            self._hear(self.spec.name, str(facts.pop("event")), facts)

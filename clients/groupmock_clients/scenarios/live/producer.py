@@ -10,7 +10,7 @@ from groupmock import Broker
 
 
 class Producer:
-    """Feeds every topic it was given, from then on. `told(topic, partition, first, last)`: what was acknowledged."""
+    """Produces to every topic that was added, from then on. `told(topic, partition, first, last)`: what was acknowledged."""
 
     def __init__(self, broker: Broker, rate: float, told: Callable[[str, int, int, int], None]) -> None:
         self._broker, self._rate, self._told = broker, rate, told
@@ -18,12 +18,12 @@ class Producer:
         """(topic, partition) -> the offset after the last record."""
         self._lock = threading.Lock()
         self._ended = threading.Event()
-        self._fed = threading.Event()
+        self._produced = threading.Event()
         self._thread = threading.Thread(target=self._run, name="producer", daemon=True)
         if rate > 0:
             self._thread.start()
 
-    def feed(self, topic: str, partitions: int) -> None:
+    def add(self, topic: str, partitions: int) -> None:
         """A new topic, or more partitions of it."""
         with self._lock:
             for number in range(partitions):
@@ -32,8 +32,8 @@ class Producer:
     def between_two(self) -> None:
         """Returns in the middle between two rounds of records; at once if there are none."""
         if self._thread.is_alive():
-            self._fed.clear()
-            self._fed.wait(2 / self._rate)
+            self._produced.clear()
+            self._produced.wait(2 / self._rate)
             time.sleep(0.5 / self._rate)
 
     def stop(self) -> None:
@@ -51,5 +51,5 @@ class Producer:
                 offset = self._broker.produce(topic, f"{topic} {number} {self.ends[topic, number]}".encode(), partition=number)
                 self.ends[topic, number] = offset + 1
                 self._told(topic, number, offset, offset)
-            self._fed.set()
+            self._produced.set()
             due = max(due + 1 / self._rate, time.monotonic())

@@ -6,6 +6,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,7 +20,7 @@ from ..play import GROUP, PRODUCER, Missed, Protocol, Row, Sizes, Speaks, Unsupp
 from .follow import Follower
 from .process import MemberProcess
 from .producer import Producer
-from .wishes import LIBRARY, wish_for
+from .protocol_members import LIBRARY, spec_for
 
 PATIENCE_S: Final = 20.0
 CALM_HEARTBEATS: Final = 2.5
@@ -62,9 +63,10 @@ def _stage_for(protocol: Protocol) -> Callable[[Sizes, Protocol, Broker, Path, P
         from .connect import ConnectStage  # which stands on this module
 
         return ConnectStage
-    module = LIBRARY[protocol.client].module
-    if find_spec(module) is None:
-        raise Unsupported(f"{protocol} needs the Python package {module}, which is not installed")
+    for client in (protocol.client, *dict(protocol.others).values()):
+        module = LIBRARY[client].module
+        if find_spec(module) is None:
+            raise Unsupported(f"{protocol} needs the Python package {module}, which is not installed")
     return LiveStage
 
 
@@ -80,7 +82,7 @@ class LiveStage:
         self._holds: dict[str, frozenset[Partition]] = {}
         self._delivered: dict[Partition, int] = {}  # the offset after the last one that anybody got
         self._hearing = threading.Lock()
-        self._closed = False
+        self._closed = self._over = False
         self._topics: Sequence[str] = ()
         self._follower = Follower(journal, GROUP, self._connected)
         self._producer = Producer(broker, sizes.rate, self._produced)
@@ -95,6 +97,28 @@ class LiveStage:
         with self._hearing:
             self._closed = True  # a member whose start was interrupted is not among the living and may go on talking
         self._follower.close()
+        with self._follower.changed:
+            self._over = True
+            self._follower.changed.notify_all()
+
+    def journal_rows(self) -> Iterator[Row]:
+        """Every row of the journal as it comes, on any thread; ends when the stage has been closed."""
+        seen = 0
+        while True:
+            with self._follower.changed:
+                while len(self._follower.rows) == seen and not self._over:
+                    self._follower.changed.wait()
+                new = self._follower.rows[seen:]
+            if not new:
+                return
+            seen += len(new)
+            yield from new
+
+    def dismiss(self) -> None:
+        """Everybody leaves at the same time; returns when the group is empty."""
+        with ThreadPoolExecutor(max(1, len(self._living))) as pool:
+            list(pool.map(self.stop, list(self._living)))
+        self._until("an empty group", lambda: self._follower.rounds.state == "Empty")
 
     def start(self, member: str, speaks: Speaks, topics: Sequence[str]) -> None:
         """A process. The first one of all is awaited, so that it leads whatever the machine is busy with."""
@@ -108,8 +132,8 @@ class LiveStage:
 
     def _process(self, member: str, speaks: Speaks, topics: Sequence[str]) -> Process:
         """Raises Unsupported."""
-        wish = wish_for(member, self.broker.bootstrap, self.sizes, self.protocol, speaks, topics)
-        return MemberProcess(wish, self._folder / f"{member}.log", self._heard)
+        spec = spec_for(member, self.broker.bootstrap, self.sizes, self.protocol, speaks, topics)
+        return MemberProcess(spec, self._folder / f"{member}.log", self._heard)
 
     def kill(self, member: str) -> None:
         """SIGKILL."""
@@ -132,14 +156,14 @@ class LiveStage:
             self._living[member].subscribe(topics)
 
     def create(self, topic: str, partitions: int) -> None:
-        """A topic, fed from now on."""
+        """A topic, produced to from now on."""
         self.broker.create_topic(topic, partitions)
-        self._producer.feed(topic, partitions)
+        self._producer.add(topic, partitions)
 
     def grow(self, topic: str, partitions: int) -> None:
-        """More partitions, fed from now on."""
+        """More partitions, produced to from now on."""
         self.broker.grow_topic(topic, partitions)
-        self._producer.feed(topic, partitions)
+        self._producer.add(topic, partitions)
 
     def leader(self) -> str:
         """By the last round."""

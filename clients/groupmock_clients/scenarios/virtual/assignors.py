@@ -130,7 +130,7 @@ class Design:
 
 
 class RangeOrDesign(Design):
-    """What aiokafka upgrades with (`cooperative.aio_range`): by the name of range, and cooperative once every member is like this."""
+    """What aiokafka upgrades with (`RangeOrCooperative`): by the name of range, and cooperative once every member is like this."""
 
     def __init__(self, member: Member) -> None:
         super().__init__(member)

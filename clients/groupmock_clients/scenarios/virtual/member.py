@@ -18,7 +18,8 @@ from ...cooperative.balance import Partition
 from ...cooperative.member import Outcome, listed
 from ..play import GROUP
 from .assignors import Assignor, Held
-from .feed import Delivery, Feed
+from .delivery import Delivery
+from .producer import Producer
 
 if TYPE_CHECKING:
     from groupmock.clock import Handle
@@ -39,14 +40,14 @@ class Member:
     """
 
     def __init__(
-        self, world: World, feed: Feed, counts: Mapping[str, int], name: str, topics: Sequence[str], assignors: Sequence[Assignor],
+        self, world: World, producer: Producer, counts: Mapping[str, int], name: str, topics: Sequence[str], assignors: Sequence[Assignor],
         twin: bool, dice: Random,
     ) -> None:  # fmt: skip
         self.dice = dice
         self.world, self.counts, self.name, self.topics = world, counts, name, frozenset(topics)
         self.assignors = {each.name: each for each in assignors}
         self.twin = twin
-        self.delivery = Delivery(name, feed)
+        self.delivery = Delivery(name, producer)
         self.member_id, self.generation, self.leads = "", -1, False
         self.owned: Held = NOTHING
         self.stable = False

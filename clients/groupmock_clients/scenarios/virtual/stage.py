@@ -10,8 +10,8 @@ from typing import Any, Final
 from ...cooperative.member import Member as DesignMember
 from ..play import GROUP, RUNNER, Missed, Protocol, Row, Sizes, Speaks, Unsupported, name_of
 from .assignors import Assignor, CooperativeSticky, Design, Range, RangeOrDesign, rules
-from .feed import Feed
 from .member import Member
+from .producer import Producer
 from .world import World
 
 CLIENTS: Final = ("scripted", "scripted-twin")
@@ -32,7 +32,7 @@ class VirtualStage:
             raise Unsupported(f"twins are for Designs I to III, not for {protocol.name}")
         self.sizes, self.protocol = sizes, protocol
         self.world = World(sizes, journal)
-        self.feed = Feed(sizes.rate, self.world.now, self.world.tell)
+        self.producer = Producer(sizes.rate, self.world.now, self.world.tell)
         self.counts: dict[str, int] = {}
         self.members: dict[str, Member] = {}
         self.started = 0
@@ -43,7 +43,7 @@ class VirtualStage:
         self.started += 1
         dice = self.world.dice(member, self.started)
         self.members[member] = new = Member(
-            self.world, self.feed, self.counts, member, topics, self._assignors(speaks), self.protocol.twin, dice
+            self.world, self.producer, self.counts, member, topics, self._assignors(speaks), self.protocol.twin, dice
         )
         new.start(first)
 
@@ -85,7 +85,7 @@ class VirtualStage:
         self._count(topic, partitions)
 
     def _count(self, topic: str, partitions: int) -> None:
-        self.feed.born(topic, range(self.counts.get(topic, 0), partitions))
+        self.producer.add(topic, range(self.counts.get(topic, 0), partitions))
         self.counts[topic] = partitions
 
     def leader(self) -> str:
@@ -138,7 +138,7 @@ class VirtualStage:
         if (client, what) == (RUNNER, "end"):
             for member in self.members.values():
                 member.delivery.flush()
-            self.feed.report()
+            self.producer.report()
         self.world.tell(client, what, fields)
 
     def rows(self) -> list[Row]:

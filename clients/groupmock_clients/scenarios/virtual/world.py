@@ -9,17 +9,18 @@ from typing import Any, Final
 
 import msgspec
 
-from groupmock.advertise import advertised, features
+from groupmock.advertise import identity_of
 from groupmock.assembly import settings_by_name
 from groupmock.clock import Handle, VirtualClock
 from groupmock.config import resolve
-from groupmock.core.cluster import Cluster, Identity, Node
+from groupmock.core.cluster import Cluster
 from groupmock.core.events import Command
+from groupmock.core.identity import Node
+from groupmock.core.ingredients import describe
 from groupmock.core.units import NS_PER_MS
 from groupmock.journal.file import FileSink
 from groupmock.journal.journal import Journal, Sink
 from groupmock.journal.rows import END, VERSION, Header, RequestRow, Row
-from groupmock.net.describe import describe
 from groupmock.net.driver import Driver
 from groupmock.net.limits import Limits
 from groupmock.version import __version__
@@ -70,10 +71,7 @@ class World:
         config = resolve({"seed": sizes.seed}, list(settings.items()))
         self.sizes = sizes
         self.clock = VirtualClock()
-        identity = Identity(
-            cluster_id="scenario", nodes=(Node(NODE, HOST.removeprefix("/"), 9092),), advertised=advertised(config.profile),
-            features=features(config.profile), finalized_features_epoch=config.profile.finalized_features_epoch,
-        )  # fmt: skip
+        identity = identity_of(config.profile, "scenario", [Node(NODE, HOST.removeprefix("/"), 9092)])
         self.cluster = Cluster(config.settings, identity, Random(sizes.seed), self.clock.epoch_ns // NS_PER_MS)
         header = Header(
             v=VERSION, run=run_name(sizes, journal), product=f"groupmock {__version__}", seed=sizes.seed, epoch_ns=self.clock.epoch_ns,

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from cases import for_each
 
-from groupmock_clients.probe.exchange import Await, Exchange, Mark, Pause, Send
-from groupmock_clients.probe.parser import load
-from groupmock_clients.probe.syntax import Between, Call, ExchangeError, Literal, Ref, Sequence, Struct
+from groupmock_clients.probe.language.exchange import Await, Exchange, Mark, Pause, Send
+from groupmock_clients.probe.language.parser import load
+from groupmock_clients.probe.language.syntax import Between, Call, ExchangeError, Literal, Ref, Sequence, Struct
 
 HEAD = 'exchange X "a title"\nrows: R1 R2\n'
 

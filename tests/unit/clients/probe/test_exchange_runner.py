@@ -10,14 +10,14 @@ import msgspec
 import pytest
 from cases import for_each
 
-from groupmock_clients.probe.core_stage import CoreStage
-from groupmock_clients.probe.exchange import BASE_SETTINGS, Exchange, Send
-from groupmock_clients.probe.outcome import Outcome
-from groupmock_clients.probe.parser import load
-from groupmock_clients.probe.runner import play
-from groupmock_clients.probe.stage import Answer
-from groupmock_clients.probe.suite import load_suite
-from groupmock_clients.probe.syntax import ExchangeError
+from groupmock_clients.probe.language.exchange import BASE_SETTINGS, Exchange, Send
+from groupmock_clients.probe.language.exchange_suite import load_suite
+from groupmock_clients.probe.language.parser import load
+from groupmock_clients.probe.language.syntax import ExchangeError
+from groupmock_clients.probe.stages.contract import Answer
+from groupmock_clients.probe.stages.core_stage import CoreStage
+from groupmock_clients.probe.verdicts.outcome import Outcome
+from groupmock_clients.probe.verdicts.runner import play
 
 SUITE = load_suite().exchanges
 

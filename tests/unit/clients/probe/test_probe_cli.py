@@ -13,7 +13,7 @@ from cases import for_each
 
 from groupmock import Broker
 from groupmock.cli import main
-from groupmock_clients.probe.exchange import BASE_SETTINGS
+from groupmock_clients.probe.language.exchange import BASE_SETTINGS
 
 EXCHANGES = """
 exchange good "an unknown group"
@@ -158,7 +158,7 @@ def test_groups_and_topics_are_gone_afterwards(run: Run, folder: Path, address: 
     assert (code, report["left_behind"]) == (0, [])
     _, after = run("--keep")
     assert after["exchanges"][0]["verdict"] == "kept"
-    from groupmock_clients.probe.broker import TcpBroker
+    from groupmock_clients.probe.stages.tcp_broker import TcpBroker
     from groupmock_codec.messages.k16_list_groups import ListGroupsRequest, ListGroupsResponse
 
     host, _, port = address.rpartition(":")

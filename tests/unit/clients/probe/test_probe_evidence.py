@@ -11,18 +11,18 @@ import msgspec
 import pytest
 
 from groupmock import Broker
-from groupmock_clients.probe.broker import TcpBroker
-from groupmock_clients.probe.core_stage import CoreStage
-from groupmock_clients.probe.exchange import BASE_SETTINGS, Variant
-from groupmock_clients.probe.lag import Lag
-from groupmock_clients.probe.outcome import BROKEN, KEPT, UNKNOWN, Outcome
-from groupmock_clients.probe.parser import load
-from groupmock_clients.probe.plan import Planned
-from groupmock_clients.probe.results import exchange_results, row_results
-from groupmock_clients.probe.runner import play
-from groupmock_clients.probe.session import GONE, Pace, Session
-from groupmock_clients.probe.stage import Answer
-from groupmock_clients.probe.suite import load_suite
+from groupmock_clients.probe.language.exchange import BASE_SETTINGS, Variant
+from groupmock_clients.probe.language.exchange_suite import load_suite
+from groupmock_clients.probe.language.parser import load
+from groupmock_clients.probe.schedule import GONE, Pace, Schedule
+from groupmock_clients.probe.stages.contract import Answer
+from groupmock_clients.probe.stages.core_stage import CoreStage
+from groupmock_clients.probe.stages.lateness import WakeLateness
+from groupmock_clients.probe.stages.tcp_broker import TcpBroker
+from groupmock_clients.probe.verdicts.outcome import BROKEN, KEPT, UNKNOWN, Outcome
+from groupmock_clients.probe.verdicts.report_model import exchange_results, row_results
+from groupmock_clients.probe.verdicts.runner import play
+from groupmock_clients.probe.verdicts.selection import Planned
 
 RIGHT, WRONG = "A: Heartbeat member_id=x generation_id=1 -> 25\n", "A: Heartbeat member_id=x generation_id=1 -> 0\n"
 Read = Callable[[str], Planned]
@@ -50,7 +50,7 @@ def broker() -> Iterator[TcpBroker]:
 
 def test_what_breaks_in_a_macro_is_on_the_way(read: Read, broker: TcpBroker) -> None:
     planned = read(f'macro m(A)\n{WRONG}\nexchange x "t"\nrows: R\ndo m(A)\n{RIGHT}')
-    (outcome,) = Session(broker, Pace(retries=1)).play([planned])
+    (outcome,) = Schedule(broker, Pace(retries=1)).play([planned])
     assert (outcome.verdict, outcome.attempts) == (UNKNOWN, 2)
     assert outcome.detail == "could not get that far: x.exchange:6 (x.exchange:2): error 0 expected, 25 seen"
 
@@ -61,19 +61,19 @@ def test_a_topic_of_ones_own_is_new_every_time_and_has_its_configs(read: Read, b
     answer = ' -> results=[{configs: [{name: "retention.ms", value: "77"}]}]\n'
     planned = read(f'exchange x "t"\nrows: R\ntopics: t1:2[retention.ms=77]\n{made}{told}{answer}')
     for _ in range(2):
-        (outcome,) = Session(broker, Pace(retries=0)).play([planned])
+        (outcome,) = Schedule(broker, Pace(retries=0)).play([planned])
         assert outcome.verdict == KEPT, str(outcome)
 
 
 def test_what_breaks_in_the_exchange_itself_is_broken(read: Read, broker: TcpBroker) -> None:
     planned = read(f'macro m(A)\n{RIGHT}\nexchange x "t"\nrows: R\ndo m(A)\n{WRONG}')
-    (outcome,) = Session(broker, Pace(retries=0)).play([planned])
+    (outcome,) = Schedule(broker, Pace(retries=0)).play([planned])
     assert outcome.verdict == BROKEN and outcome.detail.startswith("x.exchange:7: error 0 expected, 25 seen")
 
 
 def test_no_time_left_is_unknown(read: Read, broker: TcpBroker) -> None:
     planned = read('exchange x "t"\nrows: R\nA: JoinGroup v3 -> silence 5000\n')
-    (outcome,) = Session(broker, Pace(seconds=1)).play([planned])
+    (outcome,) = Schedule(broker, Pace(seconds=1)).play([planned])
     assert (outcome.verdict, outcome.detail) == (UNKNOWN, "no time left of the 1 s (see --time)")
 
 
@@ -81,13 +81,13 @@ def test_a_broker_that_goes_away_breaks_nothing(read: Read) -> None:
     with Broker(profile="kafka-4.3", settings=BASE_SETTINGS, seed=1) as server:
         host, _, port = server.bootstrap.rpartition(":")
         judged = TcpBroker(host, int(port), patience=20)  # nothing here is about time
-    (outcome,) = Session(judged, Pace(wait=0)).play([read(f'exchange x "t"\nrows: R\n{RIGHT}')])
+    (outcome,) = Schedule(judged, Pace(wait=0)).play([read(f'exchange x "t"\nrows: R\n{RIGHT}')])
     judged.close()
     assert (outcome.verdict, outcome.detail) == (UNKNOWN, GONE)
 
 
 class Forgetful(CoreStage):
-    """A core whose followers are told to skip their assignment: what standing.py knows of every successful JoinGroup."""
+    """A core whose followers are told to skip their assignment: what every_answer.py knows of every successful JoinGroup."""
 
     def answer(self, member: str, limit_ms: float) -> Answer | None:
         found = super().answer(member, limit_ms)
@@ -116,7 +116,7 @@ def test_where_it_is_the_subject_it_breaks() -> None:
 
 
 def test_a_machine_that_wakes_nobody_is_noticed() -> None:
-    with Lag() as lag:
+    with WakeLateness() as lag:
         began = time.monotonic()
         sum(range(20_000_000))  # one call that lets no other thread run
         ended = time.monotonic()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cases import for_each
 
-from groupmock_clients.probe.release import guess, offered_by
+from groupmock_clients.probe.stages.release import guess, offered_by
 from groupmock_codec.declare import Versions
 
 

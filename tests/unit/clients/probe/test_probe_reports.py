@@ -8,12 +8,12 @@ from xml.etree import ElementTree as XML
 import msgspec
 from cases import for_each
 
-from groupmock_clients.probe.outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, Failure, Outcome
+from groupmock_clients.probe.language.exchange_suite import load_suite
 from groupmock_clients.probe.report import FORMS
 from groupmock_clients.probe.report.json import from_json
 from groupmock_clients.probe.report.text import as_text
-from groupmock_clients.probe.results import SCHEMA, BrokerFacts, DeathFact, Report, counts, exchange_results, row_results
-from groupmock_clients.probe.suite import load_suite
+from groupmock_clients.probe.verdicts.outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, Failure, Outcome
+from groupmock_clients.probe.verdicts.report_model import SCHEMA, BrokerFacts, DeathFact, Report, counts, exchange_results, row_results
 
 SUITE = load_suite()
 NASTY = '<b>&\x00\ud7ff\' "quoted"'

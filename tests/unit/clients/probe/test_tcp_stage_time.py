@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from groupmock_clients.probe.broker import TcpBroker
-from groupmock_clients.probe.stage import TimeUp
-from groupmock_clients.probe.tcp_stage import LOOK_MS, TcpStage
+from groupmock_clients.probe.stages.contract import TimeUp
+from groupmock_clients.probe.stages.tcp_broker import TcpBroker
+from groupmock_clients.probe.stages.tcp_stage import LOOK_MS, TcpStage
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 
 

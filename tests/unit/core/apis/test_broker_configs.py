@@ -1,4 +1,4 @@
-"""Broker configs as Kafka 4.3.0, 3.9.1 and 2.8.2 told and changed them (tests/data/broker_configs, recorded by tools/broker_configs.py)."""
+"""Broker configs as Kafka 4.3.0, 3.9.1 and 2.8.2 told and changed them (tests/data/broker_configs, recorded by tools/broker_configs)."""
 
 from __future__ import annotations
 

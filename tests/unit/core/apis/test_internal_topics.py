@@ -12,7 +12,7 @@ import pytest
 from cases import for_each
 from log_world import LogWorld, batch, fetch_request
 
-from groupmock.core.group.hashing import partition_for
+from groupmock.core.java.hashes import partition_for
 from groupmock.core.settings import Quirks
 from groupmock.core.steering import NoSuch
 from groupmock.profiles import load as profile_named

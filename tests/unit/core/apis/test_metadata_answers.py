@@ -7,7 +7,7 @@ from typing import Any
 from cases import for_each
 from log_world import LogWorld
 
-from groupmock.core.cluster import ApiRange, Feature
+from groupmock.core.identity import ApiRange, Feature
 from groupmock.core.settings import Quirks
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest

@@ -7,7 +7,7 @@ from typing import Any
 from cases import for_each
 from log_world import WALL_MS, LogWorld, batch
 
-from groupmock.core.log.orders import long_map_order
+from groupmock.core.java.orders import long_map_order
 from groupmock.core.settings import Quirks
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
@@ -170,7 +170,7 @@ def test_assignments_are_judged_between_name_and_configs(wanted: CreatableTopic,
 
 @for_each("nodes", [[], [2]])
 def test_partitions_that_nobody_could_lead_are_not_made(nodes: list[int]) -> None:
-    """Kafka makes them: `partitions-without-leader` in recorded.toml."""
+    """Kafka makes them: `partitions-without-leader` in recorded_differences.toml."""
     world = made()
     assert create(world, assigned("new", (0, nodes))).error_code == 39
     assert world.topics.get("new") is None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
+from pathlib import Path
 
 from cases import for_each
 from core_world import World, subscription
 
+import groupmock.core
 from groupmock.core.effects import Lease
 from groupmock.core.units import NS_PER_MS
 
@@ -98,3 +101,18 @@ def test_only_a_repeatable_0_has_a_lease(case: str) -> None:
         world.command("load_coordinator", partition=3, node=1, loading_ms=1000)
     asked = world.beats("ghost" if case == "25" else leader, 2 if case == "22" else 1)
     assert (asked.error, asked.lease) == (0 if case == "loading" else int(case), None)
+
+
+def test_only_methods_of_a_group_change_what_a_heartbeat_hangs_on() -> None:
+    """They end the leases themselves: whoever sets such a field of a group from outside would have to remember it."""
+    outside = []
+    for file in Path(groupmock.core.__path__[0]).rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
+            fields = [each for each in targets if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name)]
+            outside += [
+                f"{file.name}:{each.lineno} sets {each.attr}"
+                for each in fields
+                if each.value.id == "group" and each.attr in {"epoch", "generation", "leader_id", "state", "members"}
+            ]
+    assert outside == []

@@ -13,9 +13,9 @@ from typing import Any, Final
 from cases import for_each
 from core_world import World
 
-from groupmock.core.group.hashing import java_hash, partition_for, spread_bits
 from groupmock.core.group.listing import ByPartition
-from groupmock.core.group.tables import Concurrent
+from groupmock.core.java.hashes import java_hash, partition_for, spread_bits
+from groupmock.core.java.tables import Concurrent
 from groupmock.core.settings import Quirks
 from groupmock.profiles import load as profile_named
 from groupmock_codec.messages.k16_list_groups import ListGroupsRequest

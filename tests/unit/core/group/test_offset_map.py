@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 from groupmock.core.group.group import Offset
-from groupmock.core.group.hashing import java_map_order, scala_names_order
 from groupmock.core.group.offset_map import Offsets
+from groupmock.core.java.hashes import java_hash, partition_hash
+from groupmock.core.java.orders import java_order, scala_table_order
 
 SOME = Offset(1, -1, "", 0)
 
@@ -53,9 +54,9 @@ def test_the_old_coordinator_lists_in_scalas_order() -> None:
 
 def test_groups_are_described_by_offsets_partition_as_kafka_4_3_did() -> None:
     """Partitions 0 to 4 of __consumer_offsets came in the order 0, 3, 4, 1, 2 in a running broker's answers."""
-    order = java_map_order(("__consumer_offsets", index) for index in (4, 3, 1, 0, 2))
+    order = java_order((("__consumer_offsets", index) for index in (4, 3, 1, 0, 2)), partition_hash)
     assert [index for _, index in order] == [0, 3, 4, 1, 2]
 
 
 def test_names_in_scalas_table_are_each_there_once() -> None:
-    assert sorted(scala_names_order(["b", "a", "b", "c"])) == ["a", "b", "c"]
+    assert sorted(scala_table_order(["b", "a", "b", "c"], java_hash)) == ["a", "b", "c"]

@@ -104,7 +104,7 @@ def test_3_9_answers_22_in_v9_too() -> None:
 
 
 # What is asked, then the answer in the order of Kafka 4.3, 3.9 and 2.8: the latter two answer an accepted partition once, in the order
-# of their hash maps (clients/groupmock_clients/differential compares random ones with the real brokers).
+# of their hash maps (tools/fidelity compares random ones with the real brokers).
 ORDERS = [
     (
         [("t2", [2, 0]), ("nope", [0]), ("t1", [1, 77, 0])],

@@ -1,4 +1,4 @@
-"""The broker configs of each release as data, in the order in which Kafka defines (and checks) them. Recorded: tools/broker_configs.py."""
+"""The broker configs of each release as data, in the order in which Kafka defines (and checks) them. Recorded: tools/broker_configs."""
 
 from __future__ import annotations
 

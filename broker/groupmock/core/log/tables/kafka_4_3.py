@@ -1,4 +1,4 @@
-"""The broker configs of Apache Kafka 4.3.0 (`tables.Row`). Written by tools/broker_configs.py."""
+"""The broker configs of Apache Kafka 4.3.0 (`tables.Row`). Written by tools/broker_configs."""
 
 from __future__ import annotations
 

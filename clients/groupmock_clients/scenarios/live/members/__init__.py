@@ -1,4 +1,4 @@
-"""The member programs: each one process with one stock consumer that tells in lines of JSON what happens to it (`nursery` starts them).
+"""The member programs: each one process with one stock consumer that tells in lines of JSON what happens to it (`forkserver` starts them).
 
 stdout, one event a line: `ready` (library), `assigned`, `revoked`, `lost` (what its listener heard, [[topic, number], ...]), `holds`
 (what the library says it holds, whenever that changed), `delivered` (topic, partition, first, last offset), `left`, `failed` (error).

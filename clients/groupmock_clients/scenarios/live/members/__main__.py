@@ -1,10 +1,10 @@
-"""`python -m groupmock_clients.scenarios.live.members LIBRARY SOCKET`: the nursery of that library's members (`nursery`)."""
+"""`python -m groupmock_clients.scenarios.live.members LIBRARY SOCKET`: the fork server of that library's members."""
 
 from __future__ import annotations
 
 import sys
 
-from .nursery import main
+from .forkserver import main
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1], int(sys.argv[2])))

@@ -1,0 +1,73 @@
+"""What `hashCode()` gives for the keys that Kafka keeps in maps, and what the maps make of it; all as unsigned 32-bit numbers.
+
+They decide which offsets partition a group lives on (Utils.abs(groupId.hashCode) % partitions) and, by way of `orders` and `tables`, in
+which order answers list what they list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from operator import mul
+from typing import Final
+
+MASK: Final = 0xFFFFFFFF
+NO_ID: Final = bytes(16)
+_POWERS: Final = [pow(31, exponent, 1 << 32) for exponent in range(256)]
+
+
+def java_hash(text: str) -> int:
+    """`String.hashCode()`: over UTF-16 code units, h = 31 h + c."""
+    units: Iterable[int] = text.encode("latin-1") if text.isascii() else _utf16_units(text)
+    units = list(units)
+    if len(units) > len(_POWERS):
+        value = 0
+        for unit in units:
+            value = (31 * value + unit) & MASK
+        return value
+    total: int = sum(map(mul, reversed(units), _POWERS))
+    return total & MASK
+
+
+def _utf16_units(text: str) -> list[int]:
+    raw = text.encode("utf-16-le", "surrogatepass")
+    return [int.from_bytes(raw[at : at + 2], "little") for at in range(0, len(raw), 2)]
+
+
+def partition_hash(at: tuple[str, int]) -> int:
+    """`TopicPartition.hashCode()`."""
+    topic, index = at
+    return 31 * (31 + index) + java_hash(topic) & MASK
+
+
+def id_partition_hash(at: tuple[str, int], topic_id: bytes = NO_ID) -> int:
+    """`TopicIdPartition.hashCode()`; `topic_id`: the 16 bytes of the id, whose own hash is Java's UUID.hashCode()."""
+    halves = int.from_bytes(topic_id[:8]) ^ int.from_bytes(topic_id[8:])
+    return (31 + ((halves >> 32) ^ halves & MASK)) * 31 + partition_hash(at) & MASK
+
+
+@lru_cache(maxsize=4096)
+def partition_for(group_id: str, partitions: int) -> int:
+    """abs(hash) mod partitions, where abs(-2^31) is 0 (Kafka's Utils.abs). Remembered: every group request asks."""
+    value = java_hash(group_id)
+    if value & 0x80000000:
+        value = (1 << 32) - value
+    return 0 if value == 1 << 31 else value % partitions
+
+
+def spread(text: str) -> int:
+    """What Java's HashMap makes of a string's hash before it takes the low bits (HashMap.hash)."""
+    return spread_bits(java_hash(text))
+
+
+def spread_bits(value: int) -> int:
+    """h ^ (h >>> 16)."""
+    return value ^ value >> 16
+
+
+def scala_improve(value: int) -> int:
+    """What Scala 2.13's immutable HashMap makes of a hash (scala.collection.Hashing.improve)."""
+    value = value + ~(value << 9) & MASK
+    value ^= value >> 14
+    value = value + (value << 4) & MASK
+    return value ^ value >> 10

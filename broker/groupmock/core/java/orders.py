@@ -1,0 +1,119 @@
+"""The iteration orders of Java's maps (Kafka 4.x) and Scala 2.13's (the old coordinator, request handlers), filled in a given order.
+
+They decide the order of the leader's list and of DescribeGroups, who leads next, who wins a tie of the protocol vote, and in which order an
+answer lists topics and partitions. Every function takes the keys in the order in which they were put, and `hash_of`, which gives a key's
+`hashCode()` as an unsigned 32-bit number (`hashes.java_hash` for strings, `hashes.partition_hash` for topic partitions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from functools import lru_cache
+from typing import Final, TypeVar
+
+from .hashes import MASK, scala_improve, spread_bits
+
+K = TypeVar("K", bound=Hashable)
+HashOf = Callable[[K], int]
+
+SMALLEST_TABLE: Final = 16
+SMALL_MAP: Final = 4  # Scala keeps immutable maps and sets of up to four entries as they came
+LONG_MAP_FACTOR: Final = 0x85EBCA6B
+LONG_MAP_ROOM: Final = 16
+LEAST_MASK: Final = 7
+
+
+def table_for(size: int, table: int = SMALLEST_TABLE, scala: bool = False) -> int:
+    """The table of a mutable hash map that holds `size` entries and had `table` buckets; it never shrinks.
+
+    Java doubles it beyond three quarters, Scala when they are reached.
+    """
+    while size * 4 + scala > table * 3:
+        table *= 2
+    return table
+
+
+def order_key(spread_hash: int, mask: int, scala: bool = False) -> int:
+    """Sort by this, stable over the order of insertion: bucket by bucket; Scala sorts a bucket by its (signed) hashes."""
+    return (spread_hash & mask) << 32 | (spread_hash ^ 0x80000000) if scala else spread_hash & mask
+
+
+def java_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
+    """A java.util.HashMap into which `keys` were put."""
+    held = list(dict.fromkeys(keys))
+    mask = table_for(len(held)) - 1
+    return sorted(held, key=lambda key: spread_bits(hash_of(key)) & mask)
+
+
+def java_computed_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
+    """A java.util.HashMap that was filled by `compute`, which puts a key in front of its bucket."""
+    return java_order(list(dict.fromkeys(keys))[::-1], hash_of)
+
+
+def scala_table_order(keys: Iterable[K], hash_of: HashOf[K], table: int = SMALLEST_TABLE) -> list[K]:
+    """A scala.collection.mutable.HashMap, a fresh one or one that had grown to `table` buckets."""
+    held = list(dict.fromkeys(keys))
+    mask = table_for(len(held), table, scala=True) - 1
+    return sorted(held, key=lambda key: order_key(spread_bits(hash_of(key)), mask, scala=True))
+
+
+def scala_map_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
+    """An immutable Scala Map or Set: as inserted up to four, then by hash."""
+    held = list(dict.fromkeys(keys))
+    return held if len(held) <= SMALL_MAP else scala_trie_order(held, hash_of)
+
+
+def scala_trie_order(keys: Iterable[K], hash_of: HashOf[K]) -> list[K]:
+    """A scala.collection.immutable.HashMap, and what is left of a large immutable Map or Set: by hash, however few keys there are."""
+    return _trie([(scala_improve(hash_of(key)), key) for key in dict.fromkeys(keys)], 0)
+
+
+def _trie(held: list[tuple[int, K]], shift: int) -> list[K]:
+    """A trie of 5 bits a level: single entries first, then the sub-tries."""
+    if shift > 30:
+        return [one for _, one in held]
+    slots: dict[int, list[tuple[int, K]]] = {}
+    for improved, one in held:
+        slots.setdefault(improved >> shift & 31, []).append((improved, one))
+    found = [slots[slot][0][1] for slot in sorted(slots) if len(slots[slot]) == 1]
+    for slot in sorted(slots):
+        if len(slots[slot]) > 1:
+            found += _trie(slots[slot], shift + 5)
+    return found
+
+
+@lru_cache(maxsize=256)
+def long_map_order(count: int) -> tuple[int, ...]:
+    """The order in which a copied scala.collection.mutable.LongMap has the keys 0 .. count - 1.
+
+    Kafka 2.8 copies its metadata with every change. (Three or four partitions of a topic that was the last to be made still
+    stand otherwise there, until the next change.)
+    """
+    if count <= 0:
+        return ()
+    keys = list(range(1, count))
+    for size in (LONG_MAP_ROOM, count):
+        keys = _long_map(keys, max((1 << (size - 1).bit_length()) - 1, LEAST_MASK))
+    return (0, *keys)
+
+
+def _long_map(keys: Iterable[int], mask: int) -> list[int]:
+    """Keys but 0 (which such a map keeps apart), put into a table of mask + 1 places that doubles when it is half full."""
+    table: dict[int, int] = {}
+    for key in keys:
+        table[_open_place(table, key, mask)] = key
+        if 2 * len(table) > mask:
+            old, mask = [table[place] for place in sorted(table)], 2 * mask + 1
+            table = {}
+            for held in old:
+                table[_open_place(table, held, mask)] = held
+    return [table[place] for place in sorted(table)]
+
+
+def _open_place(table: Mapping[int, int], key: int, mask: int) -> int:
+    mixed = (key ^ key >> 16) * LONG_MAP_FACTOR & MASK
+    place, step = (mixed ^ mixed >> 13) & mask, 0
+    while place in table:
+        step += 1
+        place = place + 2 * (step + 1) * step - 3 & mask
+    return place

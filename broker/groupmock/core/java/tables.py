@@ -1,0 +1,130 @@
+"""Hash tables of Kafka's coordinators whose order shows on the wire and depends on their past: they grow, and never shrink.
+
+`Timeline` is the TimelineHashMap of Kafka 4 (server-common's BaseHashTable): two slots at first, more beyond one and a third entries per
+slot. `Concurrent` is Java's ConcurrentHashMap, which turns part of a bucket round whenever it doubles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from typing import Final, Generic, TypeVar
+
+from .hashes import spread_bits
+from .orders import SMALLEST_TABLE
+
+K = TypeVar("K", bound=Hashable)
+
+_FIBONACCI: Final = 0x9E3779B97F4A7C15
+_LONG: Final = 0xFFFFFFFFFFFFFFFF
+_SMALLEST: Final = 2
+_LONGEST_LIST: Final = 8  # a longer bucket becomes a tree, where the table is large enough
+_SMALLEST_TREE: Final = 2  # removing from a tree of three or less makes it a list again
+_SMALLEST_SPLIT_TREE: Final = 6
+_SMALLEST_TABLE_WITH_TREES: Final = 64
+
+
+def signed(value: int) -> int:
+    """The Java int of those 32 bits."""
+    return value - (value >> 31 << 32)
+
+
+class Timeline:
+    """Size and capacity of a TimelineHashMap; its entries stay with whoever has it. Within a slot the last one to come is the first."""
+
+    __slots__ = ("capacity", "size")
+
+    def __init__(self) -> None:
+        self.size, self.capacity = 0, _SMALLEST
+
+    def put(self, new: bool) -> None:
+        """An entry is added or replaced; both may let the table grow."""
+        if (self.size + 1) * 3 > self.capacity * 4:
+            self.capacity *= 2
+        self.size += new
+
+    def slot(self, hash_code: int) -> int:
+        """Where an entry of that (signed) hash lies: the top bits of its product with 2^64 over the golden ratio."""
+        return (hash_code * _FIBONACCI & _LONG) >> (65 - self.capacity.bit_length())
+
+
+class Concurrent(Generic[K]):
+    """The keys of a ConcurrentHashMap, in its order. `hash_of`: a key's `hashCode()`, as an unsigned 32-bit number.
+
+    What is left open: how low a tree must be to be a list again when one of several keys in it goes (it hangs on the tree's shape).
+    """
+
+    def __init__(self, hash_of: Callable[[K], int]) -> None:
+        self._hash_of = hash_of
+        self._buckets: dict[int, list[K]] = {}
+        self._trees: set[int] = set()
+        self._size = 0
+        self._table = SMALLEST_TABLE
+
+    def __iter__(self) -> Iterator[K]:
+        for place in sorted(self._buckets):
+            yield from self._buckets[place]
+
+    def add(self, key: K) -> None:
+        """Put a key that is not there: behind the others of its bucket, in a tree before them."""
+        place = spread_bits(self._hash_of(key)) & self._table - 1
+        bucket = self._buckets.setdefault(place, [])
+        self._size += 1
+        if place in self._trees:
+            bucket.insert(0, key)
+        else:
+            bucket.append(key)
+            if len(bucket) > _LONGEST_LIST:
+                self._relieve(place)
+        while self._too_small_for(self._size):
+            self._double()
+
+    def discard(self, key: K) -> None:
+        """Take a key out; nothing happens when it is not there."""
+        place = spread_bits(self._hash_of(key)) & self._table - 1
+        bucket = self._buckets.get(place, [])
+        if key not in bucket:
+            return
+        bucket.remove(key)
+        self._size -= 1
+        if len(bucket) <= _SMALLEST_TREE:
+            self._trees.discard(place)
+        if not bucket:
+            del self._buckets[place]
+
+    def _too_small_for(self, size: int) -> bool:
+        return size * 4 >= self._table * 3
+
+    def _relieve(self, place: int) -> None:
+        """A long bucket: a small table grows for twice its size and a half (tryPresize), in a larger one the bucket becomes a tree."""
+        if self._table >= _SMALLEST_TABLE_WITH_TREES:
+            self._trees.add(place)
+            return
+        wanted = 1 << (3 * self._table).bit_length()
+        while self._too_small_for(wanted):
+            self._double()
+
+    def _double(self) -> None:
+        """Every bucket is split by one more bit of the hashes."""
+        old, trees, bit = self._buckets, self._trees, self._table
+        self._buckets, self._trees, self._table = {}, set(), 2 * self._table
+        for place, keys in old.items():
+            bits = [spread_bits(self._hash_of(key)) & bit for key in keys]
+            for half in (0, bit):
+                kept = _tree_half(keys, bits, half) if place in trees else _list_half(keys, bits, half)
+                if kept:
+                    self._buckets[place + half] = kept
+                if place in trees and len(kept) > _SMALLEST_SPLIT_TREE:
+                    self._trees.add(place + half)
+
+
+def _tree_half(keys: list[K], bits: list[int], half: int) -> list[K]:
+    return [key for key, bit in zip(keys, bits, strict=True) if bit == half]
+
+
+def _list_half(keys: list[K], bits: list[int], half: int) -> list[K]:
+    """The longest tail that stays together is kept as it is; what stood before it is put in front, one by one."""
+    tail = len(keys) - 1
+    while tail and bits[tail - 1] == bits[-1]:
+        tail -= 1
+    turned = _tree_half(keys[:tail], bits[:tail], half)[::-1]
+    return turned + keys[tail:] if bits[-1] == half else turned

@@ -1,0 +1,25 @@
+"""One partition as a request names it, and its hash in the maps of Kafka's handlers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..java.hashes import id_partition_hash, partition_hash
+
+
+class Place(NamedTuple):
+    """By `name`, or by `topic_id` (then `name` is what the id stands for, "" if nothing)."""
+
+    name: str
+    topic_id: bytes
+    partition: int
+
+
+def by_name(place: Place) -> int:
+    """`hashCode()` of its TopicPartition."""
+    return partition_hash((place.name, place.partition))
+
+
+def by_id(place: Place) -> int:
+    """`hashCode()` of its TopicIdPartition."""
+    return id_partition_hash((place.name, place.partition), place.topic_id)

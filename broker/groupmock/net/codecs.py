@@ -1,0 +1,149 @@
+"""Which requests are taken at all, and how their bytes are read and answered: one `ApiCodec` per advertised (api, version).
+
+Compiled on first use. What is not advertised is refused with the reason; only ApiVersions has an answer for that (KIP-511).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from groupmock_codec import APIS
+from groupmock_codec.declare import Message
+from groupmock_codec.headers import RequestHeader, decode_request_header, peek, request_header_version, response_header_version
+
+if TYPE_CHECKING:
+    from ..core.identity import ApiRange
+    from .connection import Connection
+
+API_VERSIONS: Final = 18
+HEARTBEAT: Final = 12
+FETCH: Final = 1
+UNSUPPORTED_VERSION: Final = 35
+NEXT_GENERATION: Final = (68, 69)
+"""ConsumerGroupHeartbeat and ConsumerGroupDescribe (KIP-848)."""
+CLIENT_IDS: Final = 1000
+"""So many client ids are remembered."""
+
+_client_ids: dict[bytes, str] = {}  # as on the wire, with its length -> text
+
+
+class Refused(Exception):
+    """Kafka closes the connection of who sends this; the text is the reason for the journal."""
+
+
+class ApiCodec:
+    """Request in, response out, for one API in one version."""
+
+    def __init__(self, key: int, version: int) -> None:
+        self.key = key
+        self.version = version
+        self.name = APIS[key].name
+        self._header = request_header_version(key, version)
+        self._flexible = self._header == 2
+        self._after_correlation = b"\0" if response_header_version(key, version) else b""
+
+    def header(self, frame: bytes) -> tuple[str | None, int]:
+        """The client id and where the body starts. Raises DecodeError.
+
+        The usual header is read here, a client id that was seen before is the same object; whatever is unusual, the codec judges.
+        """
+        try:
+            end = 10 + (frame[8] << 8 | frame[9])
+            client = _client_ids.get(frame[8:end])
+            if client is not None:
+                if not self._flexible:
+                    return client, end
+                if frame[end] == 0:
+                    return client, end + 1
+        except IndexError:
+            pass
+        return self._unusual(frame)
+
+    def _unusual(self, frame: bytes) -> tuple[str | None, int]:
+        header, at = decode_request_header(frame, self._header)
+        if header.client_id is not None:
+            if len(_client_ids) >= CLIENT_IDS:
+                _client_ids.clear()
+            end = 10 + int.from_bytes(frame[8:10], "big")
+            _client_ids[frame[8:end]] = header.client_id
+        return header.client_id, at
+
+    @cached_property
+    def decode(self) -> Callable[[bytes, int], tuple[Message, int]]:
+        """(frame, offset) -> (request, end); raises DecodeError."""
+        return APIS[self.key].request.decoder(self.version)
+
+    @cached_property
+    def encode(self) -> Callable[[Message], bytes]:
+        """Response -> body; raises EncodeError."""
+        return APIS[self.key].response.encoder(self.version)
+
+    def answer(self, correlation: bytes, message: Message) -> bytes:
+        """The whole response frame with its length. Raises EncodeError."""
+        body = correlation + self._after_correlation + self.encode(message)
+        return len(body).to_bytes(4, "big") + body
+
+    def warm_up(self) -> None:
+        """Compile both halves now."""
+        for _ in (self.decode, self.encode):
+            pass
+
+
+class Asked(NamedTuple):
+    """A request that was decoded and not yet applied."""
+
+    connection: Connection
+    codec: ApiCodec
+    frame: bytes
+    at: int
+    end: int
+    client_id: str | None
+    message: Message
+    received: int
+    ticket: int
+
+
+class Codecs(dict[bytes, ApiCodec]):
+    """First four bytes of a frame (api key and version) -> ApiCodec. Asking for one that is not advertised raises Refused."""
+
+    def __init__(self, advertised: Iterable[ApiRange]) -> None:
+        super().__init__()
+        self.advertised = {row.key: row for row in advertised}
+
+    def __missing__(self, start: bytes) -> ApiCodec:
+        if len(start) < 4:
+            raise Refused(f"a frame of {len(start)} bytes holds no request header")
+        key, version = int.from_bytes(start[:2], "big", signed=True), int.from_bytes(start[2:], "big", signed=True)
+        row = self.advertised.get(key)
+        if row is None:
+            name = f" ({APIS[key].name})" if key in APIS else ""
+            hint = ": this is a broker without KIP-848, set group.protocol=classic" if key in NEXT_GENERATION else ""
+            raise Refused(f"api key {key}{name} is not served{hint}")
+        if not row.lowest <= version <= row.highest:
+            raise Refused(f"{APIS[key].name} version {version} is not served: {row.lowest} to {row.highest} are")
+        found = self[start] = ApiCodec(key, version)
+        return found
+
+    def of(self, key: int, version: int) -> ApiCodec:
+        """By numbers."""
+        return self[key.to_bytes(2, "big") + version.to_bytes(2, "big")]
+
+
+def unknown_api_versions(frame: bytes, advertised: dict[int, ApiRange]) -> tuple[RequestHeader, Message, bytes] | None:
+    """ApiVersions in a version that is not served: header, answer, and the frame of it; None if `frame` is something else.
+
+    The body is not read, the header must be right (spec part 2 (d)12): answered in version 0 with error 35 and one row, its own.
+    Raises DecodeError.
+    """
+    row = advertised.get(API_VERSIONS)
+    key, version, _ = peek(frame)
+    if key != API_VERSIONS or row is None or row.lowest <= version <= row.highest:
+        return None
+    header, _ = decode_request_header(frame)
+    from groupmock_codec.messages.k18_api_versions import ApiVersion, ApiVersionsResponse
+
+    own = ApiVersion(api_key=API_VERSIONS, min_version=row.lowest, max_version=row.highest)
+    answer = ApiVersionsResponse(error_code=UNSUPPORTED_VERSION, api_keys=[own])
+    return header, answer, ApiCodec(API_VERSIONS, 0).answer(frame[4:8], answer)

@@ -1,0 +1,21 @@
+"""Designs I, II and III for stock aiokafka 0.14 (docs/cooperative.md): what a service imports."""
+
+from __future__ import annotations
+
+from ..errors import UnsupportedClient, require
+
+try:
+    from .assignor import CooperativeAssignor
+    from .enforce import enforce_rebalance
+    from .listener import CooperativeListener
+    from .range_or_cooperative import RangeOrCooperative
+    from .stop import stop_wholly
+    from .twin import CooperativeConsumer
+except ImportError:
+    require("aiokafka")  # not installed, or a version without what these stand on: told as such
+    raise
+
+__all__ = [
+    "CooperativeAssignor", "CooperativeConsumer", "CooperativeListener", "RangeOrCooperative", "UnsupportedClient", "enforce_rebalance",
+    "stop_wholly",
+]  # fmt: skip

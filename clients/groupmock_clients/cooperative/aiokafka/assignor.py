@@ -1,0 +1,190 @@
+"""Designs I, II and III for stock aiokafka 0.14: one assignor per consumer, nothing patched (clients 2.1, 4.3).
+
+    assignor = CooperativeAssignor(design=2, delay_ms=60_000)
+    consumer = AIOKafkaConsumer(bootstrap_servers=..., group_id=..., partition_assignment_strategy=[assignor])
+    assignor.attach(consumer)
+    consumer.subscribe(["orders"], listener=assignor.listener(MyListener()))
+    await consumer.start()
+
+aiokafka is eager: it gives every partition a new state in every round and tells its listener that all were revoked and assigned. The
+assignor puts positions and pauses of what stayed back before anything else runs, and its listener tells yours only what moved.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from aiokafka import ConsumerRebalanceListener, TopicPartition
+from aiokafka.structs import OffsetAndMetadata
+
+from ..balance import Partition
+from ..errors import NotAttached, require
+from ..member import Member, Outcome, Peer, counted
+from ..policy import DELAY_MS, Rules
+from .listener import CooperativeListener
+from .partition_state import HeldBack, carry_over
+
+if TYPE_CHECKING:
+    from aiokafka import AIOKafkaConsumer
+
+
+class CooperativeAssignor:
+    """An assignor for exactly one AIOKafkaConsumer, which must have no other one: with two, aiokafka joins twice in every round.
+
+    Every member of the group needs the same settings. `delay_ms`: how long a lost partition waits for its process (Designs II, III);
+    `max_moves` partitions move at a time, every `move_interval_ms` (III); `first`: "wait" lets the first member of a group wait for others;
+    `match`: see policy.Rules. `strict`: raise UnreadableSubscription for a peer that cannot be read, which aiokafka ends its coordination
+    with and tells in the text of a KafkaError; else it is logged and taken to hold what it was given last.
+    Raises UnsupportedClient when aiokafka is not 0.14.x.
+    """
+
+    def __init__(
+        self,
+        design: Any = 2,
+        *,
+        delay_ms: int = DELAY_MS,
+        max_moves: int = 1,
+        move_interval_ms: int = 1000,
+        first: Any = "assign",
+        match: Any = "any",
+        strict: bool = False,
+    ) -> None:
+        require("aiokafka")
+        self.member = Member(Rules(design, delay_ms, max_moves, move_interval_ms, first, match), strict=strict)
+        self.name = self.member.name
+        self._consumer: AIOKafkaConsumer | None = None
+        self._listener: CooperativeListener | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._held: Any = None  # aiokafka's Assignment of what is owned: it keeps positions when it has been replaced
+        self._left: Any = None  # the one before, of what was revoked last
+        self.owned: frozenset[TopicPartition] = frozenset()
+        self.lost: frozenset[TopicPartition] = frozenset()
+        self.revoked: frozenset[TopicPartition] = frozenset()
+        self.added: frozenset[TopicPartition] = frozenset()
+
+    def attach(self, consumer: AIOKafkaConsumer, *, allow_double_join: bool = False) -> None:
+        """Tell the assignor whose it is, before `consumer.start()`. ValueError if it is not that consumer's only assignor.
+
+        `allow_double_join`: others beside it are wanted although aiokafka then joins once for each of them, a round every time.
+        """
+        strategy = list(consumer._partition_assignment_strategy)
+        if not any(each is self for each in strategy) or (len(strategy) > 1 and not allow_double_join):
+            names = [getattr(each, "name", each) for each in strategy]
+            raise ValueError(
+                f"partition_assignment_strategy must be this assignor alone, not {names}: aiokafka joins once for each "
+                "(allow_double_join=True takes that; RangeOrCooperative needs no second one)"
+            )
+        if self._consumer is not None and self._consumer is not consumer:
+            raise ValueError("an assignor belongs to one consumer")
+        self._consumer = consumer
+
+    def listener(self, user: ConsumerRebalanceListener | None = None) -> CooperativeListener:
+        """What to subscribe with, in place of `user`, whose callbacks then see only what really moved."""
+        self._listener = CooperativeListener(self, user)
+        return self._listener
+
+    async def commit(self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata]) -> None:
+        """Commit offsets of partitions that were just revoked, from within your on_partitions_revoked, where `consumer.commit` refuses."""
+        known = {tp: at if isinstance(at, OffsetAndMetadata) else OffsetAndMetadata(at, "") for tp, at in offsets.items()}
+        await self.consumer._coordinator.commit_offsets(self._left, known)
+
+    def positions(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Where the consumer was in partitions that were just revoked: the offset after the last record delivered."""
+        states = {tp: self._left.state_value(tp) for tp in partitions} if self._left is not None else {}
+        return {tp: state.position for tp, state in states.items() if state is not None and state.has_valid_position}
+
+    def rejoin(self) -> None:
+        """Join again now, with what is owned. From the consumer's own event loop."""
+        self._cancel_timer()
+        if not self.consumer._closed:
+            self.consumer._coordinator.request_rejoin()
+
+    def close(self) -> None:
+        """Forget a rejoin that was planned. Without it the timer of a stopped consumer stays until it is due, and does nothing then."""
+        self._cancel_timer()
+
+    # What aiokafka calls
+
+    def metadata(self, topics: Iterable[str]) -> bytes:
+        """aiokafka's: called for every attempt to join."""
+        self._cancel_timer()
+        self.forget_if_expelled()
+        wanted = set(topics)
+        return self.member.subscription(wanted, [_pair(tp) for tp in self.owned if tp.topic in wanted])
+
+    def assign(self, cluster: Any, members: Mapping[str, Any]) -> dict[str, bytes]:
+        """aiokafka's: called in the leader."""
+        peers = {member: Peer(each.subscription, each.user_data) for member, each in members.items()}
+        return self.member.assign(counted(cluster, peers.values()), peers, self.consumer._coordinator.member_id)
+
+    def on_assignment(self, assignment: Any) -> None:
+        """aiokafka's: the new state is in place, nothing has been delivered from it and nothing has been awaited."""
+        consumer = self.consumer
+        subscription = consumer._subscription.subscription
+        topics = subscription.topics
+        outcome = self.member.received(
+            frozenset(_pair(tp) for tp in self.owned),
+            frozenset(_pair(tp) for tp in assignment.partitions()),
+            assignment.user_data,
+            consumer._coordinator.member_id,
+            topics,
+            [(topic, number) for topic in topics for number in consumer.partitions_for_topic(topic) or ()],
+        )
+        before, self._left, self._held = self.owned, self._held, subscription.assignment
+        self.owned = frozenset(TopicPartition(*pair) for pair in outcome.held)
+        self.added, self.revoked = self.owned - before, before - self.owned
+        self._restore(self.owned & before)
+        self._hold_back(self.added)
+        self._plan_rejoin(outcome)
+
+    def _plan_rejoin(self, outcome: Outcome) -> None:
+        if outcome.rejoin:
+            self.consumer._coordinator.request_rejoin()
+        elif outcome.timeout_ms:
+            self._timer = asyncio.get_running_loop().call_later(outcome.timeout_ms / 1000, self.rejoin)
+
+    def _restore(self, retained: Iterable[TopicPartition]) -> None:
+        """Position, reset that is due and pause as they were: aiokafka would start from the committed offsets."""
+        for tp in retained:
+            carry_over(self._left.state_value(tp), self._held.state_value(tp))
+
+    def _hold_back(self, added: Iterable[TopicPartition]) -> None:
+        """Nothing is delivered of what is new before the user's callback returned; without our listener there is none to wait for."""
+        if self._listener is not None and self.consumer._subscription.listener is self._listener:
+            for tp in added:
+                self._held._tp_state[tp] = HeldBack(self._held)
+
+    def release(self) -> None:
+        """The other end of `_hold_back`: deliver what was added, but for what the user paused. For the listener."""
+        for tp in self.added:
+            state = self._held.state_value(tp) if self._held is not None else None
+            if isinstance(state, HeldBack):
+                state.let_go()
+
+    def give_up(self) -> frozenset[TopicPartition]:
+        """What is no longer owned from this join on: nothing, for a cooperative member. For the listener."""
+        return frozenset()
+
+    def forget_if_expelled(self) -> None:
+        """Without a member id, whatever was owned is somebody else's."""
+        consumer = self.consumer
+        if self.owned and not consumer._coordinator.member_id:
+            self.lost, self.owned, self._held = self.lost | self.owned, frozenset(), None
+
+    @property
+    def consumer(self) -> AIOKafkaConsumer:
+        """The consumer it was attached to; NotAttached before that."""
+        if self._consumer is None:
+            raise NotAttached(f"assignor {self.name}: call assignor.attach(consumer) before consumer.start()")
+        return self._consumer
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def _pair(tp: TopicPartition) -> Partition:
+    return tp.topic, tp.partition

@@ -1,0 +1,32 @@
+"""KIP-568 for kafka-python: asking for a round."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kafka.errors import IllegalStateError
+
+from ..asked import Asked, tell
+
+if TYPE_CHECKING:
+    from kafka import KafkaConsumer
+
+    from .twin import CooperativeConsumer
+
+
+def enforce_rebalance(consumer: KafkaConsumer | CooperativeConsumer, reason: str | None = None) -> bool:
+    """KIP-568: join again at the next poll with what is owned, static members too. From any thread.
+
+    Returns whether it asked: nothing happens while a rebalance is in progress or asked for. IllegalStateError without a group
+    subscription. `reason` is logged and told to `asked.hooks`; kafka-python cannot send it. Under another assignor than ours a *follower's*
+    JoinGroup is the same as before, which Kafka answers with the last round: the call then does nothing unless the member leads.
+    """
+    inside: KafkaConsumer = getattr(consumer, "_membership", consumer)  # of a twin the half that is in the group
+    coordinator = inside._coordinator
+    if inside.config["group_id"] is None or not inside._subscription.partitions_auto_assigned():
+        raise IllegalStateError("enforce_rebalance needs a consumer that subscribed to topics in a group")
+    if coordinator.rejoining or coordinator.need_rejoin():
+        return False
+    tell(Asked(inside.config["client_id"], coordinator._generation.member_id, coordinator.group_id, reason))
+    coordinator.request_rejoin()
+    return True

@@ -1,0 +1,79 @@
+"""The exchanges that ship with the product, and the rows they prove: what each says, why it matters, where it comes from."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from .exchange import Exchange
+from .parser import load_folder
+from .syntax import ExchangeError
+
+FOLDER: Final = Path(__file__).parent.parent / "exchanges"
+"""The exchanges of the wheel."""
+ROWS: Final = "rows.toml"
+KEYS: Final = frozenset({"says", "why", "kip", "place", "needs"})
+
+
+@dataclass(frozen=True)
+class Row:
+    """One statement about brokers. `says`: the statement; `why`: what goes wrong for users where it does not hold; `kip`: the proposal or
+    class of Apache Kafka it comes from; `place`: section of the specification; `needs`: what a broker must have for it (NEEDS), if
+    anything."""
+
+    name: str
+    section: str
+    says: str = ""
+    why: str = ""
+    kip: str = ""
+    place: str = ""
+    needs: str = ""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Exchanges and the rows they speak of."""
+
+    exchanges: tuple[Exchange, ...]
+    rows: Mapping[str, Row]
+
+
+def load_suite(folder: Path = FOLDER) -> Suite:
+    """Read a folder of exchanges; without a rows.toml the rows are what the exchanges name. Raises ExchangeError."""
+    exchanges = tuple(load_folder(folder))
+    file = folder / ROWS
+    rows = load_rows(file) if file.is_file() else {}
+    for exchange in exchanges:
+        for row in exchange.rows:
+            if file.is_file() and row not in rows:
+                raise ExchangeError(exchange.place, f"exchange {exchange.name} proves {row}, which {ROWS} does not know")
+            rows.setdefault(row, Row(row, ""))
+    return Suite(exchanges, rows)
+
+
+def load_rows(file: Path) -> dict[str, Row]:
+    """Read rows.toml: sections with defaults (`why`, `kip`, `place`, `needs`) and a table `rows`: name -> text or table of KEYS."""
+    try:
+        sections = tomllib.loads(file.read_text(encoding="utf-8"))
+    except ValueError as problem:  # no TOML, or no UTF-8
+        raise ExchangeError(file.name, str(problem)) from problem
+    found: dict[str, Row] = {}
+    for section, table in sections.items():
+        if not (isinstance(table, dict) and isinstance(table.get("rows", {}), dict)):
+            raise ExchangeError(file.name, f"{section} is no section: a table with defaults and a table `rows` is expected")
+        defaults = {key: value for key, value in table.items() if key != "rows"}
+        for name, given in table.get("rows", {}).items():
+            if name in found:
+                raise ExchangeError(file.name, f"row {name} is there twice")
+            found[name] = _row(name, section, defaults | (given if isinstance(given, dict) else {"says": given}), file.name)
+    return found
+
+
+def _row(name: str, section: str, values: Mapping[str, Any], place: str) -> Row:
+    unknown = sorted(values.keys() - KEYS)
+    if unknown:
+        raise ExchangeError(place, f"row {name}: {', '.join(unknown)} means nothing (there are {', '.join(sorted(KEYS))})")
+    return Row(name, section, **{key: str(value) for key, value in values.items()})

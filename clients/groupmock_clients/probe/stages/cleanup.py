@@ -1,0 +1,100 @@
+"""Leaves a broker as it was: our groups are emptied and deleted, our topics deleted; what cannot be is named."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeVar
+
+from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
+from groupmock_codec.messages.k15_describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from groupmock_codec.messages.k20_delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+from groupmock_codec.messages.k69_consumer_group_describe import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
+
+from .frames import Unreadable
+from .tcp_broker import NoBroker, TcpBroker
+
+LEAVE_GROUP: Final = 13
+DESCRIBE_GROUPS: Final = 15
+DELETE_TOPICS: Final = 20
+DELETE_GROUPS: Final = 42
+CONSUMER_GROUP_DESCRIBE: Final = 69
+DEAD: Final = "Dead"
+GONE: Final = (0, 69)
+AT_A_TIME: Final = 100
+T = TypeVar("T")
+
+
+def clean_up(broker: TcpBroker, seconds: float = 30) -> tuple[str, ...]:
+    """Delete what we made; the names of what is still there. Never raises: the verdicts stand whatever comes of this."""
+    end = time.monotonic() + seconds
+    left = list(broker.groups)
+    try:
+        while left and time.monotonic() < end:
+            for part in _parts(left):
+                _empty(broker, part)
+            before, left = left, [name for part in _parts(left) for name in _undeleted(broker, part)]
+            if len(left) == len(before):
+                break  # nothing moves: groups that hang, or a broker that deletes none
+        return (*left, *_undeleted_topics(broker))
+    except (NoBroker, Unreadable) as problem:
+        return (*left, *broker.topics, f"({problem})")
+
+
+def _parts(names: Sequence[T]) -> Iterator[Sequence[T]]:
+    for at in range(0, len(names), AT_A_TIME):
+        yield names[at : at + AT_A_TIME]
+
+
+def _empty(broker: TcpBroker, names: Sequence[str]) -> None:
+    """Let every member leave."""
+    version = broker.best(DESCRIBE_GROUPS, 4)
+    if version is None:
+        return
+    answer = broker.ask(DESCRIBE_GROUPS, version, DescribeGroupsRequest(groups=list(names)))
+    assert isinstance(answer, DescribeGroupsResponse)
+    members = [(group.group_id, member.member_id) for group in answer.groups for member in group.members]
+    hidden = [group.group_id for group in answer.groups if group.group_state == DEAD]
+    for group_id, member_id in (*members, *_consumers(broker, hidden)):
+        _leave(broker, group_id, member_id)
+
+
+def _consumers(broker: TcpBroker, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Group and id of every member in groups of the consumer protocol, which DescribeGroups does not show."""
+    version = broker.best(CONSUMER_GROUP_DESCRIBE, 0)
+    if version is None or not names:
+        return
+    answer = broker.ask(CONSUMER_GROUP_DESCRIBE, version, ConsumerGroupDescribeRequest(group_ids=list(names)))
+    assert isinstance(answer, ConsumerGroupDescribeResponse)
+    for group in answer.groups:
+        yield from ((group.group_id, member.member_id) for member in group.members)
+
+
+def _leave(broker: TcpBroker, group_id: str, member_id: str) -> None:
+    version = broker.best(LEAVE_GROUP, 3)
+    if version is None:
+        return
+    if version >= 3:
+        request = LeaveGroupRequest(group_id=group_id, members=[MemberIdentity(member_id=member_id)])
+    else:
+        request = LeaveGroupRequest(group_id=group_id, member_id=member_id)
+    broker.ask(LEAVE_GROUP, version, request)
+
+
+def _undeleted(broker: TcpBroker, names: Sequence[str]) -> list[str]:
+    version = broker.best(DELETE_GROUPS, 1)
+    if version is None:
+        return []  # a broker without DeleteGroups forgets empty groups by itself, or keeps all for ever
+    answer = broker.ask(DELETE_GROUPS, version, DeleteGroupsRequest(groups_names=list(names)))
+    assert isinstance(answer, DeleteGroupsResponse)
+    return [each.group_id for each in answer.results if each.error_code not in GONE]
+
+
+def _undeleted_topics(broker: TcpBroker) -> list[str]:
+    version = broker.best(DELETE_TOPICS, 3)
+    if version is None or not broker.topics:
+        return list(broker.topics)
+    answer = broker.ask(DELETE_TOPICS, version, DeleteTopicsRequest(topic_names=list(broker.topics), timeout_ms=10_000))
+    assert isinstance(answer, DeleteTopicsResponse)
+    return [str(each.name) for each in answer.responses if each.error_code not in (0, 3)]

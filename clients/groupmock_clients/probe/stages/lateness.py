@@ -1,0 +1,86 @@
+"""How late things are meanwhile: this machine at waking a thread, the broker at answering what costs it nothing. On a busy one times
+cannot be judged."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from types import TracebackType
+from typing import Final
+
+from .ping import ping
+
+NAP_SECONDS: Final = 0.01
+BEAT_SECONDS: Final = 0.1
+HUNG_SECONDS: Final = 5
+REMEMBERED: Final = 60_000
+WORTH_NOTING_MS: Final = 20
+
+
+class Lateness(ABC):
+    """Measures in a thread of its own while it is entered (`with lag:`), may be entered again; safe to ask from any thread."""
+
+    def __init__(self) -> None:
+        self._late: deque[tuple[float, float]] = deque(maxlen=REMEMBERED)
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Lateness:
+        self._stop.clear()
+        self._thread = threading.Thread(target=self._measure, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    @abstractmethod
+    def _measure(self) -> None:
+        """Note what is late until the event is set."""
+
+    def note(self, late_ms: float) -> None:
+        """Something was so late just now."""
+        if late_ms > WORTH_NOTING_MS:
+            self._late.append((time.monotonic(), late_ms))
+
+    def since(self, moment: float) -> float:
+        """The worst since then, in ms beyond what was asked for."""
+        return max((late for at, late in list(self._late) if at >= moment), default=0.0)
+
+
+class WakeLateness(Lateness):
+    """How late this machine wakes a thread."""
+
+    def _measure(self) -> None:
+        while not self._stop.is_set():
+            before = time.monotonic()
+            self._stop.wait(NAP_SECONDS)
+            self.note((time.monotonic() - before - NAP_SECONDS) * 1000)
+
+
+class AnswerLateness(Lateness):
+    """How late the broker answers an ApiVersions, which it has only to write down. Where it answers none, nothing is measured."""
+
+    def __init__(self, host: str, port: int) -> None:
+        super().__init__()
+        self._address = (host, port)
+
+    def _measure(self) -> None:
+        try:
+            with socket.create_connection(self._address, HUNG_SECONDS) as link:
+                while not self._stop.wait(BEAT_SECONDS):
+                    self._beat(link)
+        except OSError:  # hung up, or hanging: the dialogues find that out for themselves
+            return
+
+    def _beat(self, link: socket.socket) -> None:
+        before = time.monotonic()
+        try:
+            ping(link)
+        finally:
+            self.note((time.monotonic() - before) * 1000)

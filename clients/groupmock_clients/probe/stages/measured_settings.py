@@ -1,0 +1,84 @@
+"""Settings that a broker does not tell, found out by trying: the initial delay, and which session timeouts are accepted."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+
+from ..language.exchange import BASE_SETTINGS
+from ..language.scope import DELAY, MAX_SESSION, MIN_SESSION, subscription
+from .contract import Closed
+from .frames import Unreadable
+from .tcp_broker import TcpBroker
+from .tcp_stage import TcpStage
+
+JOIN_GROUP: Final = 11
+HIGHEST_UNFLEXIBLE: Final = 5
+REFUSED: Final = 26
+LIMIT_MS: Final = 20_000
+SESSIONS_MS: Final = (100, 1000, 6000, 10_000)
+MAX_SESSIONS_MS: Final = (1_800_000, 300_000)
+ROUND_MS: Final = 100
+
+
+def measured(broker: TcpBroker) -> dict[str, str]:
+    """What the settings of groups seem to be, where the broker does not tell them."""
+    found: dict[str, str] = {}
+    if broker.versions(JOIN_GROUP) is None:
+        return found
+    if MIN_SESSION not in broker.settings:
+        accepted = next((each for each in SESSIONS_MS if _accepts(broker, each)), SESSIONS_MS[-1])
+        found[MIN_SESSION] = str(accepted)
+    if MAX_SESSION not in broker.settings:
+        found[MAX_SESSION] = str(next((each for each in MAX_SESSIONS_MS if _accepts(broker, each)), MAX_SESSIONS_MS[-1]))
+    if DELAY not in broker.settings:
+        found[DELAY] = str(_delay_ms(broker))
+    if "group.max.size" not in broker.settings:
+        found["group.max.size"] = BASE_SETTINGS["group.max.size"]
+    return found
+
+
+def _accepts(broker: TcpBroker, session_ms: int) -> bool:
+    answer = _Joiner(broker, session_ms).join()
+    return answer is None or answer[0].error_code != REFUSED
+
+
+def _delay_ms(broker: TcpBroker) -> int:
+    """How long the first join of a group takes, in steps of 100 ms."""
+    answer = _Joiner(broker, 10_000).join()
+    return 0 if answer is None else round(answer[1] / ROUND_MS) * ROUND_MS
+
+
+class _Joiner:
+    """A member of a new group that says nothing but JoinGroup."""
+
+    def __init__(self, broker: TcpBroker, session_ms: int) -> None:
+        self._broker, self._session_ms = broker, session_ms
+
+    def join(self) -> tuple[JoinGroupResponse, float] | None:
+        """The answer to its join (the second one, where an id is handed out first) and how long it took in ms; None: no answer."""
+        stage = TcpStage(self._broker)
+        try:
+            group = self._broker.group()
+            first = self._ask(stage, group, "")
+            return self._ask(stage, group, first[0].member_id) if first is not None and first[0].error_code == 79 else first
+        finally:
+            stage.close()
+
+    def _ask(self, stage: TcpStage, group: str, member_id: str) -> tuple[JoinGroupResponse, float] | None:
+        version = self._broker.best(JOIN_GROUP, HIGHEST_UNFLEXIBLE) or 0
+        began = time.monotonic()
+        request = JoinGroupRequest(
+            group_id=group, session_timeout_ms=self._session_ms, rebalance_timeout_ms=self._session_ms if version >= 1 else -1,
+            member_id=member_id, protocol_type="consumer", protocols=[JoinGroupRequestProtocol(name="range", metadata=subscription("t"))],
+        )  # fmt: skip
+        stage.send("probe", JOIN_GROUP, version, "probe", request)
+        try:
+            answer = stage.answer("probe", LIMIT_MS)
+        except (Closed, Unreadable):
+            return None
+        if answer is None or not isinstance(answer.message, JoinGroupResponse):
+            return None
+        return answer.message, (time.monotonic() - began) * 1000

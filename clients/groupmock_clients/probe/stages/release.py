@@ -1,0 +1,56 @@
+"""Which release of Apache Kafka a broker speaks like: told by what it advertises."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from groupmock import profiles
+from groupmock_codec.declare import Versions
+
+from ..language.exchange import RELEASES
+
+TELLING: Final = (8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 42, 47)
+"""The APIs whose ranges are compared: those of groups, and ApiVersions itself."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """`release`: the nearest one; `equal` of `compared` ranges are as that release advertises them; `sure`: in words."""
+
+    release: str
+    equal: int
+    compared: int
+
+    @property
+    def sure(self) -> str:
+        """How sure this is."""
+        if self.equal == self.compared:
+            return f"certain: all {self.compared} ranges of the group APIs are {self.release}'s"
+        word = "likely" if self.equal * 2 >= self.compared else "a guess"
+        return f"{word}: {self.equal} of {self.compared} ranges of the group APIs are {self.release}'s"
+
+
+def offered_by(release: str) -> dict[int, Versions]:
+    """What a release advertises, by key."""
+    return {key: Versions(*versions) for key, versions in profiles.load(f"kafka-{release}").versions.items()}
+
+
+def guess(ranges: Mapping[int, Versions]) -> Guess:
+    """The release whose ranges are nearest; of equals the newest."""
+    return max((_compared(release, ranges) for release in RELEASES), key=lambda each: each[0])[1]
+
+
+def _compared(release: str, ranges: Mapping[int, Versions]) -> tuple[tuple[int, int], Guess]:
+    theirs = offered_by(release)
+    equal = sum(ranges.get(key) == theirs.get(key) for key in TELLING)
+    apart = sum(_distance(ranges.get(key), theirs.get(key)) for key in TELLING)
+    return (-apart, equal), Guess(release, equal, len(TELLING))
+
+
+def _distance(one: Versions | None, other: Versions | None) -> int:
+    """How many versions only one of them has at either end; an API that only one has counts as five."""
+    if one is None or other is None:
+        return 0 if one is other else 5
+    return abs(one.highest - other.highest) + abs(one.lowest - other.lowest)

@@ -1,0 +1,344 @@
+"""What all dialogues with one broker share: its address, what it offers, its settings, topics and groups of our own."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final
+
+from groupmock_codec import APIS
+from groupmock_codec.declare import Message, Versions
+from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsResponse, ListOffsetsTopic
+from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseTopic
+from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse
+from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest, CreateTopicsResponse
+from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from groupmock_codec.messages.k32_describe_configs import DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResponse
+
+from ..language.scope import group_partition
+from .frames import API_VERSIONS, Unreadable, read_response, request_frame
+from .ping import ping
+
+LIST_OFFSETS: Final = 2
+METADATA: Final = 3
+OFFSET_FETCH: Final = 9
+FIND_COORDINATOR: Final = 10
+CREATE_TOPICS: Final = 19
+INIT_PRODUCER_ID: Final = 22
+DESCRIBE_CONFIGS: Final = 32
+TRANSACTIONS: Final = (22, 25, 26, 28)
+"""The APIs that a broker with transactions advertises."""
+BROKER_RESOURCE: Final = 4
+TOPIC_EXISTS: Final = 36
+TIMED_OUT: Final = 7  # the topic comes all the same: it is waited for
+LARGEST_ANSWER: Final = 100_000_000
+"""A longer frame is no answer, whatever length a peer announces."""
+CONNECT_SECONDS: Final = 5
+ANSWER_SECONDS: Final = 30
+NOT_READY: Final = (14, 15, 16)
+NOT_SERVED: Final = (3, 5, 6)
+TRIES_FOR_A_NAME: Final = 200
+PREFIX: Final = "groupmock-probe"
+"""How the names of all our groups and topics begin."""
+
+
+class NoBroker(Exception):
+    """The broker cannot be reached or does not answer what is needed to begin."""
+
+
+class CannotProvide(Exception):
+    """The broker works, but something that one exchange needs cannot be had from it."""
+
+
+class TcpBroker:
+    """One broker over one connection of our own; safe to share between threads. Times in seconds."""
+
+    def __init__(self, host: str, port: int, release: str = "4.3", *, patience: float = 1.0) -> None:
+        self.host, self.port, self.release = host, port, release
+        self.patience = patience
+        self.run = secrets.token_hex(3)
+        self.groups: list[str] = []
+        self.settings: dict[str, str] = {}
+        self.nodes = 1
+        self._node = -1
+        self._lock = threading.RLock()
+        self._topics: dict[str, bytes] = {}
+        self._correlation = 0
+        self._link = self._connect(host, port)
+        try:
+            self._begin()
+        except Unreadable as problem:
+            self._link.close()
+            raise NoBroker(str(problem)) from problem
+        except BaseException:
+            self._link.close()
+            raise
+
+    def _begin(self) -> None:
+        self.ranges = self._read_ranges()
+        self._choose_node()
+        self.settings = self._read_settings()
+        self._wait_for_coordinators()
+
+    @staticmethod
+    def _connect(host: str, port: int) -> socket.socket:
+        try:
+            link = socket.create_connection((host, port), CONNECT_SECONDS)
+        except OSError as problem:
+            raise NoBroker(f"cannot connect: {problem.strerror or problem}") from problem
+        link.settimeout(ANSWER_SECONDS)
+        return link
+
+    # -- asking
+
+    def ask(self, key: int, version: int, message: Message) -> Message:
+        """One request, one answer. Raises NoBroker, Unreadable."""
+        body = APIS[key].request.encode(version, message)
+        with self._lock:
+            self._correlation += 1
+            try:
+                self._link.sendall(request_frame(key, version, self._correlation, "probe", body))
+                (length,) = struct.unpack(">i", self._read(4))
+                if not 4 <= length <= LARGEST_ANSWER:
+                    raise Unreadable(f"a frame of {length} bytes: this is no Kafka broker")
+                frame = self._read(length)
+            except OSError as problem:
+                raise NoBroker(f"no answer to {APIS[key].name}: {problem.strerror or problem}") from problem
+            return read_response(key, version, frame, self._correlation, trailing=True)[1]
+
+    def connect_again(self) -> None:
+        """After it was away: a connection that answers, coordinators that are ready; topics are made anew. Raises NoBroker."""
+        with self._lock:
+            self._link.close()
+            self._link = self._connect(self.host, self.port)
+            self._topics.clear()
+            try:
+                self._read_ranges()
+                self._wait_for_coordinators()
+            except Unreadable as problem:
+                raise NoBroker(str(problem)) from problem
+
+    def alive(self) -> bool:
+        """Does it still answer a new connection? One that takes its time is alive; a process that is just dying may take connections."""
+        try:
+            with socket.create_connection((self.host, self.port), CONNECT_SECONDS) as link:
+                ping(link)
+        except TimeoutError:
+            return True
+        except OSError:
+            return False
+        return True
+
+    def _read(self, size: int) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            part = self._link.recv(min(size - len(data), 1 << 16))
+            if not part:
+                raise NoBroker("it closed the connection")
+            data += part
+        return bytes(data)
+
+    def versions(self, key: int) -> Versions | None:
+        """Both sides' versions of an API."""
+        theirs, ours = self.ranges.get(key), APIS[key].versions
+        if theirs is None:
+            return None
+        both = Versions(max(theirs.lowest, ours.lowest), min(theirs.highest, ours.highest))
+        return both if both.lowest <= both.highest else None
+
+    def limit(self, key: int, highest: int) -> None:
+        """Use no higher version of an API than this one."""
+        theirs = self.ranges.get(key)
+        if theirs is not None:
+            self.ranges[key] = Versions(theirs.lowest, max(min(theirs.highest, highest), theirs.lowest))
+
+    def best(self, key: int, highest: int) -> int | None:
+        """The highest common version up to `highest`, or None."""
+        offered = self.versions(key)
+        if offered is None or offered.lowest > highest:
+            return None
+        return min(offered.highest, highest)
+
+    # -- getting to know it
+
+    def _read_ranges(self) -> dict[int, Versions]:
+        answer = self.ask(API_VERSIONS, 0, ApiVersionsRequest())
+        assert isinstance(answer, ApiVersionsResponse)
+        if answer.error_code or not answer.api_keys:
+            raise NoBroker(f"ApiVersions is answered with error {answer.error_code} and {len(answer.api_keys)} rows")
+        return {row.api_key: Versions(row.min_version, row.max_version) for row in answer.api_keys}
+
+    def _metadata(self, topics: list[MetadataRequestTopic], create: bool = False) -> MetadataResponse:
+        version = self.best(METADATA, 12)
+        if version is None:
+            raise NoBroker("it offers no Metadata")
+        if version in (10, 11):  # those carry topic ids but take none
+            version = 9
+        answer = self.ask(METADATA, version, MetadataRequest(topics=topics, allow_auto_topic_creation=create or version < 4))
+        assert isinstance(answer, MetadataResponse)
+        return answer
+
+    def _choose_node(self) -> None:
+        """With several nodes: the one whose groups are probed, by its id. A single one is reached at the address we were given."""
+        answer = self._metadata([])
+        self.nodes = max(len(answer.brokers), 1)
+        mine = [each.node_id for each in answer.brokers if (each.host, each.port) == (self.host, self.port)]
+        if self.nodes == 1 and answer.brokers:
+            self._node = answer.brokers[0].node_id
+        elif mine:
+            self._node = mine[0]
+        elif answer.brokers:
+            first = answer.brokers[0]
+            self._link.close()
+            self.host, self.port, self._node = first.host, first.port, first.node_id
+            self._link = self._connect(first.host, first.port)
+
+    def _read_settings(self) -> dict[str, str]:
+        """The broker's own settings, as far as it tells them (DescribeConfigs)."""
+        version = self.best(DESCRIBE_CONFIGS, 3)
+        if version is None:
+            return {}
+        wanted = DescribeConfigsResource(resource_type=BROKER_RESOURCE, resource_name=str(self._node), configuration_keys=None)
+        answer = self.ask(DESCRIBE_CONFIGS, version, DescribeConfigsRequest(resources=[wanted]))
+        assert isinstance(answer, DescribeConfigsResponse)
+        return {each.name: each.value for result in answer.results for each in result.configs if each.value is not None}
+
+    # -- coordinators
+
+    def _wait_for_coordinators(self) -> None:
+        """The first look-up creates the offsets topic; its partitions on this node must answer before groups are judged."""
+        if self.nodes > 1:
+            self._until(lambda: self._coordinates(self.group()), "no group coordinator answers")
+            return
+        for name in _names(self._partitions("offsets.topic.num.partitions", 1)).values():
+            self._until(partial(self._ready, name), f"no coordinator for group {name}")
+
+    def _partitions(self, setting: str, otherwise: int) -> int:
+        """How many partitions an internal topic has: as the broker tells it, if that is a number that one can have."""
+        told = self.settings.get(setting, "")
+        return int(told) if told.isdecimal() and len(told) < 5 and int(told) else otherwise
+
+    def _until(self, done: Callable[[], bool], complaint: str, seconds: float = 30) -> None:
+        end = time.monotonic() + seconds
+        while not done():
+            if time.monotonic() > end:
+                raise NoBroker(f"{complaint} after {seconds:.0f} s")
+            time.sleep(0.05)  # a broker's own pace: it offers no event to wait for
+
+    def _finds(self, group: str) -> bool:
+        """Is this node the group's coordinator?"""
+        version = self.best(FIND_COORDINATOR, 3)
+        if version is None:
+            raise NoBroker("it offers no FindCoordinator")
+        answer = self.ask(FIND_COORDINATOR, version, FindCoordinatorRequest(key=group))
+        assert isinstance(answer, FindCoordinatorResponse)
+        return answer.error_code == 0 and (self.nodes == 1 or answer.node_id == self._node)
+
+    def _ready(self, group: str) -> bool:
+        return self._finds(group) and self._coordinates(group)
+
+    def _coordinates(self, group: str) -> bool:
+        version = self.best(OFFSET_FETCH, 7)
+        if version is None:
+            return True
+        answer = self.ask(OFFSET_FETCH, version, OffsetFetchRequest(group_id=group, topics=[]))
+        assert isinstance(answer, OffsetFetchResponse)
+        return answer.error_code not in NOT_READY
+
+    def group(self) -> str:
+        """A group id of our own that this node coordinates; remembered, so that it can be cleaned up."""
+        for _ in range(TRIES_FOR_A_NAME):
+            name = f"{PREFIX}-{self.run}-{secrets.token_hex(5)}"
+            if self.nodes == 1 or self._finds(name):
+                with self._lock:
+                    self.groups.append(name)
+                return name
+            time.sleep(0.01)
+        raise NoBroker(f"none of {TRIES_FOR_A_NAME} groups has {self.host}:{self.port} as its coordinator")
+
+    def wait_for_transactions(self, seconds: float = 20) -> None:
+        """Every transaction coordinator answers, if there are any; raises CannotProvide otherwise."""
+        if any(self.versions(key) is None for key in TRANSACTIONS):
+            return
+        try:
+            for name in _names(self._partitions("transaction.state.log.num.partitions", 50)).values():
+                self._until(partial(self._has_producer, name), f"no transaction coordinator for {name}", seconds)
+        except (NoBroker, Unreadable) as problem:
+            raise CannotProvide(str(problem)) from problem
+
+    def _has_producer(self, transactional_id: str) -> bool:
+        self.ask(FIND_COORDINATOR, 1, FindCoordinatorRequest(key=transactional_id, key_type=1))
+        answer = self.ask(INIT_PRODUCER_ID, 1, InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=10_000))
+        assert isinstance(answer, InitProducerIdResponse)
+        return answer.error_code == 0
+
+    # -- topics
+
+    def topic(self, name: str, partitions: int, configs: Mapping[str, str] | None = None) -> tuple[str, bytes]:
+        """Create our topic of that name and size if it is not there; its real name and its id (zero where there are none). With `configs`
+        it is another one every time."""
+        real = f"{PREFIX}-{self.run}-{name}-{partitions}" + ("" if configs is None else f"-{secrets.token_hex(5)}")
+        with self._lock:
+            if real not in self._topics:
+                self._create(real, partitions, configs or {})
+                self._topics[real] = self._wait_for(real, partitions)
+            return real, self._topics[real]
+
+    def _served(self, real: str, partitions: int) -> bool:
+        """Does the leader know that it is one? On KRaft it takes what the metadata tell a moment to come true (error 6, seen on 4.3.0)."""
+        version = self.best(LIST_OFFSETS, 5)
+        if version is None or self.nodes > 1:  # of several nodes we are connected to one
+            return True
+        asked = [ListOffsetsPartition(partition_index=index, timestamp=-1) for index in range(partitions)]
+        answer = self.ask(LIST_OFFSETS, version, ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=real, partitions=asked)]))
+        assert isinstance(answer, ListOffsetsResponse)
+        return all(row.error_code not in NOT_SERVED for topic in answer.topics for row in topic.partitions)
+
+    @property
+    def topics(self) -> Mapping[str, bytes]:
+        """Our topics: name -> id."""
+        return self._topics
+
+    def _create(self, real: str, partitions: int, configs: Mapping[str, str]) -> None:
+        version = self.best(CREATE_TOPICS, 4)
+        if version is None:  # then asking for it is how topics come to be
+            self._metadata([MetadataRequestTopic(name=real)], create=True)
+            return
+        settings = [CreatableTopicConfig(name=name, value=value) for name, value in configs.items()]
+        wanted = CreatableTopic(name=real, num_partitions=partitions, replication_factor=1, configs=settings)
+        answer = self.ask(CREATE_TOPICS, version, CreateTopicsRequest(topics=[wanted], timeout_ms=ANSWER_SECONDS * 500))
+        assert isinstance(answer, CreateTopicsResponse)
+        if answer.topics[0].error_code not in (0, TOPIC_EXISTS, TIMED_OUT):
+            raise CannotProvide(f"topic {real} cannot be created: error {answer.topics[0].error_code}")
+
+    def _wait_for(self, real: str, partitions: int) -> bytes:
+        found: list[MetadataResponseTopic] = []
+
+        def there() -> bool:
+            found[:] = self._metadata([MetadataRequestTopic(name=real)]).topics
+            led = bool(found) and found[0].error_code == 0 and all(each.leader_id >= 0 for each in found[0].partitions)
+            return led and self._served(real, len(found[0].partitions))
+
+        try:
+            self._until(there, f"topic {real} has no leaders", 20)
+        except NoBroker as problem:
+            raise CannotProvide(str(problem)) from problem
+        if len(found[0].partitions) != partitions:
+            raise CannotProvide(f"a topic of {partitions} partitions cannot be had: the broker made one of {len(found[0].partitions)}")
+        return found[0].topic_id
+
+    def close(self) -> None:
+        """Hang up."""
+        self._link.close()
+
+
+def _names(partitions: int) -> dict[int, str]:
+    """A name for every partition of an internal topic: what Java's hash puts there."""
+    return {group_partition(name, partitions): name for name in (f"{PREFIX}-warm-{number}" for number in range(40 * partitions))}

@@ -1,0 +1,78 @@
+"""What holds for every answer, whatever the exchange is about (checked-on-brokers part 1 (d)4 and (d)5): checked on each one.
+
+A field that the exchange itself speaks of is left to it. Each belongs to a row: what one broker does in every answer is no reason to call
+every row broken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ..language.matching import show
+from ..language.scope import Memory, Value
+
+ECHOING = (23, 24, 25, 26, 82)
+"""Errors of JoinGroup that repeat the member id of the request; 14 and 16 do so on older releases."""
+UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+
+
+def surprises(
+    api: str, version: int, request: dict[str, Value], answer: dict[str, Value], stated: set[str], memory: Memory, release: str
+) -> Iterator[tuple[str, str]]:
+    """Row and sentence of every standing expectation that the answer breaks."""
+    expected: dict[str, Value] = {"throttle_time_ms": 0}
+    if api == "JoinGroup":
+        expected |= _join(version, request, answer, release)
+        if answer["error_code"] == 79 and "member_id" not in stated:
+            yield from _new_id(request, answer, memory, release)
+    elif api == "SyncGroup" and answer["error_code"] != 0:
+        expected |= {"assignment": b"", "protocol_type": None, "protocol_name": None}
+    elif api == "SyncGroup":
+        expected |= {"protocol_type": request.get("protocol_type"), "protocol_name": request.get("protocol_name")}
+    elif api == "LeaveGroup":
+        yield from _leave(request, answer)
+    for name, value in expected.items():
+        if name in answer and name not in stated and answer[name] != value:
+            yield _row(api, name, answer), f"{name}: {show(value)} expected (it always is so), {show(answer[name])} seen"
+
+
+def _row(api: str, name: str, answer: dict[str, Value]) -> str:
+    """The row that a field of an answer belongs to."""
+    if name == "throttle_time_ms" or api == "SyncGroup":
+        return "P1-d5"
+    return "SERVER-12" if answer["error_code"] == 0 else "P1-d4"
+
+
+def _join(version: int, request: dict[str, Value], answer: dict[str, Value], release: str) -> dict[str, Value]:
+    code = answer["error_code"]
+    if code == 0:
+        own: dict[str, Value] = {"member_id": request["member_id"]} if request["member_id"] else {}
+        found: dict[str, Value] = {"skip_assignment": False, **own}
+        return found if answer["leader"] == answer["member_id"] else {**found, "members": []}
+    empty: dict[str, Value] = {"generation_id": -1, "leader": "", "members": [], "skip_assignment": False, "protocol_type": None}
+    empty["protocol_name"] = "" if version < 7 else None
+    if code != 79:
+        echoes = code in ECHOING or (code in (14, 16) and release != "4.3")
+        empty["member_id"] = request["member_id"] if echoes else ""
+    return empty
+
+
+def _new_id(request: dict[str, Value], answer: dict[str, Value], memory: Memory, release: str) -> Iterator[tuple[str, str]]:
+    prefix = memory.client_id if memory.client_id is not None else ("null" if release == "2.8" else "")
+    if not re.fullmatch(re.escape(prefix) + "-" + UUID, str(answer["member_id"])):
+        yield "SERVER-01", f"member_id: {prefix}-UUID expected, {show(answer['member_id'])} seen"
+
+
+def _leave(request: dict[str, Value], answer: dict[str, Value]) -> Iterator[tuple[str, str]]:
+    asked, answered = request.get("members"), answer.get("members")
+    if not isinstance(asked, list) or not isinstance(answered, list):
+        return
+    if answer["error_code"] != 0:
+        if answered:
+            yield "SERVER-44", f"members: none expected beside error {show(answer['error_code'])}, {show(answered)} seen"
+        return
+    pairs = [(each["member_id"], each["group_instance_id"]) for each in asked if isinstance(each, dict)]
+    echoed = [(each["member_id"], each["group_instance_id"]) for each in answered if isinstance(each, dict)]
+    if pairs != echoed:
+        yield "SERVER-44", f"members: the request's entries in its order expected, {show(answered)} seen"

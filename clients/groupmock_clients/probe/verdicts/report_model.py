@@ -1,0 +1,206 @@
+"""What a run found, as plain data: the one model that all reports are made of. Its JSON form is stable: see docs/probe.md."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from ..language.exchange_suite import Row, Suite
+from .outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, VERDICTS, Outcome
+
+SCHEMA: Final = "groupmock.probe/1"
+SUSPECTS_SHOWN: Final = 5
+
+
+class Broken(msgspec.Struct, frozen=True):
+    """Where a dialogue broke: `place` is file:line, `step` the line played, `sent` the request whose answer was judged."""
+
+    place: str
+    step: str
+    sent: str
+    expected: str
+    seen: str
+    problems: tuple[str, ...]
+
+
+class Aside(msgspec.Struct, frozen=True):
+    """What always holds and did not, seen in a dialogue about something else: the row it belongs to, and a sentence."""
+
+    row: str
+    problem: str
+
+
+class ExchangeResult(msgspec.Struct, frozen=True):
+    """One dialogue. `stretched`: how much slower than written it was played; `transcript`: only where it broke or on request; `beyond`: no
+    broker could show it to somebody outside."""
+
+    name: str
+    title: str
+    rows: tuple[str, ...]
+    verdict: str
+    detail: str
+    attempts: int
+    stretched: float
+    seconds: float
+    beyond: bool
+    broken: Broken | None
+    asides: tuple[Aside, ...]
+    transcript: tuple[str, ...]
+
+
+class RowResult(msgspec.Struct, frozen=True):
+    """One row: broken if one of its dialogues is; unknown if one could not be judged; kept if the rest of them are. What no broker could
+    show to somebody outside does not count where there is something else. `kept`, `of`: how many of the dialogues that apply."""
+
+    row: str
+    says: str
+    why: str
+    kip: str
+    place: str
+    verdict: str
+    detail: str
+    kept: int
+    of: int
+    exchanges: tuple[str, ...]
+
+
+class BrokerFacts(msgspec.Struct, frozen=True):
+    """Who was judged, as what. `sure`: told by the user, or how sure the detection is. `settings`: name -> value; `measured`: which of them
+    the broker did not tell and the probe found out."""
+
+    address: str
+    nodes: int
+    release: str
+    sure: str
+    settings: dict[str, str]
+    measured: tuple[str, ...]
+
+
+class DeathFact(msgspec.Struct, frozen=True):
+    """The server took no connections any more. `dialogues`: those that had spoken to it since it was last seen alive; `culprit`: the one
+    that killed it when no other was under way ("" where that is not known); `before`: the last one before them ("": nothing since its
+    start); `back`: did it come back? `how`: in words."""
+
+    dialogues: tuple[str, ...]
+    culprit: str
+    before: str
+    back: bool
+    how: str
+
+
+class Report(msgspec.Struct, frozen=True):
+    """A whole run. `started`: UTC, ISO 8601; `left_behind`: groups and topics that could not be deleted; `deaths`: of the server."""
+
+    schema: str
+    groupmock: str
+    started: str
+    seconds: float
+    broker: BrokerFacts
+    counts: dict[str, dict[str, int]]
+    rows: tuple[RowResult, ...]
+    exchanges: tuple[ExchangeResult, ...]
+    left_behind: tuple[str, ...]
+    deaths: tuple[DeathFact, ...] = ()
+
+
+def told(death: DeathFact) -> str:
+    """What is known of a death, in a sentence or two."""
+    if death.culprit:
+        found = f"the server died of {death.culprit}" + ("" if len(death.dialogues) == 1 else ", which killed it again when played alone")
+    elif death.dialogues:
+        again = "; none of them did it again when played alone" if death.back else ""
+        shown = ", ".join(death.dialogues[:SUSPECTS_SHOWN]) + (" ..." if len(death.dialogues) > SUSPECTS_SHOWN else "")
+        found = f"the server died while {len(death.dialogues)} dialogues were under way ({shown}){again}"
+    else:
+        found = "the server died between two dialogues"
+    late = f", perhaps late, of {death.before}" if death.before and death.culprit else ""
+    return f"{found}{late}; {death.how}"
+
+
+def exchange_results(suite: Suite, outcomes: Iterable[Outcome], transcripts: bool) -> tuple[ExchangeResult, ...]:
+    """Outcomes as results; transcripts of what is not broken on request only."""
+    titles = {exchange.name: exchange.title for exchange in suite.exchanges}
+    return tuple(_result(each, titles.get(each.name.partition("[")[0], ""), transcripts) for each in outcomes)
+
+
+def _result(outcome: Outcome, title: str, transcripts: bool) -> ExchangeResult:
+    failure = outcome.failure
+    broken = None
+    if failure is not None:
+        broken = Broken(failure.place, failure.step, failure.sent, failure.expected, failure.seen, failure.problems)
+    return ExchangeResult(
+        outcome.name,
+        title,
+        outcome.rows,
+        outcome.verdict,
+        outcome.detail,
+        outcome.attempts,
+        round(outcome.stretched, 2),
+        round(outcome.seconds, 3),
+        outcome.beyond,
+        broken,
+        tuple(Aside(row, problem) for row, problem in dict.fromkeys(outcome.asides)),
+        tuple(outcome.transcript) if transcripts or outcome.verdict == BROKEN else (),
+    )
+
+
+def row_results(suite: Suite, asked: Sequence[str], exchanges: Sequence[ExchangeResult]) -> tuple[RowResult, ...]:
+    """The verdict of every row that was asked for."""
+    of_row: dict[str, list[ExchangeResult]] = {name: [] for name in asked}
+    for result in exchanges:
+        for name in result.rows:
+            if name in of_row:
+                of_row[name].append(result)
+    asides: dict[str, str] = {}
+    for result in exchanges:
+        for each in result.asides:
+            asides.setdefault(each.row, f"{result.name}: {each.problem}")
+    return tuple(_row_result(suite.rows[name], results, asides.get(name)) for name, results in of_row.items())
+
+
+def _row_result(row: Row, results: Sequence[ExchangeResult], aside: str | None) -> RowResult:
+    verdict, detail = (BROKEN, aside) if aside is not None else _verdict(row, results)
+    judged = [each for each in results if each.verdict != NOT_APPLICABLE]
+    kept = sum(each.verdict == KEPT for each in results)
+    names = tuple(each.name for each in results)
+    return RowResult(row.name, row.says, row.why, row.kip, row.place, verdict, detail, kept, len(judged), names)
+
+
+def _verdict(row: Row, results: Sequence[ExchangeResult]) -> tuple[str, str]:
+    """Broken outweighs unknown, unknown outweighs kept; a row nobody speaks of is unknown, never kept."""
+    if any(each.verdict == KEPT for each in results):
+        results = [each for each in results if not each.beyond]
+    for verdict in (BROKEN, UNKNOWN, KEPT):
+        found = [each for each in results if each.verdict == verdict]
+        if found:
+            return verdict, _summary(found) if verdict != KEPT else ""
+    if results:
+        return NOT_APPLICABLE, _summary(results)
+    return UNKNOWN, f"needs {row.needs}" if row.needs else "no exchange speaks of it"
+
+
+def _summary(results: Sequence[ExchangeResult]) -> str:
+    """The details, each once, with the first exchange that says so."""
+    first: dict[str, str] = {}
+    for each in results:
+        first.setdefault(each.detail, each.name)
+    return "; ".join(f"{name}: {detail}" if detail else name for detail, name in list(first.items())[:3])
+
+
+def counted(results: Iterable[ExchangeResult | RowResult]) -> dict[str, int]:
+    """Verdict -> how many, every verdict named."""
+    found = Counter(each.verdict for each in results)
+    return {verdict: found[verdict] for verdict in VERDICTS}
+
+
+def counts(rows: Sequence[RowResult], exchanges: Sequence[ExchangeResult]) -> dict[str, dict[str, int]]:
+    """The table of a report."""
+    return {"rows": counted(rows), "exchanges": counted(exchanges)}
+
+
+def telling(settings: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    """Those settings that the exchanges depend on."""
+    return {name: settings[name] for name in sorted(names) if name in settings}

@@ -1,0 +1,154 @@
+"""Which dialogues are played against a broker, and why the others are not."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ..language.exchange import NEEDS, Exchange, Variant
+from ..language.exchange_suite import Suite
+from ..stages.tcp_broker import TRANSACTIONS, CannotProvide, TcpBroker
+from .not_applicable import not_offered
+from .outcome import BROKEN, NOT_APPLICABLE, UNKNOWN, Failure, Outcome
+from .playable import Unplayable, fit, known_settings
+
+OFFERS: Final = {"transactions": TRANSACTIONS, "kip848": (68,)}
+"""Needs that a broker shows to meet by advertising APIs."""
+
+
+class UnknownName(Exception):
+    """--only names no exchange and no row."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One dialogue as it will be played: `variant` may be slower than written by `factor`; `written` is as in the file."""
+
+    written: Variant
+    variant: Variant
+    factor: float
+
+    @property
+    def name(self) -> str:
+        """Of the dialogue."""
+        return self.written.name
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user asked for. `only`: names or rows, `*` allowed; `longest_s`: what takes longer is left out; `quick`: the newest
+    version of each exchange alone."""
+
+    only: Sequence[str] = ()
+    longest_s: float = 60
+    quick: bool = False
+
+
+def chosen(suite: Suite, wishes: Wishes) -> list[Variant]:
+    """The dialogues asked for. Raises UnknownName with the pattern that fits nothing."""
+    for pattern in wishes.only:
+        if not any(_fits(name, pattern) for exchange in suite.exchanges for name in _names(exchange)):
+            raise UnknownName(f"no exchange and no row is called {pattern!r}")
+    wanted = [each for each in suite.exchanges if not wishes.only or any(_asked(each, pattern) for pattern in wishes.only)]
+    return [variant for each in wanted for variant in _variants(each, wishes.only)]
+
+
+def rows_asked(suite: Suite, only: Iterable[str]) -> list[str]:
+    """The rows that the patterns speak of: by their own name, or through an exchange."""
+    patterns = list(only)
+    if not patterns:
+        return list(suite.rows)
+    by_name = {row for row in suite.rows if any(_fits(row, pattern) for pattern in patterns)}
+    by_exchange = {row for each in suite.exchanges if any(_fits(each.name, pattern) for pattern in patterns) for row in each.rows}
+    return [row for row in suite.rows if row in by_name or row in by_exchange]
+
+
+def _variants(exchange: Exchange, only: Sequence[str]) -> list[Variant]:
+    """All of them, or those that an `--only NAME[v=5]` names."""
+    found = list(exchange.variants())
+    if only and not any(_fits(name, pattern) for name in (exchange.name, *exchange.rows) for pattern in only):
+        found = [each for each in found if any(_fits(each.name, pattern) for pattern in only)]
+    return found
+
+
+def _names(exchange: Exchange) -> tuple[str, ...]:
+    return (exchange.name, *exchange.rows, *(each.name for each in exchange.variants()))
+
+
+def _asked(exchange: Exchange, pattern: str) -> bool:
+    return any(_fits(name, pattern) for name in _names(exchange))
+
+
+def _fits(name: str, pattern: str) -> bool:
+    return name == pattern or fnmatch.fnmatchcase(name, pattern)
+
+
+def newest(decided: Sequence[Planned | Outcome]) -> list[Planned | Outcome]:
+    """Of every exchange the last dialogue that applies to this broker, or the last one."""
+    found: dict[str, Planned | Outcome] = {}
+    for each in decided:
+        name = each.name.partition("[")[0]
+        if name not in found or not (isinstance(each, Outcome) and each.verdict == NOT_APPLICABLE):
+            found[name] = each
+    return list(found.values())
+
+
+class Planner:
+    """Decides about each dialogue, from what the broker offers and how it is set."""
+
+    def __init__(self, broker: TcpBroker, settings: Mapping[str, str], wishes: Wishes) -> None:
+        self._broker, self._wishes = broker, wishes
+        self._settings = known_settings(broker.release, settings)
+        self._told = settings
+        self._lacking = self._find_lacking()
+
+    def _find_lacking(self) -> dict[str, tuple[str, str]]:
+        """The needs that this broker does not meet: need -> (verdict, reason)."""
+        lacking = {need: (UNKNOWN, f"needs {what}") for need, what in NEEDS.items() if need not in OFFERS}
+        for need, keys in OFFERS.items():
+            if any(self._broker.versions(key) is None for key in keys):
+                lacking[need] = (NOT_APPLICABLE, f"needs {NEEDS[need]}, which the broker does not advertise")
+        return lacking
+
+    def prepare(self, variants: Sequence[Variant]) -> None:
+        """Wait for what some dialogues need."""
+        if "transactions" in self._lacking or not any("transactions" in each.exchange.needs for each in variants):
+            return
+        try:
+            self._broker.wait_for_transactions()
+        except CannotProvide as problem:
+            self._lacking["transactions"] = (UNKNOWN, str(problem))
+
+    def decide(self, variant: Variant) -> Planned | Outcome:
+        """How it is played, or the verdict that it gets without."""
+        exchange = variant.exchange
+        verdict = next(self._verdicts(variant), None)
+        if verdict is not None:
+            beyond = "tcp" not in exchange.stages or not set(exchange.needs) <= OFFERS.keys()
+            return Outcome(variant.name, exchange.rows, verdict[0], verdict[1], failure=verdict[2], beyond=beyond)
+        try:
+            slower, factor = fit(variant, self._broker.release, self._settings | self._asked_for(exchange), self._wishes.longest_s * 1000)
+        except Unplayable as why:
+            return Outcome(variant.name, exchange.rows, UNKNOWN, str(why))
+        return Planned(variant, slower, factor)
+
+    def _asked_for(self, exchange: Exchange) -> dict[str, str]:
+        """Settings that only this exchange speaks of, as the broker tells them."""
+        return {name: self._told[name] for name in exchange.settings if name in self._told}
+
+    def _verdicts(self, variant: Variant) -> Iterator[tuple[str, str, Failure | None]]:
+        exchange, release = variant.exchange, self._broker.release
+        if release not in exchange.releases:
+            yield NOT_APPLICABLE, f"speaks of {' '.join(exchange.releases)}", None
+        for need in exchange.needs:
+            if need in self._lacking:
+                yield (*self._lacking[need], None)
+        if "tcp" not in exchange.stages:
+            yield UNKNOWN, "needs a command of the core: cannot be provoked from outside", None
+        lack = not_offered(variant, release, self._broker.versions)
+        if lack is not None:
+            reason, allowed = lack
+            failure = Failure(exchange.place, "", "ApiVersions", "an API without which there is no group", reason, (reason,))
+            yield (NOT_APPLICABLE, reason, None) if allowed else (BROKEN, reason, failure)

@@ -1,0 +1,96 @@
+"""Five stock consumers of a mock cluster come, crash and leave; their rebalances are told as they happen.
+
+The scenario `tour`, played live: three aiokafka and two kafka-python members share a topic of 12 partitions. They arrive, one is killed,
+one leaves. What is told is read from the cluster's journal, as any user could. Exit codes: 0 the group settled each time and no record
+was lost, 1 it did not (stderr says what was missing), 2 a consumer library is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+import time
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from .live.stage import LiveStage
+    from .play import Sizes
+    from .story import Teller
+
+OK, FAILED, BAD_USE, INTERRUPTED = 0, 1, 2, 130
+LIBRARIES: Final = {"aiokafka": "aiokafka", "kafka": "kafka-python"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """There are none: it is always the same tour."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do it; returns the exit code."""
+    missing = [name for module, name in LIBRARIES.items() if find_spec(module) is None]
+    if missing:
+        sys.stderr.write(f"The demo needs {' and '.join(missing)}: pip install 'groupmock[aiokafka,kafka-python]'\n")
+        return BAD_USE
+    from .play import Missed
+
+    began = time.monotonic()
+    try:
+        tour(sizes())
+    except Missed as why:
+        sys.stderr.write(f"\nThe demo failed: {why}\n")
+        return FAILED
+    except KeyboardInterrupt:
+        sys.stderr.write("\nInterrupted.\n")
+        return INTERRUPTED
+    say(f"The demo took {time.monotonic() - began:.0f} s.")
+    return OK
+
+
+def sizes() -> Sizes:
+    """Short times, so that nobody waits long for what is to be seen."""
+    from .play import Sizes
+
+    return Sizes(members=3, change=2, session_ms=3000, heartbeat_ms=300, commit_ms=1000, initial_delay_ms=500, delay_ms=1000, rate=3)
+
+
+def say(text: str) -> None:
+    """One line, at once."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def tour(sizes: Sizes) -> None:
+    """Play it and tell it. Raises Missed."""
+    from groupmock.version import __version__
+
+    from .catalogue import TOUR, TOUR_PROTOCOL
+    from .live.stage import open_stage
+    from .play import GROUP, RUNNER, TOPIC, play
+    from .story import DISMISS, Teller
+
+    teller = Teller(GROUP, TOPIC, sizes)
+    telling: threading.Thread | None = None
+    try:
+        with open_stage(sizes, TOUR_PROTOCOL) as stage:
+            say(f"groupmock {__version__} answers as a Kafka broker on {stage.broker.bootstrap}.")
+            for line in teller.introduction():
+                say(line)
+            telling = threading.Thread(target=_tell, args=(stage, teller), name="story")
+            telling.start()
+            play(TOUR, sizes, TOUR_PROTOCOL, stage)
+            stage.tell(RUNNER, "step", {"step": DISMISS, "member": ""})
+            stage.dismiss()
+    finally:
+        if telling is not None:
+            telling.join()
+    for line in teller.reckoning():
+        say(line)
+
+
+def _tell(stage: LiveStage, teller: Teller) -> None:
+    """Every line as soon as its row is in the journal."""
+    for row in stage.journal_rows():
+        for line in teller.tell(row):
+            say(line)

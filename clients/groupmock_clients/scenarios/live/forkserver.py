@@ -1,0 +1,119 @@
+"""The stage's end of a fork server (members/forkserver.py): member processes of one library, started in no time."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+import msgspec
+
+from ..play import Missed
+from .member_spec import MemberSpec
+
+PROGRAM: Final = "groupmock_clients.scenarios.live.members"
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A member process: its pid, a child of the fork server, and the ends of its pipes."""
+
+    pid: int
+    orders: TextIO
+    events: TextIO
+
+
+class ForkServer:
+    """Shared by every stage of this process; from any thread. Raises Missed when it is not there any more."""
+
+    def __init__(self, library: str) -> None:
+        self.library = library
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", PROGRAM, library, str(theirs.fileno())], stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()]
+            )
+        self._socket = ours
+        self._answers = ours.makefile("rb")
+        self._lock = threading.Lock()
+
+    @property
+    def lives(self) -> bool:
+        """Does it still run?"""
+        return self._process.poll() is None
+
+    def spawn(self, spec: MemberSpec, log: Path) -> Child:
+        """A member, its stderr appended to `log`."""
+        orders_out, orders_in = os.pipe()
+        events_out, events_in = os.pipe()
+        sink = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        theirs = [orders_out, events_in, sink]
+        try:
+            pid = self._ask({"spec": msgspec.to_builtins(spec)}, theirs)["pid"]
+        except BaseException:
+            os.close(orders_in)
+            os.close(events_out)
+            raise
+        finally:
+            for each in theirs:
+                os.close(each)
+        return Child(pid, os.fdopen(orders_in, "w"), os.fdopen(events_out))
+
+    def signal(self, child: Child, number: int) -> None:
+        """To a member whose end was not heard by `status` yet."""
+        self._ask({"signal": number, "pid": child.pid})
+
+    def status(self, child: Child) -> int | None:
+        """Its exit status, once; None while it runs."""
+        status: int | None = self._ask({"poll": child.pid})["status"]
+        return status
+
+    def close(self) -> None:
+        """No more members; those there are end when their pipes do."""
+        self._answers.close()
+        self._socket.close()
+        self._process.wait()
+
+    def _ask(self, order: dict[str, Any], descriptors: list[int] | None = None) -> dict[str, Any]:
+        with self._lock:
+            try:
+                socket.send_fds(self._socket, [json.dumps(order).encode() + b"\n"], descriptors or [])
+                line = self._answers.readline()
+            except OSError:
+                line = b""
+            except BaseException:  # interrupted: the answer that is still to come would be taken for the next one's
+                self._socket.shutdown(socket.SHUT_RDWR)
+                raise
+        if not line:
+            raise Missed(f"the process that starts members of {self.library} ended with status {self._process.wait()}")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+
+_servers: dict[str, ForkServer] = {}
+_making: Final = threading.Lock()
+atexit.register(lambda: close_all())
+
+
+def forkserver_of(library: str) -> ForkServer:
+    """The one of this process; it ends with the process, or by `close_all`."""
+    with _making:
+        found = _servers.get(library)
+        if found is None or not found.lives:
+            found = _servers[library] = ForkServer(library)
+        return found
+
+
+def close_all() -> None:
+    """End those that were started; the next member starts another."""
+    with _making:
+        for each in _servers.values():
+            each.close()
+        _servers.clear()

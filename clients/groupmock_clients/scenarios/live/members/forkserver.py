@@ -1,0 +1,103 @@
+"""The fork server of members: a process that has loaded one client library and forks a member per order, which takes no time.
+
+Loading a library takes most of a second on a busy machine, several times in every run; a member that has to be back in time cannot
+afford that. Orders come over a Unix socket, one JSON object a line, each answered by one: {"spec": ...} with three descriptors (stdin,
+stdout, stderr) -> {"pid"}; {"signal", "pid"} -> {}; {"poll": pid} -> {"status": exit status, null while it runs}. Children are waited for
+by `poll` alone, so a pid names the same process until its stage has heard how it ended. The socket's end ends the fork server.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import random
+import socket
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from ..member_spec import MemberSpec
+from .channel import Channel
+
+PROGRAMS: Final = {"aiokafka": "aiokafka", "kafka-python": "kafka_python", "confluent-kafka": "confluent_kafka"}
+ORDER_BYTES: Final = 65536
+Run = Callable[[MemberSpec, Channel], None]
+
+
+def main(library: str, descriptor: int) -> int:
+    """Serve orders until the socket ends. ImportError if the library is not there."""
+    run: Run = importlib.import_module(f".{PROGRAMS[library]}", __package__).run
+    gc.collect()
+    gc.freeze()
+    with socket.socket(fileno=descriptor) as orders:
+        while True:
+            order, descriptors = _next(orders)
+            if order is None:
+                return 0
+            answer = json.dumps(_obey(order, descriptors, orders, run)).encode() + b"\n"
+            try:
+                orders.sendall(answer)
+            except BrokenPipeError:
+                return 0  # the stage is gone, as at the socket's end
+
+
+def _next(orders: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
+    """The stage sends nothing before it has its answer, so what comes is one order."""
+    text = b""
+    descriptors: list[int] = []
+    while not text.endswith(b"\n"):
+        data, passed, _, _ = socket.recv_fds(orders, ORDER_BYTES, 3)
+        if not data:
+            return None, descriptors
+        text += data
+        descriptors += passed
+    return json.loads(text), descriptors
+
+
+def _obey(order: dict[str, Any], descriptors: list[int], orders: socket.socket, run: Run) -> dict[str, Any]:
+    if "signal" in order:
+        os.kill(order["pid"], order["signal"])
+        return {}
+    if "poll" in order:
+        pid, status = os.waitpid(order["poll"], os.WNOHANG)
+        return {"status": os.waitstatus_to_exitcode(status) if pid else None}
+    spec = msgspec.convert(order["spec"], MemberSpec)
+    pid = os.fork()
+    if not pid:
+        _become(spec, descriptors, orders, run)
+    for each in descriptors:
+        os.close(each)
+    return {"pid": pid}
+
+
+def _become(spec: MemberSpec, descriptors: list[int], orders: socket.socket, run: Run) -> None:
+    """In the child; never returns."""
+    status = 1
+    try:
+        orders.close()
+        for place, each in enumerate(descriptors):
+            os.dup2(each, place)
+            os.close(each)
+        random.seed()
+        status = live(spec, run)
+    except BaseException:  # to the member's own log; nothing of the fork server's may run in the child
+        import traceback
+
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def live(spec: MemberSpec, run: Run) -> int:
+    """A member's life. 0: left in good order; what the library raised is told as its last event, and raised."""
+    channel = Channel()
+    try:
+        run(spec, channel)
+    except Exception as error:
+        channel.say("failed", error=repr(error))
+        raise
+    channel.say("left")
+    return 0

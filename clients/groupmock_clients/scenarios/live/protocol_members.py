@@ -1,0 +1,67 @@
+"""The member process of a protocol: which library, which assignors, the twin or not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ..play import GROUP, Protocol, Sizes, Speaks, Unsupported
+from .member_spec import COOPERATIVE, DUAL, RANGE, ROUND_ROBIN, STICKY, MemberSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """`name`: as members are told; `module`: what has to be installed."""
+
+    name: str
+    module: str
+
+
+LIBRARY: Final = {
+    "aiokafka": Library("aiokafka", "aiokafka"),
+    "aiokafka-twin": Library("aiokafka", "aiokafka"),
+    "kafka-python": Library("kafka-python", "kafka"),
+    "kafka-python-twin": Library("kafka-python", "kafka"),
+    "confluent-kafka": Library("confluent-kafka", "confluent_kafka"),
+}
+DEFAULTS: Final = {
+    "aiokafka": (ROUND_ROBIN,),
+    "kafka-python": (RANGE, ROUND_ROBIN),
+    "confluent-kafka": (RANGE, ROUND_ROBIN),
+}
+"""What the libraries list when they are not told."""
+
+
+def client_of(protocol: Protocol, member: str) -> str:
+    """What client that member is."""
+    return dict(protocol.others).get(member, protocol.client)
+
+
+def spec_for(member: str, bootstrap: str, sizes: Sizes, protocol: Protocol, speaks: Speaks, topics: Sequence[str]) -> MemberSpec:
+    """Raises Unsupported where the library has no such thing."""
+    library = LIBRARY[client_of(protocol, member)].name
+    assignors = _assignors(protocol, library, speaks)
+    return MemberSpec(
+        library=library, name=member, bootstrap=bootstrap, group=GROUP, topics=tuple(topics), assignors=assignors,
+        # A twin has one assignor, so a kafka-python member that still lists range is a plain consumer.
+        twin=protocol.twin and RANGE not in assignors,
+        design=protocol.design, delay_ms=sizes.delay_ms, max_moves=sizes.max_moves, move_interval_ms=sizes.move_interval_ms,
+        session_ms=sizes.session_ms, heartbeat_ms=sizes.heartbeat_ms, commit_ms=sizes.commit_ms, metadata_ms=sizes.metadata_ms,
+    )  # fmt: skip
+
+
+def _assignors(protocol: Protocol, library: str, speaks: Speaks) -> tuple[str, ...]:
+    if protocol.name == "default":
+        return DEFAULTS[library]
+    if protocol.name == "range" or speaks is Speaks.PLAIN:
+        return (RANGE,)
+    if protocol.name == "cooperative-sticky":
+        if library == "aiokafka" or speaks is Speaks.BOTH:
+            raise Unsupported(f"{library} cannot list cooperative-sticky{' beside range' if speaks is Speaks.BOTH else ''}")
+        return (STICKY,)
+    if not protocol.design or library == "confluent-kafka":
+        raise Unsupported(f"{library} has no assignor for {protocol.name}")
+    if speaks is Speaks.TARGET:
+        return (COOPERATIVE,)
+    return (DUAL,) if library == "aiokafka" else (COOPERATIVE, RANGE)

@@ -1,0 +1,122 @@
+"""The invariants that a member can break alone: what its listener is told and what becomes of its records, read from a run's rows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from groupmock.rounds.embedded import EAGER
+from groupmock.rounds.fold import JOIN_GROUP, MS, Partition, Partitions, Round, Rounds
+
+from .measure import measure
+from .play import GROUP, Row, Run, Speaks, name_of
+
+LISTED: Final = 8
+
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """One invariant that did not hold. `at_ms`: on the journal's clock."""
+
+    invariant: str
+    at_ms: float
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.invariant} at {self.at_ms:.0f} ms: {self.text}"
+
+
+def said(row: Row, *what: str) -> bool:
+    """Is it a `client` row that says one of these?"""
+    return bool(row["kind"] == "client" and row["what"] in what)
+
+
+def listed(partitions: Partitions | set[Partition]) -> str:
+    """For a sentence; the first LISTED of them."""
+    names = [f"{topic}-{number}" for topic, number in sorted(partitions)]
+    return ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
+
+
+# Callbacks
+
+
+def callbacks(run: Run) -> Iterator[Broken]:
+    """I4: a listener hears of what really goes and really comes."""
+    seen = Rounds(GROUP)
+    held: defaultdict[str, set[Partition]] = defaultdict(set)
+    gone: defaultdict[str, set[Partition]] = defaultdict(set)  # reported revoked, and not assigned since
+    eager: dict[str, bool] = {}  # does its list have an eager assignor? Then its listener hears of everything around every round
+    for row in run.rows:
+        count = len(seen.rounds)
+        seen.feed((row,))
+        if row["kind"] == "request" and row["api_key"] == JOIN_GROUP:
+            eager[row["message"]["member_id"]] = any(each["name"] in EAGER for each in row["message"]["protocols"])
+        if len(seen.rounds) > count:
+            yield from _still_claimed(seen.rounds[-1], gone, eager)
+        if said(row, "started", "killed", "stopped"):
+            held.pop(row["client"], None)
+            gone.pop(row["client"], None)
+        elif said(row, "assigned", "revoked", "lost"):
+            told = {(topic, number) for topic, number in row["fields"]["partitions"]}
+            for text in _impossible(row, held[row["client"]], gone[row["client"]], told):
+                yield Broken("I4", row["t"] / MS, text)
+
+
+def _impossible(row: Row, held: set[Partition], gone: set[Partition], told: set[Partition]) -> Iterator[str]:
+    if row["what"] == "assigned":
+        if told & held:
+            yield f"{row['client']} was told that {listed(told & held)} came, which it held"
+        held |= told
+        gone -= told
+        return
+    if told - held:
+        yield f"{row['client']} was told that {listed(told - held)} went, which it did not hold"
+    held -= told
+    gone |= told
+
+
+def _still_claimed(last: Round, gone: dict[str, set[Partition]], eager: dict[str, bool]) -> Iterator[Broken]:
+    for member, claim in last.claims.items():
+        kept = claim.owned & gone.get(name_of(member), set()) if not eager.get(member) else frozenset()
+        if kept:
+            yield Broken("I4", last.began, f"{name_of(member)} still claims {listed(kept)}, which its listener heard to be gone")
+
+
+# Records
+
+
+def records(run: Run) -> Iterator[Broken]:
+    """No record is lost; by a twin none is delivered twice, unless who had it first was killed or expelled meanwhile."""
+    lost = measure(run.rows).lost
+    if lost:
+        yield Broken("no record is lost", run.rows[-1]["t"] / MS, f"{lost} were produced and never delivered")
+    if run.protocol.twin and run.scenario.starts is Speaks.TARGET:
+        yield from _twice(run.rows)
+
+
+class _Delivered:
+    """A range of offsets that one member got. `over`: it was killed or expelled since."""
+
+    __slots__ = ("first", "last", "member", "over")
+
+    def __init__(self, member: str, fields: dict[str, Any]) -> None:
+        self.member, self.first, self.last, self.over = member, int(fields["first"]), int(fields["last"]), False
+
+
+def _twice(rows: Sequence[Row]) -> Iterator[Broken]:
+    had: defaultdict[Partition, list[_Delivered]] = defaultdict(list)
+    for row in rows:
+        if said(row, "killed", "lost"):
+            for each in (each for those in had.values() for each in those if each.member == row["client"]):
+                each.over = True
+        elif said(row, "delivered"):
+            fields = row["fields"]
+            new, earlier = _Delivered(row["client"], fields), had[fields["topic"], fields["partition"]]
+            for each in earlier:
+                if not each.over and each.first <= new.last and new.first <= each.last:
+                    place = f"{fields['topic']}-{fields['partition']}, {new.first} to {new.last}"
+                    yield Broken("no record comes twice to a twin", row["t"] / MS, f"{place}: to {new.member} after {each.member} had it")
+            earlier.append(new)

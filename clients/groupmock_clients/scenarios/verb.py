@@ -1,0 +1,190 @@
+"""What does a process death, a rolling bounce or scaling cost a consumer group? Play it and measure.
+
+    groupmock scenario list
+    groupmock scenario run NAME [--protocol NAME[/CLIENT]] [--virtual | --live] [--journal FOLDER]
+    groupmock scenario table [--virtual | --live] [--json FILE]
+
+`--live`: stock clients in processes of their own, over TCP (needs groupmock[aiokafka,kafka-python]). `--virtual`: scripted members on a
+virtual clock, in milliseconds (the default). `table` prints the Characteristics of "Incremental Cooperative Rebalancing" with figures.
+`--agree` compares each live run with its virtual twin: moves and rounds must be the same.
+Exit codes: 0 all were measured, 1 an invariant was broken or a record lost, 2 bad use, 4 some could not be measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from groupmock.cli import BAD_USE, BROKEN, OK, UNKNOWN
+
+if TYPE_CHECKING:
+    from .play import Sizes
+    from .results import Job, Result, Results
+
+INTERMIXED = True
+INTERRUPTED = 130
+ACTIONS = ("list", "run", "table")
+SIZES = {
+    "members": "members the group starts with",
+    "partitions": "partitions of the topic",
+    "change": "members that scaling adds or removes",
+    "seed": "what a virtual run draws from",
+    "session_ms": "session.timeout.ms of the members",
+    "heartbeat_ms": "heartbeat.interval.ms of the members",
+    "delay_ms": "scheduled.rebalance.max.delay.ms of Designs II and III",
+    "max_moves": "partitions that Design III moves at a time",
+    "move_interval_ms": "how long Design III waits between moves",
+    "absence_ms": "how long a bounced process is away",
+    "rate": "records per second and partition",
+}
+"""The sizes that have a flag, with its help."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
+    parser.add_argument("action", choices=ACTIONS, help="what to do")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="scenarios (`list` has them; table: default all)")
+    parser.add_argument("--protocol", action="append", default=[], metavar="NAME[/CLIENT]", help="only this one (repeatable)")
+    stage = parser.add_mutually_exclusive_group()
+    stage.add_argument("--virtual", dest="stage", action="store_const", const="virtual", help="scripted members, virtual clock (default)")
+    stage.add_argument("--live", dest="stage", action="store_const", const="live", help="stock clients over TCP")
+    parser.set_defaults(stage="virtual")
+    for name, about in SIZES.items():
+        kind = float if name == "rate" else int
+        parser.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N", help=about)
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="runs at a time, in processes of their own (default 1)")
+    parser.add_argument("--agree", action="store_true", help="live: play every run's virtual twin too; 1 if moves or rounds differ")
+    parser.add_argument("--journal", type=Path, metavar="FOLDER", help="keep the journal of every run there")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write what was measured there as well")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do it; returns the exit code."""
+    if arguments.action == "list":
+        return _list()
+    from .play import Unsupported
+    from .results import jobs
+
+    try:
+        _check(arguments)
+        sizes = sizes_of(arguments)
+        todo = jobs(arguments.stage, sizes, arguments.names, arguments.protocol, arguments.journal)
+    except (LookupError, ValueError, Unsupported) as bad:
+        return _refuse(str(bad.args[0]))
+    with _ended_by_signals():
+        try:
+            return _measure(arguments, sizes, todo)
+        except OSError as bad:
+            return _refuse(f"{bad.filename}: {bad.strerror}" if bad.filename else str(bad))
+        except KeyboardInterrupt:
+            print("groupmock scenario: interrupted", file=sys.stderr)
+            return INTERRUPTED
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """SIGTERM is like Ctrl-C: a stage ends what it started. SIGINT too where a shell has it ignored, which it does in the background."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    if arguments.action == "run" and not arguments.names:
+        raise ValueError("run needs the NAME of a scenario; `groupmock scenario list` has them")
+    if arguments.agree and arguments.stage != "live":
+        raise ValueError("--agree compares live runs with virtual ones: add --live")
+    if arguments.jobs < 1:
+        raise ValueError("--jobs is at least 1")
+    if arguments.journal is not None and not arguments.journal.is_dir():
+        raise ValueError(f"--journal {arguments.journal}: there is no such folder; make it first")
+    if arguments.json is not None and not arguments.json.absolute().parent.is_dir():
+        raise ValueError(f"--json {arguments.json}: there is no such folder; make it first")
+
+
+def sizes_of(arguments: argparse.Namespace) -> Sizes:
+    """The defaults with what was said instead. Raises ValueError."""
+    from .play import Sizes
+
+    said = {name: value for name in SIZES if (value := getattr(arguments, name)) is not None}
+    try:
+        return Sizes(**said)
+    except ValueError as bad:
+        name, rest = str(bad).split(" ", 1)
+        raise ValueError(f"--{name.replace('_', '-')} {rest}") from None
+
+
+def _list() -> int:
+    from .catalogue import LIVE, SCENARIOS, TOUR, VIRTUAL
+
+    for each in (*SCENARIOS, TOUR):
+        print(f"{each.name:18} {each.about}")
+    for stage, protocols in (("virtual", VIRTUAL), ("live", LIVE)):
+        print(f"\nprotocols with --{stage}: {', '.join(map(str, protocols))}")
+    return OK
+
+
+def _measure(arguments: argparse.Namespace, sizes: Sizes, todo: list[Job]) -> int:
+    from .results import collected, run_all, to_json
+
+    done: list[Result] = []
+    for result in run_all(todo, arguments.jobs):
+        done.append(result)
+        if len(todo) > 1:
+            print(f"{len(done)} of {len(todo)}: {result.scenario} {result.protocol}/{result.client}", file=sys.stderr)
+    if arguments.agree:
+        done = _compared(todo, done)
+    results = collected(arguments.stage, sizes, done)
+    if arguments.json is not None:
+        arguments.json.write_bytes(to_json(results))
+    print("\n".join(_shown(arguments.action, results)))
+    return verdict(done)
+
+
+def _compared(todo: list[Job], done: list[Result]) -> list[Result]:
+    """What the virtual twin of a run counts otherwise is broken."""
+    from .agree import compared
+
+    played = {(job.scenario.name, job.protocol.name, job.protocol.client): job for job in todo}
+    return [compared(played[each.scenario, each.protocol, each.client], each) for each in done]
+
+
+def _shown(action: str, results: Results) -> list[str]:
+    from . import table
+
+    lines = [table.sizes(results), ""]
+    if action == "table":
+        lines += [*table.characteristics(results), ""]
+    return [*lines, *table.everything(results)]
+
+
+def verdict(done: list[Result]) -> int:
+    """The exit code, with a line on stderr for each that is not as it should be."""
+    code = OK
+    for each in done:
+        where = f"{each.scenario} {each.protocol}/{each.client}"
+        problems = [*each.broken, *([f"{each.figures['lost']:g} records were lost"] if each.figures and each.figures["lost"] else [])]
+        for problem in problems:
+            print(f"groupmock scenario: {where}: {problem}", file=sys.stderr)
+            code = BROKEN
+        if each.trouble is not None:
+            print(f"groupmock scenario: {where}: {each.trouble}", file=sys.stderr)
+            code = code or UNKNOWN
+    return code
+
+
+def _refuse(reason: str) -> int:
+    print(f"groupmock scenario: {reason}", file=sys.stderr)
+    return BAD_USE

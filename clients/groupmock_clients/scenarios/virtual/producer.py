@@ -1,0 +1,36 @@
+"""A steady producer on the virtual clock: a formula."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from groupmock.core.units import NS_PER_S
+
+from ...cooperative.balance import Partition
+from ..play import PRODUCER
+
+Tell = Callable[[str, str, Mapping[str, Any]], None]
+
+
+class Producer:
+    """Every partition gets `rate` records per second from its first moment on."""
+
+    def __init__(self, rate: float, now: Callable[[], int], tell: Tell) -> None:
+        self._rate, self._now, self.tell = rate, now, tell
+        self._born: dict[Partition, int] = {}
+
+    def add(self, topic: str, partitions: Iterable[int]) -> None:
+        """These exist from now on."""
+        for number in partitions:
+            self._born[topic, number] = self._now()
+
+    def end(self, partition: Partition) -> int:
+        """The log's end: as many records as there are."""
+        return int((self._now() - self._born[partition]) * self._rate / NS_PER_S)
+
+    def report(self) -> None:
+        """What was produced, for the journal."""
+        for (topic, number), count in ((each, self.end(each)) for each in self._born):
+            if count:
+                self.tell(PRODUCER, "produced", {"topic": topic, "partition": number, "first": 0, "last": count - 1})

@@ -1,0 +1,104 @@
+"""Scripts as data and as text."""
+
+from __future__ import annotations
+
+from cases import for_each
+
+from tools.fidelity.play.core_player import play
+from tools.fidelity.script.exchange_text import as_text
+from tools.fidelity.script.script import Drop, Pause, Raw, Reconnect, Script, Send, Step, TopicNeed, ending
+from tools.fidelity.script.transcript import Transcript
+
+
+def script(*steps: Step, family: str = "groups", topics: tuple[TopicNeed, ...] = ()) -> Script:
+    return Script(family, 5, "4.3", "plain", list(steps), 2, list(topics))
+
+
+def lines(*steps: Step, transcript: Transcript | None = None) -> list[str]:
+    """Of its steps, without what is the same everywhere: names, the clock, the last look."""
+    body = as_text(script(*steps), transcript).partition("\n\n")[2].splitlines()
+    return [line for line in body if not line.startswith(("let ", "mark ", "pause until ")) and "ApiVersions" not in line]
+
+
+@for_each(
+    ("step", "line"),
+    [
+        (Pause(450), "pause 450"),
+        (Drop("A"), "A drops"),
+        (Drop("A", "rst", "A2"), "A2 resets"),
+        (Reconnect("B"), "B reconnects"),
+        (Raw("A", b"\0\xff"), 'A: frame x"00ff"'),
+        (Raw("A", b"\0\xff", framed=False), 'A: bytes x"00ff"'),
+        (
+            Send("A", 12, 4, {"group_id": {"group": 1}, "member_id": {"group": 2}}),
+            "A: Heartbeat v4 group_id=$group generation_id=0 member_id=$group2 group_instance_id=null",
+        ),
+        (
+            Send("A", 12, 4, {"member_id": "a b", "group_id": {"group": 7}, "generation_id": -3}),
+            'A: Heartbeat v4 group_id="${group}-no-group-7" generation_id=-3 member_id="a b" group_instance_id=null',
+        ),
+        (Send("A", 12, 2, {"group_instance_id": "i", "member_id": "null"}), 'A: Heartbeat v2 group_id="" generation_id=0 member_id="null"'),
+        (
+            Send("A", 12, 0, {"member_id": 'a "quoted" $', "group_id": "x"}, client_id="d"),
+            'A: Heartbeat v0 group_id=x generation_id=0 member_id="a \\"quoted\\" $"',
+        ),
+        (Send("A", 13, 4, {"members": []}), 'A: LeaveGroup v4 group_id="" members=[]'),
+        (Send("A", 15, 0), "A: DescribeGroups v0 groups=[]"),
+    ],
+    ids=str,
+)
+def test_a_step_is_a_line(step: Step, line: str) -> None:
+    assert lines(step) == [line]
+
+
+def test_answers_stand_behind_their_requests_and_the_ending_is_shown() -> None:
+    told = Send("A", 12, 4, {"group_id": {"group": 1}, "generation_id": 1, "member_id": "m"})
+    shown = lines(told, transcript=play(script(told)))
+    assert shown[0].endswith(" -> 25")
+    assert [line.split()[:2] for line in shown[1:]] == [["End:", "DescribeGroups"], ["End:", "ListGroups"], ["End:", "OffsetFetch"]]
+
+
+def test_a_play_that_was_stopped_says_why() -> None:
+    played = play(script(Pause(1)))
+    played.stopped = "the broker does not answer"
+    assert lines(Pause(1), transcript=played)[-1] == "# stopped: the broker does not answer"
+
+
+def test_the_heading_says_what_makes_it_again() -> None:
+    text = as_text(script(topics=(TopicNeed(3),)))
+    assert text.startswith('exchange groups-5 "Generated: family groups, seed 5, release 4.3"\n')
+    assert "\ntopics: t1:3\n" in text
+
+
+# -- what is asked at the end
+
+
+VERSIONS = {1: (4, 17), 2: (1, 10), 3: (0, 13), 9: (1, 10), 15: (0, 6), 16: (0, 5)}
+
+
+def test_a_script_about_groups_ends_with_their_state_and_offsets() -> None:
+    asked = ending(script(), VERSIONS)
+    assert [(step.key, step.version) for step in asked if isinstance(step, Send)] == [(15, 6), (16, 5), (9, 9)]
+
+
+def test_before_version_8_offsets_are_asked_group_by_group() -> None:
+    asked = ending(script(), {**VERSIONS, 9: (1, 7)})
+    assert [step.fields.get("group_id") for step in asked if isinstance(step, Send)][2:] == [{"group": 1}, {"group": 2}]
+
+
+def test_a_script_about_the_log_ends_with_both_ends_and_all_that_is_stored() -> None:
+    asked = ending(script(family="log", topics=(TopicNeed(2), TopicNeed(1))), VERSIONS)
+    assert [(step.key, step.version) for step in asked if isinstance(step, Send)] == [(3, 12), (2, 6), (2, 6), (1, 11), (1, 11)]
+
+
+def test_bytes_have_no_ending() -> None:
+    assert ending(script(family="bytes"), VERSIONS) == []
+
+
+@for_each(("topics", "about"), [((), "groups"), ((TopicNeed(),), "groups"), ((TopicNeed(own=True),), "log")])
+def test_what_people_wrote_is_about_the_log_when_its_topics_are_its_own(topics: tuple[TopicNeed, ...], about: str) -> None:
+    assert script(family="exchanges", topics=topics).about == about
+
+
+def test_clients_come_in_order_of_appearance_and_once() -> None:
+    assert script(Send("B", 12, 4), Pause(1), Drop("A"), Send("B", 12, 4, connection="B2")).clients() == ["B", "A"]

@@ -1,0 +1,134 @@
+"""What the differential prints is what `groupmock probe` reads and plays: script, text, dialogue, and the same answers again."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from groupmock_clients.probe.language.exchange import Exchange
+from groupmock_clients.probe.language.parser import load as load_exchanges
+from groupmock_clients.probe.stages.contract import Answer
+from groupmock_clients.probe.stages.core_stage import CoreStage
+from groupmock_clients.probe.verdicts.outcome import BROKEN, KEPT, Outcome
+from groupmock_clients.probe.verdicts.runner import play as play_exchange
+from tools.fidelity.compare.golden import PLAYED_ON_CORE, load
+from tools.fidelity.families import family
+from tools.fidelity.play.core_player import FedDice, play
+from tools.fidelity.script.exchange_text import as_text
+from tools.fidelity.script.script import Script, Send, TopicNeed
+from tools.fidelity.script.settings_classes import BROKERS
+from tools.fidelity.script.transcript import ANSWERED, Facts, Transcript
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden"
+SEEDS = {"4.3": 60, "3.9": 20, "2.8": 20}
+Read = Callable[[str], Exchange]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    def one(text: str) -> Exchange:
+        file = tmp_path / "printed.exchange"
+        file.write_text(text, encoding="utf-8")
+        (exchange,) = load_exchanges([file])
+        return exchange
+
+    return one
+
+
+class Same(CoreStage):
+    """The core as the play found it: the same topics, and dice that give the same ids. `looked_at`: how many answers were."""
+
+    def __init__(self, script: Script, facts: Facts, exchange: Exchange) -> None:
+        super().__init__(script.release, exchange.wanted_settings)
+        fed = FedDice(script.seed)
+        fed.fed.extend(b64encode(fact.topic_id).decode() for fact in facts.topics)
+        self.cluster.dice = fed  # type: ignore[assignment]
+        self.looked_at = 0
+        self._name = facts.groups[0]
+
+    def group(self) -> str:
+        return self._name
+
+    def answer(self, member: str, limit_ms: float) -> Answer | None:
+        found = super().answer(member, limit_ms)
+        self.looked_at += found is not None
+        return found
+
+
+def played_again(script: Script, transcript: Transcript, read: Read, text: str = "") -> tuple[Outcome, int]:
+    """The text's dialogue, and how many answers it looked at."""
+    exchange = read(text or as_text(script, transcript))
+    (variant,) = exchange.variants()
+    stage = Same(script, transcript.facts, exchange)
+    return play_exchange(variant, stage), stage.looked_at
+
+
+@pytest.mark.parametrize("release", BROKERS)
+@pytest.mark.parametrize("name", PLAYED_ON_CORE)
+def test_printed_exchanges_play_to_the_same_answers(name: str, release: str, read: Read) -> None:
+    for seed in range(SEEDS[release]):
+        script = family(name)(seed, release)
+        transcript = play(script)
+        outcome, looked_at = played_again(script, transcript, read)
+        assert outcome.verdict == KEPT, f"{name} seed {seed} of {release}\n{outcome}"
+        assert looked_at == sum(event.status == ANSWERED for event in transcript.events), f"{name} seed {seed} of {release}"
+
+
+@pytest.mark.parametrize(("name", "seed"), [("groups", 7), ("log", 9)])
+def test_another_answer_anywhere_breaks_them(name: str, seed: int, read: Read) -> None:
+    script = family(name)(seed, "4.3")
+    transcript = play(script)
+    lines = as_text(script, transcript).splitlines()
+    coded = [at for at, line in enumerate(lines) if " -> 0" in line]
+    assert len(coded) > 3
+    for at in coded:
+        wrong = "\n".join([*lines[:at], lines[at].replace(" -> 0", " -> 7"), *lines[at + 1 :]])
+        assert played_again(script, transcript, read, wrong)[0].verdict == BROKEN, lines[at]
+
+
+def test_bytes_are_sent_over_tcp_and_the_broker_is_there_afterwards(read: Read) -> None:
+    for seed in range(20):
+        exchange = read(as_text(family("bytes")(seed, "4.3")))
+        assert exchange.stages == ("tcp",)
+        assert exchange.steps[-1].text == "End: ApiVersions v0 -> 0"
+
+
+@pytest.mark.parametrize("release", BROKERS)
+@pytest.mark.parametrize("name", ["groups", "log"])
+def test_plays_of_real_brokers_are_exchanges(name: str, release: str, read: Read) -> None:
+    count = 0
+    for golden in load(GOLDEN, release, name):
+        exchange = read(as_text(golden.script, golden.transcript, near_ms=100))
+        assert exchange.releases == (release,)
+        count += 1
+        if count == 30:
+            break
+    assert count == 30
+
+
+def test_numbers_that_a_broker_draws_are_named(read: Read) -> None:
+    session = [
+        Send("A", 1, 11, {"session_id": 0, "session_epoch": 0, "topics": [{"topic": {"topic": 1}, "partitions": [{"partition": 0}]}]}),
+        Send("A", 1, 11, {"session_id": {"$": "A.session_id"}, "session_epoch": 1}),
+        Send("A", 1, 11, {"session_id": {"$": "A.session_id", "+": 1}, "session_epoch": 2}),
+        Send("B", 22, 1, {"transactional_id": None}),
+        Send("B", 3, 12, {"topics": [{"topic_id": {"topic_id": 1}, "name": None}]}),
+    ]
+    script = Script("log", 5, "4.3", "plain", list(session), 1, [TopicNeed(2, own=True, configs={"retention.ms": "-1"})])
+    transcript = play(script)
+    text = as_text(script, transcript)
+    for part in ("session_id=?s1", "session_id=$s1 ", "session_id=$s1+1 ", "producer_id=?p1", "topic_id: $t1.id", "t1:2[retention.ms=-1]"):
+        assert part in text, part
+    assert played_again(script, transcript, read)[0].verdict == KEPT
+
+
+def test_a_request_that_is_never_answered_leaves_the_next_one_its_own(read: Read) -> None:
+    script = Script(
+        "log", 5, "4.3", "plain", [Send("A", 0, 7, {"acks": 0, "timeout_ms": 10, "topic_data": []}), Send("A", 18, 0)], 1, [TopicNeed()]
+    )
+    transcript = play(script)
+    outcome, _ = played_again(script, transcript, read)
+    assert outcome.verdict == KEPT, str(outcome)

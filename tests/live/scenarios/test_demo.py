@@ -1,0 +1,54 @@
+"""`groupmock demo`: its end to end run, and its sentences when something does not happen."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from groupmock_clients.scenarios import demo
+from groupmock_clients.scenarios.live import stage as live_stage
+from groupmock_clients.scenarios.live.forkserver import close_all
+from groupmock_clients.scenarios.live.process import MemberProcess
+
+
+def test_the_demo_runs_to_its_end() -> None:
+    done = subprocess.run([sys.executable, "-m", "groupmock", "demo"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    for piece in ("kill -9 ben", "ben's session ended, no heartbeat came for 3 s", "cleo left", "every one was read", "group is empty"):
+        assert piece in done.stdout
+    for name in ("ada", "ben", "cleo", "dana", "eli"):
+        assert f"{name} joined" in done.stdout
+
+
+def failed(capsys: pytest.CaptureFixture[str]) -> str:
+    """What a demo that fails says on stderr."""
+    assert demo.run(argparse.Namespace()) == demo.FAILED
+    close_all()
+    return capsys.readouterr().err
+
+
+def test_a_group_that_does_not_settle_is_a_clear_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(live_stage, "PATIENCE_S", -30.0)
+    assert "The demo failed: default/aiokafka: waited" in failed(capsys)
+
+
+def test_a_member_that_dies_is_a_clear_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def mortal(*arguments: object) -> MemberProcess:
+        process = MemberProcess(*arguments)
+        os.kill(process._child.pid, signal.SIGKILL)
+        return process
+
+    monkeypatch.setattr(live_stage, "MemberProcess", mortal)
+    assert "The demo failed: member ada ended by itself with status -9" in failed(capsys)
+
+
+def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(demo, "find_spec", lambda module: None)
+    assert demo.run(argparse.Namespace()) == demo.BAD_USE
+    assert capsys.readouterr().err == "The demo needs aiokafka and kafka-python: pip install 'groupmock[aiokafka,kafka-python]'\n"

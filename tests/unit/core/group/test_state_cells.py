@@ -1,0 +1,204 @@
+"""Each cell of states.ANSWERS, provoked on a core: what is seen is what the cell says and what Kafka does.
+
+Two comparisons, since one proves nothing: behaviours read the cells, so that what is seen agrees with a wrong row that they follow; and
+a wrong row that nobody reads agrees with what Kafka does. A planted wrong row must fail one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import pytest
+from cases import for_each
+from core_world import Asked, Protocols, World, subscription
+
+from groupmock.core.effects import Moved
+from groupmock.core.group.states import ANSWERS, MEMBERS_ASK, Answer, Ask, Do, State
+from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest
+
+STATES = [State.EMPTY, State.PREPARING, State.COMPLETING, State.STABLE]
+TWO_CHOICES: Protocols = [("range", subscription("orders")), ("sticky", subscription("orders"))]
+OTHER_CHOICE: Protocols = TWO_CHOICES[::-1]
+
+NOBODY = Answer(Do.ANSWER, 25)
+"""What a member's question earns where there are no members: the check of its ids says so, there is no cell."""
+RESERVES, ADDS, WAITS, IN_PROGRESS = Answer(Do.RESERVE, 79), Answer(Do.REBALANCE), Answer(Do.COMPLETE), Answer(Do.ANSWER, 27)
+AGAIN, FINE, HELD = Answer(Do.REBALANCE), Answer(Do.ANSWER, renews=True), Answer(Do.ANSWER, 68)
+
+KAFKA: dict[Ask, tuple[Answer, Answer, Answer, Answer]] = {
+    Ask.JOIN_RESERVE: (RESERVES, RESERVES, RESERVES, RESERVES),
+    Ask.JOIN_NEW: (ADDS, WAITS, ADDS, ADDS),
+    Ask.JOIN_LEADER: (NOBODY, WAITS, Answer(Do.ANSWER), AGAIN),
+    Ask.JOIN_FOLLOWER: (NOBODY, WAITS, Answer(Do.ANSWER), Answer(Do.ANSWER)),
+    Ask.JOIN_CHANGED: (NOBODY, WAITS, AGAIN, AGAIN),
+    Ask.JOIN_REPLACE: (ADDS, WAITS, AGAIN, Answer(Do.KEEP)),  # in an Empty group the instance is a newcomer
+    Ask.SYNC: (NOBODY, IN_PROGRESS, Answer(Do.COLLECT), Answer(Do.ASSIGNMENT)),
+    Ask.HEARTBEAT: (NOBODY, Answer(Do.ANSWER, 27, renews=True), FINE, FINE),
+    Ask.LEFT: (Answer(Do.NOTHING), WAITS, AGAIN, AGAIN),
+    Ask.COMMIT_MEMBER: (NOBODY, FINE, IN_PROGRESS, FINE),
+    Ask.COMMIT_SIMPLE: (Answer(Do.ANSWER), NOBODY, NOBODY, NOBODY),
+    Ask.DELETE: (Answer(Do.DELETE), HELD, HELD, HELD),
+}
+"""What Kafka does, per state: written from docs/kafka/group-protocol.md 2.4, 2.8-2.11, 3.1 and 4.3, not from states.py."""
+
+
+class Stage(NamedTuple):
+    """A group in some state, and ids that are its members' (in an Empty group: were)."""
+
+    world: World
+    leader: str
+    follower: str
+    static: str
+
+    def rejoin(self, *who: str) -> None:
+        for member_id in who:
+            self.world.join(member_id, protocols=TWO_CHOICES, instance="i" if member_id == self.static else None)
+
+
+def staged(state: State, ask: Ask) -> Stage:
+    """In PreparingRebalance everybody has joined but who asks: only then it shows whether its question ends the phase."""
+    world = World.make()
+    (leader, _), (follower, _) = world.enter(protocols=TWO_CHOICES), world.enter(protocols=TWO_CHOICES)
+    static = world.join(instance="i", protocols=TWO_CHOICES)
+    world.finish_phase()
+    stage = Stage(world, leader, follower, static.answer.member_id)
+    if state is not State.COMPLETING:
+        _settle(stage)
+    if state is State.EMPTY:
+        world.leave(leader, follower, (stage.static, "i"))
+        world.finish_phase()
+    if state is State.PREPARING:
+        _almost_joined(stage, ask)
+    world.sleep(1000)  # so that a session that starts again shows
+    assert world.group().state is state
+    return stage
+
+
+def _settle(stage: Stage) -> None:
+    ids = (stage.follower, stage.static, stage.leader)
+    for member_id in ids:
+        stage.world.sync(member_id, assignments={each: f"for {each}".encode() for each in ids}, version=4)
+
+
+def _almost_joined(stage: Stage, ask: Ask) -> None:
+    world = stage.world
+    newcomer = ask is Ask.JOIN_NEW
+    world.command("force_rebalance", group="g")
+    if newcomer:
+        world.join(client="new")  # its reserved id is awaited
+    awaited = {Ask.JOIN_LEADER: stage.leader, Ask.JOIN_REPLACE: stage.static}.get(ask, None if newcomer else stage.follower)
+    stage.rejoin(*(each for each in (stage.leader, stage.follower, stage.static) if each != awaited))
+
+
+def _newcomer(stage: Stage) -> Asked:
+    reserved = stage.world.group().pending_joins
+    return stage.world.join(next(iter(reserved)), protocols=TWO_CHOICES) if reserved else stage.world.enter(protocols=TWO_CHOICES)[1]
+
+
+def _left(stage: Stage) -> Asked:
+    """In an Empty group only a reserved id can leave."""
+    world = stage.world
+    return world.leave(world.join().answer.member_id if world.group().state is State.EMPTY else stage.follower)
+
+
+QUESTIONS: dict[Ask, Callable[[Stage], Asked]] = {
+    Ask.JOIN_RESERVE: lambda s: s.world.join(),
+    Ask.JOIN_NEW: _newcomer,
+    Ask.JOIN_LEADER: lambda s: s.world.join(s.leader, protocols=TWO_CHOICES),
+    Ask.JOIN_FOLLOWER: lambda s: s.world.join(s.follower, protocols=TWO_CHOICES),
+    Ask.JOIN_CHANGED: lambda s: s.world.join(s.follower, protocols=[("range", subscription("pay"))]),
+    Ask.JOIN_REPLACE: lambda s: s.world.join(instance="i", protocols=TWO_CHOICES),
+    Ask.SYNC: lambda s: s.world.sync(s.follower, version=4),
+    Ask.HEARTBEAT: lambda s: s.world.beats(s.follower),
+    Ask.LEFT: _left,
+    Ask.COMMIT_MEMBER: lambda s: s.world.commit(s.follower, s.world.group().generation),
+    Ask.COMMIT_SIMPLE: lambda s: s.world.commit(),
+    Ask.DELETE: lambda s: s.world.send(DeleteGroupsRequest(groups_names=["g"]), 42),
+}
+
+
+def seen(state: State, ask: Ask) -> Answer:
+    """What the group does, in the words of the table."""
+    stage = staged(state, ask)
+    world, group = stage.world, stage.world.group()
+    marked, reserved = len(world.effects), set(group.pending_joins)
+    asked = QUESTIONS[ask](stage)
+    moves = [(one.before, one.after) for one in world.effects[marked:] if isinstance(one, Moved)]
+    error = 0 if asked.answer is None else _error(ask, asked)
+    do = _done(stage, ask, asked, moves)
+    if do is Do.ANSWER and group.pending_joins - reserved:
+        do = Do.RESERVE
+    if do is Do.KEEP:
+        assert _replaced_with_another_vote() == (str(State.STABLE), str(State.PREPARING))
+    member = group.members.get(stage.follower)
+    starts_again = member is not None and member.session.deadline == (world.now + member.session_timeout_ms) * 1_000_000
+    return Answer(do, error, do is Do.ANSWER and starts_again)
+
+
+def _error(ask: Ask, asked: Asked) -> int:
+    if ask is Ask.LEFT:
+        return int(asked.answer.members[0].error_code)
+    if ask in (Ask.COMMIT_MEMBER, Ask.COMMIT_SIMPLE):
+        return int(asked.answer.topics[0].partitions[0].error_code)
+    return int(asked.answer.results[0].error_code) if ask is Ask.DELETE else asked.error
+
+
+def _done(stage: Stage, ask: Ask, asked: Asked, moves: list[tuple[str, str]]) -> Do:
+    if moves:
+        return {State.PREPARING: Do.REBALANCE, State.DEAD: Do.DELETE}.get(State(moves[0][1]), Do.COMPLETE)
+    if asked.answer is None:
+        return Do.COLLECT
+    if ask is Ask.LEFT:
+        return Do.NOTHING
+    if ask is Ask.JOIN_REPLACE and not asked.error and asked.answer.member_id in stage.world.group().members:
+        return Do.KEEP
+    stored = ask is Ask.SYNC and asked.answer.assignment == f"for {stage.follower}".encode()
+    return Do.ASSIGNMENT if stored else Do.ANSWER
+
+
+def _replaced_with_another_vote() -> tuple[str, str]:
+    """A group of one static member, which comes back with another first choice."""
+    world = World.make()
+    first = world.join(instance="i", protocols=TWO_CHOICES)
+    world.finish_phase()
+    world.sync(first.answer.member_id, version=4)
+    world.join(instance="i", protocols=OTHER_CHOICE)
+    return next((before, after) for before, after, _ in world.moves() if before == State.STABLE)
+
+
+def judge(state: State, ask: Ask) -> None:
+    """Raises whatever is wrong with a cell."""
+    told = seen(state, ask)
+    assert told == KAFKA[ask][STATES.index(state)], "not what Kafka does"
+    assert told == ANSWERS.get((state, ask), told), "not what the table says"
+
+
+CELLS = [(state, ask) for state in STATES for ask in Ask]
+
+
+@for_each(("state", "ask"), CELLS, ids=[f"{state}: {ask.name}" for state, ask in CELLS])
+def test_a_cell_is_what_happens_and_what_kafka_does(state: State, ask: Ask) -> None:
+    judge(state, ask)
+
+
+def _wrong(right: Answer) -> Iterator[Answer]:
+    yield from (Answer(do, right.error, right.renews) for do in Do if do is not right.do)
+    yield Answer(right.do, 16, right.renews)
+    yield Answer(right.do, right.error, not right.renews)
+
+
+WRONG = [(cell, wrong) for cell, right in ANSWERS.items() for wrong in _wrong(right)]
+
+
+@for_each(("cell", "wrong"), WRONG, ids=[f"{state}: {ask.name} {wrong}" for (state, ask), wrong in WRONG])
+def test_a_planted_wrong_row_fails(cell: tuple[State, Ask], wrong: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ANSWERS, cell, wrong)
+    with pytest.raises((AssertionError, LookupError)):
+        judge(*cell)
+
+
+def test_there_is_a_cell_for_whatever_can_be_asked() -> None:
+    nobody = {(State.EMPTY, ask) for ask in MEMBERS_ASK}
+    assert set(ANSWERS) == {(state, ask) for state in STATES for ask in Ask} - nobody
+    assert all(answer.do is Do.ANSWER for ask, (answer, *_) in KAFKA.items() if ask in MEMBERS_ASK - {Ask.JOIN_REPLACE})

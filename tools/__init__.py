@@ -1,0 +1,1 @@
+"""What this repository works with and no user gets: proofs against Kafka, pages, the gate. See CONTRIBUTING.md."""

@@ -1,0 +1,238 @@
+"""Hostile inputs on a broker and on our connection code, compared: a run over many seeds, and what is kept of it."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from groupmock.core.units import NS_PER_MS
+from groupmock_clients.probe.stages.tcp_broker import NoBroker
+from groupmock_codec import APIS
+from groupmock_codec.headers import RequestHeader, encode_request_header
+
+from ..families.bytes_family import PROFILES, make_case, probe, token_of
+from ..families.target import Case, framed
+from ..play.raw_bytes import CLOSED, LAST, InMemoryServer, Outcome, over_tcp
+from ..script.settings_classes import BROKERS, ORACLE
+from .canonical import Difference
+from .counts import Result
+from .reaction import frames_of, reaction
+from .recorded_differences import known_as
+
+Json = Any
+SETTINGS: Final = {
+    **ORACLE,
+    "auto.create.topics.enable": "false",
+    "group.initial.rebalance.delay.ms": "400",
+    "group.min.session.timeout.ms": "100",
+}
+"""What the broker must have been started with."""
+REPEATS: Final = 3
+PER_CLASS: Final = 14
+"""So many inputs of each class are kept."""
+PORT: Final = 9092
+WARM_UP_TRIES: Final = 200
+
+
+class Kept(msgspec.Struct):
+    """An input with Kafka's reaction: a line of tests/golden/hostile-<release>.jsonl.gz. `token` is in the names of its own."""
+
+    name: str
+    token: str
+    writes: list[bytes]
+    reaction: Json
+
+
+class Judged(msgspec.Struct):
+    """One input on both sides."""
+
+    seed: int
+    case: Case
+    token: str
+    real: Json
+    ours: Json
+    real_kind: str
+    our_kind: str
+
+
+def ours(release: str, writes: list[bytes], port: int = PORT) -> Outcome:
+    """What our connection code does with these bytes, on a cluster of its own."""
+    server = InMemoryServer(PROFILES[release], SETTINGS, "127.0.0.1", port)
+    outcome = server.play(writes)
+    if server.driver.counters.internal_errors:
+        raise AssertionError(f"an internal error of groupmock: {[data.hex() for data in writes]}")
+    return outcome
+
+
+def kind_of(outcome: Outcome) -> str:
+    """The reaction in a word or two. Good requests before and behind (correlation ids 1 and 2) do not count."""
+    answers = [frame[:4] for frame in outcome.frames]
+    answered = any(int.from_bytes(each) not in (1, 2) for each in answers if each != LAST)
+    if outcome.end == CLOSED:
+        return "answered, then closed" if answered else "closed"
+    if LAST not in answers:
+        return "mute" if not answered else "answered, then mute"
+    return "answered" if answered else "no answer, goes on"
+
+
+class BytesRun:
+    """Seeds against one broker, many at a time."""
+
+    def __init__(self, release: str, host: str, port: int, parallel: int) -> None:
+        self.release, self.host, self.port = release, host, port
+        self._turns = asyncio.Semaphore(parallel)
+        self._stem = f"{time.time_ns() // NS_PER_MS % 10**8:x}"
+        self._plays = 0
+        self.judged: list[Judged] = []
+        self.differing: list[Judged] = []
+        self.unstable: list[int] = []
+        self.recorded: Counter[str] = Counter()
+        self.replayed = 0
+
+    async def all(self, first: int, last: int) -> Result:
+        """Every seed, on a broker that is awake; what differs is played again, twice. Raises NoBroker."""
+        await self.warm_up()
+        begun = time.monotonic()
+        for begin in range(first, last, 500):
+            await asyncio.gather(*(self.one(seed) for seed in range(begin, min(begin + 500, last))))
+        return self.result((first, last), time.monotonic() - begun)
+
+    async def one(self, seed: int) -> None:
+        """One seed."""
+        async with self._turns:
+            judged = await self._play(seed)
+            self.judged.append(judged)
+            if judged.real == judged.ours:
+                return
+            one = known_as("bytes", self.release, difference(judged))
+            if one is not None:
+                self.recorded[one.id] += 1
+                return
+            for _ in range(REPEATS - 1):
+                self.replayed += 1
+                judged = await self._play(seed)
+                if judged.real == judged.ours:
+                    self.unstable.append(seed)
+                    return
+            self.differing.append(judged)
+
+    async def _play(self, seed: int) -> Judged:
+        self._plays += 1
+        stem = f"{self._stem}{self._plays:x}-"
+        case = make_case(seed, self.release, stem)
+        writes = [*case.writes, probe()]
+        mine = ours(self.release, writes, self.port)
+        real = await over_tcp(self.host, self.port, writes, mine)
+        token = token_of(seed, stem)
+        return Judged(seed, case, token, reaction(real, writes, token), reaction(mine, writes, token), kind_of(real), kind_of(mine))
+
+    async def warm_up(self) -> None:
+        """Until groups have a coordinator and producers ids: a broker that just came up answers 14 to 16. Raises NoBroker."""
+        wanted = ((10, 0, {"key": "warm"}), (22, 0, {"transactional_id": None, "transaction_timeout_ms": 1000}))
+        for key, version, fields in wanted:
+            api = APIS[key]
+            body = encode_request_header(RequestHeader(key, version, 7, "warm")) + api.request.encode(
+                version, api.request.message(**fields)
+            )
+            for _ in range(WARM_UP_TRIES):
+                outcome = await over_tcp(self.host, self.port, [framed(body), probe()], None)
+                if not outcome.frames:
+                    raise NoBroker(f"{api.name} v{version} is not answered")
+                if getattr(api.response.decode(version, outcome.frames[0][4:]), "error_code") == 0:  # noqa: B009  # of two classes
+                    break
+                await asyncio.sleep(0.05)  # a broker's own pace: it offers no event to wait for
+            else:
+                raise NoBroker(f"{api.name} is answered with errors still at the {WARM_UP_TRIES}th try")
+        await asyncio.sleep(0.5)  # ... and the coordinator's partitions are loaded a little later
+
+    def result(self, seeds: tuple[int, int], seconds: float) -> Result:
+        """The run in numbers, as the other families have them."""
+        apis: dict[str, dict[str, list[int]]] = {}
+        outcomes: dict[str, Counter[str]] = {}
+        for judged in self.judged:
+            key, version = last_request(judged.case.writes)
+            if key in APIS:
+                apis.setdefault(APIS[key].name, {}).setdefault(str(version), [0, 0])[0] += 1
+                outcomes.setdefault(APIS[key].name, Counter())[judged.real_kind] += 1
+        return Result(
+            family="hostile", release=self.release, broker=BROKERS[self.release], settings="plain", seeds=seeds,
+            exchanges=len(self.judged), requests=len(self.judged), seconds=round(seconds, 1),
+            per_second=round(len(self.judged) / seconds, 1), apis=apis, outcomes={name: dict(found) for name, found in outcomes.items()},
+            states={}, differences=[difference(each) for each in self.differing], unstable=self.unstable,
+            recorded=dict(self.recorded), noisy=0, replayed=self.replayed,
+        )  # fmt: skip
+
+
+def last_request(writes: list[bytes]) -> tuple[int, int]:
+    """(api key, version) of the request that was spoiled, as far as there is one."""
+    frames = [frame for frame in frames_of(b"".join(writes)) if len(frame) >= 8 and int.from_bytes(frame[4:8]) not in (1, 2)]
+    if not frames:
+        return -1, -1
+    return int.from_bytes(frames[-1][:2], signed=True), int.from_bytes(frames[-1][2:4], signed=True)
+
+
+def difference(judged: Judged) -> Difference:
+    """For recorded_differences.toml: the class is the path, the reactions are JSON texts."""
+    key, version = last_request(judged.case.writes)
+    real, mine = json.dumps(judged.real), json.dumps(judged.ours)
+    return Difference(0, judged.case.name, real, mine, key=key, version=version, seed=judged.seed)
+
+
+# -- what is kept ------------------------------------------------------------------------------------------------------
+
+
+def corpus_file(folder: Path, release: str) -> Path:
+    """Where the inputs of a release are kept."""
+    return folder / f"hostile-{release}.jsonl.gz"
+
+
+def load(file: Path) -> Iterator[Kept]:
+    """The kept inputs of a file."""
+    with gzip.open(file) as lines:
+        for line in lines:
+            yield msgspec.json.decode(line, type=Kept)
+
+
+def keep(folder: Path, release: str, judged: list[Judged]) -> Path:
+    """Keep some inputs of each class: different APIs and reactions first. Only what was equal is kept."""
+    chosen: list[Judged] = []
+    for name in sorted({each.case.name for each in judged}):
+        mine = [each for each in judged if each.case.name == name and each.real == each.ours]
+        first = {(last_request(each.case.writes), each.real_kind): each for each in mine}
+        chosen += sorted(first.values(), key=lambda each: each.seed)[:PER_CLASS]
+    rows = [Kept(each.case.name, each.token, [*each.case.writes, probe()], each.real) for each in chosen]
+    file = corpus_file(folder, release)
+    folder.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(gzip.compress(b"".join(msgspec.json.encode(row) + b"\n" for row in rows), mtime=0))
+    return file
+
+
+def numbers(judged: list[Judged]) -> dict[str, Json]:
+    """Class -> how many inputs, Kafka's reactions and ours, how many differ."""
+    found: dict[str, Json] = {}
+    for name in sorted({each.case.name for each in judged}):
+        mine = [each for each in judged if each.case.name == name]
+        found[name] = {
+            "inputs": len(mine),
+            "kafka": dict(sorted(Counter(each.real_kind for each in mine).items())),
+            "ours": dict(sorted(Counter(each.our_kind for each in mine).items())),
+            "different": sum(each.real != each.ours for each in mine),
+        }
+    return found
+
+
+def record(tree: Path, run: BytesRun, seeds: tuple[int, int]) -> None:
+    """Keep inputs in tests/golden and the numbers of each class for docs/bad-bytes.md."""
+    keep(tree / "tests" / "golden", run.release, run.judged)
+    file = tree / "tools" / "records" / "bad-bytes.json"
+    found = json.loads(file.read_text()) if file.exists() else {}
+    found[run.release] = {"broker": BROKERS[run.release], "seeds": seeds, "classes": numbers(run.judged)}
+    file.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")

@@ -1,0 +1,184 @@
+"""Two transcripts of one script compared field by field. The core was fed the broker's names and ids, so answers are compared as they are;
+what is left to even out is what a shared broker adds (other scripts' groups) and time, which counts as a class."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from typing import Any, Final
+
+import msgspec
+
+from ..script.script import Json, Script, Send, Step, ending
+from ..script.settings_classes import known
+from ..script.transcript import ANSWERED, Event, Facts, Transcript
+
+EARLY_MS: Final = 40.0
+LATE_MS: Final = 900.0
+"""How far from our own time an answer may come and still be of the same class (at once, at the delay, at the expiry)."""
+TIMED_LATE_MS: Final = 350.0
+"""The same for recordings of a quiet machine."""
+
+
+class Difference(msgspec.Struct, omit_defaults=True):
+    """Where the two sides differ: the step (its number, -1: the play as a whole), the field's path, what the broker and what we said."""
+
+    step: int
+    path: str
+    real: Json
+    ours: Json
+    key: int | None = None
+    version: int | None = None
+    seed: int | None = None
+
+    def __str__(self) -> str:
+        api = "" if self.key is None else f" (api {self.key} v{self.version})"
+        return f"step {self.step}{api}: {self.path}: Kafka {self.real!r}, ours {self.ours!r}"
+
+
+Even = Callable[[dict[str, Json], Facts], dict[str, Json]]
+
+
+def _list_groups(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
+    """Other scripts' groups are left out; the order is that of a hash map over all of them."""
+    mine = [one for one in answer["groups"] if one["group_id"] in facts.groups]
+    return {**answer, "groups": sorted(mine, key=lambda one: str(one["group_id"]))}
+
+
+def _metadata(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
+    """Other scripts' topics are left out; which node is the controller is a matter of the broker's kind."""
+    mine = [one for one in answer["topics"] if one["error_code"] or one["name"].startswith(facts.stem) or _shared(one, facts)]
+    return {**answer, "controller_id": None, "topics": mine}
+
+
+def _shared(topic: dict[str, Json], facts: Facts) -> bool:
+    return any(fact.name == topic["name"] for fact in facts.topics)
+
+
+def _producer_id(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
+    """Brokers count producer ids; whether one was given is what counts."""
+    return {**answer, "producer_id": min(answer["producer_id"], 0)}
+
+
+def _deleted_topics(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
+    """KRaft brokers shuffle this answer on purpose (ControllerApis.deleteTopics)."""
+    return {**answer, "responses": sorted(answer["responses"], key=repr)}
+
+
+def _configs(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
+    """Configs come in the order of a hash map that holds all of them."""
+    return {**answer, "results": [{**one, "configs": _sorted(one["configs"])} for one in answer["results"]]}
+
+
+def _made_topics(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
+    """The same here. A topic that is only validated gets an id, too."""
+    return {**answer, "topics": [{**one, "configs": _sorted(one.get("configs"))} for one in answer["topics"]]}
+
+
+def _sorted(configs: Json) -> Json:
+    """By name, without the one that the oracle sets."""
+    kept = [one for one in configs or [] if one["name"] != "flush.ms"]
+    return sorted(kept, key=lambda one: str(one["name"]))
+
+
+WITHIN: Final = re.compile(r"within \[-?\d+, \d+\]")
+
+
+def _produced(answer: dict[str, Json], facts: Facts) -> dict[str, Json]:
+    """A refused timestamp is told which ones would do: the broker's clock."""
+    even = deepcopy(answer)  # a transcript stays what was said
+    for topic in even["responses"]:
+        for row in topic["partition_responses"]:
+            for fault in row.get("record_errors", ()):
+                text = fault["batch_index_error_message"]
+                if not isinstance(text, bool):  # in a golden play of 2.8 it is only told that there was one
+                    fault["batch_index_error_message"] = WITHIN.sub("within [...]", text or "")
+    return even
+
+
+def _said_or_not(value: Json) -> Json:
+    """Texts about errors: only whether there is one."""
+    if isinstance(value, list):
+        return [_said_or_not(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    texts = ("error_message", "batch_index_error_message")
+    return {name: bool(each) if name in texts else _said_or_not(each) for name, each in value.items()}
+
+
+METADATA: Final = 3
+OWN_WORDS: Final = frozenset((0, 19, 20, 32, 33, 37, 44))
+"""Kafka 2.8 says why in words of its own; ours are those of 3.9 and 4.3."""
+CONTROLLERS: Final = frozenset((19, 20, 33, 37, 44))
+EVEN: Final[dict[int, Even]] = {
+    0: _produced,
+    3: _metadata,
+    16: _list_groups,
+    19: _made_topics,
+    20: _deleted_topics,
+    22: _producer_id,
+    32: _configs,
+}
+"""API key -> how its answers are evened out."""
+
+
+def canonical(step: Step, event: Event, facts: Facts) -> dict[str, Json] | None:
+    """The answer as it is compared."""
+    if event.answer is None or not isinstance(step, Send):
+        return event.answer
+    even = EVEN.get(step.key)
+    answer = event.answer if even is None else even(event.answer, facts)
+    if facts.release == "2.8" and step.key in OWN_WORDS:
+        answer = _said_or_not(answer)
+    if step.key == METADATA and not step.fields.get("topics"):  # all there are, in the order of a hash map of all
+        answer = {**answer, "topics": sorted(answer["topics"], key=lambda one: str(one["name"]))}
+    return answer
+
+
+def compare(
+    script: Script, real: Transcript, ours: Transcript, *, late_ms: float = LATE_MS, early_ms: float = EARLY_MS, limit: int = 20
+) -> list[Difference]:
+    """Every difference, the first ones first; of a play that ended early, what was played, and that it ended."""
+    steps = (*script.steps, *ending(script, known(real.facts.release, real.facts.settings).versions))
+    found: list[Difference] = []
+    for index, (step, one, other) in enumerate(zip(steps, real.events, ours.events, strict=False)):
+        for path, left, right in _events(step, one, other, real.facts, late_ms, early_ms):
+            send = step if isinstance(step, Send) else None
+            found.append(Difference(index, path, left, right, send.key if send else None, send.version if send else None, script.seed))
+        if len(found) >= limit:
+            break
+    if real.stopped is not None and not found:
+        found.append(Difference(-1, "stopped", real.stopped, ours.stopped, seed=script.seed))
+    elif not found and not len(real.events) == len(ours.events) == len(steps):
+        found.append(Difference(-1, f"steps played of {len(steps)}", len(real.events), len(ours.events), seed=script.seed))
+    return found
+
+
+def _events(step: Step, one: Event, other: Event, facts: Facts, late_ms: float, early_ms: float) -> Iterator[tuple[str, Json, Json]]:
+    if one.status != other.status:
+        yield "status", _outcome(one), _outcome(other)
+        return
+    if one.answer != other.answer:
+        yield from _fields("", canonical(step, one, facts), canonical(step, other, facts))
+    if one.after != other.after:
+        yield "answered after step", one.after, other.after
+    elif isinstance(step, Send) and step.key in CONTROLLERS:
+        return  # a controller takes the time that its metadata log needs
+    elif one.answered_ms is not None and other.answered_ms is not None and not -early_ms <= one.answered_ms - other.answered_ms <= late_ms:
+        yield "answered at ms", one.answered_ms, other.answered_ms
+
+
+def _outcome(event: Event) -> Json:
+    return {"answer": event.answer} if event.status == ANSWERED else event.status
+
+
+def _fields(path: str, one: Any, other: Any) -> Iterator[tuple[str, Json, Json]]:
+    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+        for name in one:
+            yield from _fields(f"{path}.{name}" if path else name, one[name], other[name])
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for at, (left, right) in enumerate(zip(one, other, strict=True)):
+            yield from _fields(f"{path}[{at}]", left, right)
+    elif one != other:
+        yield path or "answer", one, other

@@ -1,0 +1,103 @@
+"""What a run has compared: counts per API and version, differences, unstable plays; one JSON line for tools/records/fidelity.jsonl."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from groupmock_codec import APIS
+
+from ..script.script import Send, Step
+from ..script.transcript import ANSWERED, Event
+from .canonical import Difference
+
+Cell = tuple[int, int, str]
+"""API key, version, outcome."""
+
+
+class Result(msgspec.Struct):
+    """One run. `apis`: name -> version -> [compared, differences]; `outcomes`: name -> outcome -> count."""
+
+    family: str
+    release: str
+    broker: str
+    settings: str
+    seeds: tuple[int, int]
+    exchanges: int
+    requests: int
+    seconds: float
+    per_second: float
+    apis: dict[str, dict[str, list[int]]]
+    outcomes: dict[str, dict[str, int]]
+    states: dict[str, float]
+    differences: list[Difference]
+    unstable: list[int]
+    recorded: dict[str, int]
+    noisy: int
+    replayed: int
+    """Plays that were repeated because the machine was too slow for them to mean anything."""
+
+
+class Counts:
+    """Counts while a run goes on."""
+
+    def __init__(self) -> None:
+        self.cells: Counter[Cell] = Counter()
+        self.differing: Counter[tuple[int, int]] = Counter()
+        self.states: Counter[str] = Counter()
+        self.recorded: Counter[str] = Counter()
+        self.differences: list[Difference] = []
+        self.unstable: list[int] = []
+        self.exchanges = self.noisy = self.replayed = 0
+
+    def played(self, steps: Sequence[Step], events: Sequence[Event], states: set[str]) -> None:
+        """One exchange was compared."""
+        self.exchanges += 1
+        self.states.update(states)
+        for step, event in zip(steps, events, strict=False):
+            if isinstance(step, Send):
+                self.cells[step.key, step.version, outcome(event)] += 1
+
+    def differs(self, difference: Difference) -> None:
+        """A difference that repeats and is not recorded."""
+        self.differences.append(difference)
+        if difference.key is not None and difference.version is not None:
+            self.differing[difference.key, difference.version] += 1
+
+    def apis(self) -> dict[str, dict[str, list[int]]]:
+        """Per API and version: how often compared, how many differences."""
+        found: dict[str, dict[str, list[int]]] = {}
+        for (key, version, _), count in sorted(self.cells.items()):
+            cell = found.setdefault(APIS[key].name, {}).setdefault(str(version), [0, self.differing[key, version]])
+            cell[0] += count
+        return found
+
+    def outcomes(self) -> dict[str, dict[str, int]]:
+        """Per API: error codes (and parked, closed) and how often they were seen."""
+        found: dict[str, Counter[str]] = {}
+        for (key, _, seen), count in sorted(self.cells.items()):
+            found.setdefault(APIS[key].name, Counter())[seen] += count
+        return {name: dict(counts) for name, counts in found.items()}
+
+    def requests(self) -> int:
+        """How many requests were compared."""
+        return sum(self.cells.values())
+
+
+def outcome(event: Event) -> str:
+    """The answer's error code, the most telling one of those inside it, or what happened instead."""
+    if event.status != ANSWERED or event.answer is None:
+        return event.status
+    codes = sorted(set(_codes(event.answer)))
+    return "+".join(map(str, codes)) if codes else "0"
+
+
+def _codes(value: object) -> list[int]:
+    if isinstance(value, list):
+        return [code for each in value for code in _codes(each)]
+    if not isinstance(value, dict):
+        return []
+    found = [value["error_code"]] if "error_code" in value else []
+    return found + [code for name, each in value.items() if name != "error_code" for code in _codes(each)]

@@ -1,0 +1,188 @@
+"""A run: seeds of a family, played on a broker many at a time and compared with the core. What differs counts if it repeats three times."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from typing import Final, TextIO
+
+import msgspec
+
+from ..families import family
+from ..play.leftovers import Leftovers
+from ..play.tcp_link import Peer
+from ..play.tcp_player import Noisy, Played, play
+from ..script.exchange_text import as_text
+from ..script.script import Script, ending
+from ..script.settings_classes import BROKERS, known
+from .canonical import Difference, compare
+from .counts import Counts, Result
+from .golden import Golden, difference_of, golden_of
+from .recorded_differences import asked_before, known_as
+from .shrink import shrink
+
+REPEATS: Final = 3
+CHANCES: Final = 8
+BY_IDS: Final = ("leader", "members", "partition_index", "group_id", "name")
+"""Fields whose place in a list, or whose value, follows from ids."""
+NOISY_LIMIT: Final = 5
+NEAR_MS: Final = 100.0
+"""An answer that a real broker gives no later than that is given at once."""
+PLAY_LIMIT_S: Final = 40.0
+SLOW_MS: Final = 150.0
+"""A play in which the broker was so far behind, and that differs, is played again."""
+
+
+class Wanted(msgspec.Struct):
+    """What to run. `seeds`: from, to (exclusive); `seconds`: stop after so long, whatever the seeds."""
+
+    family: str
+    release: str
+    seeds: tuple[int, int]
+    parallel: int = 40
+    seconds: float | None = None
+    shrink: bool = False
+    keep: bool = False
+
+
+class ExchangeRun:
+    """One run against one broker."""
+
+    def __init__(self, peer: Peer, wanted: Wanted, out: TextIO) -> None:
+        self.peer, self.wanted, self.out = peer, wanted, out
+        self.counts = Counts()
+        self._generate = family(wanted.family)
+        self._leftovers = Leftovers(peer)
+        self._begun = time.monotonic()
+        self._last = wanted.seeds[0]
+        self.golden: list[Golden] = []
+        """Plays worth keeping, if `wanted.keep`."""
+        self.different: dict[tuple[int | None, str], Golden] = {}
+        """API and field -> a play that differs there, and differs again when it is replayed; the smallest script, if `wanted.shrink`."""
+
+    async def all(self) -> Result:
+        """Play every seed."""
+        self._begun = time.monotonic()
+        cleaning = asyncio.ensure_future(self._leftovers.work())
+        scripts = self._scripts()
+        try:
+            await asyncio.gather(*(self._worker(scripts) for _ in range(self.wanted.parallel)))
+        finally:
+            cleaning.cancel()
+        return self.result()
+
+    def _scripts(self) -> Iterator[Script]:
+        for seed in range(*self.wanted.seeds):
+            if self.wanted.seconds is not None and time.monotonic() - self._begun > self.wanted.seconds:
+                return
+            self._last = seed + 1
+            script = self._generate(seed, self.wanted.release)
+            if script.settings == self.peer.settings:
+                yield script
+
+    async def _worker(self, scripts: Iterator[Script]) -> None:
+        for script in scripts:
+            await self.one(script)
+
+    async def one(self, script: Script) -> list[Difference]:
+        """Play one script and judge it; the differences that are neither recorded nor unstable."""
+        played, found = await self._play(script)
+        if played is None:
+            self.counts.unstable.append(script.seed)
+            return []
+        versions = known(script.release, script.settings).versions
+        self.counts.played((*script.steps, *ending(script, versions)), played.real.events, played.states)
+        new = self._unrecorded(script, played, found)
+        if not new:
+            if self.wanted.keep and not found and (golden := golden_of(script, played)) is not None:
+                self.golden.append(golden)
+            return []
+        if not await self._repeats(script, new[0]):
+            self.counts.unstable.append(script.seed)
+            self._say(f"unstable: seed {script.seed}: {_short(new[0])}")
+            return []
+        self.counts.differs(new[0])
+        self._say(f"DIFFERS: seed {script.seed}: {_short(new[0])}")
+        small = await self._shrink(script) if self.wanted.shrink else None
+        for one in (small, (script, played)):
+            if one is not None and (golden := difference_of(*one)) is not None:
+                self.different.setdefault((new[0].key, new[0].path), golden)
+                break
+        return new
+
+    async def _repeats(self, script: Script, first: Difference) -> bool:
+        """Does it differ in every rerun? Orders and leaders follow from the ids that a broker draws: for those once more is enough."""
+        by_ids = any(name in first.path for name in BY_IDS)
+        for _ in range(CHANCES if by_ids else REPEATS - 1):
+            self.counts.replayed += 1
+            again = self._unrecorded(script, *await self._play(script))
+            if by_ids and again and (again[0].step, again[0].path) == (first.step, first.path):
+                return True
+            if not by_ids and not again:
+                return False
+        return not by_ids
+
+    async def _play(self, script: Script) -> tuple[Played | None, list[Difference]]:
+        """A play that means something, and what differs; None: at every attempt the machine was too slow or a request met a deadline."""
+        for _ in range(NOISY_LIMIT):
+            try:
+                async with asyncio.timeout(PLAY_LIMIT_S):
+                    played = await play(script, self.peer)
+            except (Noisy, TimeoutError) as why:
+                self.counts.noisy += 1
+                if isinstance(why, TimeoutError):
+                    self._say(f"too long: seed {script.seed}")
+                await asyncio.sleep(0.2)
+                continue
+            self._leftovers.add_groups(played.real.facts.groups if script.groups else [])
+            owned = zip(script.topics, played.real.facts.topics, strict=True)
+            self._leftovers.add_topics([fact.name for need, fact in owned if need.own])
+            found = compare(script, played.real, played.core)
+            if not found or (played.lag < SLOW_MS and not played.crowded):
+                return played, found
+            self.counts.noisy += 1
+        return None, []
+
+    def _unrecorded(self, script: Script, played: Played | None, found: list[Difference]) -> list[Difference]:
+        new = []
+        for difference in found:
+            before = asked_before(script, played.real, difference.step) if played is not None else []
+            one = known_as(script.family, script.release, difference, before)
+            if one is None:
+                new.append(difference)
+                continue
+            self.counts.recorded[one.id] += 1
+            if one.breaks_connection:
+                break
+        return new
+
+    async def _shrink(self, script: Script) -> tuple[Script, Played] | None:
+        async def differs(smaller: Script) -> bool:
+            return bool(self._unrecorded(smaller, *await self._play(smaller)))
+
+        small = await shrink(script, differs)
+        played, found = await self._play(small)
+        if played is not None:
+            self._say(as_text(small, played.real, near_ms=NEAR_MS) + "\n".join(f"  {each}" for each in found[:3]))
+        return None if played is None else (small, played)
+
+    def _say(self, text: str) -> None:
+        print(text, file=self.out, flush=True)  # the program's output
+
+    def result(self) -> Result:
+        """The run in numbers."""
+        seconds, counts = time.monotonic() - self._begun, self.counts
+        share = {state: round(count / max(counts.exchanges, 1), 4) for state, count in sorted(counts.states.items())}
+        return Result(
+            family=self.wanted.family, release=self.wanted.release, broker=BROKERS[self.wanted.release], settings=str(self.peer.settings),
+            seeds=(self.wanted.seeds[0], self._last), exchanges=counts.exchanges, requests=counts.requests(), seconds=round(seconds, 1),
+            per_second=round(counts.exchanges / seconds, 1), apis=counts.apis(), outcomes=counts.outcomes(), states=share,
+            differences=counts.differences, unstable=counts.unstable, recorded=dict(counts.recorded), noisy=counts.noisy,
+            replayed=counts.replayed,
+        )  # fmt: skip
+
+
+def _short(difference: Difference) -> str:
+    text = str(difference)
+    return text if len(text) < 400 else text[:400] + "..."

@@ -1,0 +1,173 @@
+"""The golden corpus: scripts with what real Kafka answered, as data files, so that the proof can be repeated without Java.
+
+A file `FAMILY-RELEASE-SETTINGS.jsonl.gz` holds one play per line. `record` chooses, of many plays, those that together show the most;
+`replay_corpus` plays them again on the core at the recorded times, with the ids that the broker drew.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from heapq import heapify, heappop, heappush
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from ..play.core_player import replay
+from ..play.tcp_player import Played
+from ..script.script import Pause, Script, Send, ending
+from ..script.settings_classes import known
+from ..script.transcript import Event, Transcript
+from .canonical import EARLY_MS, TIMED_LATE_MS, Difference, canonical, compare
+from .counts import outcome
+
+PLAYED_ON_CORE: Final = ("groups", "log", "exchanges")
+
+
+class Golden(msgspec.Struct):
+    """One recorded play."""
+
+    script: Script
+    transcript: Transcript
+
+
+Feature = tuple[object, ...]
+
+
+def file_name(family: str, release: str, settings: str) -> str:
+    """The file of one class of plays."""
+    return f"{family}-{release}-{settings}.jsonl.gz"
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def load(folder: Path, release: str | None = None, family: str | None = None, settings: str | None = None) -> Iterator[Golden]:
+    """Every recorded play, perhaps only of a release, a family or a class of settings."""
+    decoder = msgspec.json.Decoder(Golden)
+    for file in sorted(folder.glob(file_name(family or "*", release or "*", settings or "*"))):
+        with gzip.open(file, "rb") as lines:
+            for line in lines:
+                yield decoder.decode(line)
+
+
+def replay_corpus(
+    folder: Path, release: str, families: Iterable[str] = PLAYED_ON_CORE, limit: int | None = None, settings: str | None = None
+) -> list[Difference]:
+    """The corpus of a release against the core as it is. Fast: some hundred plays a second. `limit`: stop after so many differences."""
+    found: list[Difference] = []
+    for family in families:
+        for golden in load(folder, release, family, settings):
+            found += differences(golden)[:1]
+            if limit is not None and len(found) >= limit:
+                return found
+    return found
+
+
+def differences(golden: Golden) -> list[Difference]:
+    """One recorded play against the core."""
+    return compare(golden.script, golden.transcript, replay(golden.script, golden.transcript), late_ms=TIMED_LATE_MS, early_ms=EARLY_MS)
+
+
+# -- recording ---------------------------------------------------------------------------------------------------------
+
+
+def golden_of(script: Script, played: Played) -> Golden | None:
+    """A play worth keeping: on a quiet machine, equal to the core's, and equal again when it is replayed."""
+    if played.real.stopped is not None:
+        return None
+    golden = Golden(script, _tidy(script, played.real))
+    return None if differences(golden) else golden
+
+
+def difference_of(script: Script, played: Played) -> Golden | None:
+    """A play in which the core was seen to differ, if it differs again when it is replayed: then a file can hold the core to it."""
+    golden = Golden(script, _tidy(script, played.real))
+    return golden if differences(golden) else None
+
+
+def _tidy(script: Script, real: Transcript) -> Transcript:
+    """Without what belongs to other scripts; times to a tenth of a millisecond."""
+    steps = (*script.steps, *ending(script, known(script.release, script.settings).versions))
+    replace = msgspec.structs.replace
+    events = [
+        replace(event, answer=canonical(step, event, real.facts), sent_ms=round(event.sent_ms, 1), answered_ms=_tenth(event))
+        for step, event in zip(steps, real.events, strict=real.stopped is None)
+    ]
+    return replace(real, events=events)
+
+
+def _tenth(event: Event) -> float | None:
+    return None if event.answered_ms is None else round(event.answered_ms, 1)
+
+
+def features(golden: Golden) -> set[Feature]:
+    """What a play shows: outcomes per API, version and the outcome before it; pauses and ends of connections in between."""
+    found: set[Feature] = set()
+    before: object = "start"
+    steps = (*golden.script.steps, *ending(golden.script, known(golden.script.release, golden.script.settings).versions))
+    for step, event in zip(steps, golden.transcript.events, strict=False):
+        if isinstance(step, Send):
+            seen = outcome(event)
+            found |= {(step.key, step.version, seen), (step.key, seen, before)}
+            if event.answered_ms is not None and event.answered_ms - event.sent_ms > 100:
+                found.add((step.key, step.version, seen, "late"))
+            before = (step.key, seen)
+        else:
+            found.add((type(step).__name__, before))
+            before = before if isinstance(step, Pause) else type(step).__name__
+    states = [group["group_state"] for event in golden.transcript.events if event.answer for group in _groups(event)]
+    return found | {("states", *dict.fromkeys(states))}
+
+
+def _groups(event: Event) -> list[dict[str, str]]:
+    groups = (event.answer or {}).get("groups")
+    return [one for one in groups if isinstance(one, dict) and "group_state" in one] if isinstance(groups, list) else []
+
+
+def choose(plays: list[Golden], count: int) -> list[Golden]:
+    """Those that together show the most: each next one adds the most that few have shown so far.
+
+    What a play adds only shrinks as others are chosen, so that only the best candidate has to be looked at again.
+    """
+    shown = [features(one) for one in plays]
+    often = Counter(feature for each in shown for feature in each)
+    have: Counter[Feature] = Counter()
+
+    def worth(number: int) -> float:
+        return sum(1 / (often[feature] * (1 + have[feature]) ** 2) for feature in shown[number])
+
+    heap = [(-worth(number), number) for number in range(len(plays))]
+    heapify(heap)
+    chosen: list[Golden] = []
+    while heap and len(chosen) < count:
+        _, number = heappop(heap)
+        now = worth(number)
+        if heap and now < -heap[0][0]:
+            heappush(heap, (-now, number))
+            continue
+        chosen.append(plays[number])
+        have.update(shown[number])
+    return sorted(chosen, key=lambda one: one.script.seed)
+
+
+def save_one(folder: Path, play: Golden) -> Path:
+    """Write one play as a file of its own, FAMILY-RELEASE-SETTINGS-SEED.json."""
+    script = play.script
+    file = folder / f"{script.family}-{script.release}-{script.settings}-{script.seed}.json"
+    folder.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(msgspec.json.format(msgspec.json.encode(play), indent=1) + b"\n")
+    return file
+
+
+def save(folder: Path, plays: list[Golden]) -> Path:
+    """Write one class of plays; the same plays give the same bytes."""
+    first = plays[0].script
+    file = folder / file_name(first.family, first.release, first.settings)
+    folder.mkdir(parents=True, exist_ok=True)
+    with file.open("wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as packed:
+        for one in plays:
+            packed.write(msgspec.json.encode(one) + b"\n")
+    return file

@@ -1,0 +1,25 @@
+"""One file per family of exchanges, each with `generate(seed, release) -> Script`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import Final
+
+from ..script.script import Script
+
+Generate = Callable[[int, str], Script]
+
+
+FILES: Final = {"groups": "groups_family", "log": "log_family", "bytes": "bytes_family", "exchanges": "exchanges_family"}
+"""Family -> its file."""
+
+
+@cache
+def family(name: str) -> Generate:
+    """The generator of a family; KeyError names those there are."""
+    if name not in FILES:
+        raise KeyError(f"no family {name!r}: there are {', '.join(FILES)}")
+    found: Generate = import_module(f".{FILES[name]}", __package__).generate
+    return found

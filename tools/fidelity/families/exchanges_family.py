@@ -1,0 +1,184 @@
+"""The exchanges of the probe as scripts: what people wrote down about groups and records, recorded from Kafka like what is generated.
+
+Each is played on the core once: what it sends becomes the script, what it waits becomes pauses, names and ids become references. What a
+script cannot say (bytes, commands of the core, settings of its own, minutes of waiting) is left out.
+"""
+
+from __future__ import annotations
+
+import math
+from base64 import b64decode
+from collections import deque
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Final
+
+from groupmock.core.effects import Abandoned, Close, Reply, Silent
+from groupmock_clients.probe.language.exchange import BASE_SETTINGS, Exchange, Variant
+from groupmock_clients.probe.language.exchange_suite import load_suite
+from groupmock_clients.probe.stages.core_stage import CoreStage
+from groupmock_clients.probe.verdicts.outcome import KEPT
+from groupmock_clients.probe.verdicts.runner import play
+from groupmock_codec import APIS
+from groupmock_codec.declare import Message
+
+from ..script.message_json import NULL_NOT_ALLOWED, as_json
+from ..script.script import Drop, Json, Pause, Script, Send, Step, TopicNeed
+from ..script.settings_classes import CLASSES
+
+RECORDS: Final = "D-"
+"""How the rows about topics and records begin: their topics are their own."""
+LONGEST_MS: Final = 12_000
+FETCH, FIND_COORDINATOR, JOIN_GROUP, API_VERSIONS, INIT_PRODUCER_ID = 1, 10, 11, 18, 22
+NUMBERS: Final = {FETCH: "session_id", INIT_PRODUCER_ID: "producer_id"}
+"""API -> the number in its answer that a broker draws; fields of that name in requests refer to it."""
+
+
+def generate(seed: int, release: str) -> Script:
+    """Exchange number `seed` of the release. Raises LookupError, saying how many there are."""
+    found = scripts(release)
+    if not 0 <= seed < len(found):
+        raise LookupError(f"there are {len(found)} exchanges for {release}, from 0 on; not {seed}")
+    return found[seed]
+
+
+@cache
+def scripts(release: str) -> tuple[Script, ...]:
+    """Every exchange of the release that can be a script, in every version it is for."""
+    found: list[Script] = []
+    for exchange in load_suite().exchanges:
+        settings = _class_of(exchange)
+        if settings is None or exchange.needs or release not in exchange.releases or not {"core", "tcp"} <= set(exchange.stages):
+            continue
+        for variant in exchange.variants():
+            script = _script(variant, release, settings, len(found))
+            if script is not None:
+                found.append(script)
+    return tuple(found)
+
+
+def _class_of(exchange: Exchange) -> str | None:
+    wanted = {name: value for name, value in exchange.wanted_settings.items() if BASE_SETTINGS.get(name) != value}
+    base = CLASSES["plain"]
+    return next(
+        (name for name, told in CLASSES.items() if {key: value for key, value in told.items() if base.get(key) != value} == wanted), None
+    )
+
+
+def _script(variant: Variant, release: str, settings: str, seed: int) -> Script | None:
+    exchange = variant.exchange
+    stage = Recorder(release, exchange.wanted_settings)
+    if (
+        play(variant, stage).verdict != KEPT
+        or stage.now_ms() > LONGEST_MS
+        or _has_null(stage.steps)
+        or any(map(_of_the_broker, stage.steps))
+    ):
+        return None
+    about_records = any(row.startswith(RECORDS) for row in exchange.rows)
+    configs = {"retention.ms": "-1"} if about_records else {}
+    topics = [
+        TopicNeed(partitions, about_records or name in exchange.own, configs | exchange.own.get(name, {}))
+        for name, partitions in exchange.topics.items()
+    ]
+    return Script("exchanges", seed, release, settings, stage.steps, 1, topics)
+
+
+def _of_the_broker(step: Step) -> bool:
+    """Is the answer a matter of the broker as a whole: which APIs it serves, whether its transactions' topic is there yet?"""
+    if not isinstance(step, Send):
+        return False
+    return step.key == API_VERSIONS or (step.key == FIND_COORDINATOR and step.fields.get("key_type") == 1)
+
+
+def _has_null(value: Any) -> bool:
+    """Is there a null that its version cannot carry?"""
+    if isinstance(value, Send):
+        return _has_null(value.fields)
+    if isinstance(value, dict):
+        return value == NULL_NOT_ALLOWED or any(map(_has_null, value.values()))
+    return isinstance(value, list) and any(map(_has_null, value))
+
+
+class Recorder(CoreStage):
+    """The core, writing down as a script's steps what it is sent."""
+
+    def __init__(self, release: str, settings: Any) -> None:
+        super().__init__(release, settings)
+        self.steps: list[Step] = []
+        self._group = super().group()
+        self._passed_ms = 0.0
+        self._under_way: dict[int, deque[int]] = {}
+        self._told: dict[tuple[str, Json], str] = {}
+
+    def group(self) -> str:
+        """The one group of the script."""
+        return self._group
+
+    def send(self, member: str, key: int, version: int, client_id: str | None, message: Message) -> None:
+        """Send, and write it down."""
+        self._write_pause()
+        fields = as_json(APIS[key].request.message, version)(message)
+        self._under_way.setdefault(self._connection(member).number, deque()).append(len(self.steps))
+        self.steps.append(Send(member, key, version, self._symbolic("", fields), client_id=client_id))
+        super().send(member, key, version, client_id, message)
+
+    def hang_up(self, member: str, how: str) -> None:
+        """Hang up, and write it down."""
+        super().hang_up(member, how)
+        self._write_pause()
+        self.steps.append(Drop(member, "rst" if how == "resets" else "fin"))
+
+    def close(self) -> None:
+        """What was waited for at the end is waited for."""
+        self._write_pause()
+
+    def _write_pause(self) -> None:
+        passed = math.ceil(self.now_ms() - self._passed_ms)
+        if passed > 0:
+            self.steps.append(Pause(passed))
+            self._passed_ms = self.now_ms()
+
+    # -- what only a run can know
+
+    def _reply(self, reply: Reply) -> None:
+        connection, request = self._tickets[reply.ticket]
+        index = self._under_way[connection.number].popleft()
+        if request.key == JOIN_GROUP and (member_id := getattr(reply.message, "member_id", "")):
+            self._told.setdefault(("", member_id), f"#{index}.member_id")
+        if (name := NUMBERS.get(request.key)) is not None and (number := getattr(reply.message, name)) > 0:
+            self._told.setdefault((name, number), f"#{index}.{name}")
+        super()._reply(reply)
+
+    def _without_answer(self, effect: Abandoned | Close | Silent) -> None:
+        connection, _ = self._tickets[effect.ticket]
+        self._under_way[connection.number].popleft()
+        super()._without_answer(effect)
+
+    def _symbolic(self, name: str, value: Json) -> Json:
+        """The value with references for names and ids; `name`: the field that it stands in."""
+        if isinstance(value, list):
+            return [self._symbolic(name, each) for each in value]
+        if isinstance(value, dict):
+            return self._binary(value) if "bytes" in value else dict(self._members(value))
+        if isinstance(value, str):
+            return self._named(value)
+        path = self._told.get((name, value))
+        return value if path is None or isinstance(value, bool) else {"$": path}
+
+    def _members(self, value: dict[str, Json]) -> Iterator[tuple[str, Json]]:
+        for name, inner in value.items():
+            yield name, self._symbolic(name, inner)
+
+    def _named(self, text: str) -> Json:
+        if text == self._group:
+            return {"group": 1}
+        if text in self.topic_ids:
+            return {"topic": list(self.topic_ids).index(text) + 1}
+        path = self._told.get(("", text))
+        return text if path is None else {"$": path}
+
+    def _binary(self, value: dict[str, Json]) -> Json:
+        ids = list(self.topic_ids.values())
+        data = b64decode(value["bytes"])
+        return {"topic_id": ids.index(data) + 1} if data in ids else value

@@ -1,0 +1,378 @@
+"""Writes an exchange of the groups family step by step, playing each on the core to see where the group stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final
+
+from groupmock.core.group.group import Group
+from groupmock.core.group.states import COMPLETING, EMPTY, PREPARING
+
+from ..play.core_player import STEP_MS, CorePlayer
+from ..script.script import Drop, Pause, Script, Send
+from ..script.transcript import PARKED, imagined
+from .group_requests import LISTS, Fields, commit_topics, delete_topics, fetch_topics, spoil
+
+SPOILT: Final = 0.09
+"""How many requests are wrong on purpose."""
+LONG: Final = 300_000
+HIGHEST_PAUSE_MS: Final = 2500
+
+
+@dataclass
+class Client:
+    """A consumer process. `fresh`: it has no member id (or has forgotten it)."""
+
+    name: str
+    group: int
+    instance: str | None
+    client_id: str | None
+    session_ms: int
+    rebalance_ms: int
+    list_at: int = 0
+    fresh: bool = True
+    links: int = 1
+
+    @classmethod
+    def make(cls, rng: Random, name: str, group: int, short: bool, instance: str | None = None) -> Client:
+        """A client with timeouts of its own."""
+        session = rng.choice((900, 1300, 2000)) if short and rng.random() < 0.7 else LONG
+        rebalance = rng.choice((700, 1100)) if short and rng.random() < 0.7 else LONG
+        client_id = rng.choice(("c", "c", "c", "consumer-1", "", None))
+        return cls(name, group, instance, client_id, session, rebalance, rng.choice((0, 0, 0, 1, 1, 2)))
+
+    @property
+    def link(self) -> str:
+        """The connection that it uses now."""
+        return self.name if self.links == 1 else f"{self.name}{self.links}"
+
+
+_Action = Callable[["Author", Client], None]
+
+
+class Author:
+    """The script so far, and the core that played it."""
+
+    def __init__(self, script: Script, rng: Random, clients: list[Client]) -> None:
+        self.script, self.rng, self.clients = script, rng, clients
+        self.player = CorePlayer(script, imagined(script))
+        self.versions = self.player.known.versions
+        self.now = 0.0
+        self.static = any(client.instance is not None for client in clients)
+        # 2.8 cannot write the member list for a leader below v5 when it has a static member: the end of that phase throws half-way.
+        self.lowest_join = 5 if self.static and script.release == "2.8" else 0
+
+    # -- looking
+
+    def group(self, number: int) -> Group | None:
+        """The core's group of that number."""
+        return self.player.cluster.coordinators.find(self.player.facts.groups[number - 1])
+
+    def member_id(self, client: Client) -> str:
+        """The id that it was given last."""
+        found: str = self.player.references.of(client.name)["member_id"]
+        return found
+
+    def waits(self, client: Client) -> bool:
+        """Has the connection that it uses a request that is not answered?"""
+        events, link = self.player.events, client.link
+        return any(
+            isinstance(step, Send) and step.link == link and event.status == PARKED
+            for step, event in zip(self.script.steps, events, strict=True)
+        )
+
+    def version(self, key: int, lowest: int = 0) -> int:
+        """Any version that the release has; `lowest` where it has it."""
+        low, high = self.versions[key]
+        return self.rng.randint(min(max(low, lowest), high), high)
+
+    # -- writing
+
+    def send(self, client: Client, key: int, version: int, fields: Fields) -> None:
+        """One request; wrong now and then."""
+        if self.rng.random() < SPOILT:
+            fields = spoil(self.rng, key, fields, self.static)
+        connection = None if client.links == 1 else client.link
+        self._write(Send(client.name, key, version, fields, connection, client.client_id))
+        event = self.player.events[-1]
+        if key == 11 and event.answer is not None:
+            self._joined(client, event.answer["error_code"])
+
+    def _joined(self, client: Client, error: int) -> None:
+        if error in (0, 79):
+            client.fresh = False
+        elif error in (25, 81) and self.rng.random() < 0.8:
+            client.fresh = True
+
+    def _write(self, step: Send | Drop | Pause) -> None:
+        self.now += step.ms if isinstance(step, Pause) else STEP_MS
+        self.script.steps.append(step)
+        self.player.play(step, self.now)
+        for client in self.clients:
+            group = self.group(client.group)
+            if client.fresh and group is not None and self.member_id(client) in group.members:
+                client.fresh = self.rng.random() < 0.02
+
+    # -- moving on
+
+    def progress(self) -> bool:
+        """One step towards a Stable group; False: there is nothing to be done."""
+        number = self.rng.choice(self.clients).group
+        group = self.group(number)
+        mine = [client for client in self.clients if client.group == number]
+        if group is None or group.state is EMPTY:
+            return self._join_one(mine)
+        if group.state is PREPARING:
+            return self._join_one(mine) if self._missing(group, mine) or self.rng.random() < 0.2 else self.wait()
+        if group.state is COMPLETING:
+            return self._sync_one(group, mine)
+        return self._join_one([client for client in mine if client.fresh]) if self.rng.random() < 0.2 else False
+
+    def _missing(self, group: Group, mine: list[Client]) -> bool:
+        held = {self.member_id(client) for client in mine if not self.waits(client)}
+        silent = {member.member_id for member in group.members.values() if member.join is None}
+        return bool(held & (silent | group.pending_joins))
+
+    def _join_one(self, mine: list[Client]) -> bool:
+        free = [client for client in mine if not self.waits(client)]
+        if not free:
+            return False
+        group = self.group(free[0].group)
+        owing = [client for client in free if group is not None and self._owes_join(group, client)]
+        self.join(self.rng.choice(owing or free))
+        return True
+
+    def _owes_join(self, group: Group, client: Client) -> bool:
+        member = group.members.get(self.member_id(client))
+        return (member is not None and member.join is None) or self.member_id(client) in group.pending_joins
+
+    def _sync_one(self, group: Group, mine: list[Client]) -> bool:
+        owing = [client for client in mine if self.member_id(client) in group.pending_syncs and not self.waits(client)]
+        if not owing:
+            return False
+        self.sync(self.rng.choice(owing))
+        return True
+
+    def wait(self) -> bool:
+        """Pause until the next deadline has passed, if it is not far; else a moment."""
+        deadline = self.player.deadline_ms()
+        if deadline is None or deadline - self.now > HIGHEST_PAUSE_MS:
+            return False
+        self._write(Pause(max(int(deadline - self.now) + self.rng.choice((20, 100)), 1)))
+        return True
+
+    # -- what clients do
+
+    def disturb(self) -> None:
+        """Somebody does something."""
+        action = self.rng.choices(self._ACTIONS, self._WEIGHTS)[0]
+        free = [client for client in self.clients if not self.waits(client)]
+        client = self.rng.choice(self._fit(action, free) or free or self.clients)
+        if not free and self.rng.random() < 0.7:
+            client.links += 1  # a second connection while the first one waits
+        elif not free:
+            self.wait()
+            return
+        action(self, client)
+
+    def _fit(self, action: _Action, free: list[Client]) -> list[Client]:
+        """Those of whom a library would send this now, mostly."""
+        if action not in self._OF_MEMBERS or self.rng.random() < 0.12:
+            return []
+        return [one for one in free if (group := self.group(one.group)) is not None and self.member_id(one) in group.members]
+
+    def administer(self) -> None:
+        """Somebody looks at or deletes something."""
+        free = [client for client in self.clients if not self.waits(client)] or self.clients
+        self.rng.choice(self._OFFICE)(self, self.rng.choice(free))
+
+    def _id(self, client: Client) -> Any:
+        return "" if client.fresh else {"$": f"{client.name}.member_id"}
+
+    def join(self, client: Client) -> None:
+        """JoinGroup as a client of the library would send it."""
+        static = client.instance is not None
+        version = self.version(11, self.lowest_join if not static else 5)
+        fields: Fields = {
+            "group_id": {"group": client.group},
+            "session_timeout_ms": client.session_ms,
+            "rebalance_timeout_ms": client.rebalance_ms,
+            "member_id": self._id(client),
+            "group_instance_id": client.instance,
+            "protocol_type": "consumer",
+            "protocols": LISTS[client.list_at],
+        }
+        if self.rng.random() < 0.1:
+            fields["reason"] = "because"
+        self.send(client, 11, version, fields)
+
+    def sync(self, client: Client) -> None:
+        """SyncGroup; the assignments are sent only by whom its JoinGroup made the leader."""
+        version = self.version(14, 3 if client.instance is not None else 0)
+        named = [one.name for one in self.clients if one.group == client.group and self.rng.random() < 0.9]
+        fields = {
+            **self._membership(client, "generation_id"),
+            "protocol_type": {"$": f"{client.name}.protocol_type"} if self.rng.random() < 0.1 else "consumer",
+            "protocol_name": {"$": f"{client.name}.protocol_name"},
+            "assignments": {"assign": named},
+        }
+        if fields["protocol_name"] and self.player.references.of(client.name)["protocol_name"] is None:
+            fields["protocol_name"] = "range"
+        self.send(client, 14, version, fields)
+
+    def _membership(self, client: Client, generation: str) -> Fields:
+        told = {"$": f"{client.name}.generation"}
+        return {
+            "group_id": {"group": client.group},
+            generation: told if self.rng.random() < 0.97 else {**told, "+": self.rng.choice((-1, 1))},
+            "member_id": {"$": f"{client.name}.member_id"},
+            "group_instance_id": client.instance,
+        }
+
+    def heartbeat(self, client: Client) -> None:
+        """Heartbeat."""
+        self.send(client, 12, self.version(12, 3 if client.instance is not None else 0), self._membership(client, "generation_id"))
+
+    def leave(self, client: Client) -> None:
+        """LeaveGroup, of itself and now and then of others."""
+        rng, version = self.rng, self.version(13)
+        entries = [self._entry(client)]
+        if rng.random() < 0.3:
+            entries.append(self._entry(rng.choice(self.clients)))
+        if rng.random() < 0.05:
+            entries.append({"member_id": "ghost"})
+        rng.shuffle(entries)
+        self.send(
+            client, 13, version, {"group_id": {"group": client.group}, "member_id": {"$": f"{client.name}.member_id"}, "members": entries}
+        )
+        client.fresh = client.fresh or rng.random() < 0.7
+
+    def _entry(self, client: Client) -> Fields:
+        by_instance = client.instance is not None and self.rng.random() < 0.5
+        entry: Fields = {"member_id": "" if by_instance else {"$": f"{client.name}.member_id"}}
+        if client.instance is not None and (by_instance or self.rng.random() < 0.7):
+            entry["group_instance_id"] = client.instance
+        if self.rng.random() < 0.2:
+            entry["reason"] = self.rng.choice(("closed", "", None))
+        return entry
+
+    def commit(self, client: Client) -> None:
+        """OffsetCommit of a member."""
+        version = self.version(8, 7 if client.instance is not None else 0)
+        fields = {**self._membership(client, "generation_id_or_member_epoch"), "topics": commit_topics(self.rng)}
+        if self.rng.random() < 0.1:
+            fields["retention_time_ms"] = self.rng.choice((-1, 0, 60_000))
+        self.send(client, 8, version, fields)
+
+    def commit_alone(self, client: Client) -> None:
+        """OffsetCommit of a consumer without a group."""
+        version = self.version(8)
+        fields: Fields = {
+            "group_id": {"group": client.group},
+            "generation_id_or_member_epoch": -1,
+            "member_id": "",
+            "topics": commit_topics(self.rng),
+        }
+        self.send(client, 8, version, fields)
+
+    def fetch(self, client: Client) -> None:
+        """OffsetFetch of one group, from v8 of several."""
+        rng, version = self.rng, self.version(9)
+        fields: Fields = {"group_id": {"group": client.group}, "topics": fetch_topics(rng, False), "require_stable": rng.random() < 0.2}
+        if version < 2 and fields["topics"] is None:
+            fields["topics"] = []
+        if version >= 8:
+            numbers = rng.choice(([client.group], [client.group], [1, 2], [9, client.group], []))
+            groups: list[Fields] = [{"group_id": {"group": number}, "topics": fetch_topics(rng, True)} for number in numbers]
+            if version >= 9 and rng.random() < 0.3:
+                groups = [{**one, "member_id": self._id(client), "member_epoch": rng.choice((-1, 0, 1))} for one in groups]
+            fields = {"groups": groups, "require_stable": fields["require_stable"]}
+        self.send(client, 9, version, fields)
+
+    def describe(self, client: Client) -> None:
+        """DescribeGroups."""
+        rng = self.rng
+        groups = [{"group": number} for number in rng.choice(([client.group], [client.group], [1, 2], [2, 9, 1]))]
+        self.send(client, 15, self.version(15), {"groups": groups, "include_authorized_operations": rng.random() < 0.3})
+
+    def list_groups(self, client: Client) -> None:
+        """ListGroups."""
+        states = self.rng.choice(([], [], ["Stable"], ["Empty", "Dead"], ["PreparingRebalance", "stable"], ["CompletingRebalance"]))
+        self.send(client, 16, self.version(16), {"states_filter": states, "types_filter": self.rng.choice(([], [], ["Classic"]))})
+
+    def find(self, client: Client) -> None:
+        """FindCoordinator."""
+        key = {"group": client.group}
+        self.send(client, 10, self.version(10), {"key": key, "key_type": 0, "coordinator_keys": self.rng.choice(([key], [key, "x"], []))})
+
+    def delete_offsets(self, client: Client) -> None:
+        """OffsetDelete."""
+        self.send(client, 47, self.version(47), {"group_id": {"group": client.group}, "topics": delete_topics(self.rng)})
+
+    def delete_group(self, client: Client) -> None:
+        """DeleteGroups."""
+        names = [{"group": number} for number in self.rng.choice(([client.group], [client.group], [1, 2], [9, 1]))]
+        self.send(client, 42, self.version(42), {"groups_names": names})
+
+    # -- what happens to clients
+
+    def change(self, client: Client) -> None:
+        """It wants other topics or can do other things: joins again."""
+        client.list_at = self.rng.randrange(len(LISTS))
+        if self.rng.random() < 0.3:
+            client.session_ms, client.rebalance_ms = self.rng.choice(((LONG, LONG), (1100, LONG), (LONG, 900)))
+        self.join(client)
+
+    def crash(self, client: Client) -> None:
+        """The process dies; the next one knows nothing."""
+        if self.rng.random() < 0.7:
+            self._write(Drop(client.name, self.rng.choice(("fin", "rst")), None if client.links == 1 else client.link))
+        client.fresh, client.links = True, client.links + 1
+
+    def drop_mid_wait(self, client: Client) -> None:
+        """A connection ends while its request waits; the client goes on with another one."""
+        waiting = [one for one in self.clients if self.waits(one)]
+        if waiting:
+            one = self.rng.choice(waiting)
+            self._write(Drop(one.name, self.rng.choice(("fin", "rst")), None if one.links == 1 else one.link))
+            one.links += 1
+            one.fresh = one.fresh or self.rng.random() < 0.4
+        else:
+            self.join(client)
+
+    def join_again_elsewhere(self, client: Client) -> None:
+        """JoinGroup on a second connection while the first one still waits."""
+        waiting = [one for one in self.clients if self.waits(one)]
+        one = self.rng.choice(waiting or [client])
+        one.links += 1
+        (self.join if self.rng.random() < 0.7 else self.sync)(one)
+
+    def look_elsewhere(self, client: Client) -> None:
+        """Heartbeat, commit or leave on a second connection while the first one waits."""
+        waiting = [one for one in self.clients if self.waits(one)]
+        one = self.rng.choice(waiting or [client])
+        links, one.links = one.links, one.links + 1
+        self.rng.choice((self.heartbeat, self.commit, self.leave, self.describe))(one)
+        if self.rng.random() < 0.6 and not self.waits(one):
+            one.links = links
+
+    def pass_time(self, client: Client) -> None:
+        """A while goes by."""
+        if self.rng.random() < 0.7 and self.wait():
+            return
+        self._write(Pause(self.rng.choice((20, 120, 300, 700))))
+
+    _WEIGHTED: Final[tuple[tuple[_Action, int], ...]] = (
+        (join, 12), (sync, 9), (heartbeat, 7), (leave, 6), (commit, 8), (commit_alone, 2), (fetch, 5), (describe, 4), (list_groups, 2),
+        (find, 2), (delete_offsets, 3), (delete_group, 2), (change, 5), (crash, 4), (drop_mid_wait, 2), (join_again_elsewhere, 2),
+        (look_elsewhere, 4), (pass_time, 7),
+    )  # fmt: skip
+    _OF_MEMBERS: Final[tuple[_Action, ...]] = (sync, heartbeat, leave, commit)
+    _ACTIONS: Final = tuple(action for action, _ in _WEIGHTED)
+    _WEIGHTS: Final = tuple(weight for _, weight in _WEIGHTED)
+    _OFFICE: Final[tuple[_Action, ...]] = (
+        commit_alone, commit_alone, commit_alone, fetch, fetch, describe, list_groups, find, delete_offsets, delete_offsets, delete_group,
+        join, heartbeat, leave, pass_time,
+    )  # fmt: skip

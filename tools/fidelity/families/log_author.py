@@ -1,0 +1,45 @@
+"""Who writes scripts of the log family: versions, topics and partitions by chance, and what the script holds so far."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Final
+
+from ..script.script import Json, Script, Send
+from ..script.settings_classes import known
+
+OLDEST: Final = {0: 3, 1: 4}
+"""Older versions carry older formats: Kafka converts, and pads, as it likes."""
+
+
+class Author:
+    """Writes one script. `sessions`: client -> the epoch that its fetch session expects next."""
+
+    def __init__(self, script: Script, rng: Random) -> None:
+        self.script, self.rng = script, rng
+        self.versions: dict[int, tuple[int, int]] = known(script.release, script.settings).versions
+        self.sessions: dict[str, int] = {}
+
+    def version(self, key: int) -> int:
+        """One that the release has."""
+        low, high = self.versions[key]
+        lowest: int = max(low, OLDEST.get(key, 0))
+        return self.rng.randint(lowest, high)
+
+    def send(self, key: int, fields: dict[str, Json], version: int | None = None, client: str | None = None) -> None:
+        """A request of one of the clients."""
+        self.script.steps.append(Send(client or self.rng.choice("AB"), key, self.version(key) if version is None else version, fields))
+
+    def topic(self) -> int:
+        """The number of a topic, now and then of one that is not there."""
+        count = len(self.script.topics)
+        number: int = self.rng.choice([*(list(range(1, count + 1)) * 3), count + 1])
+        return number
+
+    def partition(self) -> int:
+        """An index, now and then one that is not there."""
+        return self.rng.choice((0, 0, 0, 1, 1, 7, -1) if self.rng.random() < 0.3 else (0, 1))
+
+    def named(self, number: int, version: int, ids_since: int, name: str) -> dict[str, Json]:
+        """A topic by name or, in newer versions, by id."""
+        return {"topic_id": {"topic_id": number}} if version >= ids_since else {name: {"topic": number}}

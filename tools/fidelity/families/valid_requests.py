@@ -1,0 +1,150 @@
+"""Valid requests of any API and version, made from their declarations: names of the script's own, numbers that make sense.
+
+They change nothing that another script sees: topics and groups carry the script's token, no config of a broker is touched.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any, Final
+
+from groupmock_codec import APIS
+from groupmock_codec.declare import Field, Message, Wire, fields_of
+from groupmock_codec.embedded.consumer import Subscription, encode_subscription
+from groupmock_codec.records import NewRecord, encode_batch
+
+STAMP_MS: Final = 1_700_000_000_000
+CONFIGS: Final = ("cleanup.policy", "retention.ms", "max.message.bytes", "segment.bytes", "no.such.config")
+
+FieldMaker = Callable[["RequestMaker"], Any]
+
+
+class RequestMaker:
+    """Makes requests for one script. `token` is in every name that it makes up."""
+
+    def __init__(self, token: str, rng: random.Random) -> None:
+        self.token = token
+        self.rng = rng
+        self.key = 0
+
+    def request(self, key: int, version: int) -> Message:
+        """A valid request."""
+        self.key = key
+        made: Message = self.message(APIS[key].request.message, version)
+        return made
+
+    def message(self, made: type[Message], version: int) -> Any:
+        """One struct: what the version has not stays at its default."""
+        config = "Config" in made.__name__ and self.key != 32
+        values = {field.name: self.field(field, version) for field in fields_of(made) if field.present(version)}
+        return made(**(values | {"name": self.rng.choice(CONFIGS)} if config and "name" in values else values))
+
+    def field(self, field: Field, version: int) -> Any:
+        """By its name where that says what is wanted, else by its type."""
+        maker = _BY_API.get((self.key, field.name)) or _BY_NAME.get(field.name)
+        value = maker(self) if maker is not None else self.value(field, field.wire, version)
+        if value is None and not field.nullable(version):
+            return [] if field.wire.kind == "array" else ""
+        return value
+
+    def value(self, field: Field, wire: Wire, version: int) -> Any:
+        """Something small of that type."""
+        rng = self.rng
+        if wire.kind == "array":
+            if field.nullable(version) and rng.random() < 0.1 and self.key != 3:
+                return None
+            return [self.value(field, wire.element_wire, version) for _ in range(rng.choice((1, 1, 1, 2, 2, 0)))]
+        if wire.kind == "struct":
+            if field.wire.kind == "struct" and field.nullable_since is not None and rng.random() < 0.5:
+                return None
+            return self.message(wire.struct, version)
+        if wire.kind == "string":
+            return self.topic() if "topic" in field.name or field.name == "name" else self.group()
+        if wire.kind in ("bytes", "records"):
+            return rng.randbytes(rng.choice((0, 1, 5)))
+        if wire.kind == "uuid":
+            return rng.randbytes(16)
+        return rng.random() < 0.5 if wire.kind == "bool" else rng.choice((0, 0, 1))
+
+    def topic(self) -> str:
+        """A topic that is nowhere."""
+        return f"t-{self.token}{self.rng.choice('abc')}"
+
+    def group(self) -> str:
+        """A group of the script's own."""
+        return f"g-{self.token}{self.rng.choice('ab')}"
+
+    def batch(self) -> bytes:
+        """Records that a log takes."""
+        return encode_batch([NewRecord(key=b"k", value=b"v", timestamp=STAMP_MS)])
+
+
+def _one_of(*values: Any) -> FieldMaker:
+    return lambda maker: maker.rng.choice(values)
+
+
+_BY_NAME: Final[dict[str, FieldMaker]] = {
+    "member_id": _one_of("", "", "m"),
+    "group_instance_id": _one_of(None, None, "i"),
+    "protocol_type": _one_of("other", "other", ""),
+    "protocol_name": _one_of("range", None),
+    "reason": _one_of(None, "because"),
+    "session_timeout_ms": _one_of(10_000, 30_000),
+    "rebalance_timeout_ms": _one_of(1000, 60_000),
+    "generation_id": _one_of(-1, 0, 1),
+    "generation_id_or_member_epoch": _one_of(-1, -1, 0, 1),
+    "member_epoch": _one_of(-1, -1, 1),
+    "retention_time_ms": _one_of(-1),
+    "commit_timestamp": _one_of(-1),
+    "transactional_id": _one_of(None),
+    "timeout_ms": _one_of(1000, 5000),
+    "transaction_timeout_ms": _one_of(1000),
+    "max_wait_ms": _one_of(0),
+    "max_bytes": _one_of(1 << 20),
+    "partition_max_bytes": _one_of(1 << 20),
+    "isolation_level": _one_of(0, 1),
+    "replica_id": _one_of(-1),
+    "replica_epoch": _one_of(-1),
+    "session_id": _one_of(0),
+    "session_epoch": _one_of(-1, -1, 0),
+    "timestamp": _one_of(-1, -2, STAMP_MS),
+    "current_leader_epoch": _one_of(-1, 0),
+    "last_fetched_epoch": _one_of(-1, 0),
+    "high_watermark": _one_of(2**63 - 1),
+    "replica_directory_id": _one_of(bytes(16)),
+    "cluster_id": _one_of(None),
+    "allow_auto_topic_creation": _one_of(False),
+    "states_filter": _one_of([], ["Stable"], ["Dead", "Empty"]),
+    "types_filter": _one_of([], ["classic"]),
+    "client_software_name": _one_of("groupmock", "a.b-c"),
+    "client_software_version": _one_of("1", "4.3.0"),
+    "producer_id": _one_of(-1),
+    "producer_epoch": _one_of(-1),
+    "enable2_pc": _one_of(False),
+    "keep_prepared_txn": _one_of(False),
+    "include_cluster_authorized_operations": _one_of(False, True),
+    "endpoint_type": _one_of(1, 1, 2),
+    "response_partition_limit": _one_of(1, 2000),
+    "records": lambda maker: maker.rng.choice((maker.batch(), maker.batch(), b"")),
+    "metadata": lambda maker: encode_subscription(Subscription(topics=[maker.topic()])),
+}
+_BY_API: Final[dict[tuple[int, str], FieldMaker]] = {
+    (0, "acks"): _one_of(-1, 1, 0),
+    (10, "key_type"): _one_of(0),
+    (11, "name"): _one_of("range", "sticky"),
+    (19, "replication_factor"): _one_of(9),  # more than there are brokers: nothing is made
+    (19, "num_partitions"): _one_of(1, 2),
+    (19, "assignments"): _one_of([]),
+    (19, "validate_only"): _one_of(True),
+    (33, "validate_only"): _one_of(True),
+    (37, "count"): _one_of(1, 2),
+    (37, "assignments"): _one_of(None),
+    (37, "validate_only"): _one_of(True),
+    (44, "validate_only"): _one_of(True),
+    (44, "config_operation"): _one_of(0, 1),
+    **{(key, "resource_type"): _one_of(2) for key in (32, 33, 44)},
+    **{(key, "resource_name"): lambda maker: maker.topic() for key in (32, 33, 44)},
+    **{(key, "value"): _one_of("1000", "delete", None) for key in (19, 33, 44)},
+    (32, "configuration_keys"): lambda maker: maker.rng.choice((None, [], list(CONFIGS))),
+}

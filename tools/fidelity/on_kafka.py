@@ -1,0 +1,63 @@
+"""The proof, run again: every release of Apache Kafka is started with every class of settings, and what there is is played on it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tools.fidelity.script.settings_classes import BROKERS, CLASSES
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+ORACLE: Final = Path(os.environ.get("GROUPMOCK_SHARED") or ROOT.parent / "shared") / "oracle" / "kafka.py"
+COUNTS: Final = {"4.3": {"groups": 8000, "log": 2000, "hostile": 6000}}
+"""Seeds by family; what another release gets is OTHERS."""
+OTHERS: Final = {"groups": 1700, "log": 300, "hostile": 2000}
+
+
+DATA_PLANE: Final = {"auto.create.topics.enable": "false", "max.incremental.fetch.session.cache.slots": "100000"}
+"""Room for the fetch sessions of every script: a full cache gives a new one no session."""
+
+
+class BrokerRun(NamedTuple):
+    """One start of a broker and what is played on it."""
+
+    release: str
+    settings: str
+    families: tuple[str, ...]
+
+
+def runs(releases: list[str]) -> Iterator[BrokerRun]:
+    """The data plane's and the hostile inputs' broker does not make topics on demand; the groups' have their classes of settings."""
+    for release in releases:
+        for name in CLASSES:
+            yield BrokerRun(release, name, ("groups",))
+        yield BrokerRun(release, "plain", ("log", "hostile"))
+
+
+def commands(run: BrokerRun, seed: int, share: float, log: Path | None) -> Iterator[list[str]]:
+    """What plays on the run's broker, one after another."""
+    for family in run.families:
+        count = max(1, int(COUNTS.get(run.release, OTHERS)[family] * share))
+        where = ["--release", run.release, "--seeds", str(seed), str(seed + count)]
+        logged = ["--log", str(log)] if log else []
+        if family == "hostile":
+            yield [sys.executable, "-m", "tools.fidelity", "bytes", *where, *logged]
+        else:
+            parallel = ["--parallel", "8" if family == "log" else "32"]
+            yield [sys.executable, "-m", "tools.fidelity", "run", family, *where, *parallel, *logged]
+
+
+def play(run: BrokerRun, seed: int, share: float, log: Path | None) -> int:
+    """Start the broker, play everything on it; the worst exit code."""
+    sets = {**CLASSES[run.settings], **(DATA_PLANE if "log" in run.families else {})}
+    flags = [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]
+    worst = 0
+    for command in commands(run, seed, share, log):
+        print(f"== {run.release} {run.settings}: {' '.join(command[2:])}", flush=True)
+        oracle = [sys.executable, str(ORACLE), "run", "--version", BROKERS[run.release], *flags, "--"]
+        worst = max(worst, subprocess.run([*oracle, *command], check=False, cwd=ROOT).returncode)
+    return worst

@@ -1,0 +1,51 @@
+"""Ids that a broker draws: which requests make it draw, and where its answers tell. The core is fed the same (core_player)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from groupmock_codec.declare import Message
+
+from ..script.message_json import unbinary
+from ..script.script import Json, Send
+from ..script.transcript import Json as Answer
+
+JOIN_GROUP = 11
+CREATE_TOPICS = 19
+FETCH = 1
+
+
+def asks_for_member_id(step: Send, message: Message) -> bool:
+    """Does this JoinGroup make the broker draw a member id?"""
+    return step.key == JOIN_GROUP and not message.member_id  # type: ignore[attr-defined]  # JoinGroup's
+
+
+def must_answer(step: Send, message: Message) -> bool:
+    """... and is it answered at once whatever the group's state: with the id (79) or with an error?"""
+    return step.version >= 4 and message.group_instance_id is None  # type: ignore[attr-defined]  # JoinGroup's
+
+
+def answer_tells_ids(step: Send, message: Message) -> bool:
+    """Is the answer to be seen before the core is asked, as it tells what the broker drew?"""
+    opens_session = step.key == FETCH and step.version >= 7 and message.session_epoch == 0  # type: ignore[attr-defined]  # Fetch's
+    return step.key == CREATE_TOPICS or opens_session
+
+
+def ids_in(step: Send, answer: dict[str, Answer] | None) -> list[str]:
+    """What the broker drew, in order, as `CorePlayer.play` takes it."""
+    if answer is None:
+        return []
+    if step.key == JOIN_GROUP:
+        return [answer["member_id"][-36:]] if len(answer["member_id"]) >= 36 else []
+    if step.key == CREATE_TOPICS:
+        return [_id(topic) for topic in answer["topics"] if "topic_id" in topic]
+    if step.key == FETCH and answer.get("session_id"):
+        return [str(answer["session_id"] - 1)]
+    return []
+
+
+def _id(topic: dict[str, Any]) -> str:
+    found: Json = topic["topic_id"]
+    assert isinstance(unbinary(found), bytes)
+    text: str = found["bytes"]
+    return text

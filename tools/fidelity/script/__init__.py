@@ -1,0 +1,1 @@
+"""What an exchange is: its steps, what its references mean, the settings it is played under, and what came of it."""

@@ -1,0 +1,44 @@
+"""The classes of broker settings that scripts ask for: one start of the broker for each."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final, NamedTuple
+
+from groupmock.advertise import advertised
+from groupmock.config import resolve
+from groupmock.core.settings import Settings
+from groupmock.profiles import Profile
+
+BASE: Final = {"group.initial.rebalance.delay.ms": "400", "group.min.session.timeout.ms": "100"}
+CLASSES: Final[dict[str, dict[str, str]]] = {"plain": BASE, "small": {**BASE, "group.max.size": "3"}}
+"""Name -> Kafka's settings. `small`: groups of three at most."""
+ORACLE: Final = {"offsets.topic.num.partitions": "5"}
+"""Where the brokers that oracle/kafka.py starts are not as Kafka's defaults."""
+BROKERS: Final = {"4.3": "4.3.0", "3.9": "3.9.1", "2.8": "2.8.2"}
+"""Release -> the version of Apache Kafka that speaks for it."""
+UNLIMITED: Final = str(2**31 - 1)
+
+
+class Known(NamedTuple):
+    """What the core needs to stand for a release."""
+
+    settings: Settings
+    profile: Profile
+    versions: dict[int, tuple[int, int]]
+
+
+@cache
+def known(release: str, settings: str) -> Known:
+    """The core's settings for a release and a class; the class's offsets topic has the oracle's five partitions."""
+    config = resolve({"profile": f"kafka-{release}"}, [*CLASSES[settings].items(), *ORACLE.items()])
+    versions = {row.key: (row.lowest, row.highest) for row in advertised(config.profile)}
+    return Known(config.settings, config.profile, versions)
+
+
+def class_of(told: dict[str, str]) -> str | None:
+    """The class of a broker that tells these settings (DescribeConfigs); None: none of ours."""
+    for name, wanted in CLASSES.items():
+        if all(told.get(key, value) == value for key, value in {"group.max.size": UNLIMITED, **wanted}.items()):
+            return name
+    return None

@@ -1,0 +1,1 @@
+"""What the gate needs beyond ready-made tools."""

@@ -1,0 +1,1 @@
+"""What writes the pages under docs/ and the tables of README."""

@@ -1,0 +1,209 @@
+"""Writes docs/faults.md: the grammar, every kind of fault and the ready plans from the program, what clients did from the records.
+
+`--run [PLAN ...]` first runs the plans (all of them, or those named) with each stock client and writes the data. A test compares the page.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import msgspec
+
+from groupmock.faults.kind import Fault, all_kinds
+from groupmock.faults.plan import ABOUT, PLANS, read_plan, ready_plans
+from tools.records import RECORDS
+
+TREE = Path(__file__).resolve().parents[2]
+DOCS = TREE / "docs"
+DATA = RECORDS / "plans.json"
+NOTICE = "<!-- written by tools/pages/faults_page.py (`make docs`): do not edit -->"
+LIBRARIES = ("aiokafka", "kafka-python", "confluent-kafka")
+USE = """\
+A *rule* says **when** (which calls), at which **stage**, and what to **do**; a *plan* is a file of rules. Whatever a rule does is a
+`fault` row of the journal with its name, and `replay` plays it again. With no rule registered nothing of this costs anything.
+
+```toml
+# lost-sync.toml
+seed = 7
+[[rule]]
+name = "lost-sync"
+when = { api = "SyncGroup", group = "orders", role = "follower", nth = 3 }
+stage = "reply"
+do = { kind = "drop" }
+times = 1
+```
+
+The same file, or the name of a ready plan, works everywhere: `groupmock serve --plan lost-sync.toml`, `groupmock run --plan lost-sync --
+COMMAND`, `Broker(plan=...)`, `@pytest.mark.groupmock(plan=..., seed=...)`, and over HTTP ([control.md](control.md)). In JSON it is the same
+keys. In a test:
+
+```python
+# test_lost_sync.py
+import pytest
+from kafka import KafkaConsumer
+
+
+def test_a_cook_survives_a_broken_round(groupmock):
+    groupmock.create_topic("orders")
+    groupmock.produce("orders", b"one coffee")
+    with groupmock.fault(when={"api": "SyncGroup", "group": "kitchen"}, do={"kind": "close"}, times=1) as fault:
+        cook = KafkaConsumer("orders", bootstrap_servers=groupmock.bootstrap, group_id="kitchen", auto_offset_reset="earliest")
+        assert next(cook).value == b"one coffee"
+        assert fault.fired == 1
+    cook.close()
+
+
+@pytest.mark.groupmock(plan="member-id-abandoned", seed=7)
+def test_under_a_ready_plan(groupmock):
+    groupmock.create_topic("orders")
+    groupmock.produce("orders", b"one coffee")
+    cook = KafkaConsumer("orders", bootstrap_servers=groupmock.bootstrap, group_id="kitchen", auto_offset_reset="earliest")
+    assert next(cook).value == b"one coffee"
+    cook.close()
+```
+
+Leaving the block, or the marked test, with a rule that never fired fails the test and names the call that came nearest and the
+condition that kept the rule from it; `must_fire=False` allows it. `fault.wait(fired=1)` blocks until it fired, `fault.release()` lets go
+of what it holds. `groupmock_async.fault(...)` is the same as `async with`. Standing rules: `add_fault`, `load_plan`, `remove_fault`,
+`release_fault`, `clear_faults`; `faults` are all rules as they stand, `never_fired()` those that did nothing.
+
+A rule that cannot be is refused when it is registered, with the reason, and nothing of its plan is applied: an unknown key, a condition
+that no request of that API can meet, an error or a throttle time that the answer of that version has no field for.
+
+Rules are looked at in the order of their registration. The first that takes the call ends the matter; a changed answer (`error` at stage
+reply, `throttle_time`) and what only moves something in the cluster (marked *steers* below) let it go on to the next rule. Chances
+(`probability`, the bytes of `garble`) come from the plan's seed, else the run's: the same seed and the same calls give the same faults."""
+
+
+def page(data: list[dict[str, Any]]) -> str:
+    """The whole page. `data`: one dict per run, the fields of tests/support/plan_runs.Outcome."""
+    lines = [NOTICE, "# Breaking it on purpose: fault rules", "", USE, ""]
+    lines += ["## Rule", "", *_table(["key", "meaning"], iter(RULE.items())), ""]
+    lines += ["## `when`", "", "What is not said is any. Texts may be a list (one of them) and hold `*`.", ""]
+    lines += [*_table(["condition", "meaning"], ((f"`{name}`", text) for name, text in ABOUT.items())), ""]
+    lines += ["## `do`", "", "The first stage is the one meant when `stage` is left out.", ""]
+    lines += [*_table(["kind", "stages", "takes", "what it does"], map(_kind, all_kinds())), ""]
+    lines += ["## Ready plans", ""]
+    for name in ready_plans():
+        lines += [f"### `{name}`", "", read_plan(name).about.strip(), "", "```toml", *_rules(name), "```", ""]
+    lines += ["## What stock clients did", "", *_clients(data)]
+    return "\n".join(lines) + "\n"
+
+
+RULE = {
+    "`name`": "finds it in rows and reports; given if left out",
+    "`when`": "see below; left out: every call of the stage",
+    "`stage`": "`connect`: a client connected; `request`: before it is applied; `reply`: after it was, before its answer goes out",
+    "`do`": "the kind and what it takes, see below",
+    "`times`": "how often it fires; left out: until it is removed",
+}
+
+
+def _kind(name: str) -> list[str]:
+    kind = all_kinds()[name]
+    about = " ".join((kind.__doc__ or "").split())
+    return [f"`{name}`" + (" *steers*" if kind.CAUSES else ""), ", ".join(kind.STAGES), "<br>".join(_fields(kind)), about]
+
+
+def _fields(kind: type[Fault]) -> Iterator[str]:
+    hints = get_type_hints(kind, include_extras=True)
+    for field in msgspec.structs.fields(kind):
+        about = next(mark.description for mark in hints[field.name].__metadata__ if isinstance(mark, msgspec.Meta) and mark.description)
+        default = "" if field.required or field.default is None else f" ({json.dumps(field.default)})"
+        yield f"`{field.name}`{default}: {about}"
+
+
+def _rules(name: str) -> list[str]:
+    """The plan's own text from its first rule on."""
+    text = (PLANS / f"{name}.toml").read_text()
+    assert tomllib.loads(text)
+    return text[text.index("[[rule]]") :].strip().splitlines()
+
+
+def _clients(data: list[dict[str, Any]]) -> Iterator[str]:
+    versions = {run["library"]: run["version"] for run in data}
+    yield from CLIENTS.splitlines()
+    yield ""
+    head = ["plan", *(f"{library} {versions[library]}" for library in LIBRARIES if library in versions)]
+    by_place = {(run["plan"], run["library"]): run for run in data}
+    plans = [name for name in ready_plans() if any(run["plan"] == name for run in data)]
+    yield from _table(head, ([f"`{name}`", *(_cell(by_place.get((name, library))) for library in LIBRARIES)] for name in plans))
+    yield from ("", "### Findings", "", *FINDINGS.splitlines())
+
+
+def _cell(run: dict[str, Any] | None) -> str:
+    if run is None:
+        return "not run"
+    parts = [f"settled after {run['seconds']:g} s" if run["settled"] else "**did not settle**"]
+    parts += [f"{run['generations']} round{'s' if run['generations'] > 1 else ''}"] if run["generations"] else []
+    parts += [f"{run['again']} again"] if run["again"] else []
+    parts += [f"**{run['lost']} not delivered**"] if run["lost"] and not run["ended"] else []
+    parts += [f"{run['ended']} of 2 ended"] if run["ended"] else []
+    parts += [f"told: {each}" for each in run["raised"]]
+    return "; ".join(parts).replace("|", "\\|")
+
+
+CLIENTS = """\
+Two members of one library, session 6 s, request timeout 7 s, heartbeats every 100 ms, auto-commit every 200 ms (under
+`commit-outcome-unknown` by hand), two nodes (under `loading-coordinator` one), four partitions, 40 records before and 40 after the fault;
+`network-stall` lasts 8 s. *Settled*: seconds from the fault until every partition is held again and every record was delivered; *rounds* of
+the group since; *again*: records delivered more than once; *told*: what the library raised or reported to its user. Made by
+`python -m tools.pages.faults_page --run`; a test runs it again."""
+FINDINGS = """\
+- confluent-kafka 2.16.1 (librdkafka), `offsets-elsewhere`: an OffsetFetch answered 16 for the whole request is not asked again, that
+  member's partitions are never fetched, and only an error event says so; known as librdkafka issue 5586, open.
+- aiokafka 0.14.0, `offsets-elsewhere`: in about one run of five a member that was told 16 stays without a coordinator for good: it is
+  expelled, still believes to hold its partitions, and its `stop()` does not return. The table shows a run that went well.
+- aiokafka 0.14.0, `loading-coordinator`: a member whose SyncGroup meets the loading coordinator (14) ends with a KafkaError instead of
+  asking again; seen when the machine is busy. The table shows a run in which both had their assignments.
+- aiokafka 0.14.0, `fenced-twin`: its heartbeats are v1 and do not name the instance, so that it is told 25 instead of 82, and it joins
+  again with the same instance id: two such processes take each other's place for ever. kafka-python and confluent-kafka stop with an error.
+- aiokafka 0.14.0, where a node is gone: `stop()` raises CancelledError, and leaves connections open, while a failed fetch waits for its
+  backoff; with auto-commit and no coordinator known it tries its last commit for ever.
+  `groupmock_clients.cooperative.aiokafka.stop_wholly(consumer)` ends it properly (tests/live/cooperative/test_aio_stop.py).
+- What any of them delivers again after `zombie-member`, `half-open` and `network-stall` is what it could not commit meanwhile."""
+
+
+def _table(head: list[str], rows: Iterator[Any]) -> list[str]:
+    return [f"| {' | '.join(head)} |", "|---" * len(head) + "|", *(f"| {' | '.join(row)} |" for row in rows)]
+
+
+def run_plans(names: list[str]) -> None:
+    """Run them with every library; what the data has of others stays."""
+    sys.path.insert(0, str(TREE / "tests" / "support"))
+    from plan_runs import run
+
+    known = {(each["plan"], each["library"]): each for each in load()}
+    for name in names or ready_plans():
+        for library in LIBRARIES:
+            outcome = known[name, library] = asdict(run(name, library))
+            print(json.dumps(outcome), flush=True)
+            ordered = [known[key] for key in sorted(known) if key[0] in ready_plans()]
+            DATA.write_text(json.dumps(ordered, indent=1) + "\n")
+
+
+def load() -> list[dict[str, Any]]:
+    """The recorded runs."""
+    runs: list[dict[str, Any]] = json.loads(DATA.read_text()) if DATA.exists() else []
+    return runs
+
+
+def main(words: list[str]) -> int:
+    """Write the page where it differs."""
+    if words[:1] == ["--run"]:
+        run_plans(words[1:])
+    path, text = DOCS / "faults.md", page(load())
+    changed = not path.exists() or path.read_text() != text
+    path.write_text(text)
+    print(f"docs/faults.md: {'written' if changed else 'unchanged'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

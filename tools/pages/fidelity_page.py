@@ -1,0 +1,149 @@
+"""docs/fidelity.md, made from the results of runs: what was compared how often, what differed, and why that which stays differs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from tools.fidelity.compare.counts import Result
+from tools.fidelity.compare.recorded_differences import Recorded, recorded
+
+NOTICE: Final = "<!-- written from tools/records by tools/pages/docs_pages.py (`make docs`): do not edit -->"
+FAMILIES: Final = {"groups": "groups, offsets, group admin", "log": "data plane", "hostile": "bad bytes", "bytes": "bad bytes"}
+"""What a family is about; `hostile` in the log of runs is `bytes` in recorded_differences.toml."""
+
+
+class CodecRun(msgspec.Struct):
+    """One line of tools/records/codec.jsonl: messages that Kafka's own classes and our codec made for each other."""
+
+    date: str
+    what: str
+    release: str
+    seed: int
+    messages: int
+    types_and_versions: int
+    types: int
+
+
+def results(file: Path) -> list[Result]:
+    """The runs that a log holds; none where there is no log."""
+    return [msgspec.json.decode(line, type=Result) for line in _lines(file)]
+
+
+def codec_runs(file: Path) -> list[CodecRun]:
+    """The same for the codec's judge."""
+    return [msgspec.json.decode(line, type=CodecRun) for line in _lines(file)]
+
+
+def _lines(file: Path) -> list[bytes]:
+    return file.read_bytes().splitlines() if file.exists() else []
+
+
+def page(runs: Sequence[Result], codec: Sequence[CodecRun], title: str, about: str) -> str:
+    """The page about runs against Apache Kafka, or against a peer."""
+    parts = [NOTICE, f"# {title}", about, *_summary(runs), *_runs(runs), *_known(runs), *_codec(codec), *_apis(runs)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _summary(runs: Sequence[Result]) -> list[str]:
+    lines = []
+    for release in _releases(runs):
+        mine = [run for run in runs if run.release == release]
+        exchanges, unstable = sum(run.exchanges for run in mine), sum(len(run.unstable) for run in mine)
+        known = {name for run in mine for name in run.recorded}
+        unexplained = sum(len(run.differences) for run in mine)
+        requests, shaky = sum(run.requests for run in mine), f"{unstable} ({_share(unstable, exchanges)})"
+        lines.append(list(map(str, (mine[0].broker, exchanges, requests, len(known), shaky, unexplained))))
+    return [_table(["broker", "exchanges", "requests compared", "kinds of recorded differences seen", "unstable", "unexplained"], lines)]
+
+
+def _runs(runs: Sequence[Result]) -> list[str]:
+    rows = [
+        [
+            run.broker,
+            FAMILIES.get(run.family, run.family),
+            run.settings,
+            f"{run.seeds[0]}..{run.seeds[1] - 1}",
+            str(run.exchanges),
+            f"{run.seconds:.0f}",
+            f"{run.per_second:.1f}",
+            str(run.noisy),
+            _seeds(run.unstable),
+            str(len(run.differences)),
+        ]
+        for run in runs
+    ]
+    head = ["broker", "family", "settings", "seeds", "exchanges", "seconds", "a second", "played again", "unstable seeds", "unexplained"]
+    about = (
+        "Each line is one run against one warm broker; the same seeds make the same exchanges again. A play during which the machine "
+        "was too slow for times to mean anything is played again."
+    )
+    return ["## Runs", about, _table(head, rows)]
+
+
+def _known(runs: Sequence[Result]) -> list[str]:
+    seen: Counter[tuple[str, str]] = Counter()
+    for run in runs:
+        for name, count in run.recorded.items():
+            seen[run.release, name] += count
+    parts = ["## Recorded differences"]
+    if not recorded():
+        return [*parts, "None."]
+    rows = [[f"`{one.id}`", FAMILIES.get(one.family, one.family), _told(one), ", ".join(_where(one, seen))] for one in recorded()]
+    return [*parts, _table(["id", "family", "what and why", "releases (answers that had it)"], rows)]
+
+
+def _told(one: Recorded) -> str:
+    return " ".join(one.reason.split())
+
+
+def _where(one: Recorded, seen: Counter[tuple[str, str]]) -> Iterable[str]:
+    return (f"{release} ({seen[release, one.id]})" for release in one.releases)
+
+
+def _codec(codec: Sequence[CodecRun]) -> list[str]:
+    if not codec:
+        return []
+    rows = [
+        [run.release, run.what, str(run.messages), str(run.types_and_versions), str(run.types), str(run.seed), run.date]
+        for run in sorted(codec, key=lambda run: (run.what, run.release))
+    ]
+    total = {what: sum(run.messages for run in codec if run.what == what) for what in sorted({run.what for run in codec})}
+    told = "; ".join(f"{what}: {count:,}" for what, count in total.items())
+    about = f"Kafka's own message classes as the judge, message by message, without a difference. {told}."
+    return ["## Codec", about, _table(["classes of", "what", "messages", "types and versions", "types", "seed", "date"], rows)]
+
+
+def _apis(runs: Sequence[Result]) -> list[str]:
+    parts = ["## Requests compared, by API and version"]
+    for release in _releases(runs):
+        cells: dict[str, dict[int, int]] = {}
+        for run in runs:
+            for api, versions in run.apis.items() if run.release == release else ():
+                mine = cells.setdefault(api, {})
+                for version, (count, _) in versions.items():
+                    mine[int(version)] = mine.get(int(version), 0) + count
+        rows = [[api, " ".join(f"v{version}: {count}" for version, count in sorted(mine.items()))] for api, mine in sorted(cells.items())]
+        parts += [f"### Kafka {release}", _table(["API", "how often, by version"], rows)]
+    return parts
+
+
+def _releases(runs: Sequence[Result]) -> list[str]:
+    return sorted({run.release for run in runs}, reverse=True)
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.2f} %" if whole else "-"
+
+
+def _seeds(found: Sequence[int]) -> str:
+    return ", ".join(map(str, found)) or "0"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    return "\n".join([f"| {' | '.join(head)} |", "|---" * len(head) + "|", *(f"| {' | '.join(row)} |" for row in cells)])

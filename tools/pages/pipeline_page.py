@@ -1,0 +1,142 @@
+"""Writes docs/pipeline.md: the jobs with their options as the program has them, and the figures of the last measured run.
+
+`python -m tools.pages.pipeline_page`; the figures are of `python -m benchmarks --only pipeline --large --json tools/records/pipeline.json`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from groupmock_pipeline import command, jobs
+from tools.records import RECORDS
+
+TREE = Path(__file__).resolve().parents[2]
+DOCS = TREE / "docs"
+DATA = RECORDS / "pipeline.json"
+NOTICE = "<!-- written by tools/pages/pipeline_page.py (`make docs`): do not edit -->"
+INTRO = """\
+# The pipeline: Spark over the journals of many runs
+
+One run is a file, a CI farm is a hundred thousand of them. `pip install 'groupmock[pipeline]'` brings PySpark, and a Java for machines that
+have none; a job is a command, on all cores of this machine or on a cluster:
+
+```
+groupmock pipeline ingest   journals/ lake/     # JSON Lines (.gz, .zst) -> Parquet, by day and run; again and again, only what is new
+groupmock pipeline rebalances  lake/ lake/      # one line per rebalance
+groupmock pipeline heartbeats  lake/ lake/
+groupmock pipeline report      lake/ out/       # one HTML page, and its plots as PNG
+```
+
+`groupmock run --journal FILE --run NAME -- COMMAND` (or `GROUPMOCK_JOURNAL`, `GROUPMOCK_RUN` in the environment of a CI job) makes the
+journals: give runs of one kind names that begin alike, and `drift` and `compare` can put them together.
+
+A *lake* is a folder of tables. `ingest` makes `rows` (one line per journal row; its columns are [the fields of all kinds](journal.md)),
+`runs` (one line per file, with its counts) and `quarantine` (what was no row, with file, line and reason). Every other job reads tables and
+writes its own.
+
+Every job takes `--master URL` (default `local[*]`), `--set KEY=VALUE` for Spark's settings, and `--explain` for the plan of each table that
+it writes. `spark-submit .../groupmock_pipeline/__main__.py JOB IN OUT` is the same. Exit codes: 0 done, 2 bad use or input, 3 Spark or
+Java does not start, or the extra is not there.
+
+Jobs are functions from data frames to data frames: no row reaches the driver, and only `ingest` (it reads lines) and `campaign` (it plays
+simulations) start Python workers; a test reads that off the plans and Spark's event log."""
+
+
+def page() -> str:
+    """The whole page."""
+    lines = [NOTICE, INTRO, "", "## Jobs", ""]
+    for name in jobs.names():
+        lines += [*_job(name), ""]
+    lines += ["## Scale", "", *_scale(json.loads(DATA.read_text()))] if DATA.exists() else []
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _job(name: str) -> Iterator[str]:
+    first, *rest = command.about(name).splitlines()
+    yield f"### `{name}`"
+    yield ""
+    yield first
+    yield from rest
+    more = DOCS / "pipeline" / f"{name}.md"
+    if more.exists():
+        yield ""
+        yield f"[What its table means](pipeline/{name}.md)"
+    options = list(_options(name))
+    if options:
+        yield ""
+        yield "| option | what it does |"
+        yield "|---|---|"
+        yield from options
+
+
+def _options(name: str) -> Iterator[str]:
+    job = jobs.job(name)
+    parser = argparse.ArgumentParser(add_help=False)
+    if hasattr(job, "add_arguments"):
+        job.add_arguments(parser)
+    for action in parser._actions:
+        words = ", ".join(action.option_strings) or action.dest
+        value = "" if action.nargs == 0 else f" {action.metavar or action.dest.upper()}"
+        about = re.sub(r"\s+", " ", (action.help or "") % vars(action)).replace("|", "\\|")
+        yield f"| `{words}{value}` | {about} |"
+
+
+SCALE = """\
+`python -m benchmarks --only pipeline --large`: journals of 5,000 rows (of real runs on the virtual clock, 445 bytes a row), every job as
+the command that a user types, on all cores of {cores} x {cpu}, Python {python}, at {at}. Rows per second and core have the start of Java
+and Spark in them."""
+FIGURES = {
+    "s": "seconds", "rows/s/core": "rows/s and core", "CPU s of tasks": "CPU s of tasks", "MB shuffled": "MB shuffled",
+    "MB spilled": "MB spilled", "MB sent to the driver": "MB sent to the driver",
+    "MB held by all its processes": "MB held",
+}  # fmt: skip
+"""End of a detail's name -> head of its column."""
+PAYS = """\
+Where Spark starts to pay: not by speed on one machine. At 10^6 rows one DuckDB process answers the heart of `rebalances` in
+{duckdb_query} s, Spark, warm, in {spark_query} s, and DuckDB reads the journals in {duckdb_ingest} s, without looking at what is broken;
+`ingest` takes {ingest} s, {start} of them before the first row. Spark pays where journals outgrow one machine's disk, memory or patience:
+`--master` takes the same jobs to a cluster."""
+
+
+def _scale(data: dict[str, Any]) -> Iterator[str]:
+    """The tables and sentences of a benchmark's JSON."""
+    details = {name: values[-1] for name, values in data["details"].items()}
+    yield SCALE.format(**data["machine"])
+    yield ""
+    yield f"| job | rows | {' | '.join(FIGURES.values())} |"
+    yield "|---|---:" + "|---:" * len(FIGURES) + "|"
+    for name in dict.fromkeys(name.partition(":")[0] for name in details if " rows: " in name):
+        job, rows = name.removesuffix(" rows").split(", ")
+        yield f"| {job} | {rows} | {' | '.join(_number(details[f'{name}: {figure}']) for figure in FIGURES)} |"
+    yield ""
+    for name in ("ingest", "rebalances"):
+        growth = data["rows"][f"pipeline.{name}.growth"]["median"]
+        start, each = (_number(details[f"{name}: {what} (fit)"]) for what in ("s before the first row", "us per row"))
+        yield f"- `{name}`: {start} s before the first row and {each} us per row (fit over the three sizes); from 10^6 to 10^7 rows"
+        yield f"  its cost without the start grows with the power {growth:.2f} of the rows (1: linear)"
+    yield from (f"- {note}" for note in data["notes"])
+    yield ""
+    known = {name: _number(details[f"{name.replace('_', ' ')}, s"]) for name in ("duckdb_query", "spark_query", "duckdb_ingest")}
+    ingest = {"ingest": _number(details["ingest, 1,000,000 rows: s"]), "start": _number(details["ingest: s before the first row (fit)"])}
+    yield PAYS.format(**known, **ingest)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def main() -> None:
+    """Write it."""
+    target = DOCS / "pipeline.md"
+    before = target.read_text() if target.exists() else ""
+    target.write_text(page())
+    print(f"docs/pipeline.md: {'unchanged' if page() == before else 'written'}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""docs/scenarios.md and README's block, made from results that `groupmock scenario table --json` wrote. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from groupmock_clients.scenarios import measure
+from groupmock_clients.scenarios.catalogue import SCENARIOS
+from groupmock_clients.scenarios.results import Result, Results, from_json
+from groupmock_clients.scenarios.table import TITLES, characteristics, everything, sizes
+
+NOTICE: Final = "<!-- written from tools/records by tools/pages/docs_pages.py (`make docs`): do not edit -->"
+LIVE: Final = "scenarios-live.json"
+VIRTUAL: Final = "scenarios-virtual.json"
+LARGE: Final = "scenarios-large.json"
+TWINS: Final = ("aiokafka-twin", "scripted-twin", "aiokafka", "kafka-python", "connect", "scripted")
+
+ABOUT: Final = """
+"Incremental Cooperative Rebalancing" ends each of its designs with Characteristics: what a Kubernetes process death, a rolling bounce
+and scaling up or down cost, in the words YES and IMPROVED. Here is that table with figures. `groupmock scenario` plays each scenario
+with stock clients over TCP (`--live`), a process per member, and with scripted members on a virtual clock (`--virtual`): the same policy
+code, the same core and driver, a thousand members if need be. What is measured comes from the journal alone.
+
+```console
+$ groupmock scenario list
+$ groupmock scenario run death-in-time --virtual --members 100 --partitions 400
+$ groupmock scenario run death-in-time --live --protocol design-2/aiokafka --journal /tmp/journals
+$ groupmock scenario table --live --agree --json measured.json
+```
+
+Every run must keep the invariants of [cooperative.md](cooperative.md), lose no record and, with a twin, repeat none but those of a process
+that was killed; `--agree` also asks that a live run and its virtual twin count the same moves and the same rounds (one that does not is
+played again, alone, twice at most: on a busy machine a process that should be back in time may be late). Exit code 1 says that something
+of this was not so.
+""".strip()
+
+READING: Final = """
+A cell has the document's word, if it has one for that line, the partitions that moved to another process, and the partition-seconds in
+which records waited. Designs II and III wait on purpose: what a process had is kept for it, so a process that comes back costs no move, and
+one that does not costs the delay. Consumers of both libraries deliver nothing while a round is under way, whatever the assignor; a twin
+does, so its partition-seconds are those of what really moved.
+""".strip()
+
+
+def page(folder: Path) -> str:
+    """The page, from the files in this folder; parts without a file are left out."""
+    parts = [NOTICE, "# Scenarios: the Characteristics, measured", ABOUT, *_scenarios()]
+    live, virtual, large = (_results(folder / name) for name in (LIVE, VIRTUAL, LARGE))
+    if live is not None:
+        parts += ["## Live", sizes(live), _lines(characteristics(live)), READING, "With twins:", _lines(characteristics(live, TWINS))]
+        parts += ["## Live and virtual", *_agreement(live)]
+    parts += ["## What is measured", _measured()]
+    if large is not None:
+        parts += ["## A large group, virtual", sizes(large), _lines(characteristics(large))]
+    if live is not None:
+        parts += ["## Everything, live", _lines(everything(live))]
+    if virtual is not None:
+        parts += ["## Everything, virtual", sizes(virtual), _lines(everything(virtual))]
+    return "\n\n".join(parts) + "\n"
+
+
+def readme(folder: Path) -> str:
+    """README's block: the live table, else the virtual one; of the designs the twins, as the document has members deliver in a round."""
+    results = _results(folder / LIVE) or _results(folder / VIRTUAL)
+    if results is None:
+        raise FileNotFoundError(f"neither {LIVE} nor {VIRTUAL} is in {folder}: `make scenarios` makes them")
+    return _lines([*characteristics(results, TWINS), "", f"Partitions moved · partition-seconds not delivered. {sizes(results)}"])
+
+
+def _results(file: Path) -> Results | None:
+    return from_json(file.read_bytes()) if file.exists() else None
+
+
+def _scenarios() -> Iterator[str]:
+    yield "## The scenarios"
+    yield _lines(["| | |", "|---|---|", *(f"| `{each.name}` | {each.about} |" for each in SCENARIOS)])
+
+
+def _measured() -> str:
+    """The words, as `measure` has them."""
+    text = measure.__doc__ or ""
+    return text[text.index("* A *generation*") :].strip().replace("GRACE_MS", f"{measure.GRACE_MS} ms")
+
+
+def _agreement(live: Results) -> Iterator[str]:
+    """Which live runs count the same moves and rounds as their virtual twins."""
+    compared = [each for each in live.results if each.agreed is not None]
+    agreed = sum(each.agreed is True for each in compared)
+    yield (
+        f"{len(compared)} of {len(live.results)} live runs were compared with a virtual twin of the same sizes; {agreed} of them count the "
+        "same moves and the same rounds."
+    )
+    rest = [each for each in live.results if each.agreed is False or each.broken or each.figures is None]
+    if rest:
+        yield "The others, and what was not as it should be:"
+        yield _lines(f"- {each.scenario}, {TITLES[each.protocol]}, {each.client}: {'; '.join(_wrong(each))}" for each in rest)
+
+
+def _wrong(result: Result) -> Iterator[str]:
+    yield from (each.splitlines()[0] for each in result.broken)
+    if result.figures is None:
+        yield (result.trouble or "unknown").splitlines()[0]
+
+
+def _lines(lines: Iterable[str]) -> str:
+    return "\n".join(lines)
+
+
+__all__ = ["LARGE", "LIVE", "VIRTUAL", "page", "readme"]

@@ -1,0 +1,1 @@
+"""Other Kafka-like servers, judged by the probe: `python -m tools.peers`."""
