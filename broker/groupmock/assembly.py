@@ -6,11 +6,11 @@ import os
 import socket
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from .advertise import identity_of
 from .clock import Clock, LoopClock
-from .config import Config
+from .config import Config, settings_by_name
 from .core.cluster import Cluster
 from .core.events import Command
 from .core.identity import Identity, Node
@@ -123,7 +123,7 @@ def _identity(config: Config, listeners: dict[int, socket.socket], random: Rando
 
 def _limits(config: Config) -> tuple[tuple[str, str], ...]:
     """What the sockets allow, by Kafka's names: DescribeConfigs tells it."""
-    from .knobs import settings_of
+    from .declared import settings_of
 
     return tuple((name, str(getattr(config.limits, setting.field))) for name, setting in settings_of(Limits).items())
 
@@ -148,16 +148,6 @@ def _header(config: Config, identity: Identity, seed: int, clock: Clock) -> Head
         incomplete_because="not a replayable run",
         cluster={"nodes": [node._asdict() for node in identity.nodes], "cluster_id": identity.cluster_id},
     )
-
-
-def settings_by_name(config: Config) -> dict[str, Any]:
-    """Kafka name -> value of every setting."""
-    from .config import all_settings
-    from .core.settings import Settings
-    from .knobs import settings_of
-
-    core = settings_of(Settings)
-    return {name: getattr(config.settings if name in core else config.limits, setting.field) for name, setting in all_settings().items()}
 
 
 def _add_file(journal: Journal, path: str, failed: Callable[[str], None]) -> None:

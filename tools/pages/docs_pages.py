@@ -34,7 +34,7 @@ what follows from a change."""
 
 
 def settings_page() -> str:
-    """Every option and knob, and what each profile changes."""
+    """Every option and setting, and what each profile changes."""
     lines = [
         NOTICE,
         "# Settings",
@@ -48,7 +48,7 @@ def settings_page() -> str:
         "`--set KEY=VALUE`, the TOML table `[set]`, or `GROUPMOCK_SET_<KEY>` with dots as underscores. Times are ms, sizes bytes.",
         "",
     ]
-    lines += _table(["setting", "default", "takes", "what it does"], _knobs())
+    lines += _table(["setting", "default", "takes", "what it does"], _settings())
     lines += ["", BOUNDS]
     for name in profiles.names():
         lines += ["", *_profile(name)]
@@ -61,10 +61,10 @@ def _options() -> Iterator[list[str]]:
         yield [f"`--{option.name} {_cell(option.metavar)}`", default, _cell(option.about)]
 
 
-def _knobs() -> Iterator[list[str]]:
+def _settings() -> Iterator[list[str]]:
     for name, setting in sorted(all_settings().items()):
         default = str(setting.default).lower() if setting.kind is bool else setting.default
-        yield [f"`{name}`", f"`{default}`", setting.takes, _cell(setting.knob.about)]
+        yield [f"`{name}`", f"`{default}`", setting.takes, _cell(setting.declared.about)]
 
 
 def _profile(name: str) -> list[str]:

@@ -30,7 +30,7 @@ class Turn:
 
     @property
     def settings(self) -> Settings:
-        """The cluster's knobs."""
+        """The cluster's settings."""
         return self.cluster.settings
 
     @property

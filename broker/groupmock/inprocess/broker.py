@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
-from ..assembly import settings_by_name, start
-from ..config import ConfigError, all_settings, resolve
+from ..assembly import start
+from ..config import ConfigError, all_settings, resolve, settings_by_name
 from ..net.loops import UnknownLoop, new_loop
 from ..running import CHANGES, CannotStart, Running
 from ..views import GroupView, Record, view_group
@@ -164,7 +164,7 @@ class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record]
         control: int | str | None = None,
         token: str | None = None,
         settings: Mapping[str, Any] | None = None,
-        **knobs: Any,
+        **by_keyword: Any,
     ) -> None:
         flags = {
             "topic": tuple(_topic_texts(topics)),
@@ -181,7 +181,7 @@ class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record]
             "token": token,
         }
         self._plan = as_plan(plan) if plan is not None else None
-        self._config = resolve(flags, [*(settings or {}).items(), *_by_kafka_name(knobs)])
+        self._config = resolve(flags, [*(settings or {}).items(), *_by_kafka_name(by_keyword)])
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._running: Running | None = None
@@ -334,14 +334,14 @@ def _topic_texts(topics: Topics) -> Iterable[str]:
     return (f"{name}:{partitions}" for name, partitions in topics.items()) if isinstance(topics, Mapping) else topics
 
 
-def _by_kafka_name(knobs: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    if not knobs:
+def _by_kafka_name(by_keyword: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    if not by_keyword:
         return []
     names = {setting.field: name for name, setting in all_settings().items()}
-    unknown = sorted(set(knobs) - set(names))
+    unknown = sorted(set(by_keyword) - set(names))
     if unknown:
         raise ConfigError(f"Broker({unknown[0]}=...): no such setting; `groupmock config` lists them")
-    return [(names[field], value) for field, value in knobs.items()]
+    return [(names[field], value) for field, value in by_keyword.items()]
 
 
 def _missed(group: str, wanted: str, timeout: float, view: GroupView | None, running: Running) -> str:

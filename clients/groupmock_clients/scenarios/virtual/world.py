@@ -10,9 +10,8 @@ from typing import Any, Final
 import msgspec
 
 from groupmock.advertise import identity_of
-from groupmock.assembly import settings_by_name
 from groupmock.clock import Handle, VirtualClock
-from groupmock.config import resolve
+from groupmock.config import resolve, settings_by_name
 from groupmock.core.cluster import Cluster
 from groupmock.core.events import Command
 from groupmock.core.identity import Node
