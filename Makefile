@@ -30,7 +30,7 @@ PRODUCT := codec broker clients pipeline
 INTEROP := tests/interop/run tests/interop/matrix tests/interop/judges tests/interop/members/python
 CODE := $(PRODUCT) $(wildcard tests tools docker benchmarks)
 
-.PHONY: help demo test live search setup lint types contracts package matrix bench readme docs mutations fidelity scenarios ci clean
+.PHONY: help demo test live search setup lint types contracts package matrix bench readme docs site mutations fidelity scenarios ci clean
 
 help:
 	@echo "make demo       a server, five stock consumers, and the story of their rebalances (about a minute)"
@@ -41,12 +41,13 @@ help:
 	@echo "make types      mypy, strict"
 	@echo "make contracts  who may import whom"
 	@echo "make package    the wheel, checked"
-	@echo "make readme     the code blocks of README and docs/probe.md, executed"
-	@echo "make docs       what README and docs/ take from the program"
-	@echo "make mutations  can the checks fail? small mistakes planted in a copy of the sources (docs/mutations.md)"
-	@echo "make fidelity   generated exchanges, Kafka against the core (docs/differential.md); PEER=HOST:PORT judges that broker"
-	@echo "make matrix     stock clients judge Kafka and groupmock; half an hour, writes docs/clients.md"
-	@echo "make scenarios  what a process death, a bounce and scaling cost, live and virtual; half an hour, writes docs/scenarios.md"
+	@echo "make readme     the code blocks of README and of the pages start and how-to, executed"
+	@echo "make docs       what docs/ takes from the program"
+	@echo "make site       the pages of docs/ as a site, in site/"
+	@echo "make mutations  can the checks fail? small mistakes planted in a copy of the sources (docs/proof/mutations.md)"
+	@echo "make fidelity   generated exchanges, Kafka against the core (docs/proof/differential.md); PEER=HOST:PORT judges that broker"
+	@echo "make matrix     stock clients judge Kafka and groupmock; half an hour, writes docs/proof/clients.md"
+	@echo "make scenarios  what a process death, a bounce and scaling cost, live and virtual; half an hour, writes docs/proof/scenarios.md"
 	@echo "make bench      one table of figures"
 	@echo "make ci         everything the gate does"
 	@echo "make clean      what was built, not the environments (make clean-venv: those too)"
@@ -102,21 +103,19 @@ package: $(VENV)/.installed-dev
 	@"$(PY)" tools/gate/package_check.py
 
 readme: $(VENV)/.installed-dev
-	@"$(PY)" tools/gate/readme_blocks.py README.md docs/probe.md
+	@"$(PY)" tools/gate/readme_blocks.py
 
 docs: $(VENV)/.installed-test
-	@"$(PY)" -m tools.pages.readme_page
-	@"$(PY)" -m tools.pages.docs_pages
-	@"$(PY)" -m tools.pages.bad_bytes_page
-	@"$(PY)" -m tools.pages.faults_page
-	@"$(PY)" -m tools.pages.campaign_page
-	@"$(PY)" -m tools.pages.pipeline_page
+	@"$(PY)" -m tools.pages
+
+site: $(VENV)/.installed-dev
+	@NO_MKDOCS_2_WARNING=1 "$(BIN)/mkdocs" build --strict --quiet
 
 mutations: $(VENV)/.installed-test
 	@"$(PY)" -m tools.mutations
 
 matrix: $(VENV)/.installed-test
-	@"$(PY)" tests/interop/matrix; code=$$?; "$(PY)" -m tools.pages.clients_page && exit $$code
+	@"$(PY)" tests/interop/matrix; code=$$?; "$(PY)" -m tools.pages clients && exit $$code
 
 fidelity: $(VENV)/.installed-test
 ifdef PEER
@@ -132,7 +131,7 @@ scenarios: $(VENV)/.installed-test
 	"$(PY)" -m groupmock scenario table --virtual --jobs $(WORKERS) --json tools/records/scenarios-virtual.json && \
 	"$(PY)" -m groupmock scenario table death-at-once death-in-time death-too-late scale-up scale-down --virtual --jobs $(WORKERS) \
 	  --members 1000 --partitions 4000 --change 50 --max-moves 50 $(foreach each,$(LARGE),--protocol $(each)) --json tools/records/scenarios-large.json && \
-	"$(PY)" -m tools.pages.readme_page && "$(PY)" -m tools.pages.docs_pages && exit $$code
+	"$(PY)" -m tools.pages compare scenarios && exit $$code
 
 bench: $(VENV)/.installed-dev
 	@"$(PY)" -m benchmarks
@@ -141,7 +140,7 @@ ci:
 	@CI=true bash .ci/run
 
 clean:
-	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .ci/out
+	rm -rf build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .ci/out
 	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: clean-venv

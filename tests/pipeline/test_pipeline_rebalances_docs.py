@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[2] / "docs" / "pipeline"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "pipeline"
 
 
 @pytest.mark.parametrize("job", ["rebalances", "heartbeats"])

@@ -221,8 +221,8 @@ def test_a_fault_for_a_block_must_fire(pytester: pytest.Pytester) -> None:
 
 
 def test_the_tests_of_the_page_pass(pytester: pytest.Pytester) -> None:
-    """docs/faults.md shows a test file; it is run as it stands."""
-    page = (Path(__file__).resolve().parents[2] / "docs" / "faults.md").read_text()
+    """docs/how-to/faults.md shows a test file; it is run as it stands."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "faults.md").read_text()
     (block,) = [each.partition("```")[0] for each in page.split("```python\n")[1:]]
     pytester.makepyfile(block)
     pytester.runpytest_subprocess("-W", "ignore::ResourceWarning", "--strict-markers").assert_outcomes(passed=2)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tools.gate import package_check, readme_blocks
-from tools.pages import readme_page
+from tools.pages import tables
 
 FENCE = "```"
 
@@ -55,6 +55,22 @@ def test_a_block_that_is_exempt_is_named_and_not_run(tmp_path: Path, capsys: pyt
     assert "not run: it needs a moon" in capsys.readouterr().out
 
 
+def test_a_block_that_reads_like_a_command_is_run_or_says_why_not(tmp_path: Path) -> None:
+    ran, command = ("console", "$ true\n"), ("", "groupmock pipeline ingest journals/ lake/\n")
+    assert readme_blocks.main([document(tmp_path, ran, command)]) == 1
+    assert readme_blocks.main([document(tmp_path, ran, ("text", "from a import b\n"))]) == 1
+    assert readme_blocks.main([document(tmp_path, ran, ("json", '{"from": 1}\n'))]) == 0
+    assert readme_blocks.main([document(tmp_path, ran, command, before="<!-- not run: it needs a lake -->")]) == 1, "everything is exempt"
+
+
+def test_the_gate_runs_readme_and_the_pages_for_users(tree: Path) -> None:
+    """A page that has nothing to run says of every command why."""
+    wanted = {"README.md", "docs/start/first-steps.md", "docs/how-to/faults.md", "docs/how-to/probe.md", "docs/how-to/cooperative.md"}
+    assert wanted <= {Path(page).relative_to(tree).as_posix() for page in readme_blocks.pages()}
+    for page in sorted((*(tree / "docs/start").glob("*.md"), *(tree / "docs/how-to").glob("*.md"))):
+        assert readme_blocks.unmarked(page.read_text()) == [], page
+
+
 def test_a_named_file_is_there_for_later_blocks(tmp_path: Path) -> None:
     assert readme_blocks.main([document(tmp_path, ("toml", "# some.toml\nkey = 1\n"), ("console", "$ grep -c key some.toml\n1\n"))]) == 0
 
@@ -80,6 +96,6 @@ def test_wheels_that_differ_are_named(through: dict[str, str], said: str) -> Non
 
 def test_the_table_goes_between_the_markers_and_needs_them() -> None:
     begin, end = "<!-- z:begin -->\n", "<!-- z:end -->\n"
-    assert readme_page.with_table(f"x\n{begin}old\n{end}y\n", "new", "z") == f"x\n{begin}new\n{end}y\n"
+    assert tables.with_table(f"x\n{begin}old\n{end}y\n", "new", "z") == f"x\n{begin}new\n{end}y\n"
     with pytest.raises(ValueError, match="once, in this order"):
-        readme_page.with_table("no markers", "new", "z")
+        tables.with_table("no markers", "new", "z")

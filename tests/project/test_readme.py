@@ -1,9 +1,10 @@
-"""README says what the program says. Its code blocks are executed by the gate (tools/gate/readme_blocks.py)."""
+"""README and the pages beside it say what the program says. Their code blocks are executed by the gate (tools/gate/readme_blocks.py)."""
 
 from __future__ import annotations
 
 import argparse
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ import pytest
 from groupmock.cli import serve, verbs
 from groupmock.control.routes import ROUTES
 from groupmock_pipeline import jobs
-from tools.pages import readme_page
+
+REPOSITORY = "https://github.com/groupmock/groupmock/"
+LONGEST = 150
 
 
 @pytest.fixture
@@ -19,35 +22,48 @@ def readme(tree: Path) -> str:
     return (tree / "README.md").read_text()
 
 
-def test_the_tables_are_the_programs_and_the_probes(readme: str) -> None:
-    assert readme_page.current(readme) == readme, "run `make docs`"
+@pytest.fixture
+def verbs_page(tree: Path) -> str:
+    return (tree / "docs/reference/command-line.md").read_text()
 
 
-def test_the_flags_of_serve_are_the_programs(readme: str) -> None:
+def test_readme_is_short(readme: str) -> None:
+    assert readme.count("\n") < LONGEST
+
+
+def test_the_flags_of_serve_are_the_programs(verbs_page: str) -> None:
     parser = argparse.ArgumentParser()
     serve.add_arguments(parser)
-    synopsis = readme[readme.index("    groupmock serve [") : readme.index("    groupmock run [")]
+    synopsis = verbs_page[verbs_page.index("    groupmock serve [") : verbs_page.index("    groupmock run [")]
     known = {option for action in parser._actions for option in action.option_strings if option.startswith("--")} - {"--help"}
     assert set(re.findall(r"--[a-z-]+", synopsis)) == known
 
 
-def test_every_verb_is_in_the_synopsis(readme: str) -> None:
-    assert [verb for verb in verbs() if not re.search(rf"^    groupmock {verb}(?: \[|$)", readme, re.MULTILINE)] == []
+def test_every_verb_is_in_the_synopsis(verbs_page: str) -> None:
+    assert [verb for verb in verbs() if not re.search(rf"^    groupmock {verb}(?: \[|$)", verbs_page, re.MULTILINE)] == []
 
 
-def test_every_word_of_a_verb_is_in_the_synopsis(readme: str) -> None:
+def test_every_word_of_a_verb_is_in_the_synopsis(verbs_page: str) -> None:
     words: dict[str, set[str]] = {"pipeline": set(jobs.names())}
     for route in ROUTES:
         if route.verb is not None:
             words.setdefault(route.verb[0], set()).add(route.verb[1])
-    told = {verb: set(listed.split("|")) for verb, listed in re.findall(r"^    groupmock (\w+) \[([a-z|]+)\]", readme, re.MULTILINE)}
+    told = {verb: set(listed.split("|")) for verb, listed in re.findall(r"^    groupmock (\w+) \[([a-z|]+)\]", verbs_page, re.MULTILINE)}
     assert told == words
 
 
-def test_every_link_leads_to_a_file(readme: str, tree: Path) -> None:
-    targets = [target for target in re.findall(r"\]\(([^)#]+)\)", readme) if "://" not in target]
+def test_every_link_of_readme_is_absolute_and_leads_to_a_file(readme: str, tree: Path) -> None:
+    """It is the package's page too, which has no files beside it."""
+    targets = re.findall(r"\]\(([^)#]+)\)", readme)
+    ours = [target.removeprefix(f"{REPOSITORY}blob/main/") for target in targets if target.startswith(REPOSITORY)]
     assert targets
-    assert [target for target in targets if not (tree / target).exists()] == []
+    assert [target for target in targets if not target.startswith("https://")] == []
+    assert [target for target in ours if not (tree / target).exists()] == []
+
+
+def test_links_of_readme_are_of_the_repository_that_the_package_names(tree: Path) -> None:
+    urls = tomllib.loads((tree / "pyproject.toml").read_text())["project"]["urls"]
+    assert {f"{url}/".startswith(REPOSITORY) for url in urls.values()} == {True}
 
 
 @pytest.mark.parametrize("document", ["CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"])

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-PAGES = Path(__file__).resolve().parents[2] / "docs" / "pipeline"
+PAGES = Path(__file__).resolve().parents[2] / "docs" / "reference" / "pipeline"
 
 
 def documented(page: str, columns: Iterable[str]) -> tuple[set[str], set[str]]:

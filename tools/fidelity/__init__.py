@@ -1,5 +1,5 @@
 """The differential check: one generated exchange, played on a real broker and on our core, compared field by field.
 
 `families/` generates, `script/` is what is played and what came of it, `play/` has the stages, `compare/` the runs over many seeds and
-what is kept of them. `python -m tools.fidelity` is the program, docs/fidelity.md what it has shown.
+what is kept of them. `python -m tools.fidelity` is the program, docs/proof/fidelity.md what it has shown.
 """

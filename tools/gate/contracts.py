@@ -1,4 +1,4 @@
-"""The import contract of the house: who may import whom (architecture rule 3), as one table in pyproject.toml.
+"""The import contract of the house: who may import whom (docs/reference/architecture.md#rule-3), as one table in pyproject.toml.
 
 import-linter's own `forbidden` contract lists what is not allowed, so that a new package is free until somebody thinks of it, and it
 refuses names that do not exist. This one is the other way round: a part may import what its row says and nothing else of ours, a

@@ -6,7 +6,9 @@
     python    a first line `# name.py` names the file; `test_*.py` is run by pytest, everything else by python
     toml      must parse; a first line `# name.toml` keeps it as that file for later blocks
 
-Ports 9092 to 9094 are replaced by free ones throughout. `<!-- not run: reason -->` on the line above a block leaves it out, and says so.
+Ports 9092 to 9094 are replaced by free ones throughout. `<!-- not run: reason -->` on the line above a block leaves it out, and says so. A
+block of another language that reads like a command or a program has to say so too. Without a name: README and every page of docs/start
+and docs/how-to that has something to run, and the page of the command line.
 """
 
 from __future__ import annotations
@@ -25,9 +27,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+TREE = Path(__file__).resolve().parents[2]
+BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 EXEMPT = re.compile(r"<!-- not run: (?P<reason>[^>]+?) -->\s*$")
 LANGUAGES = ("console", "bash", "python", "toml")
+CLAIM = re.compile(r"^(?:\$ |(?:groupmock|pip|python|pytest|make|curl|docker) |from \w|import \w)", re.MULTILINE)
 NAMED = re.compile(r"^# (?P<name>[\w./-]+\.(?:py|toml))$")
 SECONDS = 120
 README_PORTS = ("9092", "9093", "9094")
@@ -62,6 +66,22 @@ def blocks(document: str) -> list[Block]:
         if match["language"] in LANGUAGES:
             found.append(Block(match["language"], match["text"], before.count("\n") + 1, exempt["reason"] if exempt else None))
     return found
+
+
+def unmarked(document: str) -> list[int]:
+    """Lines of blocks that read like a command or a program, are of no language that we run, and do not say why they are not run."""
+    return [
+        document[: match.start()].count("\n") + 1
+        for match in BLOCK.finditer(document)
+        if match["language"] not in LANGUAGES and CLAIM.search(match["text"]) and not EXEMPT.search(document[: match.start()])
+    ]
+
+
+def pages() -> list[str]:
+    """What the gate runs."""
+    found = [TREE / "README.md", *sorted((TREE / "docs/start").glob("*.md")), *sorted((TREE / "docs/how-to").glob("*.md"))]
+    found.append(TREE / "docs/reference/command-line.md")
+    return [str(page) for page in found if any(not block.exempt for block in blocks(page.read_text()))]
 
 
 class Sandbox:
@@ -175,7 +195,10 @@ def free_ports(count: int) -> list[int]:
 def run_document(name: str, sandbox: Sandbox) -> int:
     """Run every block of one document; the number of blocks run. Wrong names the block."""
     count = 0
-    for block in blocks(Path(name).read_text()):
+    text = Path(name).read_text()
+    if silent := unmarked(text):
+        raise Wrong(f"{name}: blocks that are not run do not say why: lines {', '.join(map(str, silent))}")
+    for block in blocks(text):
         say = f"{name}:{block.line} {block.language} {block.name or ''}".rstrip()
         if block.exempt:
             print(f"{say}: not run: {block.exempt}")
@@ -207,4 +230,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:] or ["README.md"]))
+    sys.exit(main(sys.argv[1:] or pages()))

@@ -1,4 +1,4 @@
-"""docs/pipeline/campaign.md: what the job does, and the Characteristics of the last campaign in tools/records. Pure."""
+"""The campaign: what the job does, and the Characteristics of the last one that was recorded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from groupmock_pipeline.campaign.plan import SIZES
 from groupmock_pipeline.campaign.record import FIGURES, RECORD
 from tools.records import RECORDS
 
-NOTICE: Final = "<!-- written by tools/pages/campaign_page.py: do not edit -->"
+from .markdown import notice
+
+NOTICE: Final = notice("campaign", "characteristics.json")
 DATA: Final = "characteristics.json"
 PLAN: Final = "campaign.toml"
 SHOWN: Final = {
@@ -29,9 +31,9 @@ SHOWN: Final = {
 ABOUT: Final = """
 # campaign: scenarios by the thousand, on the virtual clock
 
-`groupmock pipeline campaign PLAN LAKE` plays every combination of [scenario](../scenarios.md), protocol, sizes and seed of a plan, and
-writes one line per play: table `campaign`. Spark's executors play: one task is a batch of seeds of one combination, its lines go straight
-to Parquet, no play reaches the driver. Then it writes table `characteristics`: what each combination costs, over its seeds.
+`groupmock pipeline campaign PLAN LAKE` plays every combination of [scenario](../../proof/scenarios.md), protocol, sizes and seed of a plan,
+and writes one line per play: table `campaign`. Spark's executors play: one task is a batch of seeds of one combination, its lines go
+straight to Parquet, no play reaches the driver. Then it writes table `characteristics`: what each combination costs, over its seeds.
 
 ```console
 $ groupmock pipeline campaign tools/records/campaign.toml lake --json characteristics.json
@@ -77,6 +79,11 @@ CAMPAIGN_ABOUT: Final = {
 }
 
 
+def text() -> str:
+    """Of the last campaign that was recorded."""
+    return page(RECORDS)
+
+
 def page(folder: Path) -> str:
     """The page, from the files in this folder."""
     data, plan = folder / DATA, folder / PLAN
@@ -89,7 +96,8 @@ def page(folder: Path) -> str:
 def _columns() -> Iterator[str]:
     yield "| `campaign` | type | |"
     yield "|---|---|---|"
-    about = {**dict.fromkeys(SIZES, "see `groupmock scenario --help`"), **dict.fromkeys(FIGURES, "see [what is measured](../scenarios.md)")}
+    measured = "see [what is measured](../../proof/scenarios.md)"
+    about = {**dict.fromkeys(SIZES, "see `groupmock scenario --help`"), **dict.fromkeys(FIGURES, measured)}
     for field in RECORD.fields:
         yield f"| `{field.name}` | {field.dataType.simpleString()} | {(about | CAMPAIGN_ABOUT)[field.name]} |"
     spread = ", ".join(f"`_{name}`" for name in ("min", *PERCENTILES, "max"))
@@ -169,16 +177,3 @@ def _number(value: float | None, name: str) -> str:
     if value is None:
         return "failed"
     return f"{value:.1f}" if name.endswith("_s") else re.sub(r"\.0$", "", f"{value:.1f}")
-
-
-def main() -> None:
-    """Write it."""
-    target = Path(__file__).resolve().parents[2] / "docs" / "pipeline" / "campaign.md"
-    before = target.read_text(encoding="utf-8") if target.exists() else ""
-    after = page(RECORDS)
-    target.write_text(after, encoding="utf-8")
-    print(f"docs/pipeline/campaign.md: {'unchanged' if after == before else 'written'}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
-"""Writes docs/pipeline.md: the jobs with their options as the program has them, and the figures of the last measured run.
+"""The pipeline: the jobs with their options as the program has them, and the figures of the last measured run.
 
-`python -m tools.pages.pipeline_page`; the figures are of `python -m benchmarks --only pipeline --large --json tools/records/pipeline.json`.
+Those are of `python -m benchmarks --only pipeline --large --json tools/records/pipeline.json`.
 """
 
 from __future__ import annotations
@@ -9,23 +9,26 @@ import argparse
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from groupmock_pipeline import command, jobs
 from tools.records import RECORDS
 
-TREE = Path(__file__).resolve().parents[2]
-DOCS = TREE / "docs"
+from .all_pages import path
+from .markdown import notice
+
 DATA = RECORDS / "pipeline.json"
-NOTICE = "<!-- written by tools/pages/pipeline_page.py (`make docs`): do not edit -->"
+JOBS = path("campaign").parent
+"""Folder of the pages about single jobs."""
+NOTICE = notice("pipeline", "pipeline.json")
 INTRO = """\
 # The pipeline: Spark over the journals of many runs
 
 One run is a file, a CI farm is a hundred thousand of them. `pip install 'groupmock[pipeline]'` brings PySpark, and a Java for machines that
 have none; a job is a command, on all cores of this machine or on a cluster:
 
-```
+<!-- not run: Spark is no part of the environment that runs these pages; tests/pipeline runs the jobs -->
+```text
 groupmock pipeline ingest   journals/ lake/     # JSON Lines (.gz, .zst) -> Parquet, by day and run; again and again, only what is new
 groupmock pipeline rebalances  lake/ lake/      # one line per rebalance
 groupmock pipeline heartbeats  lake/ lake/
@@ -35,9 +38,9 @@ groupmock pipeline report      lake/ out/       # one HTML page, and its plots a
 `groupmock run --journal FILE --run NAME -- COMMAND` (or `GROUPMOCK_JOURNAL`, `GROUPMOCK_RUN` in the environment of a CI job) makes the
 journals: give runs of one kind names that begin alike, and `drift` and `compare` can put them together.
 
-A *lake* is a folder of tables. `ingest` makes `rows` (one line per journal row; its columns are [the fields of all kinds](journal.md)),
-`runs` (one line per file, with its counts) and `quarantine` (what was no row, with file, line and reason). Every other job reads tables and
-writes its own.
+A *lake* is a folder of tables. `ingest` makes `rows` (one line per journal row; its columns are
+[the fields of all kinds](../reference/journal.md)), `runs` (one line per file, with its counts) and `quarantine` (what was no row, with
+file, line and reason). Every other job reads tables and writes its own.
 
 Every job takes `--master URL` (default `local[*]`), `--set KEY=VALUE` for Spark's settings, and `--explain` for the plan of each table that
 it writes. `spark-submit .../groupmock_pipeline/__main__.py JOB IN OUT` is the same. Exit codes: 0 done, 2 bad use or input, 3 Spark or
@@ -47,7 +50,7 @@ Jobs are functions from data frames to data frames: no row reaches the driver, a
 simulations) start Python workers; a test reads that off the plans and Spark's event log."""
 
 
-def page() -> str:
+def text() -> str:
     """The whole page."""
     lines = [NOTICE, INTRO, "", "## Jobs", ""]
     for name in jobs.names():
@@ -62,10 +65,9 @@ def _job(name: str) -> Iterator[str]:
     yield ""
     yield first
     yield from rest
-    more = DOCS / "pipeline" / f"{name}.md"
-    if more.exists():
+    if (JOBS / f"{name}.md").exists():
         yield ""
-        yield f"[What its table means](pipeline/{name}.md)"
+        yield f"[What its table means](../reference/pipeline/{name}.md)"
     options = list(_options(name))
     if options:
         yield ""
@@ -128,15 +130,3 @@ def _scale(data: dict[str, Any]) -> Iterator[str]:
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def main() -> None:
-    """Write it."""
-    target = DOCS / "pipeline.md"
-    before = target.read_text() if target.exists() else ""
-    target.write_text(page())
-    print(f"docs/pipeline.md: {'unchanged' if page() == before else 'written'}")
-
-
-if __name__ == "__main__":
-    main()

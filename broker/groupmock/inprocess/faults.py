@@ -1,4 +1,4 @@
-"""What a test says to break a cluster, as methods of `Broker` and, as coroutines, of `AsyncBroker` (docs/faults.md)."""
+"""What a test says to break a cluster, as methods of `Broker` and, as coroutines, of `AsyncBroker` (docs/how-to/faults.md)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Faults(Calls[R], Generic[R, Block, Text, Texts]):
         name: str = "",
         must_fire: bool = True,
     ) -> Block:
-        """A rule for a `with` block. `do`: the kind, or a table with it; see docs/faults.md. BadPlan when it cannot be.
+        """A rule for a `with` block. `do`: the kind, or a table with it; see docs/how-to/faults.md. BadPlan when it cannot be.
 
         A block whose rule never fired raises FaultNeverFired at its end, unless `must_fire` is False.
         """

@@ -1,4 +1,4 @@
-"""The ten lines of docs/cooperative.md, as they stand there, run: two services share a topic and a third takes over from one that ends."""
+"""The ten lines of docs/how-to/cooperative.md, run as they stand: two services share a topic and a third takes over from one that ends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from groupmock import Broker
 
-GUIDE = Path(__file__).resolve().parents[3] / "docs/cooperative.md"
+GUIDE = Path(__file__).resolve().parents[3] / "docs/how-to/cooperative.md"
 
 
 def consume_of_the_guide() -> Any:

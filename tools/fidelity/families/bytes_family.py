@@ -1,7 +1,7 @@
 """Bad bytes: valid requests of every API and version that we advertise, spoiled in one place, or sent in an odd way.
 
 A script is one connection: now and then a good request, then the spoiled one, then an ApiVersions request whose answer (or the lack of
-it) tells whether the connection was closed, is mute, or goes on. What a hostile input is called is its *class*: docs/bad-bytes.md.
+it) tells whether the connection was closed, is mute, or goes on. What a hostile input is called is its *class*: docs/proof/bad-bytes.md.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ SAID = [
     "BROKEN  SERVER-01",
     "kept    SERVER-02",
     "why it matters: ",
-    "from: KIP-394, spec 8.1",
+    "from: KIP-394, docs/kafka/group-protocol.md#server-assertions",
     "at:       x.exchange:3  A: Heartbeat -> 0",
     "sent:     Heartbeat v4",
     "expected: 0",

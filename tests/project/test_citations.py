@@ -1,0 +1,123 @@
+"""Every citation opens: pages and anchors of docs/, numbers of docs/kafka, KIPs; and nothing cites a document that is not in the tree."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+TREE = Path(__file__).resolve().parents[2]
+FOLDERS = ("codec", "broker", "clients", "pipeline", "tests", "tools", "docs", "benchmarks", "docker")
+RECORDED = ("tests/data", "tests/golden", "tools/records", "benchmarks/figures")
+"""What was recorded once; its texts are data."""
+TEXT = {".py", ".md", ".exchange", ".toml", ".sh", ".js", ".mjs", ".go", ".java"}
+KAFKA = TREE / "docs/kafka"
+ROWS = "rows.toml"
+NUMBER = re.compile(r"\b(?:(?:SERVER|CLIENT|CG|TX|SEC)-\d{2,3}|P[12]-[bcd]\d+)\b")
+PAGE = re.compile(r"(?<![\w/.-])(docs/[\w./-]+\.md)(?:#([\w-]+))?")
+LINK = re.compile(r"\]\(([^)\s#:]*\.md)?(?:#([\w-]+))?\)")
+NO_SUCH_ROW = {"SERVER-99"}
+"""Numbers that tests use because they do not exist."""
+OWN_ROWS = re.compile(r"D-[a-z-]+|versions")
+"""Rows of the probe that docs/kafka does not number: of topics and their records."""
+
+NOWHERE = {
+    "a specification by section": r"\b[Ss]pec (?:\d|Appendix|part\b)|\(spec\b",
+    "a chapter of checks": r"checked(?:-on-brokers)?(?:\.md)?,? (?:part [12]|\([a-d]\))|checked-on-brokers|\b[Pp]art [12] \([a-d]\)",
+    "the house's design by section": r"\barchitecture (?:rule|section) \d|\((?:see )?rule [1-6]\b",
+    "a page of limits by section": r"(?<!/)\blimits\.md\b|\blimits section",
+    "a page of clients by section": r"\(clients \d",
+    "a table by number": r"\b[Tt]ables? \d\.\d",
+    "a KIP in another spelling": r"\bKIP(?: |_)\d",
+}
+RULES_OF_LEADERS = "cooperative.md"
+"""Who cites this page may go on with its rules by number alone."""
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """Path and text of every file that people wrote or a page writer wrote for them, but for this one."""
+    roots = [path for folder in FOLDERS for path in (TREE / folder).rglob("*")]
+    for file in sorted((*roots, *TREE.glob("*.md"))):
+        name = file.relative_to(TREE).as_posix()
+        if file.suffix not in TEXT or not file.is_file() or name.startswith(RECORDED) or file == Path(__file__).resolve():
+            continue
+        if not {"node_modules", "__pycache__", "target", "out"} & set(file.parts):
+            yield name, file.read_text(errors="replace")
+
+
+@cache
+def anchors(page: Path) -> frozenset[str]:
+    """What may follow `#`: explicit anchors and headings, as GitHub and the site spell them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    found = set(re.findall(r'<a id="([^"]+)"></a>', text))
+    for heading in re.findall(r"^#{1,6} (.+)$", text, re.MULTILINE):
+        bare = re.sub(r"<[^>]+>|\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        found.add(re.sub(r"[^\w -]", "", bare.lower()).strip().replace(" ", "-"))
+    return frozenset(found)
+
+
+@cache
+def numbers() -> frozenset[str]:
+    return frozenset(anchor for page in KAFKA.glob("*.md") for anchor in anchors(page))
+
+
+def test_every_page_that_is_cited_is_there_and_has_the_anchor() -> None:
+    lost = []
+    for name, text in texts():
+        for page, anchor in PAGE.findall(text):
+            if not (TREE / page).is_file() or (anchor and anchor not in anchors(TREE / page)):
+                lost.append(f"{name}: {page}#{anchor}")
+    assert lost == []
+
+
+def test_every_link_between_pages_leads_somewhere() -> None:
+    lost = []
+    for name, text in texts():
+        if name.endswith(".md"):
+            here = TREE / name
+            for page, anchor in LINK.findall(re.sub(r"^```.*?^```$|`[^`\n]*`", "", text, flags=re.MULTILINE | re.DOTALL)):
+                there = (here.parent / page).resolve() if page else here
+                if not there.is_file() or (anchor and anchor not in anchors(there)):
+                    lost.append(f"{name}: {page}#{anchor}")
+    assert lost == []
+
+
+def test_every_number_opens_in_docs_kafka() -> None:
+    cited = [(name, number) for name, text in texts() for number in set(NUMBER.findall(text)) - NO_SUCH_ROW]
+    assert [f"{name}: {number}" for name, number in cited if number.lower() not in numbers()] == []
+
+
+def test_every_row_of_the_probe_opens_in_docs_kafka() -> None:
+    (file,) = (path for path in (TREE / "clients").rglob(ROWS))
+    rows = {row for section in tomllib.loads(file.read_text()).values() for row in section["rows"]}
+    assert sorted(row for row in rows if row.lower() not in numbers() and not OWN_ROWS.fullmatch(row)) == []
+
+
+def test_a_number_is_given_once() -> None:
+    given: dict[str, list[str]] = {}
+    for page in KAFKA.glob("*.md"):
+        for anchor in re.findall(r'<a id="([^"]+)"></a>', page.read_text()):
+            given.setdefault(anchor, []).append(page.name)
+    assert {anchor: pages for anchor, pages in given.items() if len(pages) > 1} == {}
+
+
+@pytest.mark.parametrize("what", NOWHERE)
+def test_nothing_cites(what: str) -> None:
+    pattern = re.compile(NOWHERE[what])
+    found = [
+        f"{name}:{number}: {line.strip()[:110]}"
+        for name, text in texts()
+        for number, line in enumerate(text.splitlines(), 1)
+        if pattern.search(line)
+    ]
+    assert found == []
+
+
+def test_rules_by_number_alone_name_their_page() -> None:
+    """`Rule 7` in a comment is a leader rule; the file says where they stand."""
+    bare = re.compile(r"(?:# |\"\"\")Rules? \d")
+    assert [name for name, text in texts() if name.endswith(".py") and bare.search(text) and RULES_OF_LEADERS not in text] == []

@@ -1,0 +1,44 @@
+"""docs/how-to/find-your-way.md names paths that exist, for as many behaviours and additions as it promises."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+BEHAVIOURS, ADDITIONS = 25, 9
+ROOTS = ("codec", "broker", "clients", "pipeline", "tests", "tools", "docs", "benchmarks", "docker", ".ci")
+PATH = re.compile(rf"`((?:{'|'.join(map(re.escape, ROOTS))})/[\w./-]*|mkdocs\.yml|[A-Z]+\.md)`")
+
+
+@pytest.fixture
+def page(tree: Path) -> str:
+    return (tree / "docs/how-to/find-your-way.md").read_text()
+
+
+def part(page: str, heading: str) -> str:
+    """What stands below a heading of the second level."""
+    return page.split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
+
+
+def test_every_path_exists(page: str, tree: Path) -> None:
+    named = PATH.findall(page)
+    assert named
+    assert sorted({path for path in named if not (tree / path).exists()}) == []
+
+
+def test_a_folder_is_written_with_a_slash_and_a_file_without(page: str, tree: Path) -> None:
+    assert [path for path in PATH.findall(page) if (tree / path).exists() and (tree / path).is_dir() != path.endswith("/")] == []
+
+
+def test_behaviours_are_as_many_as_promised_and_each_names_a_path(page: str) -> None:
+    rows = [line for line in part(page, "Where does X live").splitlines() if line.startswith("| ")][1:]
+    assert len(rows) >= BEHAVIOURS
+    assert [row for row in rows if not PATH.search(row)] == []
+
+
+def test_additions_are_as_many_as_promised_and_each_names_a_path(page: str) -> None:
+    kinds = re.split(r"^### ", part(page, "What do I touch to add Y"), flags=re.MULTILINE)[1:]
+    assert len(kinds) >= ADDITIONS
+    assert [kind.splitlines()[0] for kind in kinds if not PATH.search(kind)] == []

@@ -1,0 +1,25 @@
+"""The reports about other servers say of Apache Kafka and of us: nothing broken."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupmock_clients.probe.report.json import from_json
+from tools.records import RECORDS
+
+DATA = RECORDS / "peers"
+CLEAN = ("apache-kafka-4.3.0", "apache-kafka-3.9.1", "apache-kafka-2.8.2", "groupmock")
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_nothing_is_broken_where_it_must_not_be(name: str) -> None:
+    report = from_json((DATA / f"{name}.json").read_bytes())
+    assert [row.row for row in report.rows if row.verdict == "broken"] == []
+    assert report.counts["rows"]["kept"] > 230
+
+
+def test_reports_are_slim() -> None:
+    """What the page does not need stays out of the repository: transcripts, dialogues that were kept."""
+    for file in DATA.glob("*.json"):
+        report = from_json(file.read_bytes())
+        assert [each.name for each in report.exchanges if each.verdict != "broken" or each.transcript] == []
