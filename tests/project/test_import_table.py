@@ -51,7 +51,7 @@ def test_the_tree_keeps_its_contracts(tree: Path) -> None:
         ("groupmock.net.driver", "groupmock_clients.pytest_plugin", False),
         ("groupmock_clients.cooperative.policy", "groupmock_codec.embedded.designs", True),
         ("groupmock_clients.cooperative.policy", "groupmock.core.timers", False),
-        ("groupmock_clients.pytest_plugin", "groupmock.broker", True),
+        ("groupmock_clients.pytest_plugin", "groupmock.inprocess.broker", True),
         ("groupmock_clients.scenarios.table", "tools.records", False),
         ("tools.fidelity.families", "tools.pages.all_pages", False),
         ("tools.pages.scenarios_page", "groupmock_clients.scenarios.table", True),

@@ -102,9 +102,9 @@ class House:
 
 @pytest.fixture
 def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
-    """`@pytest.mark.parametrize("house", [{"group_initial_rebalance_delay_ms": 0}], indirect=True)` sets knobs."""
-    knobs = {"group_initial_rebalance_delay_ms": 300, **getattr(request, "param", {})}
-    with Broker(topics={"T": 4}, seed=1, journal=str(tmp_path / "journal.jsonl"), **knobs) as broker:
+    """`@pytest.mark.parametrize("house", [{"group_initial_rebalance_delay_ms": 0}], indirect=True)` sets settings."""
+    settings = {"group_initial_rebalance_delay_ms": 300, **getattr(request, "param", {})}
+    with Broker(topics={"T": 4}, seed=1, journal=str(tmp_path / "journal.jsonl"), **settings) as broker:
         made = House(broker)
         try:
             yield made

@@ -6,12 +6,13 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from groupmock.clock import NS_PER_MS, VirtualClock
+from groupmock.clock import VirtualClock
 from groupmock.core.core import core_of
 from groupmock.core.events import Command
 from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.ingredients import describe
 from groupmock.core.settings import Settings
+from groupmock.core.units import NS_PER_MS
 from groupmock.faults.plan import BadPlan
 from groupmock.journal.file import FileSink
 from groupmock.journal.journal import Journal

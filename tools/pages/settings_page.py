@@ -1,4 +1,4 @@
-"""Settings: every option and knob, and what each profile changes."""
+"""Settings: every option and setting, and what each profile changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Every other config of Kafka's brokers is described and can be altered as that re
 
 
 def text() -> str:
-    """Every option and knob, and what each profile changes."""
+    """Every option and setting, and what each profile changes."""
     lines = [
         notice("settings"),
         "# Settings",
@@ -35,7 +35,7 @@ def text() -> str:
         "`--set KEY=VALUE`, the TOML table `[set]`, or `GROUPMOCK_SET_<KEY>` with dots as underscores. Times are ms, sizes bytes.",
         "",
     ]
-    lines += table(["setting", "default", "takes", "what it does"], _knobs())
+    lines += table(["setting", "default", "takes", "what it does"], _settings())
     lines += ["", BOUNDS]
     for name in profiles.names():
         lines += ["", *_profile(name)]
@@ -48,10 +48,10 @@ def _options() -> Iterator[list[str]]:
         yield [f"`--{option.name} {cell(option.metavar)}`", default, cell(option.about)]
 
 
-def _knobs() -> Iterator[list[str]]:
+def _settings() -> Iterator[list[str]]:
     for name, setting in sorted(all_settings().items()):
         default = str(setting.default).lower() if setting.kind is bool else setting.default
-        yield [f"`{name}`", f"`{default}`", setting.takes, cell(setting.knob.about)]
+        yield [f"`{name}`", f"`{default}`", setting.takes, cell(setting.declared.about)]
 
 
 def _profile(name: str) -> list[str]:

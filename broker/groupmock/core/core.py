@@ -34,9 +34,10 @@ from . import apis
 from .cluster import Cluster, cluster_on
 from .effects import Effects, Lease, TimerFired
 from .environment import NO_HOLDS, Environment
-from .events import NS_PER_MS, Command, Disconnected, Event, Request
+from .events import Command, Disconnected, Event, Request
 from .timers import Key
 from .turn import TimerHandler, Turn
+from .units import NS_PER_MS
 
 if TYPE_CHECKING:
     from .dice import Bits

@@ -5,13 +5,11 @@ Times (`now`, deadlines) are int nanoseconds since the run's epoch; durations in
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from groupmock_codec.declare import Message
-
-NS_PER_MS: Final = 1_000_000
 
 
 class Request(msgspec.Struct, gc=False, frozen=True):

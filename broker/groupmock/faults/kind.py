@@ -5,15 +5,15 @@ The listing of `kinds/` is the registry: `kind_of({"kind": "drop"})`, the docs a
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import msgspec
 
+from ..suggest import hint
 from . import kinds
 from .facts import tells
 from .plan import BadPlan
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from .actions import Action
     from .facts import Facts
 
-NS_PER_S: Final = 1_000_000_000
-MS_PER_S: Final = 1000
 
 
 class Dice(Protocol):
@@ -87,9 +85,7 @@ def kind_of(do: Mapping[str, Any], origin: str = "do") -> Fault:
     known = all_kinds()
     name = do.get("kind")
     if not isinstance(name, str) or name not in known:
-        near = difflib.get_close_matches(str(name), known, 1, 0.6)
-        hint = f" (did you mean {near[0]}?)" if near else ""
-        raise BadPlan(f"{origin}, do: no kind {name!r}{hint}: there are {', '.join(known)}")
+        raise BadPlan(f"{origin}, do: no kind {name!r}{hint(str(name), known)}: there are {', '.join(known)}")
     kind = known[name]
     for key in do:
         if key != "kind" and key not in kind.__struct_fields__:

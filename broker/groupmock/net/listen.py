@@ -20,6 +20,11 @@ RETRY_S: Final = 0.1
 OUT_OF_RESOURCES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
+def bracketed(host: str) -> str:
+    """The host as it stands before a colon and a port: an IPv6 address in brackets."""
+    return f"[{host}]" if ":" in host else host
+
+
 def listen(host: str, port: int) -> socket.socket:
     """Bind and listen (port 0: a free one). Raises OSError. TCP_NODELAY is inherited by what is accepted (Linux; loops set it too)."""
     family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]

@@ -9,11 +9,12 @@ from random import Random
 import pytest
 from raw_wire import KeptRows, RawWire, until
 
-from groupmock.clock import NS_PER_MS, LoopClock
+from groupmock.clock import LoopClock
 from groupmock.core.core import core_of
 from groupmock.core.events import Command
 from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.settings import Settings
+from groupmock.core.units import NS_PER_MS
 from groupmock.journal.journal import Journal
 from groupmock.journal.rows import Header
 from groupmock.net.connection import FINISHED

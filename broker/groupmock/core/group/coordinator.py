@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..events import NS_PER_MS
 from ..java.hashes import java_hash, partition_for, partition_hash
 from ..java.orders import java_order, scala_table_order
 from ..log import internal
@@ -16,6 +15,7 @@ from ..log.names import OFFSETS_TOPIC
 from ..log.placement import NO_LEADER
 from ..log.refusal import TopicRefused
 from ..turn import TimerHandler, Turn
+from ..units import NS_PER_MS
 from . import causes, codes, leaving, rebalance, replacement, retention, storage, telling
 from .causes import Why
 from .group import Group, Offset, StoredGroup

@@ -6,8 +6,9 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
+from ...core.units import NS_PER_S
 from ..actions import Wait
-from ..kind import NS_PER_S, Call, Fault
+from ..kind import Call, Fault
 
 
 class Delay(Fault, tag="delay", frozen=True, kw_only=True):

@@ -6,8 +6,9 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta
 
+from ...core.units import MS_PER_S
 from ..actions import CallOff, Steer
-from ..kind import MS_PER_S, Call, Fault
+from ..kind import Call, Fault
 
 
 class FreezeMember(Fault, tag="freeze_member", frozen=True, kw_only=True):

@@ -8,8 +8,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from ...core.units import NS_PER_S
 from ..actions import Piece, Write
-from ..kind import NS_PER_S, Call, Fault
+from ..kind import Call, Fault
 
 
 class Split(Fault, tag="split", frozen=True, kw_only=True):

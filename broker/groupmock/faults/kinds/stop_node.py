@@ -6,8 +6,9 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
+from ...core.units import MS_PER_S
 from ..actions import Steer
-from ..kind import MS_PER_S, Call, Fault
+from ..kind import Call, Fault
 
 
 class StopNode(Fault, tag="stop_node", frozen=True, kw_only=True):

@@ -10,8 +10,9 @@ from msgspec import Meta
 from groupmock_codec import APIS
 from groupmock_codec.declare import fields_of
 
+from ...core.units import MS_PER_S, NS_PER_S
 from ..actions import Answer
-from ..kind import MS_PER_S, NS_PER_S, Call, Fault
+from ..kind import Call, Fault
 
 
 class ThrottleTime(Fault, tag="throttle_time", frozen=True, kw_only=True):

@@ -9,20 +9,20 @@ from typing import Any, Final
 
 import msgspec
 
-from groupmock import __version__
 from groupmock.advertise import identity_of
-from groupmock.assembly import settings_by_name
-from groupmock.clock import NS_PER_MS, Handle, VirtualClock
-from groupmock.config import resolve
+from groupmock.clock import Handle, VirtualClock
+from groupmock.config import resolve, settings_by_name
 from groupmock.core.core import core_of
 from groupmock.core.events import Command
 from groupmock.core.identity import Node
 from groupmock.core.ingredients import describe
+from groupmock.core.units import NS_PER_MS
 from groupmock.journal.file import FileSink
 from groupmock.journal.journal import Journal, Sink
 from groupmock.journal.rows import END, VERSION, Header, RequestRow, Row
 from groupmock.net.driver import Driver
 from groupmock.net.limits import Limits
+from groupmock.version import __version__
 
 from ..names import run_name
 from ..play import Missed, Sizes
