@@ -106,12 +106,7 @@ readme: $(VENV)/.installed-dev
 	@"$(PY)" tools/gate/readme_blocks.py
 
 docs: $(VENV)/.installed-test
-	@"$(PY)" -m tools.pages.readme_page
-	@"$(PY)" -m tools.pages.docs_pages
-	@"$(PY)" -m tools.pages.bad_bytes_page
-	@"$(PY)" -m tools.pages.faults_page
-	@"$(PY)" -m tools.pages.campaign_page
-	@"$(PY)" -m tools.pages.pipeline_page
+	@"$(PY)" -m tools.pages
 
 site: $(VENV)/.installed-dev
 	@NO_MKDOCS_2_WARNING=1 "$(BIN)/mkdocs" build --strict --quiet
@@ -120,7 +115,7 @@ mutations: $(VENV)/.installed-test
 	@"$(PY)" -m tools.mutations
 
 matrix: $(VENV)/.installed-test
-	@"$(PY)" tests/interop/matrix; code=$$?; "$(PY)" -m tools.pages.clients_page && exit $$code
+	@"$(PY)" tests/interop/matrix; code=$$?; "$(PY)" -m tools.pages clients && exit $$code
 
 fidelity: $(VENV)/.installed-test
 ifdef PEER
@@ -136,7 +131,7 @@ scenarios: $(VENV)/.installed-test
 	"$(PY)" -m groupmock scenario table --virtual --jobs $(WORKERS) --json tools/records/scenarios-virtual.json && \
 	"$(PY)" -m groupmock scenario table death-at-once death-in-time death-too-late scale-up scale-down --virtual --jobs $(WORKERS) \
 	  --members 1000 --partitions 4000 --change 50 --max-moves 50 $(foreach each,$(LARGE),--protocol $(each)) --json tools/records/scenarios-large.json && \
-	"$(PY)" -m tools.pages.readme_page && "$(PY)" -m tools.pages.docs_pages && exit $$code
+	"$(PY)" -m tools.pages compare scenarios && exit $$code
 
 bench: $(VENV)/.installed-dev
 	@"$(PY)" -m benchmarks

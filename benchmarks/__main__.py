@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
+
+from tools.records import save
 
 from .bench import Bench, Figure, available
 from .generators import Failed, Missing
@@ -70,7 +71,7 @@ def main() -> int:
             measure(bench, name, figure)
     report(bench, machine)
     if chosen.json:
-        chosen.json.write_text(json.dumps(as_json(bench.results, machine), indent=1) + "\n")
+        save(chosen.json, as_json(bench.results, machine))
     return EXIT.get(bench.results.worst(), 0)
 
 

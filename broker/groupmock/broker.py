@@ -39,7 +39,7 @@ class Broker(Faulted, Steered):
 
     `topics`: {"orders": 12} or ["orders:12"]; `settings`: Kafka's names, {"group.max.size": 3}; the same as keywords with
     underscores: `group_max_size=3`. `journal`: a file; `run`: what it calls this run; `plan`: fault rules from the start;
-    `control`: serve the control API (docs/control.md) on that port, 0 for a free one. Raises ConfigError for a bad value,
+    `control`: serve the control API (docs/reference/control.md) on that port, 0 for a free one. Raises ConfigError for a bad value,
     CannotStart for a taken port.
     """
 

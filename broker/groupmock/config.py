@@ -63,10 +63,10 @@ OPTIONS: Final = (
     Option("topic", "NAME[:PARTITIONS]", "topic to have from the start (repeatable)", ()),
     Option("profile", "NAME", "whose versions, defaults and quirks", profiles.DEFAULT),
     Option("journal", "FILE", "write every frame, state change, timer and member change to this file (JSON Lines)", None),
-    Option("control", "[HOST:]PORT", "serve the control API (docs/control.md) on this port, on loopback unless told; 0: a free one", None),
+    Option("control", "[HOST:]PORT", "serve the control API (docs/reference/control.md), on loopback unless told; 0: a free port", None),
     Option("token", "TOKEN", "what the control API wants to be shown; needed where it does not listen on loopback", None),
     Option("log", "text|json|off", "what is said on stderr", "text"),
-    Option("plan", "FILE", "fault rules from the start (docs/faults.md): a TOML or JSON file, or the name of a ready plan", None),
+    Option("plan", "FILE", "fault rules from the start (docs/how-to/faults.md): a TOML or JSON file, or the name of a ready plan", None),
     Option("seed", "N", "seed of every id that is drawn; a run with the same seed draws the same ids", None),
     Option("run", "NAME", "what its journal calls this run: a scenario, a client's version, ... (default: the seed)", None),
 )

@@ -1,4 +1,4 @@
-"""What a test says to break a cluster, as methods of `Broker` and, as coroutines, of its asyncio twin (docs/faults.md)."""
+"""What a test says to break a cluster, as methods of `Broker` and, as coroutines, of its asyncio twin (docs/how-to/faults.md)."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Faulted(Calls):
         name: str = "",
         must_fire: bool = True,
     ) -> FaultBlock:
-        """A rule for a `with` block. `do`: the kind, or a table with it; see docs/faults.md. BadPlan when it cannot be.
+        """A rule for a `with` block. `do`: the kind, or a table with it; see docs/how-to/faults.md. BadPlan when it cannot be.
 
         A block whose rule never fired raises FaultNeverFired at its end, unless `must_fire` is False.
         """

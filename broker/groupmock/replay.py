@@ -24,7 +24,7 @@ from .journal.read import UnknownRow
 from .journal.rows import DISCONNECTED, SURROUNDINGS, Header, Row
 from .net.connection import Connection
 from .net.driver import Driver
-from .net.faults import OVER
+from .net.fault_gate import OVER
 from .net.limits import Limits
 
 Fields = dict[str, Any]

@@ -1,6 +1,6 @@
 """Hostile inputs that Kafka reacted to, played again through our connection code: the same answers, the same end.
 
-Recorded by `python -m tools.fidelity bytes --record .` against real brokers.
+Recorded by `python -m tools.fidelity bytes --record` against real brokers.
 """
 
 from __future__ import annotations

@@ -197,7 +197,7 @@ NO_THROTTLE = {(8, 0), (9, 0), (10, 0), (11, 0), (12, 0), (13, 0), (14, 0), (15,
 def whole_answer(world: World, asked: Occasion) -> bytes:
     """The answer as the server meant it, from the journal's last reply row of this connection."""
     from groupmock.journal.rows import ReplyRow
-    from groupmock.net.exchange import Exchange
+    from groupmock.net.codecs import ApiCodec
 
     def last() -> ReplyRow:
         ring = world.broker._up().ring
@@ -205,7 +205,7 @@ def whole_answer(world: World, asked: Occasion) -> bytes:
         return next(row for row in reversed(ring.rows) if isinstance(row, ReplyRow) and row.api_key == asked.key)
 
     row = world.broker._call(last)
-    return Exchange(asked.key, asked.version).answer(row.correlation_id.to_bytes(4, "big"), row.message)
+    return ApiCodec(asked.key, asked.version).answer(row.correlation_id.to_bytes(4, "big"), row.message)
 
 
 @pytest.mark.parametrize("node", [1, 2])

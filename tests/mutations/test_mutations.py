@@ -13,7 +13,7 @@ import pytest
 from cases import for_each
 
 from groupmock_clients.probe.language.exchange_suite import load_suite
-from tools.mutations import __main__ as mutations
+from tools.mutations import judging, planted
 
 KEPT = ("00-setup.exchange", "50-heartbeat-leave.exchange", "rows.toml")
 """The exchanges that the tests of the tool judge by: a second, not all of them."""
@@ -25,8 +25,8 @@ ROWS = frozenset(load_suite().rows)
 @contextmanager
 def small_snapshot() -> Iterator[Path]:
     """A snapshot with a few exchanges and one file of golden plays."""
-    with mutations.snapshot() as folder:
-        for file in (*(folder / mutations.FOLDERS["exchanges"]).iterdir(), *(folder / mutations.FOLDERS["golden"]).iterdir()):
+    with judging.snapshot() as folder:
+        for file in (*(folder / planted.FOLDERS["exchanges"]).iterdir(), *(folder / planted.FOLDERS["golden"]).iterdir()):
             if file.name not in (*KEPT, PLAYS) and file.is_file():
                 file.unlink()
         yield folder
@@ -40,7 +40,7 @@ def base() -> Iterator[Path]:
 
 
 def named(name: str) -> Any:
-    return next(each for each in mutations.load() if each.name == name)
+    return next(each for each in planted.load() if each.name == name)
 
 
 # -- the list
@@ -48,20 +48,20 @@ def named(name: str) -> Any:
 
 def test_every_mistake_stands_once_in_the_sources() -> None:
     stale = []
-    for mutation in mutations.load():
+    for mutation in planted.load():
         try:
-            mutations.check(mutation)
-        except mutations.Stale as problem:
+            planted.check(mutation)
+        except planted.Stale as problem:
             stale.append(str(problem))
     assert stale == []
 
 
 def test_rows_that_name_a_mistake_exist() -> None:
-    assert {each.name: unknown for each in mutations.load() if (unknown := set(each.rows) - ROWS)} == {}
+    assert {each.name: unknown for each in planted.load() if (unknown := set(each.rows) - ROWS)} == {}
 
 
 def test_the_list_is_long_enough_and_spread_over_the_parts() -> None:
-    listed = mutations.load()
+    listed = planted.load()
     assert len({(each.file, each.old, each.new) for each in listed}) == len(listed) >= 120
     assert len({each.file for each in listed}) >= 45
     assert sum(bool(each.rows) for each in listed) >= 80
@@ -79,8 +79,8 @@ def test_the_list_is_long_enough_and_spread_over_the_parts() -> None:
     ],
 )
 def test_a_list_that_does_not_fit_is_an_error_that_says_where(change: dict[str, str], said: str) -> None:
-    with pytest.raises(mutations.Stale, match=f"{BROKEN}: .*{said}"):
-        mutations.check(replace(named(BROKEN), **change))
+    with pytest.raises(planted.Stale, match=f"{BROKEN}: .*{said}"):
+        planted.check(replace(named(BROKEN), **change))
 
 
 # -- the tool
@@ -89,47 +89,47 @@ def test_a_list_that_does_not_fit_is_an_error_that_says_where(change: dict[str, 
 def test_a_broken_core_is_caught_and_named_and_the_tree_is_left_alone(base: Path) -> None:
     mutation = named(BROKEN)
     told: list[str] = []
-    ((_, verdicts),) = mutations.run([mutation], ["golden", "exchanges"], base, told.append)
+    ((_, verdicts),) = judging.run([mutation], ["golden", "exchanges"], base, told.append)
     assert {judge: verdict.caught for judge, verdict in verdicts.items()} == {"golden": True, "exchanges": True}
-    assert mutations.named_by(mutation, verdicts["exchanges"].rows) == ["SERVER-42", "H6"]
-    assert list(mutations.complaints(mutation, verdicts)) == []
+    assert planted.named_by(mutation, verdicts["exchanges"].rows) == ["SERVER-42", "H6"]
+    assert list(judging.complaints(mutation, verdicts)) == []
     assert [line.split()[:3] for line in told] == [[BROKEN, "golden:", "caught"]]
-    mutations.check(mutation)
+    planted.check(mutation)
 
 
 def test_a_core_that_is_not_broken_is_not_caught(base: Path) -> None:
-    nothing = mutations.Verdict(False, 0, "", {})
-    assert mutations.judge(base, None, ["golden", "exchanges"]) == {"golden": nothing, "exchanges": nothing}
+    nothing = judging.Verdict(False, 0, "", {})
+    assert judging.judge(base, None, ["golden", "exchanges"]) == {"golden": nothing, "exchanges": nothing}
 
 
 def test_what_no_client_sees_is_noticed_by_the_unit_tests_of_its_part(base: Path) -> None:
     mutation = named("once-too-often")
     assert (mutation.judges, mutation.part) == (("unit",), "faults")
-    verdicts = mutations.judge(base, mutation, mutation.judges)
+    verdicts = judging.judge(base, mutation, mutation.judges)
     assert "tests/unit/faults/test_fault_decision.py::test_so_many_times" in verdicts["unit"].rows
-    assert list(mutations.complaints(mutation, verdicts)) == []
+    assert list(judging.complaints(mutation, verdicts)) == []
 
 
 def test_who_is_asked_about_a_mistake() -> None:
     """The golden corpus sees the core alone, the exchanges what a rule of theirs speaks of, unit tests the part that they mirror."""
-    assert {each.judges for each in mutations.load()} == {("golden", "exchanges", "unit"), ("golden", "unit"), ("unit",)}
-    assert {each.part for each in mutations.load() if not each.file.startswith("codec/")} == {"core", "faults", "journal", "net"}
-    assert {each.part for each in mutations.load() if each.file.startswith("codec/")} == {"codec"}
+    assert {each.judges for each in planted.load()} == {("golden", "exchanges", "unit"), ("golden", "unit"), ("unit",)}
+    assert {each.part for each in planted.load() if not each.file.startswith("codec/")} == {"core", "faults", "journal", "net"}
+    assert {each.part for each in planted.load() if each.file.startswith("codec/")} == {"codec"}
 
 
 def test_judges_that_find_the_unchanged_core_guilty_prove_nothing() -> None:
     with small_snapshot() as folder:
-        mutations.plant(named(BROKEN), folder)
+        planted.plant(named(BROKEN), folder)
         with pytest.raises(RuntimeError, match="the sources without any mutation are found guilty"):
-            mutations.run([], ["exchanges"], folder)
+            judging.run([], ["exchanges"], folder)
 
 
 def test_a_judge_without_anything_to_judge_is_an_error() -> None:
-    with mutations.snapshot() as folder:
-        for file in (folder / mutations.FOLDERS["exchanges"]).glob("*.exchange"):
+    with judging.snapshot() as folder:
+        for file in (folder / planted.FOLDERS["exchanges"]).glob("*.exchange"):
             file.unlink()
         with pytest.raises(RuntimeError, match="nothing to judge"):
-            mutations.judge(folder, None, ["exchanges"])
+            judging.judge(folder, None, ["exchanges"])
 
 
 @for_each(
@@ -147,13 +147,13 @@ def test_a_judge_without_anything_to_judge_is_an_error() -> None:
 def test_what_is_not_as_it_should_be_is_said(survives: str, caught: bool, rows: list[str], complaints: list[str]) -> None:
     mutation = replace(named(BROKEN), survives=survives)
     verdicts = {
-        "golden": mutations.Verdict(caught, int(caught), "", {}),
-        "exchanges": mutations.Verdict(bool(rows), len(rows), "", dict.fromkeys(rows, 1)),
+        "golden": judging.Verdict(caught, int(caught), "", {}),
+        "exchanges": judging.Verdict(bool(rows), len(rows), "", dict.fromkeys(rows, 1)),
     }
-    assert list(mutations.complaints(mutation, verdicts)) == complaints
+    assert list(judging.complaints(mutation, verdicts)) == complaints
 
 
 def test_a_mistake_that_no_unit_test_notices_is_one_too_many() -> None:
-    survived = {"unit": mutations.Verdict(False, 0, "", {})}
-    assert list(mutations.complaints(named("once-too-often"), survived)) == ["no unit test fails"]
-    assert list(mutations.complaints(named(BROKEN), survived)) == []
+    survived = {"unit": judging.Verdict(False, 0, "", {})}
+    assert list(judging.complaints(named("once-too-often"), survived)) == ["no unit test fails"]
+    assert list(judging.complaints(named(BROKEN), survived)) == []

@@ -38,10 +38,6 @@ def matrix_of(kafka: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
     return {"brokers": {"kafka": "K", "groupmock": "G"}, "judges": {"c 1": {"note": "", "brokers": brokers}}}
 
 
-def test_the_matrix_page_is_current(tree: Path, data: dict[str, Any]) -> None:
-    assert (tree / "docs/proof/clients.md").read_text() == clients_page.page(data), "run `python -m tools.pages.clients_page`"
-
-
 def test_the_page_explains_every_check(judges: Callable[[str], ModuleType]) -> None:
     assert tuple(clients_page.CHECKS) == judges("cell").CHECKS
 

@@ -13,7 +13,7 @@ def run(seeds: tuple[int, int], *, recorded: int, differences: int = 0) -> Resul
     found = [Difference(1, "error_code", 1, 0, 12, 4)] * differences
     apis = {"Heartbeat": {"4": [5, differences]}}
     return Result(
-        "hostile", "2.8", "2.8.2", "plain", seeds, 10, 5, 1.0, 10.0, apis, {}, {}, found, [seeds[0]], {KNOWN: recorded}, noisy=0, replayed=0
+        "bytes", "2.8", "2.8.2", "plain", seeds, 10, 5, 1.0, 10.0, apis, {}, {}, found, [seeds[0]], {KNOWN: recorded}, noisy=0, replayed=0
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Finds: what chance found, written down as a file that decides from then on (docs/search.md).
+"""Finds: what chance found, written down as a file that decides from then on (docs/proof/search.md).
 
 A *property* has a name and takes a *case*: explicit values that JSON can say, so that a file means the same after the generator, or
 hypothesis, has changed. Who draws cases (a test, a state machine) shows the property each one that is tried; when the test then fails, the

@@ -1,5 +1,5 @@
 """A stock kafka-python consumer that a thread of its own polls, long and without pauses: 3.0.12 forgets a join that changed metadata
-started if a poll ends meanwhile, and neither heartbeats nor joins ever again (docs/cooperative.md)."""
+started if a poll ends meanwhile, and neither heartbeats nor joins ever again (docs/how-to/cooperative.md)."""
 
 from __future__ import annotations
 

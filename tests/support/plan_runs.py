@@ -1,4 +1,4 @@
-"""One ready plan and two members of one library: what the client did, measured. The test and docs/faults.md's table are made from it."""
+"""One ready plan and two members of one library: what the client did, measured. The test and the table of docs/how-to/faults.md use it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The invariants I1-I6 (docs/cooperative.md), judged from what was claimed, decided and delivered alone."""
+"""The invariants I1-I6 (docs/how-to/cooperative.md), judged from what was claimed, decided and delivered alone."""
 
 from __future__ import annotations
 

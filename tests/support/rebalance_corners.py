@@ -45,7 +45,8 @@ def cut() -> Pen:
     pen.at(200).round("coffee", 1, {"m8": [0]}, "member m8 joined", "Empty")
     pen.at(1000).moved("tea", "Stable", "PreparingRebalance", 1, "session of m2 expired after 10000 ms", 1, "m1")
     pen.at(1100).moved("coffee", "Stable", "PreparingRebalance", 1, "leader m8 rejoined: why not", 1, "m8")
-    pen.at(1150).moved("coffee", "PreparingRebalance", "CompletingRebalance", 2, "all members joined, m8 was the last", 1, "m8")
+    pen.at(1150).join("coffee", "m8", 8)
+    pen.moved("coffee", "PreparingRebalance", "CompletingRebalance", 2, "all members joined, m8 was the last", 1, "m8")
     pen.at(1400).row("note", what="the disk is full")
     return pen
 

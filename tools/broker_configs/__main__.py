@@ -28,8 +28,8 @@ from groupmock_codec.messages.k44_incremental_alter_configs import AlterableConf
 from groupmock_codec.messages.k44_incremental_alter_configs import AlterConfigsResource as ChangedResource
 from groupmock_codec.messages.k44_incremental_alter_configs import IncrementalAlterConfigsRequest
 from tools.fidelity.script.settings_classes import BROKERS
+from tools.runs import ROOT
 
-ROOT: Final = Path(__file__).resolve().parents[2]
 ORACLE: Final = Path(os.environ.get("GROUPMOCK_SHARED") or ROOT.parent / "shared") / "oracle" / "kafka.py"
 TABLES: Final = ROOT / "broker" / "groupmock" / "core" / "log" / "tables"
 VECTORS: Final = ROOT / "tests" / "data" / "broker_configs"
@@ -312,7 +312,9 @@ def _lines(recorder: Recorder, defaults: Mapping[str, str | None], oracles: froz
 
 def main() -> int:
     """See above; inside `oracle/kafka.py run` it records the broker that runs."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.broker_configs", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--release", action="append", choices=sorted(BROKERS), help="only these")
     asked = parser.parse_args()
     if "KAFKA_BOOTSTRAP" in os.environ:

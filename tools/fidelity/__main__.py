@@ -163,7 +163,7 @@ def _add_bytes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", type=int, nargs=2, default=(0, 4000), metavar=("FROM", "TO"))
     parser.add_argument("--parallel", type=_count, default=30)
     parser.add_argument("--log", type=Path, help="append the result to this file as one line of JSON")
-    parser.add_argument("--record", type=Path, metavar="TREE", help="keep inputs and numbers in this checkout")
+    parser.add_argument("--record", action="store_true", help="keep inputs in tests/golden, numbers in tools/records")
     parser.set_defaults(verb=_bytes)
 
 
@@ -175,7 +175,7 @@ def _bytes(asked: argparse.Namespace) -> int:
         print(f"DIFFERS: seed {each.seed}: {each.case.name} {last_request(each.case.writes)}\n  Kafka {each.real}\n  ours  {each.ours}")
     _logged(asked, result)
     if asked.record:
-        record(asked.record, run, seeds)
+        record(run, seeds)
     print(
         f"{asked.release}: {result.exchanges} inputs, {len(result.differences)} differ, unstable {result.unstable}, "
         f"recorded {result.recorded}, {result.per_second} a second"

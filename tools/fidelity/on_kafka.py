@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tools.fidelity.script.settings_classes import BROKERS, CLASSES
+from tools.runs import ROOT
 
-ROOT: Final = Path(__file__).resolve().parents[2]
 ORACLE: Final = Path(os.environ.get("GROUPMOCK_SHARED") or ROOT.parent / "shared") / "oracle" / "kafka.py"
-COUNTS: Final = {"4.3": {"groups": 8000, "log": 2000, "hostile": 6000}}
+COUNTS: Final = {"4.3": {"groups": 8000, "log": 2000, "bytes": 6000}}
 """Seeds by family; what another release gets is OTHERS."""
-OTHERS: Final = {"groups": 1700, "log": 300, "hostile": 2000}
+OTHERS: Final = {"groups": 1700, "log": 300, "bytes": 2000}
 
 
 DATA_PLANE: Final = {"auto.create.topics.enable": "false", "max.incremental.fetch.session.cache.slots": "100000"}
@@ -35,7 +35,7 @@ def runs(releases: list[str]) -> Iterator[BrokerRun]:
     for release in releases:
         for name in CLASSES:
             yield BrokerRun(release, name, ("groups",))
-        yield BrokerRun(release, "plain", ("log", "hostile"))
+        yield BrokerRun(release, "plain", ("log", "bytes"))
 
 
 def commands(run: BrokerRun, seed: int, share: float, log: Path | None) -> Iterator[list[str]]:
@@ -44,7 +44,7 @@ def commands(run: BrokerRun, seed: int, share: float, log: Path | None) -> Itera
         count = max(1, int(COUNTS.get(run.release, OTHERS)[family] * share))
         where = ["--release", run.release, "--seeds", str(seed), str(seed + count)]
         logged = ["--log", str(log)] if log else []
-        if family == "hostile":
+        if family == "bytes":
             yield [sys.executable, "-m", "tools.fidelity", "bytes", *where, *logged]
         else:
             parallel = ["--parallel", "8" if family == "log" else "32"]

@@ -1,18 +1,15 @@
-"""Writes docs/proof/bad-bytes.md from tools/records/bad-bytes.json: hostile inputs by class, how Kafka reacted and how groupmock did.
-
-The data comes from `python -m tools.fidelity bytes --record .` against a broker; a test compares page and data.
-"""
+"""Bad bytes: hostile inputs by class, how Kafka reacted and how groupmock did, as `python -m tools.fidelity bytes --record` saw it."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any, Final
 
 from tools.records import RECORDS
 
-DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
-NOTICE: Final = "<!-- written by tools/pages/bad_bytes_page.py (`make docs`) from tools/records/bad-bytes.json: do not edit -->"
+from .markdown import cell, notice, table
+
+NOTICE: Final = notice("bad_bytes", "bad-bytes.json")
 RELEASES: Final[tuple[str, ...]] = ("4.3", "3.9", "2.8")
 SAME: Final = "the same"
 
@@ -33,11 +30,16 @@ inputs left on the shared broker apart), and what becomes of the connection, whi
 
 One class may have several reactions: a length that is cut in one place closes the connection, in another it makes a shorter name.
 
-    python -m tools.fidelity bytes --release 4.3 --broker HOST:PORT --seeds 0 6000 --record .
+    python -m tools.fidelity bytes --release 4.3 --broker HOST:PORT --seeds 0 6000 --record
 
 makes the data again (the broker needs `auto.create.topics.enable=false`, `group.initial.rebalance.delay.ms=400` and
 `group.min.session.timeout.ms=100`). Some inputs of every class are kept with Kafka's reaction in tests/golden/hostile-RELEASE.jsonl.gz;
 `make test` plays them again through our connection code."""
+
+
+def text() -> str:
+    """The page of the recorded runs."""
+    return page(json.loads((RECORDS / "bad-bytes.json").read_text()))
 
 
 def page(data: dict[str, Json]) -> str:
@@ -45,60 +47,43 @@ def page(data: dict[str, Json]) -> str:
     releases = [release for release in RELEASES if release in data]
     lines = [NOTICE, "# Bad bytes", "", ABOUT, "", "## The runs", "", *_runs(data, releases), "", "## The table", ""]
     names = sorted({name for release in releases for name in data[release]["classes"]})
-    lines += _row(["input", *(f"Kafka {data[release]['broker']}" for release in releases), "groupmock"])
-    lines += _row(["---"] * (len(releases) + 2))
-    for name in names:
-        cells = [data[release]["classes"].get(name) for release in releases]
-        lines += _row([_cell(name), *(_reactions(cell) for cell in cells), _ours(cells)])
+    head = ["input", *(f"Kafka {data[release]['broker']}" for release in releases), "groupmock"]
+    lines += table(head, (_row(name, [data[release]["classes"].get(name) for release in releases]) for name in names))
     lines += ["", "## What differs", "", *_known(data, releases)]
     return "\n".join(lines) + "\n"
 
 
 def _runs(data: dict[str, Json], releases: list[str]) -> list[str]:
-    lines = [*_row(["broker", "inputs", "classes", "different reactions"]), *_row(["---"] * 4)]
+    rows = []
     for release in releases:
         classes = data[release]["classes"]
         inputs, different = (sum(one[what] for one in classes.values()) for what in ("inputs", "different"))
-        lines += _row([data[release]["broker"], str(inputs), str(len(classes)), str(different)])
-    return lines
+        rows.append([data[release]["broker"], str(inputs), str(len(classes)), str(different)])
+    return table(["broker", "inputs", "classes", "different reactions"], rows)
 
 
-def _reactions(cell: Json) -> str:
+def _row(name: str, found: list[Json]) -> list[str]:
+    return [cell(name), *map(_reactions, found), _ours(found)]
+
+
+def _reactions(found: Json) -> str:
     """The most frequent first; a lone one without its number."""
-    if cell is None:
+    if found is None:
         return "not met"
-    found = sorted(cell["kafka"].items(), key=lambda one: (-one[1], one[0]))
-    return found[0][0] if len(found) == 1 else ", ".join(f"{kind} ({count})" for kind, count in found)
+    kinds = sorted(found["kafka"].items(), key=lambda one: (-one[1], one[0]))
+    return kinds[0][0] if len(kinds) == 1 else ", ".join(f"{kind} ({count})" for kind, count in kinds)
 
 
-def _ours(cells: list[Json]) -> str:
-    different = sum(cell["different"] for cell in cells if cell is not None)
+def _ours(found: list[Json]) -> str:
+    different = sum(one["different"] for one in found if one is not None)
     return f"{different} otherwise, see below" if different else SAME
 
 
 def _known(data: dict[str, Json], releases: list[str]) -> list[str]:
     lines = []
     for release in releases:
-        for name, cell in sorted(data[release]["classes"].items()):
-            if cell["different"]:
-                many = f"{cell['different']} of {cell['inputs']}"
+        for name, found in sorted(data[release]["classes"].items()):
+            if found["different"]:
+                many = f"{found['different']} of {found['inputs']}"
                 lines.append(f"- {data[release]['broker']}, {name}: {many}; recorded_differences.toml says why, or it did not come again.")
     return lines or ["Nothing."]
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
-
-
-def _row(cells: list[str]) -> list[str]:
-    return ["| " + " | ".join(cells) + " |"]
-
-
-def main() -> None:
-    """Write it."""
-    data = json.loads((RECORDS / "bad-bytes.json").read_text())
-    (DOCS / "proof" / "bad-bytes.md").write_text(page(data))
-
-
-if __name__ == "__main__":
-    main()

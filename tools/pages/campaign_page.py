@@ -1,4 +1,4 @@
-"""docs/reference/pipeline/campaign.md: what the job does, and the Characteristics of the last campaign in tools/records. Pure."""
+"""The campaign: what the job does, and the Characteristics of the last one that was recorded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from groupmock_pipeline.campaign.plan import SIZES
 from groupmock_pipeline.campaign.record import FIGURES, RECORD
 from tools.records import RECORDS
 
-NOTICE: Final = "<!-- written by tools/pages/campaign_page.py: do not edit -->"
+from .markdown import notice
+
+NOTICE: Final = notice("campaign", "characteristics.json")
 DATA: Final = "characteristics.json"
 PLAN: Final = "campaign.toml"
 SHOWN: Final = {
@@ -29,8 +31,8 @@ SHOWN: Final = {
 ABOUT: Final = """
 # campaign: scenarios by the thousand, on the virtual clock
 
-`groupmock pipeline campaign PLAN LAKE` plays every combination of [scenario](../../proof/scenarios.md), protocol, sizes and seed of a
-plan, and writes one line per play: table `campaign`. Spark's executors play: one task is a batch of seeds of one combination, its lines go
+`groupmock pipeline campaign PLAN LAKE` plays every combination of [scenario](../../proof/scenarios.md), protocol, sizes and seed of a plan,
+and writes one line per play: table `campaign`. Spark's executors play: one task is a batch of seeds of one combination, its lines go
 straight to Parquet, no play reaches the driver. Then it writes table `characteristics`: what each combination costs, over its seeds.
 
 ```console
@@ -75,6 +77,11 @@ CAMPAIGN_ABOUT: Final = {
     "trouble": "why there are no figures; null: there are",
     "broken": "what invariants found; empty is how it should be",
 }
+
+
+def text() -> str:
+    """Of the last campaign that was recorded."""
+    return page(RECORDS)
 
 
 def page(folder: Path) -> str:
@@ -170,16 +177,3 @@ def _number(value: float | None, name: str) -> str:
     if value is None:
         return "failed"
     return f"{value:.1f}" if name.endswith("_s") else re.sub(r"\.0$", "", f"{value:.1f}")
-
-
-def main() -> None:
-    """Write it."""
-    target = Path(__file__).resolve().parents[2] / "docs" / "reference" / "pipeline" / "campaign.md"
-    before = target.read_text(encoding="utf-8") if target.exists() else ""
-    after = page(RECORDS)
-    target.write_text(after, encoding="utf-8")
-    print(f"docs/reference/pipeline/campaign.md: {'unchanged' if after == before else 'written'}")
-
-
-if __name__ == "__main__":
-    main()

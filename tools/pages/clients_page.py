@@ -1,17 +1,16 @@
-"""Writes docs/proof/clients.md, the client matrix, from tools/records/clients.json, made by tests/interop/matrix. A test compares them."""
+"""The client matrix: what stock clients saw of Kafka and of groupmock, as tests/interop/matrix recorded it."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from tools.records import RECORDS
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-NOTICE = "<!-- written by tools/pages/clients_page.py (`make matrix`) from tools/records/clients.json: do not edit -->"
+from .markdown import notice, table
+
+NOTICE = notice("clients", "clients.json")
 CHECKS = {
     "joins": "one member gets everything, a second one half of it; DescribeGroups says Stable, the assignor, two members",
     "consumes": "each of 60 records comes once, to the member that holds its partition",
@@ -26,15 +25,20 @@ CHECKS = {
 SIGNS = {True: "ok", False: "**RED**", None: "–"}
 
 
+def text() -> str:
+    """The page of the recorded matrix."""
+    return page(json.loads((RECORDS / "clients.json").read_text()))
+
+
 def page(data: dict[str, Any]) -> str:
     """The whole page. `data`: {"brokers": {id: title}, "judges": {name: {"note", "brokers": {id: {"client", "checks"}}}}}."""
     lines = [NOTICE, "# Clients as judges", "", *_introduction(data), ""]
     brokers = data["brokers"]
     asked = ", then ".join(brokers.values())
     lines += ["## The matrix", "", f"Each cell: {asked}, where that was judged; `–`: the client has no such thing.", ""]
-    lines += _table(["client", *CHECKS, "seconds"], (_row(name, entry, list(brokers)) for name, entry in data["judges"].items()))
-    lines += ["", "## The checks", "", *_table(["check", "what must be seen"], ([f"`{name}`", about] for name, about in CHECKS.items()))]
-    lines += ["", "## What each said of itself", "", *_table(["row", "library", "remark"], _libraries(data)), ""]
+    lines += table(["client", *CHECKS, "seconds"], (_row(name, entry, list(brokers)) for name, entry in data["judges"].items()))
+    lines += ["", "## The checks", "", *table(["check", "what must be seen"], ([f"`{name}`", about] for name, about in CHECKS.items()))]
+    lines += ["", "## What each said of itself", "", *table(["row", "library", "remark"], _libraries(data)), ""]
     red = list(_red(data))
     lines += ["## What is red", "", *(red or ["Nothing, on any broker."])]
     return "\n".join(lines) + "\n"
@@ -76,20 +80,3 @@ def _red(data: dict[str, Any]) -> Iterator[str]:
     for name, broker, check, verdict in _verdicts(data):
         if verdict["ok"] is False:
             yield f"- {name}, `{check}`, {data['brokers'][broker]}: {verdict['why']}"
-
-
-def _table(head: list[str], rows: Iterator[list[str]]) -> list[str]:
-    return [f"| {' | '.join(head)} |", "|---" * len(head) + "|", *(f"| {' | '.join(row)} |" for row in rows)]
-
-
-def main() -> int:
-    """Write the page; says whether it changed."""
-    made, file = page(json.loads((RECORDS / "clients.json").read_text())), DOCS / "proof" / "clients.md"
-    old = file.read_text() if file.exists() else ""
-    file.write_text(made)
-    print(f"docs/proof/clients.md: {'unchanged' if old == made else 'written'}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

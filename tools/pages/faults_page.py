@@ -1,16 +1,10 @@
-"""Writes docs/how-to/faults.md: the grammar, every kind of fault and the ready plans from the program, what clients did from the records.
-
-`--run [PLAN ...]` first runs the plans (all of them, or those named) with each stock client and writes the data. A test compares the page.
-"""
+"""Fault rules: the grammar, every kind of fault and the ready plans from the program, what stock clients did from the records."""
 
 from __future__ import annotations
 
 import json
-import sys
 import tomllib
 from collections.abc import Iterator
-from dataclasses import asdict
-from pathlib import Path
 from typing import Any, get_type_hints
 
 import msgspec
@@ -19,10 +13,9 @@ from groupmock.faults.kind import Fault, all_kinds
 from groupmock.faults.plan import ABOUT, PLANS, read_plan, ready_plans
 from tools.records import RECORDS
 
-TREE = Path(__file__).resolve().parents[2]
-DOCS = TREE / "docs"
-DATA = RECORDS / "plans.json"
-NOTICE = "<!-- written by tools/pages/faults_page.py (`make docs`): do not edit -->"
+from .markdown import notice, table
+
+NOTICE = notice("faults", "plans.json")
 LIBRARIES = ("aiokafka", "kafka-python", "confluent-kafka")
 USE = """\
 A *rule* says **when** (which calls), at which **stage**, and what to **do**; a *plan* is a file of rules. Whatever a rule does is a
@@ -83,14 +76,19 @@ call to the next rule. Chances (`probability`, the bytes of `garble`) come from 
 the same calls give the same faults."""
 
 
+def text() -> str:
+    """The page of the recorded runs."""
+    return page(load())
+
+
 def page(data: list[dict[str, Any]]) -> str:
     """The whole page. `data`: one dict per run, the fields of tests/support/plan_runs.Outcome."""
     lines = [NOTICE, "# Breaking it on purpose: fault rules", "", USE, ""]
-    lines += ["## Rule", "", *_table(["key", "meaning"], iter(RULE.items())), ""]
+    lines += ["## Rule", "", *table(["key", "meaning"], iter(RULE.items())), ""]
     lines += ["## `when`", "", "A condition that is left out is met. A text may contain `*`, or be a list of which one has to match.", ""]
-    lines += [*_table(["condition", "meaning"], ((f"`{name}`", text) for name, text in ABOUT.items())), ""]
+    lines += [*table(["condition", "meaning"], ((f"`{name}`", text) for name, text in ABOUT.items())), ""]
     lines += ["## `do`", "", "The first stage is the one meant when `stage` is left out.", ""]
-    lines += [*_table(["kind", "stages", "takes", "what it does"], map(_kind, all_kinds())), ""]
+    lines += [*table(["kind", "stages", "takes", "what it does"], map(_kind, all_kinds())), ""]
     lines += ["## Ready plans", ""]
     for name in ready_plans():
         lines += [f"### `{name}`", "", read_plan(name).about.strip(), "", "```toml", *_rules(name), "```", ""]
@@ -135,7 +133,7 @@ def _clients(data: list[dict[str, Any]]) -> Iterator[str]:
     head = ["plan", *(f"{library} {versions[library]}" for library in LIBRARIES if library in versions)]
     by_place = {(run["plan"], run["library"]): run for run in data}
     plans = [name for name in ready_plans() if any(run["plan"] == name for run in data)]
-    yield from _table(head, ([f"`{name}`", *(_cell(by_place.get((name, library))) for library in LIBRARIES)] for name in plans))
+    yield from table(head, ([f"`{name}`", *(_cell(by_place.get((name, library))) for library in LIBRARIES)] for name in plans))
     yield from ("", "### Findings", "", *FINDINGS.splitlines())
 
 
@@ -156,7 +154,7 @@ Two members of one library, session 6 s, request timeout 7 s, heartbeats every 1
 `commit-outcome-unknown` by hand), two nodes (under `loading-coordinator` one), four partitions, 40 records before and 40 after the fault;
 `network-stall` lasts 8 s. *Settled*: seconds from the fault until every partition is held again and every record was delivered; *rounds* of
 the group since; *again*: records delivered more than once; *told*: what the library raised or reported to its user. Made by
-`python -m tools.pages.faults_page --run`; a test runs it again."""
+`python -m tools.run_plans`; a test runs it again."""
 FINDINGS = """\
 - confluent-kafka 2.16.1 (librdkafka), `offsets-elsewhere`: an OffsetFetch answered 16 for the whole request is not asked again, that
   member's partitions are never fetched, and only an error event says so; known as librdkafka issue 5586, open.
@@ -172,40 +170,7 @@ FINDINGS = """\
 - What any of them delivers again after `zombie-member`, `half-open` and `network-stall` is what it could not commit meanwhile."""
 
 
-def _table(head: list[str], rows: Iterator[Any]) -> list[str]:
-    return [f"| {' | '.join(head)} |", "|---" * len(head) + "|", *(f"| {' | '.join(row)} |" for row in rows)]
-
-
-def run_plans(names: list[str]) -> None:
-    """Run them with every library; what the data has of others stays."""
-    sys.path.insert(0, str(TREE / "tests" / "support"))
-    from plan_runs import run
-
-    known = {(each["plan"], each["library"]): each for each in load()}
-    for name in names or ready_plans():
-        for library in LIBRARIES:
-            outcome = known[name, library] = asdict(run(name, library))
-            print(json.dumps(outcome), flush=True)
-            ordered = [known[key] for key in sorted(known) if key[0] in ready_plans()]
-            DATA.write_text(json.dumps(ordered, indent=1) + "\n")
-
-
 def load() -> list[dict[str, Any]]:
     """The recorded runs."""
-    runs: list[dict[str, Any]] = json.loads(DATA.read_text()) if DATA.exists() else []
+    runs: list[dict[str, Any]] = json.loads((RECORDS / "plans.json").read_text())
     return runs
-
-
-def main(words: list[str]) -> int:
-    """Write the page where it differs."""
-    if words[:1] == ["--run"]:
-        run_plans(words[1:])
-    path, text = DOCS / "how-to" / "faults.md", page(load())
-    changed = not path.exists() or path.read_text() != text
-    path.write_text(text)
-    print(f"docs/how-to/faults.md: {'written' if changed else 'unchanged'}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""docs/proof/fidelity.md, made from the results of runs: what was compared how often, what differed, and why that which stays differs."""
+"""Fidelity: what was compared with Kafka how often, what differed, and why that which stays differs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,20 @@ import msgspec
 
 from tools.fidelity.compare.counts import Result
 from tools.fidelity.compare.recorded_differences import Recorded, recorded
+from tools.records import RECORDS
 
-NOTICE: Final = "<!-- written from tools/records by tools/pages/docs_pages.py (`make docs`): do not edit -->"
-FAMILIES: Final = {"groups": "groups, offsets, group admin", "log": "data plane", "hostile": "bad bytes", "bytes": "bad bytes"}
-"""What a family is about; `hostile` in the log of runs is `bytes` in recorded_differences.toml."""
+from .markdown import cell, notice, table
+
+NOTICE: Final = notice("fidelity", "fidelity.jsonl")
+ABOUT: Final = """
+Generated exchanges, the same on Apache Kafka and on groupmock's core, compared answer by answer and field by field: every list order,
+the choice of leaders, echoed ids, and when an answer came. A difference counts when it repeats in three plays of three. How it is done
+and how to run it again, against Kafka or another broker: [differential.md](differential.md); what stock clients make of both:
+[clients.md](clients.md); whether the check would notice a mistake: [mutations.md](mutations.md); hostile bytes:
+[bad-bytes.md](bad-bytes.md).
+""".strip()
+FAMILIES: Final = {"groups": "groups, offsets, group admin", "log": "data plane", "bytes": "bad bytes"}
+"""What a family is about."""
 
 
 class CodecRun(msgspec.Struct):
@@ -27,6 +37,11 @@ class CodecRun(msgspec.Struct):
     messages: int
     types_and_versions: int
     types: int
+
+
+def text() -> str:
+    """The log of the differential runs and of the codec's judge."""
+    return page(results(RECORDS / "fidelity.jsonl"), codec_runs(RECORDS / "codec.jsonl"), "Fidelity", ABOUT)
 
 
 def results(file: Path) -> list[Result]:
@@ -58,7 +73,7 @@ def _summary(runs: Sequence[Result]) -> list[str]:
         unexplained = sum(len(run.differences) for run in mine)
         requests, shaky = sum(run.requests for run in mine), f"{unstable} ({_share(unstable, exchanges)})"
         lines.append(list(map(str, (mine[0].broker, exchanges, requests, len(known), shaky, unexplained))))
-    return [_table(["broker", "exchanges", "requests compared", "kinds of recorded differences seen", "unstable", "unexplained"], lines)]
+    return [_as_table(["broker", "exchanges", "requests compared", "kinds of recorded differences seen", "unstable", "unexplained"], lines)]
 
 
 def _runs(runs: Sequence[Result]) -> list[str]:
@@ -82,7 +97,7 @@ def _runs(runs: Sequence[Result]) -> list[str]:
         "Each line is one run against one warm broker; the same seeds make the same exchanges again. A play during which the machine "
         "was too slow for times to mean anything is played again."
     )
-    return ["## Runs", about, _table(head, rows)]
+    return ["## Runs", about, _as_table(head, rows)]
 
 
 def _known(runs: Sequence[Result]) -> list[str]:
@@ -94,7 +109,7 @@ def _known(runs: Sequence[Result]) -> list[str]:
     if not recorded():
         return [*parts, "None."]
     rows = [[f"`{one.id}`", FAMILIES.get(one.family, one.family), _told(one), ", ".join(_where(one, seen))] for one in recorded()]
-    return [*parts, _table(["id", "family", "what and why", "releases (answers that had it)"], rows)]
+    return [*parts, _as_table(["id", "family", "what and why", "releases (answers that had it)"], rows)]
 
 
 def _told(one: Recorded) -> str:
@@ -115,7 +130,7 @@ def _codec(codec: Sequence[CodecRun]) -> list[str]:
     total = {what: sum(run.messages for run in codec if run.what == what) for what in sorted({run.what for run in codec})}
     told = "; ".join(f"{what}: {count:,}" for what, count in total.items())
     about = f"Kafka's own message classes as the judge, message by message, without a difference. {told}."
-    return ["## Codec", about, _table(["classes of", "what", "messages", "types and versions", "types", "seed", "date"], rows)]
+    return ["## Codec", about, _as_table(["classes of", "what", "messages", "types and versions", "types", "seed", "date"], rows)]
 
 
 def _apis(runs: Sequence[Result]) -> list[str]:
@@ -128,7 +143,7 @@ def _apis(runs: Sequence[Result]) -> list[str]:
                 for version, (count, _) in versions.items():
                     mine[int(version)] = mine.get(int(version), 0) + count
         rows = [[api, " ".join(f"v{version}: {count}" for version, count in sorted(mine.items()))] for api, mine in sorted(cells.items())]
-        parts += [f"### Kafka {release}", _table(["API", "how often, by version"], rows)]
+        parts += [f"### Kafka {release}", _as_table(["API", "how often, by version"], rows)]
     return parts
 
 
@@ -144,6 +159,5 @@ def _seeds(found: Sequence[int]) -> str:
     return ", ".join(map(str, found)) or "0"
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
-    return "\n".join([f"| {' | '.join(head)} |", "|---" * len(head) + "|", *(f"| {' | '.join(row)} |" for row in cells)])
+def _as_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    return "\n".join(table(head, ([*map(cell, row)] for row in rows)))

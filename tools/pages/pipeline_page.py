@@ -1,6 +1,6 @@
-"""Writes docs/how-to/pipeline.md: the jobs with their options as the program has them, and the figures of the last measured run.
+"""The pipeline: the jobs with their options as the program has them, and the figures of the last measured run.
 
-`python -m tools.pages.pipeline_page`; the figures are of `python -m benchmarks --only pipeline --large --json tools/records/pipeline.json`.
+Those are of `python -m benchmarks --only pipeline --large --json tools/records/pipeline.json`.
 """
 
 from __future__ import annotations
@@ -10,16 +10,18 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from groupmock_pipeline import command, jobs
 from tools.records import RECORDS
 
-TREE = Path(__file__).resolve().parents[2]
-DOCS = TREE / "docs"
+from .all_pages import path
+from .markdown import notice
+
 DATA = RECORDS / "pipeline.json"
-NOTICE = "<!-- written by tools/pages/pipeline_page.py (`make docs`): do not edit -->"
+JOBS = path("campaign").parent
+"""Folder of the pages about single jobs."""
+NOTICE = notice("pipeline", "pipeline.json")
 NOT_RUN = "<!-- not run: Spark is no part of the environment that runs these pages; tests/pipeline runs the jobs -->"
 INTRO = f"""\
 # The pipeline: Spark over the journals of many runs
@@ -50,7 +52,7 @@ Jobs are functions from data frames to data frames: no row reaches the driver, a
 simulations) start Python workers; a test reads that off the plans and Spark's event log."""
 
 
-def page() -> str:
+def text() -> str:
     """The whole page."""
     lines = [NOTICE, INTRO, "", "## Jobs", ""]
     for name in jobs.names():
@@ -65,8 +67,7 @@ def _job(name: str) -> Iterator[str]:
     yield ""
     yield first
     yield from _fenced(rest)
-    more = DOCS / "reference" / "pipeline" / f"{name}.md"
-    if more.exists():
+    if (JOBS / f"{name}.md").exists():
         yield ""
         yield f"[What its table means](../reference/pipeline/{name}.md)"
     options = list(_options(name))
@@ -138,15 +139,3 @@ def _scale(data: dict[str, Any]) -> Iterator[str]:
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def main() -> None:
-    """Write it."""
-    target = DOCS / "how-to" / "pipeline.md"
-    before = target.read_text() if target.exists() else ""
-    target.write_text(page())
-    print(f"docs/how-to/pipeline.md: {'unchanged' if page() == before else 'written'}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""docs/proof/scenarios.md and README's block, made from results that `groupmock scenario table --json` wrote. Pure."""
+"""Scenarios, and README's block about them, from results that `groupmock scenario table --json` wrote."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from groupmock_clients.scenarios import measure
 from groupmock_clients.scenarios.catalogue import SCENARIOS
 from groupmock_clients.scenarios.results import Result, Results, from_json
 from groupmock_clients.scenarios.table import TITLES, characteristics, everything, sizes
+from tools.records import RECORDS
 
-NOTICE: Final = "<!-- written from tools/records by tools/pages/docs_pages.py (`make docs`): do not edit -->"
+from .markdown import notice
+
+NOTICE: Final = notice("scenarios", "scenarios-*.json")
 LIVE: Final = "scenarios-live.json"
 VIRTUAL: Final = "scenarios-virtual.json"
 LARGE: Final = "scenarios-large.json"
@@ -30,11 +33,10 @@ $ groupmock scenario run death-in-time --live --protocol design-2/aiokafka --jou
 $ groupmock scenario table --live --agree --json measured.json
 ```
 
-Every run must keep [the invariants](../how-to/cooperative.md#what-is-checked), lose no record and, with a twin,
-repeat none but those of a process that was killed;
-`--agree` also asks that a live run and its virtual twin count the same moves and the same rounds (one that does not is
-played again, alone, twice at most: on a busy machine a process that should be back in time may be late). Exit code 1 says that something
-of this was not so.
+Every run must keep [the invariants](../how-to/cooperative.md#what-is-checked), lose no record and, with a twin, repeat none but those of
+a process that was killed; `--agree` also asks that a live run and its virtual twin count the same moves and the same rounds (one that does
+not is played again, alone, twice at most: on a busy machine a process that should be back in time may be late). Exit code 1 says that
+something of this was not so.
 """.strip()
 
 READING: Final = """
@@ -43,6 +45,11 @@ in which records waited. Designs II and III wait on purpose: the partitions of a
 moves; if it does not, the delay is lost. Consumers of both libraries deliver nothing while a round is under way, with any assignor. A
 [twin](../reference/glossary.md#twin) does deliver, so its partition-seconds are those of partitions that really moved.
 """.strip()
+
+
+def text() -> str:
+    """What `groupmock scenario table --json` measured."""
+    return page(RECORDS)
 
 
 def page(folder: Path) -> str:
@@ -62,7 +69,7 @@ def page(folder: Path) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def readme(folder: Path) -> str:
+def twins_table(folder: Path) -> str:
     """README's block: the live table, else the virtual one; of the designs the twins, as the document has members deliver in a round."""
     results = _results(folder / LIVE) or _results(folder / VIRTUAL)
     if results is None:
@@ -108,5 +115,3 @@ def _wrong(result: Result) -> Iterator[str]:
 def _lines(lines: Iterable[str]) -> str:
     return "\n".join(lines)
 
-
-__all__ = ["LARGE", "LIVE", "VIRTUAL", "page", "readme"]

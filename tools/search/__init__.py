@@ -1,2 +1,1 @@
-"""`make search`: what chance finds. Each part looks in its own way; what it finds becomes a file under tests/found
-(docs/proof/search.md)."""
+"""`make search`: what chance finds. Each section looks in its own way; a find becomes a file under tests/found (docs/proof/search.md)."""

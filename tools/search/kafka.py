@@ -49,9 +49,9 @@ def _play(part: Section, run: on_kafka.BrokerRun, family: str, seed: int, second
     sets = {**CLASSES[run.settings], **(on_kafka.DATA_PLANE if "log" in run.families else {})}
     flags = [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]
     oracle = [sys.executable, str(on_kafka.ORACLE), "run", "--version", BROKERS[run.release], *flags, "--"]
-    verb = ["bytes"] if family == "hostile" else ["run", family]
+    verb = ["bytes"] if family == "bytes" else ["run", family]
     words = [sys.executable, "-m", "tools.fidelity", *verb, "--release", run.release]
-    if family == "hostile":
+    if family == "bytes":
         words += ["--seeds", str(seed), str(seed + int(seconds * 10))]
     else:
         words += ["--seeds", str(seed), str(seed + 9_999), "--seconds", f"{seconds:.0f}", "--parallel", "8" if family == "log" else "24"]

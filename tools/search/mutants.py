@@ -18,7 +18,7 @@ def search(wanted: Wanted) -> Section:
     """A sample by the search's seed; never the whole list, which would write docs/proof/mutations.md."""
     part = Section("mutations")
     count = max(1, int(wanted.seconds / SECONDS_EACH))
-    command = [sys.executable, "tools/mutations", "--sample", str(count), "--seed", str(wanted.seed)]
+    command = [sys.executable, "-m", "tools.mutations", "--sample", str(count), "--seed", str(wanted.seed)]
     done = ended(command, wanted.seconds * 3 + 300)
     lines = done.output.splitlines()
     if not any(line.startswith(tuple("0123456789")) and "mutations in" in line for line in lines):

@@ -1,6 +1,6 @@
 """Steer a running cluster: nodes, coordinators, leaders, the clock; health, reset, seed.
 
-One word per route of the control API (docs/control.md); `groupmock cluster WORD --help` says more.
+One word per route of the control API (docs/reference/control.md); `groupmock cluster WORD --help` says more.
 """
 
 from __future__ import annotations

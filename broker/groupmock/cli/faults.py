@@ -1,6 +1,6 @@
 """Break a running cluster on purpose: rules and plans, what fired, what never did and why.
 
-One word per route of the control API (docs/control.md); `groupmock faults WORD --help` says more.
+One word per route of the control API (docs/reference/control.md); `groupmock faults WORD --help` says more.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Look at the groups of a running cluster and steer them: hold, release, expire, fence, rebalance, ...
 
-One word per route of the control API (docs/control.md); `groupmock group WORD --help` says more.
+One word per route of the control API (docs/reference/control.md); `groupmock group WORD --help` says more.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Ask a running cluster what happened: count, find or wait for journal rows.
 
-One word per route of the control API (docs/control.md); `groupmock journal WORD --help` says more.
+One word per route of the control API (docs/reference/control.md); `groupmock journal WORD --help` says more.
 """
 
 from __future__ import annotations

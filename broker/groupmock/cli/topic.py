@@ -1,6 +1,6 @@
 """Create, grow or delete a topic of a running cluster.
 
-One word per route of the control API (docs/control.md); `groupmock topic WORD --help` says more.
+One word per route of the control API (docs/reference/control.md); `groupmock topic WORD --help` says more.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class Counted(msgspec.Struct):
 
 
 class Found(msgspec.Struct):
-    """Rows as they stand in a journal file (docs/journal.md)."""
+    """Rows as they stand in a journal file (docs/reference/journal.md)."""
 
     count: int
     dropped: int

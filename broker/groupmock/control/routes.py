@@ -76,7 +76,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     _command("POST", "/groups/{group}/thaw", ("group", "thaw"), "thaw_member", GroupPath),
     Route("GET", "/faults", ("faults", "list"), "Every fault rule with its counts; for one that never fired, the nearest call and the "
           "conditions that failed.", rules.rules, query=Which, answer=list[RuleState]),
-    Route("POST", "/faults", ("faults", "add"), "Register a rule (docs/faults.md), in JSON.", rules.add, body=Rule, answer=Added,
+    Route("POST", "/faults", ("faults", "add"), "Register a rule (docs/how-to/faults.md), in JSON.", rules.add, body=Rule, answer=Added,
           text=True),
     _command("DELETE", "/faults", ("faults", "clear"), "clear_faults"),
     Route("GET", "/faults/{name}", ("faults", "show"), "One rule.", rules.rule, RulePath, answer=RuleState),

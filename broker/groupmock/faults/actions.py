@@ -1,4 +1,4 @@
-"""What a fault wants done, as values; `net.faults` does it."""
+"""What a fault wants done, as values; `net.fault_gate` does it."""
 
 from __future__ import annotations
 

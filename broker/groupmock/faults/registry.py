@@ -1,6 +1,6 @@
 """The registered rules: add, remove, hold and release, counts, what never fired and how near it came.
 
-Pure bookkeeping: whoever owns the sockets (`net.faults`) asks `decide` for each call and does what comes out.
+Pure bookkeeping: whoever owns the sockets (`net.fault_gate`) asks `decide` for each call and does what comes out.
 """
 
 from __future__ import annotations

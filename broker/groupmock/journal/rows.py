@@ -149,7 +149,7 @@ class MemberRow(Row, tag="member", kw_only=True):
 class TimerRow(Row, tag="timer", kw_only=True):
     """A deadline passed. Without `timer`: time was looked at and nothing was due after all (replay needs to know)."""
 
-    timer: Annotated[str | None, about("its name, one of those that `POST /v1/clock/jump` takes (docs/control.md)")] = None
+    timer: Annotated[str | None, about("its name, one of those that `POST /v1/clock/jump` takes (docs/reference/control.md)")] = None
     subject: Annotated[tuple[str, ...], about("what it was set for, as group and member id")] = ()
 
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from ..clock import Clock
     from ..journal.journal import Journal
-    from .exchange import Exchange
-    from .faults import Faults
+    from .codecs import ApiCodec
+    from .fault_gate import Faults
     from .limits import Limits
 
 LOOK_AT_CLOCK_EVERY: Final = 8
@@ -88,23 +88,23 @@ class Answers(ABC):
             self._nobody_asked(effect.ticket)
             return
         connection.ticket = 0
-        exchange = connection.exchange
-        assert exchange is not None
+        codec = connection.codec
+        assert codec is not None
         try:
-            answer = exchange.answer(connection.correlation, effect.message)
+            answer = codec.answer(connection.correlation, effect.message)
         except CodecError as defect:
-            self._defect(connection, f"answer to {exchange.name} v{exchange.version}", defect)
+            self._defect(connection, f"answer to {codec.name} v{codec.version}", defect)
             return
         current = self._current
         quiet = current is not None and current.connection is connection
         if self.journal.wanted:
-            self.record.reply(connection, exchange, effect.ticket, effect.message, len(answer) - 4, now, quiet)
+            self.record.reply(connection, codec, effect.ticket, effect.message, len(answer) - 4, now, quiet)
         if connection.state & DEAF:
             self.counters.lost_replies += 1
             return
         self.counters.replies += 1
         if effect.lease is not None and current is not None and quiet:
-            self._remember(current, exchange, effect.lease, answer, effect.message)
+            self._remember(current, codec, effect.lease, answer, effect.message)
         connection.frame = b""  # up to socket.request.max.bytes, for as long as the client likes to be idle
         connection.answer(answer)
         if connection.out is None and (connection.waiting or connection.framer):
@@ -126,10 +126,10 @@ class Answers(ABC):
             self._tickets[effect.ticket] = connection
             connection.ticket = effect.ticket
 
-    def _remember(self, current: Current, exchange: Exchange, lease: Lease, answer: bytes, message: Message) -> None:
+    def _remember(self, current: Current, codec: ApiCodec, lease: Lease, answer: bytes, message: Message) -> None:
         connection = current.connection
         if self.leases and connection.idle and (self.faults is None or self.faults.lets_repeat):
-            connection.repeat = Repeat(self, exchange, current, answer, message, lease)
+            connection.repeat = Repeat(self, codec, current, answer, message, lease)
 
     def _replies(self, effect: Replies, now: int) -> None:
         self._backlog.append(effect.replies)
@@ -168,8 +168,8 @@ class Answers(ABC):
 
     def _silent(self, effect: Silent, now: int) -> None:
         connection = self._done(effect.ticket)
-        if connection is not None and connection.exchange is not None:
-            self.record.reply(connection, connection.exchange, effect.ticket, None, 0, now)
+        if connection is not None and connection.codec is not None:
+            self.record.reply(connection, connection.codec, effect.ticket, None, 0, now)
             connection.frame = b""
             self.go_on(connection)
 
@@ -216,13 +216,13 @@ class Answers(ABC):
 
     # Inside
 
-    def _open(self, connection: Connection, exchange: Exchange, frame: bytes, now: int) -> int:
+    def _open(self, connection: Connection, codec: ApiCodec, frame: bytes, now: int) -> int:
         """The connection waits for an answer from now on; the request's ticket."""
         counters = self.counters
         counters.handled = ticket = counters.handled + 1
-        counters.requests[exchange.key] = counters.requests.get(exchange.key, 0) + 1
+        counters.requests[codec.key] = counters.requests.get(codec.key, 0) + 1
         connection.ticket = ticket
-        connection.exchange = exchange
+        connection.codec = codec
         connection.correlation = frame[4:8]
         connection.frame = frame
         connection.handled = now

@@ -17,8 +17,8 @@ from groupmock_codec.frame import FrameError, Framer
 from .repeat import ID_AT, ID_END
 
 if TYPE_CHECKING:
+    from .codecs import ApiCodec
     from .driver import Driver
-    from .exchange import Exchange
     from .repeat import Repeat
 
 # Bits of `Connection.state`: why it is not served, or what else is special about it.
@@ -48,9 +48,9 @@ class Connection(asyncio.Protocol):
         "active",
         "chunks",
         "client_host",
+        "codec",
         "correlation",
         "driver",
-        "exchange",
         "frame",
         "framer",
         "frames",
@@ -78,7 +78,7 @@ class Connection(asyncio.Protocol):
         self.transport: asyncio.Transport | None = None
         self.state = 0
         self.ticket = 0
-        self.exchange: Exchange | None = None
+        self.codec: ApiCodec | None = None
         self.correlation = b""
         self.frame = b""  # of the request that is open
         self.handled = 0

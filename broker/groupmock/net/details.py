@@ -16,7 +16,7 @@ from ..journal.rows import Payload
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .exchange import Exchange
+    from .codecs import ApiCodec
 
 BIG: Final = 1024
 JOIN_GROUP: Final = 11
@@ -35,15 +35,15 @@ class Details(NamedTuple):
     payloads: list[Payload] | None = None
 
 
-def details_of(exchange: Exchange, message: Message | None, wanted: bool, protocol_type: str | None = None) -> Details:
+def details_of(codec: ApiCodec, message: Message | None, wanted: bool, protocol_type: str | None = None) -> Details:
     """The message and what goes beside it. `wanted` False: nothing that costs time.
 
     `protocol_type`: of the group, where the message itself does not say it (SyncGroup below version 5, replies below JoinGroup 7).
     """
     if message is None or not wanted:
         return Details(message)
-    if exchange.key in EMBEDDED:
-        return Details(message, _embedded(exchange.key, message, protocol_type))
+    if codec.key in EMBEDDED:
+        return Details(message, _embedded(codec.key, message, protocol_type))
     if _has_records(type(message)):
         return _without_payloads(message)
     return Details(message)

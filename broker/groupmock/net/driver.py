@@ -16,8 +16,8 @@ from ..core.effects import Effects, Reply
 from ..core.events import Command, Disconnected, Event, Request
 from ..journal.rows import DISCONNECTED, NOT_READING
 from .answers import Answers
+from .codecs import FETCH, HEARTBEAT, ApiCodec, Asked, Codecs, Refused, unknown_api_versions
 from .connection import STOPPED, Connection
-from .exchange import FETCH, HEARTBEAT, Asked, Exchange, Exchanges, Refused, unknown_api_versions
 from .nodes import Nodes
 from .repeat import Current
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..clock import Clock, Handle
     from ..journal.journal import Journal
     from .core import Core
-    from .faults import Faults
+    from .fault_gate import Faults
     from .limits import Limits
 
 
@@ -37,7 +37,7 @@ class Driver(Answers):
         self.cluster = cluster
         self.renew = cluster.renew
         self.nodes = Nodes(self)
-        self.exchanges = Exchanges(cluster.identity.advertised)
+        self.codecs = Codecs(cluster.identity.advertised)
         self.connections: dict[int, Connection] = {}
         self.vacated: Callable[[], None] = _nothing
         self._alarm: Handle | None = None
@@ -47,7 +47,7 @@ class Driver(Answers):
     @cached_property
     def rules(self) -> Faults:
         """The fault rules; loaded when somebody asks for them, since a server without any is to start fast."""
-        from .faults import Faults
+        from .fault_gate import Faults
 
         return Faults(self)
 
@@ -81,7 +81,7 @@ class Driver(Answers):
         elif self.journal.details:
             self.record.remark(DISCONNECTED, now, connection=connection.number)
         self._happen(Disconnected(connection.number), now)
-        if connection.ticket and connection.exchange is not None and connection.exchange.key == FETCH:
+        if connection.ticket and connection.codec is not None and connection.codec.key == FETCH:
             self._done(connection.ticket)  # the core forgot this fetch (events.Disconnected); joins and syncs are still answered
         self.settle()
         self.vacated()
@@ -107,49 +107,49 @@ class Driver(Answers):
         """One whole frame, its turn having come. Written flat, as what is on the way of every request."""
         connection.repeat = None
         try:
-            exchange = self.exchanges[frame[:4]]
-            client_id, at = exchange.header(frame)
-            message, end = exchange.decode(frame, at)
+            codec = self.codecs[frame[:4]]
+            client_id, at = codec.header(frame)
+            message, end = codec.decode(frame, at)
         except (Refused, CodecError) as refusal:
             self._not_taken(connection, frame, received, refusal)
             return
         now = self.now()
-        ticket = self._open(connection, exchange, frame, now)
+        ticket = self._open(connection, codec, frame, now)
         if self.faults is not None:
-            self.faults.request(Asked(connection, exchange, frame, at, end, client_id, message, received, ticket), now)
+            self.faults.request(Asked(connection, codec, frame, at, end, client_id, message, received, ticket), now)
             return
         event = Request(
-            ticket, connection.number, connection.node, exchange.key, exchange.version, client_id, connection.client_host, message
+            ticket, connection.number, connection.node, codec.key, codec.version, client_id, connection.client_host, message
         )
         try:
             effects = self.cluster.handle(event, now)
         except Exception as defect:
-            self.record.request(connection, exchange, client_id, message, frame, received)
-            self._defect(connection, f"{exchange.name} v{exchange.version}", defect)
+            self.record.request(connection, codec, client_id, message, frame, received)
+            self._defect(connection, f"{codec.name} v{codec.version}", defect)
             return
-        quiet = exchange.key == HEARTBEAT and _changed_nothing(effects)
+        quiet = codec.key == HEARTBEAT and _changed_nothing(effects)
         if self.journal.routine:
-            self.record.request(connection, exchange, client_id, message, frame, received, len(frame) - end, quiet)
+            self.record.request(connection, codec, client_id, message, frame, received, len(frame) - end, quiet)
         self._current = Current(connection, frame, at, client_id) if quiet else None
         self.perform(effects, now)
         self._current = None
 
     def apply(self, asked: Asked, now: int, recorded: bool) -> None:
         """The second half of `request`, for one that passed the fault rules. `recorded`: its row is there already, a rule struck it."""
-        connection, exchange, frame, at, end, client_id, message, received, ticket = asked
+        connection, codec, frame, at, end, client_id, message, received, ticket = asked
         event = Request(
-            ticket, connection.number, connection.node, exchange.key, exchange.version, client_id, connection.client_host, message
+            ticket, connection.number, connection.node, codec.key, codec.version, client_id, connection.client_host, message
         )
         try:
             effects = self.cluster.handle(event, now)
         except Exception as defect:
             if not recorded:
-                self.record.request(connection, exchange, client_id, message, frame, received)
-            self._defect(connection, f"{exchange.name} v{exchange.version}", defect)
+                self.record.request(connection, codec, client_id, message, frame, received)
+            self._defect(connection, f"{codec.name} v{codec.version}", defect)
             return
-        quiet = exchange.key == HEARTBEAT and _changed_nothing(effects)
+        quiet = codec.key == HEARTBEAT and _changed_nothing(effects)
         if self.journal.routine and not recorded:
-            self.record.request(connection, exchange, client_id, message, frame, received, len(frame) - end, quiet)
+            self.record.request(connection, codec, client_id, message, frame, received, len(frame) - end, quiet)
         self._current = Current(connection, frame, at, client_id) if quiet else None
         self.perform(effects, now)
         self._current = None
@@ -219,7 +219,7 @@ class Driver(Answers):
     def _not_taken(self, connection: Connection, frame: bytes, received: int, refusal: Refused | CodecError) -> None:
         """Refused or broken: closed with the reason, unless it is ApiVersions in a version we have not."""
         try:
-            unknown = unknown_api_versions(frame, self.exchanges.advertised) if isinstance(refusal, Refused) and len(frame) >= 8 else None
+            unknown = unknown_api_versions(frame, self.codecs.advertised) if isinstance(refusal, Refused) and len(frame) >= 8 else None
         except CodecError as broken:
             self.refuse(connection, str(broken))
             return
@@ -227,13 +227,13 @@ class Driver(Answers):
             self.refuse(connection, str(refusal))
             return
         header, message, answer = unknown
-        exchange = Exchange(header.api_key, 0)
+        codec = ApiCodec(header.api_key, 0)
         now = self.now()
-        ticket = self._open(connection, exchange, frame, now)
+        ticket = self._open(connection, codec, frame, now)
         note = f"{refusal}; answered in version 0"
-        self.record.request(connection, exchange, header.client_id, None, frame, received, note=note)
+        self.record.request(connection, codec, header.client_id, None, frame, received, note=note)
         self._done(ticket)
-        self.record.reply(connection, exchange, ticket, message, len(answer) - 4, now)
+        self.record.reply(connection, codec, ticket, message, len(answer) - 4, now)
         connection.answer(answer)
 
     def _happen(self, event: Event, now: int) -> None:

@@ -30,7 +30,7 @@ def dice_of(seed: int) -> Dice:
 class AddFaults(Arguments):
     """Register rules, all or none."""
 
-    rules: Annotated[list[dict[str, Any]], Meta(description="rules as docs/faults.md has them")]
+    rules: Annotated[list[dict[str, Any]], Meta(description="rules as docs/how-to/faults.md has them")]
     origin: Annotated[str, Meta(description="where they stood, for errors")] = "the plan"
     names: Annotated[list[str] | None, Meta(description="of a journal: what they were called")] = None
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
     from ..core.events import Command
+    from .codecs import ApiCodec
     from .connection import Connection
-    from .exchange import Exchange
     from .repeat import Repeat
 
 
@@ -81,7 +81,7 @@ class Record:
     def request(
         self,
         connection: Connection,
-        exchange: Exchange,
+        codec: ApiCodec,
         client_id: str | None,
         message: Message | None,
         frame: bytes,
@@ -97,15 +97,15 @@ class Record:
         shown: Any = message
         embedded = payloads = None
         if journal.details:
-            shown, embedded, payloads = details_of(exchange, message, True, self._kind_of(exchange, message, connection.ticket))
+            shown, embedded, payloads = details_of(codec, message, True, self._kind_of(codec, message, connection.ticket))
         row = RequestRow(
             t=connection.handled,
             node=connection.node,
             connection=connection.number,
             ticket=connection.ticket,
             correlation_id=int.from_bytes(connection.correlation, "big", signed=True),
-            api_key=exchange.key,
-            api_name=exchange.name,
+            api_key=codec.key,
+            api_name=codec.name,
             api_version=int.from_bytes(frame[2:4], "big", signed=True),
             client_id=client_id,
             received=received,
@@ -123,7 +123,7 @@ class Record:
     def reply(
         self,
         connection: Connection,
-        exchange: Exchange,
+        codec: ApiCodec,
         ticket: int,
         message: Message | None,
         size: int,
@@ -141,16 +141,16 @@ class Record:
         shown: Any = message
         embedded = payloads = None
         if journal.details:
-            shown, embedded, payloads = details_of(exchange, message, True, self._open_kinds.pop(ticket, None))
+            shown, embedded, payloads = details_of(codec, message, True, self._open_kinds.pop(ticket, None))
         row = ReplyRow(
             t=now,
             node=connection.node,
             connection=connection.number,
             ticket=ticket,
             correlation_id=int.from_bytes(connection.correlation, "big", signed=True),
-            api_key=exchange.key,
-            api_name=exchange.name,
-            api_version=exchange.version,
+            api_key=codec.key,
+            api_name=codec.name,
+            api_version=codec.version,
             waited=now - connection.handled,
             error=error,
             size=size,
@@ -161,9 +161,9 @@ class Record:
         )
         (journal.append_quiet if quiet else journal.append)(row)
 
-    def _kind_of(self, exchange: Exchange, message: Message | None, ticket: int) -> str | None:
+    def _kind_of(self, codec: ApiCodec, message: Message | None, ticket: int) -> str | None:
         """The protocol type of the group that a JoinGroup or SyncGroup is about: neither every version nor any answer says it."""
-        if not self._journal.details or exchange.key not in EMBEDDED:
+        if not self._journal.details or codec.key not in EMBEDDED:
             return None
         group = getattr(message, "group_id", "")
         kind = getattr(message, "protocol_type", None) or self._kinds.get(group)
@@ -179,9 +179,9 @@ class Record:
 
     def abandoned(self, connection: Connection, ticket: int, reason: str, now: int) -> None:
         """A request will never be answered."""
-        exchange = connection.exchange
+        codec = connection.codec
         self._open_kinds.pop(ticket, None)
-        if "abandoned" in self._journal.wanted and exchange is not None:
+        if "abandoned" in self._journal.wanted and codec is not None:
             self._journal.append(
                 AbandonedRow(
                     t=now,
@@ -189,9 +189,9 @@ class Record:
                     connection=connection.number,
                     ticket=ticket,
                     correlation_id=int.from_bytes(connection.correlation, "big", signed=True),
-                    api_key=exchange.key,
-                    api_name=exchange.name,
-                    api_version=exchange.version,
+                    api_key=codec.key,
+                    api_name=codec.name,
+                    api_version=codec.version,
                     reason=reason,
                 )
             )

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from ..core.effects import Lease
     from .answers import Answers
+    from .codecs import ApiCodec
     from .connection import Connection
-    from .exchange import Exchange
 
 ID_AT: Final = 8  # size, key, version; then the correlation id
 ID_END: Final = 12
@@ -37,14 +37,26 @@ class Repeat:
     """`head` + correlation id + `tail` is the whole frame with its length; the answer alike."""
 
     __slots__ = (
-        "answer_head", "answer_tail", "body_at", "client_id", "driver", "epoch", "exchange", "group", "head", "lease", "length", "message",
-        "tail", "template",
+        "answer_head",
+        "answer_tail",
+        "body_at",
+        "client_id",
+        "codec",
+        "driver",
+        "epoch",
+        "group",
+        "head",
+        "lease",
+        "length",
+        "message",
+        "tail",
+        "template",
     )  # fmt: skip
 
-    def __init__(self, driver: Answers, exchange: Exchange, request: Current, answer: bytes, message: Message, lease: Lease) -> None:
+    def __init__(self, driver: Answers, codec: ApiCodec, request: Current, answer: bytes, message: Message, lease: Lease) -> None:
         frame = request.frame
         self.driver = driver
-        self.exchange = exchange
+        self.codec = codec
         self.client_id = request.client_id
         self.body_at = request.body_at
         self.message = message
@@ -75,9 +87,9 @@ class Repeat:
 
     def rows(self, connection: Connection, identifier: bytes, ticket: int, now: int) -> tuple[RequestRow, ReplyRow]:
         """Request and reply row of one of them, as the full path would have made them."""
-        exchange = self.exchange
+        codec = self.codec
         frame = self.head[4:] + identifier + self.tail
-        message, end = exchange.decode(frame, self.body_at)
+        message, end = codec.decode(frame, self.body_at)
         correlation = int.from_bytes(identifier, "big", signed=True)
         place: dict[str, Any] = {
             "t": now,
@@ -85,9 +97,9 @@ class Repeat:
             "connection": connection.number,
             "ticket": ticket,
             "correlation_id": correlation,
-            "api_key": exchange.key,
-            "api_name": exchange.name,
-            "api_version": exchange.version,
+            "api_key": codec.key,
+            "api_name": codec.name,
+            "api_version": codec.version,
         }
         request = RequestRow(
             **place,

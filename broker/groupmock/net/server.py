@@ -195,9 +195,9 @@ class Server:
     def _to_warm_up(self) -> list[tuple[int, int]]:
         """(api key, version), the last one first: what stock clients send, then the newest versions, then their older ones."""
         rows = [
-            self.driver.exchanges.advertised[key]
+            self.driver.codecs.advertised[key]
             for key in WARM_UP_FIRST
-            if key in self.driver.exchanges.advertised and key in apis.stems()
+            if key in self.driver.codecs.advertised and key in apis.stems()
         ]
         newest = [(row.key, row.highest) for row in rows]
         older = [(row.key, version) for row in rows for version in range(row.highest - 1, row.lowest - 1, -1)]
@@ -213,7 +213,7 @@ class Server:
         if not busy:
             key, version = todo.pop()
             apis.behaviour(key)
-            self.driver.exchanges.of(key, version).warm_up()
+            self.driver.codecs.of(key, version).warm_up()
         pause = WARM_UP_WHEN_BUSY_S if busy else WARM_UP_PAUSE_S
         self._warm = asyncio.get_running_loop().call_later(pause, self._warm_up, todo, self.counters.handled)
 

@@ -9,6 +9,7 @@ from typing import Final
 from groupmock_codec.embedded import connect, consumer, designs
 from groupmock_codec.embedded.connect import ConnectorTasks
 from groupmock_codec.embedded.consumer import TopicPartitions
+from groupmock_codec.errors import DecodeError
 
 Partition = tuple[str, int]
 Partitions = frozenset[Partition]
@@ -38,7 +39,7 @@ NOTHING: Final = Told(frozenset(), frozenset(), 0)
 def claim_of(protocol_type: str, protocol: str, data: bytes) -> Claim:
     """A member's metadata. Connect's "partitions" are (connector, task), -1 for the connector itself; its topics are none."""
     if protocol_type == "connect":
-        return Claim(frozenset(), _allocation(connect.decode_metadata(data).allocation))
+        return Claim(frozenset(), _claimed_tasks(data))
     stock = consumer.read_subscription(data)
     if stock is None:
         return Claim(frozenset(), frozenset())
@@ -74,15 +75,20 @@ def _told(design: designs.DesignAssignment, assigned: Partitions) -> Told:
 
 
 def _connect(data: bytes, claim: Claim) -> Told:
-    if not data:
+    try:
+        found = connect.decode_assignment(data)
+    except DecodeError:  # nothing at all, or nothing that a worker could read
         return Told(frozenset(), claim.owned, 0)
-    found = connect.decode_assignment(data)
     new, revoked = _tasks(found.assigned), _tasks(found.revoked)
     return Told((claim.owned - revoked) | new if found.version else new, revoked, found.delay)
 
 
-def _allocation(data: bytes | None) -> Partitions:
-    return _tasks(connect.decode_assignment(data).assigned) if data else frozenset()
+def _claimed_tasks(data: bytes) -> Partitions:
+    try:
+        allocation = connect.decode_metadata(data).allocation
+        return _tasks(connect.decode_assignment(allocation).assigned) if allocation else frozenset()
+    except DecodeError:
+        return frozenset()
 
 
 def _tasks(found: Iterable[ConnectorTasks] | None) -> Partitions:

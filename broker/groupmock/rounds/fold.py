@@ -1,140 +1,342 @@
-"""The rounds of one group, as an observer of the wire has them: read from a journal's rows, in any order of arrival that a journal has.
+"""Journal rows to rebalances: the one fold that stories, scenarios and the judges of the pipeline read.
 
-A round begins with the leader's answer to JoinGroup, which shows every member's claims; the leader's SyncGroup request says what each is
-told; the answers to SyncGroup show who heard it. Feed rows as dicts, all at once or while they are written.
+A rebalance begins and ends with the coordinator's `moved` rows. In between, the leader's answer to JoinGroup shows every member's claims,
+its SyncGroup says what each is told, and the answers to SyncGroup show who heard it. Rows come in the journal's order, which is not always
+that of their times. They may be read from a file, as dicts or as rows, or be the rows in memory.
+
+Kept is what is open: a group's rebalance under way and its last one, requests without an answer, who owns what. What went by is handed out.
 """
 
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from .embedded import NOTHING, Claim, Partition, Partitions, Told, claim_of, told_of
+import msgspec
+
+from ..journal.read import UnknownRow
+from ..journal.rows import (
+    AbandonedRow,
+    CloseRow,
+    CommandRow,
+    FramePlace,
+    MemberRow,
+    MovedRow,
+    ReplyRow,
+    RequestRow,
+    Row,
+)
+from .embedded import Claim, Partition, Partitions, claim_of, told_of
+from .owners import Ownership
+from .rebalance_model import COMPLETING, DEAD, EMPTY, PREPARING, STABLE, UNDER_WAY, Gap, Generation, Holder, Move, Phase, Rebalance, name_of
 
 JOIN_GROUP: Final = 11
 SYNC_GROUP: Final = 14
-MS: Final = 1_000_000
+FOLDED: Final = (RequestRow, ReplyRow, AbandonedRow, MovedRow, MemberRow, CommandRow, CloseRow)
+REPLACES: Final = " replaces "
+"""In the reason of a `member` row that says `replaced`: who came, and then whom it replaced (KIP-345)."""
+NO_CLAIM: Final = Claim(frozenset(), frozenset())
+Plain = Mapping[str, Any]
+"""A row as its JSON has it."""
 
 
-@dataclass(slots=True)
-class Round:
-    """One generation. Times are ms since the journal's begin; members are their ids.
+def rebalances(rows: Iterable[Plain | Row | UnknownRow], group: str | None = None) -> Iterator[Rebalance]:
+    """The rebalances of a journal, each as it ends, those that never end when the rows do. `group`: of this one alone."""
+    fold = Rebalances(group)
+    for row in rows:
+        over = fold.feed(row)
+        if over is not None:
+            yield over
+    yield from fold.close()
 
-    `planned`: when the leader brought the Assignments (None: it never did), which is when they count. `heard`: whom they reached.
-    `universe`: what the members of this round should own.
+
+class Group:
+    """One group as of the last row.
+
+    `state` and `since` when (ns); `members`: ids; `size`: how many, by its last move. `rebalance`: under way; `last`: the one that ended
+    last. `generation`: the newest. `lost`: gaps since the last rebalance, which count to the next one. `ownership`: who owns what.
     """
 
-    began: float
-    generation: int
-    leader: str
-    protocol_type: str
-    protocol: str
-    claims: dict[str, Claim]
-    universe: Partitions
-    planned: float | None = None
-    told: dict[str, Told] = field(default_factory=dict)
-    heard: set[str] = field(default_factory=set)
-
-    def holders(self) -> dict[Partition, str]:
-        """Partition -> the member that was told to hold it."""
-        return {partition: member for member, told in self.told.items() for partition in told.assigned}
-
-    @property
-    def settled(self) -> bool:
-        """Everything has an owner, nobody is asked to give something up, nobody is told to wait, and all of them heard so."""
-        told = self.told.values()
-        return (
-            self.planned is not None
-            and self.heard >= self.claims.keys()
-            and not any(each.revoked or each.timeout_ms for each in told)
-            and self.universe <= self.holders().keys()
-        )
-
-
-class Rounds:
-    """`feed` it a journal's rows. `rounds`: oldest first; `state`, `members` (ids), `counts` (topic -> partitions): now."""
-
-    def __init__(self, group: str) -> None:
-        self.group = group
-        self.rounds: list[Round] = []
+    def __init__(self, name: str) -> None:
+        self.name = name
         self.state = ""
-        self.since = 0.0
-        """When the group came into this state, ms."""
+        self.since = 0
+        self.size: int | None = None
         self.members: set[str] = set()
-        self.counts: dict[str, int] = {}
-        self._asked: dict[int, Mapping[str, Any]] = {}  # ticket -> JoinGroup or SyncGroup request that has no answer yet
+        self.rebalance: Rebalance | None = None
+        self.last: Rebalance | None = None
+        self.generation: Generation | None = None
+        self.lost: list[Gap] = []
+        self.ownership = Ownership()
+        self._number = 0
+        self._protocol = ""
+        self._joined: dict[str, int] = {}  # of the rebalance under way, or of this moment: it may begin one
+        self._assigned: dict[str, Partitions] = {}
+        self._holders: dict[Partition, Holder] = {}
 
-    def feed(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """More rows, in the journal's order."""
-        for row in rows:
-            take = _TAKE.get(row["kind"])
-            if take is not None:
-                take(self, row)
+    # The coordinator's own rows
 
-    def _request(self, row: Mapping[str, Any]) -> None:
-        if row["api_key"] not in (JOIN_GROUP, SYNC_GROUP) or row["message"]["group_id"] != self.group:
-            return
-        self._asked[row["ticket"]] = row["message"]
-        if row["api_key"] == SYNC_GROUP and self.rounds:
-            self._planned(self.rounds[-1], row)
+    def moved(self, row: Plain) -> Rebalance | None:
+        """The group changed its state. Returns the rebalance that is over with it."""
+        at, before, after = row["t"], row["before"], row["after"]
+        self.spend(at)
+        if not before or after == DEAD:  # it begins anew: generation 1 is another one
+            self.generation = None
+        if after == DEAD:
+            self.members.clear()
+        if after in UNDER_WAY:
+            self._under_way(row)
+        size: int = row.get("members", 0)
+        self.state, self.since, self.size = after, at, size
+        self._protocol = row.get("protocol_name") or self._protocol
+        newest = self.generation
+        if after == STABLE and before != STABLE and newest is not None and row["generation"] == newest.number:
+            newest.planned = at  # what the leader brought was taken
+        if self.rebalance is None:
+            return None
+        self.rebalance.generation_after, self.rebalance.members_after = row["generation"], size
+        return None if after in UNDER_WAY else self._over(self.rebalance, at, after)
 
-    def _planned(self, last: Round, row: Mapping[str, Any]) -> None:
-        message = row["message"]
-        if message["member_id"] != last.leader or message["generation_id"] != last.generation or last.planned is not None:
-            return
-        brought = {each["member_id"]: b64decode(each["assignment"]) for each in message["assignments"]}
-        for member, claim in last.claims.items():
-            last.told[member] = told_of(last.protocol_type, last.protocol, brought.get(member, b""), claim)
+    def spend(self, at: int) -> None:
+        """The phase it is in lasts until now."""
+        if self.rebalance is not None:
+            self.rebalance.phases[-1].spent = max(0, at - self.since)
 
-    def _reply(self, row: Mapping[str, Any]) -> None:
-        asked = self._asked.pop(row["ticket"], None)
-        if asked is None or row.get("error") or not row.get("message"):
-            return
-        message = row["message"]
-        if row["api_key"] == JOIN_GROUP and message["members"]:
-            self.rounds.append(self._begun(row, asked))
-        elif row["api_key"] == SYNC_GROUP and row.get("delivered", True) and self._is_last(asked["generation_id"]):
-            self.rounds[-1].heard.add(asked["member_id"])
+    def _under_way(self, row: Plain) -> None:
+        now = self.rebalance
+        if now is None:
+            now = self.rebalance = self._begun(row)
+        now.phases.append(Phase(row["after"], row["t"], row["reason"], row.get("cause") or ""))
+        if row["after"] == COMPLETING:
+            now.last_joined = next(reversed(self._joined), None)
+            now.leader, now.protocol_type, now.protocol = row.get("leader"), row.get("protocol_type"), row.get("protocol_name")
 
-    def _is_last(self, generation: int) -> bool:
-        return bool(self.rounds) and self.rounds[-1].generation == generation
+    def _begun(self, row: Plain) -> Rebalance:
+        self._number += 1
+        self._joined = {member: at for member, at in self._joined.items() if at == row["t"]}
+        lost, self.lost = self.lost, []
+        generation = row["generation"]
+        return Rebalance(
+            self.name, self._number, row["t"], row["reason"], row.get("cause") or "",
+            generation_before=generation if row["after"] == PREPARING else generation - 1,
+            members_before=0 if self.size is None and row["before"] in ("", EMPTY) else self.size,
+            had=self._assigned, joined=self._joined, gaps=lost,
+        )  # fmt: skip
 
-    def _begun(self, row: Mapping[str, Any], asked: Mapping[str, Any]) -> Round:
+    def _over(self, now: Rebalance, at: int, state: str) -> Rebalance:
+        now.ended, now.ended_in = at, state
+        if state == EMPTY:
+            now.protocol = None
+        if now.plan is not None:
+            now.moves = list(self._moves(now.plan))
+            self._assigned = {member: told.assigned for member, told in now.plan.told.items()}
+        elif state != STABLE:
+            self._assigned = {}
+        self.rebalance, self.last, self._joined = None, now, {}
+        return now
+
+    def _moves(self, plan: Generation) -> Iterator[Move]:
+        names = Counter(map(name_of, plan.told))
+        new: dict[Partition, Holder] = {}
+        for member, told in plan.told.items():
+            name = name_of(member)
+            new.update(dict.fromkeys(told.assigned, Holder(member, name if names[name] == 1 else member)))
+        for partition, holder in new.items():
+            had = self._holders.get(partition, holder)
+            if had.member != holder.member:
+                yield Move(partition, had, holder)
+        self._holders |= new
+
+    def member(self, row: Plain) -> None:
+        """Somebody came or went."""
+        member, what = row["member_id"], row["what"]
+        if what in ("added", "replaced"):
+            self.members.add(member)
+            self._arrived(member, row["t"])
+        if what == "replaced":
+            member = row["reason"].rpartition(REPLACES)[2]
+        if what in ("removed", "replaced"):
+            self.members.discard(member)
+            self.gone(member, row["t"])
+
+    # What members say
+
+    def joins(self, message: Plain, member: str, at: int) -> None:
+        """A JoinGroup of a member that has an id. Of what it had it keeps what it claims by the protocol that the group had so far."""
+        self._arrived(member, at)
+        owned = self.ownership.of(member)
+        listed = {each["name"]: each["metadata"] for each in message["protocols"]} if owned else {}
+        if listed:
+            name = self._protocol if self._protocol in listed else next(iter(listed))
+            claim = claim_of(str(message["protocol_type"]), name, b64decode(listed[name]))
+            self._loses(member, owned & claim.owned, at, self.rebalance)
+
+    def _arrived(self, member: str, at: int) -> None:
+        if self.rebalance is None and self._joined and next(reversed(self._joined.values())) != at:
+            self._joined = {}
+        self._joined.pop(member, None)
+        self._joined[member] = at
+
+    def turned_away(self, member: str) -> None:
+        """Its JoinGroup was refused."""
+        self._joined.pop(member, None)
+
+    def begun(self, row: Plain, asked: Plain, counts: Mapping[str, int]) -> None:
+        """The leader's answer to JoinGroup. One that repeats a generation's (a leader that joins again unchanged) tells nothing new."""
         message, kind = row["message"], str(asked["protocol_type"])
+        if self.generation is not None and self.generation.number == message["generation_id"]:
+            return
         protocol = str(message["protocol_name"])
         claims = {each["member_id"]: claim_of(kind, protocol, b64decode(each["metadata"])) for each in message["members"]}
         topics = {topic for claim in claims.values() for topic in claim.topics}
-        universe = frozenset((topic, number) for topic in topics for number in range(self.counts.get(topic, 0)))
-        return Round(row["t"] / MS, message["generation_id"], str(message["leader"]), kind, protocol, claims, universe)
+        universe = frozenset((topic, number) for topic in topics for number in range(counts.get(topic, 0)))
+        self.generation = Generation(message["generation_id"], row["t"], str(message["leader"]), kind, protocol, claims, universe)
+        if self.rebalance is not None:
+            self.rebalance.generations.append(self.generation)
 
-    def _moved(self, row: Mapping[str, Any]) -> None:
-        if row["group"] == self.group:
-            self.state, self.since = str(row["after"]), row["t"] / MS
-            if self.state == "Stable" and row["before"] != "Stable" and self.rounds:
-                self.rounds[-1].planned = self.since  # what the leader brought was taken
-
-    def _member(self, row: Mapping[str, Any]) -> None:
-        if row["group"] != self.group:
+    def syncs(self, message: Plain) -> None:
+        """A SyncGroup. What its leader brings a generation whose plan was not taken yet is what its members are told."""
+        now = self.generation
+        if now is None or now.planned is not None or (message["member_id"], message["generation_id"]) != (now.leader, now.number):
             return
-        if row["what"] in ("added", "replaced"):
-            self.members.add(str(row["member_id"]))
-        elif row["what"] == "removed":
-            self.members.discard(str(row["member_id"]))
+        brought = {each["member_id"]: b64decode(each["assignment"]) for each in message["assignments"]}
+        for member, claim in now.claims.items():
+            now.told[member] = told_of(now.protocol_type, now.protocol, brought.get(member, b""), claim)
 
-    def _command(self, row: Mapping[str, Any]) -> None:
-        arguments = row["arguments"]
+    def hears(self, asked: Plain, row: Plain) -> None:
+        """An answer to SyncGroup that arrived: all that the member has from now on."""
+        now, member = self.generation, asked["member_id"]
+        if now is None or now.number != asked["generation_id"]:
+            return
+        now.heard[member] = row["t"]
+        told = told_of(now.protocol_type, now.protocol, b64decode(row["message"]["assignment"]), now.claims.get(member, NO_CLAIM))
+        self._loses(member, told.assigned, row["t"], self.last)
+
+    def gone(self, member: str, at: int) -> None:
+        """It was removed or replaced, or its connection ended."""
+        self._loses(member, frozenset(), at, self.rebalance)
+
+    def _loses(self, member: str, keeps: Partitions, at: int, counted: Rebalance | None) -> None:
+        """`counted`: the rebalance in which it is lost what it does not keep; None: the next one, if any comes."""
+        gaps = self.ownership.owns(member, keeps, at)
+        (self.lost if counted is None else counted.gaps).extend(gaps)
+
+
+class Rebalances:
+    """`feed` it rows. `groups`: name -> Group; `counts`: topic -> partitions, `created`: partition -> when (ns), of topics that were made.
+
+    `group`: the only one that is looked at; it is there from the start.
+    """
+
+    def __init__(self, group: str | None = None) -> None:
+        self.groups: dict[str, Group] = {} if group is None else {group: Group(group)}
+        self.counts: dict[str, int] = {}
+        self.created: dict[Partition, int] = {}
+        self._all = group is None
+        self._now = 0
+        self._asked: dict[int, Plain] = {}  # ticket -> JoinGroup or SyncGroup that has no answer yet
+        self._connection: dict[tuple[str, str], int] = {}  # group and member -> by which it joined last
+        self._joined_by: dict[int, dict[tuple[str, str], None]] = {}  # connection -> whoever joined by it, in order
+
+    def feed(self, row: Plain | Row | UnknownRow) -> Rebalance | None:
+        """One more row, in the journal's order. Returns the rebalance that is over with it."""
+        found = row if isinstance(row, Mapping) else _plain(row)
+        if found is None:
+            return None
+        self._now = max(self._now, found["t"])
+        take = _TAKE.get(found["kind"])
+        return None if take is None else take(self, found)
+
+    def close(self) -> list[Rebalance]:
+        """There are no more rows: the rebalances that are under way, their last phase as long as the journal shows it."""
+        left = [each for each in self.groups.values() if each.rebalance is not None]
+        for group in left:
+            group.spend(self._now)
+        return [each.rebalance for each in left if each.rebalance is not None]
+
+    def _group(self, name: str) -> Group | None:
+        if self._all and name not in self.groups:
+            self.groups[name] = Group(name)
+        return self.groups.get(name)
+
+    def _moved(self, row: Plain) -> Rebalance | None:
+        group = self._group(row["group"])
+        return None if group is None else group.moved(row)
+
+    def _member(self, row: Plain) -> None:
+        group = self._group(row["group"])
+        if group is not None:
+            group.member(row)
+            if row["what"] == "removed":
+                self._connection.pop((group.name, row["member_id"]), None)
+
+    def _request(self, row: Plain) -> None:
+        message = row.get("message")
+        if row["api_key"] not in (JOIN_GROUP, SYNC_GROUP) or not message:
+            return
+        group = self._group(message["group_id"])
+        if group is None:
+            return
+        self._asked[row["ticket"]] = message
+        if row["api_key"] == SYNC_GROUP:
+            group.syncs(message)
+        elif message["member_id"]:
+            self._joins_by(group.name, message["member_id"], row["connection"])
+            group.joins(message, message["member_id"], row["t"])
+
+    def _joins_by(self, group: str, member: str, connection: int) -> None:
+        self._connection[group, member] = connection
+        self._joined_by.setdefault(connection, {})[group, member] = None
+
+    def _reply(self, row: Plain) -> None:
+        asked = self._asked.pop(row["ticket"], None)
+        if asked is None or not row.get("message"):
+            return
+        group, accepted = self.groups[asked["group_id"]], not row.get("error")
+        if row["api_key"] == SYNC_GROUP:
+            if accepted and row.get("delivered", True):
+                group.hears(asked, row)
+            return
+        if not accepted:
+            group.turned_away(asked["member_id"])
+        elif not asked["member_id"]:
+            self._joins_by(group.name, row["message"]["member_id"], row["connection"])
+        if accepted and row["message"]["members"]:
+            group.begun(row, asked, self.counts)
+
+    def _abandoned(self, row: Plain) -> None:
+        self._asked.pop(row["ticket"], None)
+
+    def _close(self, row: Plain) -> None:
+        for name, member in self._joined_by.pop(row["connection"], {}):
+            if self._connection.get((name, member)) == row["connection"]:
+                del self._connection[name, member]
+                self.groups[name].gone(member, row["t"])
+
+    def _command(self, row: Plain) -> None:
         if row["name"] in ("create_topic", "grow_topic"):
-            self.counts[str(arguments["name"])] = int(arguments["partitions"])
+            topic, count = str(row["arguments"]["name"]), int(row["arguments"]["partitions"])
+            self.counts[topic] = count
+            for number in range(count):
+                self.created.setdefault((topic, number), row["t"])
 
 
-_TAKE: Final = {
-    "request": Rounds._request,
-    "reply": Rounds._reply,
-    "moved": Rounds._moved,
-    "member": Rounds._member,
-    "command": Rounds._command,
+def _plain(row: Row | UnknownRow) -> Plain | None:
+    """As JSON has it, messages of the codec included; None: a row that says nothing about rebalances."""
+    if not isinstance(row, FOLDED) or (isinstance(row, FramePlace) and row.api_key not in (JOIN_GROUP, SYNC_GROUP)):
+        return None
+    found: Plain = msgspec.to_builtins(row)
+    return found
+
+
+_TAKE: Final[dict[str, Callable[[Rebalances, Plain], Rebalance | None]]] = {
+    "request": Rebalances._request,
+    "reply": Rebalances._reply,
+    "abandoned": Rebalances._abandoned,
+    "moved": Rebalances._moved,
+    "member": Rebalances._member,
+    "command": Rebalances._command,
+    "close": Rebalances._close,
 }
-
-__all__ = ["NOTHING", "Claim", "Partition", "Partitions", "Round", "Rounds", "Told"]

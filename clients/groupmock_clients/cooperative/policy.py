@@ -1,6 +1,6 @@
 """What a leader decides, Designs I, II and III: `plan(...)` from claims, metadata, memory and the time; no input, output or clock.
 
-The rule numbers in comments are those of the leader rules in docs/cooperative.md, which also lists the invariants that the tests check.
+Rule numbers are those of the leader rules in docs/how-to/cooperative.md, which also lists the invariants that the tests check.
 Times are ms on any clock that only goes forward. Partitions are (topic, number).
 """
 

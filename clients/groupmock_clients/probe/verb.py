@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .command import Options
+    from .program import Options
 
 RELEASES = ("4.3", "3.9", "2.8", "auto")
 REPORTS = ("text", "json", "junit", "html")
@@ -52,15 +52,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do it; returns the exit code."""
-    from . import command
+    from . import program
 
-    return command.run(options(arguments))
+    return program.run(options(arguments))
 
 
 def options(arguments: argparse.Namespace) -> Options:
     """The flags as the probe takes them."""
-    from .command import Options
     from .language.exchange_suite import FOLDER
+    from .program import Options
     from .schedule import Pace
     from .verdicts.selection import Wishes
 

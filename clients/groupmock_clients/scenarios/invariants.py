@@ -1,4 +1,4 @@
-"""What must hold in every run, live or virtual, read from its rows alone: the invariants of docs/cooperative.md, and no record lost.
+"""What must hold in every run, live or virtual, read from its rows alone: the invariants of docs/how-to/cooperative.md, and no record lost.
 
 A live leader plans somewhere between its answer to JoinGroup (`began`) and its SyncGroup (`planned`); a time is compared with the bound
 that is in the defendant's favour. Rounds in which nobody is told anything new do not count: kafka-python throws a join
@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from groupmock.rounds.fold import MS, Partition, Partitions, Round, Rounds
+from groupmock.rounds import Generation, Partition, Partitions, name_of, rebalances
+from groupmock.rounds.rebalance_model import NS_PER_MS
 
 from .member_invariants import Broken, callbacks, listed, records, said
-from .play import GROUP, RUNNER, Row, Run, Speaks, name_of
+from .play import GROUP, RUNNER, Row, Run, Speaks
 
 Finding = tuple[str, str]
 
@@ -27,15 +28,13 @@ def broken(run: Run) -> list[Broken]:
 
 
 def _rounds_of(run: Run) -> Iterator[Broken]:
-    seen = Rounds(GROUP)
-    seen.feed(run.rows)
-    rounds = [each for each in seen.rounds if each.planned is not None]
+    rounds = [each for found in rebalances(run.rows, GROUP) for each in found.generations if each.planned is not None]
     judge = _Judge(run)
     for each in rounds:
         for invariant, text in judge.round(each):
-            yield Broken(invariant, each.began, f"generation {each.generation}: {text}")
+            yield Broken(invariant, each.began_ms, f"generation {each.number}: {text}")
     end = _time_of(run.rows, "end")
-    last = [each for each in rounds if each.began <= end]
+    last = [each for each in rounds if each.began_ms <= end]
     if last:
         for invariant, text in (*judge.rest(last[-1]), *_in_time(run, last)):
             yield Broken(invariant, end, text)
@@ -43,7 +42,7 @@ def _rounds_of(run: Run) -> Iterator[Broken]:
 
 def _time_of(rows: Sequence[Row], what: str) -> float:
     """ms; after everything if the runner never said it."""
-    return next((row["t"] / MS for row in rows if said(row, what) and row["client"] == RUNNER), float("inf"))
+    return next((row["t"] / NS_PER_MS for row in rows if said(row, what) and row["client"] == RUNNER), float("inf"))
 
 
 # Round by round
@@ -57,7 +56,7 @@ class _Judge:
         self.design = run.protocol.design
         self.patience = 0 if self.design < 2 else run.sizes.delay_ms
         self.cooperative = bool(self.design) or run.protocol.name == "cooperative-sticky"
-        self.before: Round | None = None
+        self.before: Generation | None = None
         self.known: dict[str, int] = {}  # topic -> partitions that some leader knew of
         self.rounds = 0  # since the last change, that one included
         self.started = 0.0  # when that one was planned, at the latest
@@ -66,7 +65,7 @@ class _Judge:
         self.balancing: list[tuple[Partition, str]] = []
         self.lost_until: dict[Partition, float] = {}  # at the earliest
 
-    def round(self, seen: Round) -> Iterator[Finding]:
+    def round(self, seen: Generation) -> Iterator[Finding]:
         """Everything that can be said after one round."""
         learned = False  # kafka-python's leader may hear of a new topic after the round that brought it, and joins again
         for topic, number in seen.holders():
@@ -86,7 +85,7 @@ class _Judge:
             self.started, self.rounds, self.balancing, self.lost_until = 0.0, 0, [], {}
         self.before = seen
 
-    def rest(self, last: Round) -> Iterator[Finding]:
+    def rest(self, last: Generation) -> Iterator[Finding]:
         """I2, I3, I4 and I6 of a group in which nothing is pending."""
         held = last.holders()
         missing = last.universe - held.keys()
@@ -103,17 +102,17 @@ class _Judge:
             if self.rounds > bound:
                 yield "I3", f"{self.rounds} rounds since the last change, at most {bound} ({why})"
 
-    def _is_cooperative(self, seen: Round) -> bool:
+    def _is_cooperative(self, seen: Generation) -> bool:
         """While a group changes over it is range's rules that hold, until every member speaks the protocol."""
         return self.cooperative and (seen.protocol != "range" or any(claim.owned for claim in seen.claims.values()))
 
-    def _given_once(self, seen: Round) -> Iterator[Finding]:
+    def _given_once(self, seen: Generation) -> Iterator[Finding]:
         given = Counter(partition for told in seen.told.values() for partition in told.assigned)
         twice = {partition for partition, count in given.items() if count > 1}
         if twice:
             yield "I1", f"given to two members: {listed(twice)}"
 
-    def _one_owner(self, seen: Round) -> Iterator[Finding]:
+    def _one_owner(self, seen: Generation) -> Iterator[Finding]:
         """Nobody claims what another one claims, nobody is given it; but for a member that was expelled and comes with old claims."""
         claimants: defaultdict[Partition, list[str]] = defaultdict(list)
         for member, claim in seen.claims.items():
@@ -128,7 +127,7 @@ class _Judge:
             if taken:
                 yield "I1", f"{name_of(member)} is given what somebody still claims: {listed(taken)}"
 
-    def _obeyable(self, seen: Round) -> Iterator[Finding]:
+    def _obeyable(self, seen: Generation) -> Iterator[Finding]:
         revoking = any(told.revoked for told in seen.told.values())
         for member, told in seen.told.items():
             owned, name = seen.claims[member].owned, name_of(member)
@@ -139,7 +138,7 @@ class _Judge:
             if told.timeout_ms and (revoking or self.design == 1):
                 yield "I3", f"{name} is told to wait {told.timeout_ms} ms {'beside revocations' if revoking else 'in Design I'}"
 
-    def _changed(self, seen: Round) -> bool:
+    def _changed(self, seen: Generation) -> bool:
         """Did members, topics or partitions change before this round, or did somebody not hear the last one?"""
         before = self.before
         if before is None or before.claims.keys() != seen.claims.keys() or before.universe != seen.universe:
@@ -149,15 +148,15 @@ class _Judge:
             for member, claim in seen.claims.items()
         )
 
-    def _unclaimed(self, seen: Round) -> Partitions:
+    def _unclaimed(self, seen: Generation) -> Partitions:
         topics = {topic for claim in seen.claims.values() for topic in claim.topics}
         known = {(topic, number) for topic in topics for number in range(self.known.get(topic, 0))}
         return frozenset(known - {partition for claim in seen.claims.values() for partition in claim.owned})
 
-    def _deferred(self, seen: Round) -> Partitions:
+    def _deferred(self, seen: Generation) -> Partitions:
         return self._unclaimed(seen) - seen.holders().keys()
 
-    def _never_deferred(self, seen: Round) -> Iterator[Finding]:
+    def _never_deferred(self, seen: Generation) -> Iterator[Finding]:
         before = self.before
         if before is None or before.leader != seen.leader:
             return
@@ -169,7 +168,7 @@ class _Judge:
                 if partition in told.assigned and member in seen.claims:
                     yield "I2b", f"{listed({partition})} did not reach {name_of(member)}, which is here, and waits"
 
-    def _own_delay(self, seen: Round) -> Iterator[Finding]:
+    def _own_delay(self, seen: Generation) -> Iterator[Finding]:
         before = self.before
         unclaimed = self._unclaimed(seen)
         if before is None or before.leader != seen.leader:
@@ -178,27 +177,27 @@ class _Judge:
             self.lost_until = {partition: until for partition, until in self.lost_until.items() if partition in unclaimed}
             for member, told in before.told.items():
                 for partition in told.assigned & unclaimed if member not in seen.claims else ():
-                    self.lost_until.setdefault(partition, seen.began + self.patience)
+                    self.lost_until.setdefault(partition, seen.began_ms + self.patience)
             yield from self._early(before, seen)
 
-    def _early(self, before: Round, seen: Round) -> Iterator[Finding]:
-        assert seen.planned is not None
+    def _early(self, before: Generation, seen: Generation) -> Iterator[Finding]:
+        assert seen.planned_ms is not None
         for member, told in seen.told.items():
             newcomer = member not in before.claims and not seen.claims[member].owned
             for partition in told.assigned - seen.claims[member].owned:
                 until = self.lost_until.pop(partition, 0.0)
-                if not newcomer and seen.planned < until:
-                    yield "I5b", f"{listed({partition})} went to {name_of(member)} {until - seen.planned:.0f} ms early"
+                if not newcomer and seen.planned_ms < until:
+                    yield "I5b", f"{listed({partition})} went to {name_of(member)} {until - seen.planned_ms:.0f} ms early"
 
-    def _not_late(self, seen: Round, changed: bool) -> Iterator[Finding]:
+    def _not_late(self, seen: Generation, changed: bool) -> Iterator[Finding]:
         late = self._deferred(seen)
-        if late and not changed and seen.began >= self.started + self.patience:
-            yield "I2", f"{listed(late)} still unowned {seen.began - self.started:.0f} ms after the last change"
+        if late and not changed and seen.began_ms >= self.started + self.patience:
+            yield "I2", f"{listed(late)} still unowned {seen.began_ms - self.started:.0f} ms after the last change"
 
-    def _count(self, seen: Round, changed: bool) -> Iterator[Finding]:
-        assert seen.planned is not None
+    def _count(self, seen: Generation, changed: bool) -> Iterator[Finding]:
+        assert seen.planned_ms is not None
         if changed:
-            self.rounds, self.started, self.settled, self.balancing = 0, seen.planned, 0, []
+            self.rounds, self.started, self.settled, self.balancing = 0, seen.planned_ms, 0, []
             self.deadlines = len({self.lost_until.get(each) for each in self._deferred(seen)})  # None: one for all that a new leader found
         if changed or self._news(seen):
             self.rounds += 1
@@ -214,7 +213,7 @@ class _Judge:
         if self.design == 3 and moves > self.sizes.max_moves:
             yield "I6", f"{moves} moves asked for in one round, at most {self.sizes.max_moves}"
 
-    def _news(self, seen: Round) -> bool:
+    def _news(self, seen: Generation) -> bool:
         """Is anybody told something new?"""
         before = self.before
         return before is None or _told(seen) != _told(before)
@@ -228,7 +227,7 @@ class _Judge:
             return 1 + d + c, why
         return (2 if self.design == 2 else 2 * ceil(m / k)) + max(1, d) + c, why
 
-    def _balanced(self, last: Round) -> Iterator[Finding]:
+    def _balanced(self, last: Generation) -> Iterator[Finding]:
         """Range balances every topic, the others all of them; at rest all members subscribe to the same."""
         per_topic = last.protocol == "range" and not self.design
         topics: list[Callable[[Partition], bool]] = [lambda _: True]
@@ -240,7 +239,7 @@ class _Judge:
                 yield "I6", f"not balanced: { {name_of(member): load for member, load in loads.items()} }"
 
 
-def _told(seen: Round) -> dict[str, tuple[Partitions, Partitions]]:
+def _told(seen: Generation) -> dict[str, tuple[Partitions, Partitions]]:
     return {member: (told.assigned, told.revoked) for member, told in seen.told.items()}
 
 
@@ -253,13 +252,13 @@ class _Absence:
     """A process that went and came back: the last round with it, the first without it, the first with it again."""
 
     process: str
-    here: Round
-    missed: Round
-    back: Round
+    here: Generation
+    missed: Generation
+    back: Generation
 
     def in_time(self, delay_ms: float) -> bool:
         """Was the round that had it back planned before its delay was over, counted from the one that missed it?"""
-        return (self.back.planned or 0.0) < self.missed.began + delay_ms
+        return (self.back.planned_ms or 0.0) < self.missed.began_ms + delay_ms
 
     @property
     def led(self) -> bool:
@@ -267,21 +266,21 @@ class _Absence:
         return name_of(self.here.leader) == self.process
 
 
-def _absences(run: Run, rounds: Sequence[Round]) -> Iterator[_Absence]:
+def _absences(run: Run, rounds: Sequence[Generation]) -> Iterator[_Absence]:
     """Of those that are gone for good, or were back before anybody missed them, there is nothing to say."""
     for row in run.rows:
         if not (said(row, "step") and row["fields"]["step"] in ("kill", "stop")):
             continue
         process = row["fields"]["member"]
-        earlier = [each for each in rounds if each.began <= row["t"] / MS]
-        later = [each for each in rounds if each.began > row["t"] / MS]
+        earlier = [each for each in rounds if each.began_ms <= row["t"] / NS_PER_MS]
+        later = [each for each in rounds if each.began_ms > row["t"] / NS_PER_MS]
         there = [process in map(name_of, each.claims) for each in later]
         if earlier and False in there and True in there[there.index(False) :]:
             missed = there.index(False)
             yield _Absence(process, earlier[-1], later[missed], later[there.index(True, missed)])
 
 
-def _in_time(run: Run, rounds: Sequence[Round]) -> Iterator[Finding]:
+def _in_time(run: Run, rounds: Sequence[Generation]) -> Iterator[Finding]:
     """I5: who is back in time has its own again at once; where everybody who goes is, nothing is ever anybody else's."""
     if run.protocol.design < 2 or run.scenario.starts is not Speaks.TARGET or _expelled(run):
         return
@@ -313,16 +312,16 @@ def _expelled(run: Run) -> bool:
     return False
 
 
-def _held_by(process: str, seen: Round) -> Partitions:
+def _held_by(process: str, seen: Generation) -> Partitions:
     return frozenset(partition for partition, member in seen.holders().items() if name_of(member) == process)
 
 
-def _never_elsewhere(run: Run, rounds: Sequence[Round]) -> Iterator[Finding]:
+def _never_elsewhere(run: Run, rounds: Sequence[Generation]) -> Iterator[Finding]:
     begin = _time_of(run.rows, "begin")
     owner: dict[Partition, str] = {}
     for each in rounds:
         for partition, member in each.holders().items():
-            if each.began < begin:
+            if each.began_ms < begin:
                 owner[partition] = name_of(member)
             elif owner.setdefault(partition, name_of(member)) != name_of(member):
                 yield "I5", f"{listed({partition})} of {owner[partition]} went to {name_of(member)} although everybody was back in time"

@@ -17,19 +17,16 @@ What is measured is between the runner's `begin` and `end` (play.py). The words:
 
 from __future__ import annotations
 
-from base64 import b64decode
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from groupmock.rounds.embedded import Partition, Partitions, claim_of
-from groupmock.rounds.fold import JOIN_GROUP, SYNC_GROUP, Round, Rounds
+from groupmock.rounds import Gap, Generation, Partition, Rebalances, name_of
 
-from .play import GROUP, PRODUCER, RUNNER, Row, name_of
+from .play import GROUP, PRODUCER, RUNNER, Row
 
-LEAVE_GROUP: Final = 13
 NS_PER_S: Final = 1_000_000_000
 GRACE_MS: Final = 150
 """A record that waits no longer than this is delivered at once."""
@@ -97,32 +94,30 @@ def _edge(rows: Sequence[Row], what: str) -> int:
 class Finished:
     """A generation that was brought to its end. `heard_last`: when the last answer to SyncGroup went out, ns."""
 
-    round: Round
+    generation: Generation
     heard_last: int
 
     def says(self) -> object:
         """What has to differ for a generation to count."""
-        return {member: (each.assigned, each.revoked) for member, each in self.round.told.items()}
+        return {member: (each.assigned, each.revoked) for member, each in self.generation.told.items()}
 
 
 class Group:
-    """The group's rounds, and who owns what: fed with every row in the journal's order."""
+    """The group's generations, and what nobody owned when: from every row, in the journal's order."""
 
     def __init__(self, rows: Iterable[Row], begin: int) -> None:
-        self.finished: list[Finished] = []
         self._begin = begin
-        self._rounds = Rounds(GROUP)
-        self._asked: dict[int, Mapping[str, Any]] = {}
-        self._connections: dict[int, str] = {}
-        self._owned: dict[str, Partitions] = {}
-        self._owners: defaultdict[Partition, set[str]] = defaultdict(set)
-        self._without: dict[Partition, int] = {}  # since when nobody has it
-        self._sum = 0
-        for row in rows:
-            self._rounds.feed((row,))
-            take = getattr(self, f"_{row['kind']}", None)
-            if take is not None:
-                take(row)
+        self._fold = Rebalances(GROUP)
+        found = [over for row in rows if (over := self._fold.feed(row)) is not None] + self._fold.close()
+        self.finished = [
+            Finished(each, max(each.heard.values())) for one in found for each in one.generations if each.heard.keys() & each.told.keys()
+        ]
+        self._gaps = [gap for one in found for gap in one.gaps] + self._fold.groups[GROUP].lost + self._unborn()
+
+    def _unborn(self) -> list[Gap]:
+        """A partition has no owner from its creation on."""
+        first = self._fold.groups[GROUP].ownership.first
+        return [Gap(partition, since, first.get(partition)) for partition, since in self._fold.created.items()]
 
     @property
     def counted(self) -> list[Finished]:
@@ -131,82 +126,20 @@ class Group:
 
     def unowned(self, end: int) -> int:
         """Partition-ns without an owner between the begin and `end`, of what the members subscribed to."""
-        wanted = {topic for each in self.finished for claim in each.round.claims.values() for topic in claim.topics}
-        connect = any(each.round.protocol_type == "connect" for each in self.finished)
-        counts = {each for each in self._without if each[0] in wanted or (connect and each[0] not in self._rounds.counts)}
-        still = [since for each, since in self._without.items() if each in counts and since < end]
-        open_ = sum(end - max(since, self._begin) for since in still)
-        return self._sum + open_
-
-    def _command(self, row: Row) -> None:
-        if row["name"] in ("create_topic", "grow_topic"):
-            topic = str(row["arguments"]["name"])
-            for number in range(int(row["arguments"]["partitions"])):
-                if not self._owners[topic, number]:
-                    self._without.setdefault((topic, number), row["t"])
-
-    def _request(self, row: Row) -> None:
-        key, message = row["api_key"], row.get("message") or {}
-        if key not in (JOIN_GROUP, SYNC_GROUP, LEAVE_GROUP) or message["group_id"] != GROUP:
-            return
-        self._asked[row["ticket"]] = message
-        if key == JOIN_GROUP and message["member_id"]:
-            self._connections[row["connection"]] = message["member_id"]
-            self._claims(message, row["t"])
-        elif key == LEAVE_GROUP:
-            for member in [each["member_id"] for each in message["members"]] or [message["member_id"]]:
-                self._owns(member, frozenset(), row["t"])
-
-    def _claims(self, message: Mapping[str, Any], t: int) -> None:
-        """Of what it had, a member that joins keeps what it claims by the protocol that the group had so far."""
-        member, metadata = message["member_id"], {each["name"]: each["metadata"] for each in message["protocols"]}
-        owned = self._owned.get(member)
-        if owned:
-            last = self.finished[-1].round.protocol if self.finished else ""
-            name = last if last in metadata else next(iter(metadata))
-            claim = claim_of(str(message["protocol_type"]), name, b64decode(metadata[name]))
-            self._owns(member, owned & claim.owned, t)
-
-    def _reply(self, row: Row) -> None:
-        asked = self._asked.pop(row["ticket"], None)
-        rounds = self._rounds.rounds
-        if asked is None or row["api_key"] != SYNC_GROUP or row.get("error") or not row.get("delivered", True) or not rounds:
-            return
-        last, member = rounds[-1], asked["member_id"]
-        if asked["generation_id"] != last.generation or member not in last.told:
-            return
-        if not self.finished or self.finished[-1].round is not last:
-            self.finished.append(Finished(last, row["t"]))
-        self.finished[-1].heard_last = row["t"]
-        self._owns(member, last.told[member].assigned, row["t"])
-
-    def _close(self, row: Row) -> None:
-        member = self._connections.pop(row["connection"], None)
-        if member is not None and member not in self._connections.values():
-            self._owns(member, frozenset(), row["t"])
-
-    def _member(self, row: Row) -> None:
-        if row["group"] == GROUP and row["what"] == "removed":
-            self._owns(str(row["member_id"]), frozenset(), row["t"])
-
-    def _owns(self, member: str, partitions: Partitions, t: int) -> None:
-        before = self._owned.get(member, frozenset())
-        self._owned[member] = partitions
-        for partition in before - partitions:
-            self._owners[partition].discard(member)
-            if not self._owners[partition]:
-                self._without[partition] = t
-        for partition in partitions - before:
-            self._owners[partition].add(member)
-            since = self._without.pop(partition, t)
-            self._sum += max(0, t - max(since, self._begin))
+        wanted = {topic for each in self.finished for claim in each.generation.claims.values() for topic in claim.topics}
+        connect = any(each.generation.protocol_type == "connect" for each in self.finished)
+        return sum(
+            max(0, (end if gap.until is None else gap.until) - max(gap.since, self._begin))
+            for gap in self._gaps
+            if gap.until is not None or gap.partition[0] in wanted or (connect and gap.partition[0] not in self._fold.counts)
+        )
 
 
 def _late(finished: Sequence[Finished], counted: Sequence[Finished]) -> int:
     late = 0
     for before, each in pairwise(finished):
-        asked = before.round.told
-        still = any(claim.owned & asked[member].revoked for member, claim in each.round.claims.items() if member in asked)
+        asked = before.generation.told
+        still = any(claim.owned & asked[member].revoked for member, claim in each.generation.claims.items() if member in asked)
         late += still and each in counted
     return late
 
@@ -215,7 +148,7 @@ def _moved(finished: Sequence[Finished], begin: int) -> int:
     moved = 0
     last: dict[Partition, str] = {}
     for each in finished:
-        for partition, member in each.round.holders().items():
+        for partition, member in each.generation.holders().items():
             process = name_of(member)
             moved += each.heard_last > begin and last.get(partition, process) != process
             last[partition] = process

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from groupmock.rounds import Generation, Partition, Partitions, Rebalances, name_of
 from groupmock.rounds.embedded import EAGER
-from groupmock.rounds.fold import JOIN_GROUP, MS, Partition, Partitions, Round, Rounds
+from groupmock.rounds.fold import JOIN_GROUP
+from groupmock.rounds.rebalance_model import NS_PER_MS
 
 from .measure import measure
-from .play import GROUP, Row, Run, Speaks, name_of
+from .play import GROUP, Row, Run, Speaks
 
 LISTED: Final = 8
 
@@ -45,24 +47,25 @@ def listed(partitions: Partitions | set[Partition]) -> str:
 
 def callbacks(run: Run) -> Iterator[Broken]:
     """I4: a listener hears of what really goes and really comes."""
-    seen = Rounds(GROUP)
+    fold = Rebalances(GROUP)
+    group, seen = fold.groups[GROUP], None
     held: defaultdict[str, set[Partition]] = defaultdict(set)
     gone: defaultdict[str, set[Partition]] = defaultdict(set)  # reported revoked, and not assigned since
     eager: dict[str, bool] = {}  # does its list have an eager assignor? Then its listener hears of everything around every round
     for row in run.rows:
-        count = len(seen.rounds)
-        seen.feed((row,))
+        fold.feed(row)
         if row["kind"] == "request" and row["api_key"] == JOIN_GROUP:
             eager[row["message"]["member_id"]] = any(each["name"] in EAGER for each in row["message"]["protocols"])
-        if len(seen.rounds) > count:
-            yield from _still_claimed(seen.rounds[-1], gone, eager)
+        if group.generation is not None and group.generation is not seen:
+            seen = group.generation
+            yield from _still_claimed(seen, gone, eager)
         if said(row, "started", "killed", "stopped"):
             held.pop(row["client"], None)
             gone.pop(row["client"], None)
         elif said(row, "assigned", "revoked", "lost"):
             told = {(topic, number) for topic, number in row["fields"]["partitions"]}
             for text in _impossible(row, held[row["client"]], gone[row["client"]], told):
-                yield Broken("I4", row["t"] / MS, text)
+                yield Broken("I4", row["t"] / NS_PER_MS, text)
 
 
 def _impossible(row: Row, held: set[Partition], gone: set[Partition], told: set[Partition]) -> Iterator[str]:
@@ -78,11 +81,11 @@ def _impossible(row: Row, held: set[Partition], gone: set[Partition], told: set[
     gone |= told
 
 
-def _still_claimed(last: Round, gone: dict[str, set[Partition]], eager: dict[str, bool]) -> Iterator[Broken]:
+def _still_claimed(last: Generation, gone: dict[str, set[Partition]], eager: dict[str, bool]) -> Iterator[Broken]:
     for member, claim in last.claims.items():
         kept = claim.owned & gone.get(name_of(member), set()) if not eager.get(member) else frozenset()
         if kept:
-            yield Broken("I4", last.began, f"{name_of(member)} still claims {listed(kept)}, which its listener heard to be gone")
+            yield Broken("I4", last.began_ms, f"{name_of(member)} still claims {listed(kept)}, which its listener heard to be gone")
 
 
 # Records
@@ -92,7 +95,7 @@ def records(run: Run) -> Iterator[Broken]:
     """No record is lost; by a twin none is delivered twice, unless who had it first was killed or expelled meanwhile."""
     lost = measure(run.rows).lost
     if lost:
-        yield Broken("no record is lost", run.rows[-1]["t"] / MS, f"{lost} were produced and never delivered")
+        yield Broken("no record is lost", run.rows[-1]["t"] / NS_PER_MS, f"{lost} were produced and never delivered")
     if run.protocol.twin and run.scenario.starts is Speaks.TARGET:
         yield from _twice(run.rows)
 
@@ -118,5 +121,6 @@ def _twice(rows: Sequence[Row]) -> Iterator[Broken]:
             for each in earlier:
                 if not each.over and each.first <= new.last and new.first <= each.last:
                     place = f"{fields['topic']}-{fields['partition']}, {new.first} to {new.last}"
-                    yield Broken("no record comes twice to a twin", row["t"] / MS, f"{place}: to {new.member} after {each.member} had it")
+                    text = f"{place}: to {new.member} after {each.member} had it"
+                    yield Broken("no record comes twice to a twin", row["t"] / NS_PER_MS, text)
             earlier.append(new)

@@ -1,7 +1,7 @@
 """One scenario, played on a stage: the words of a scenario, what a stage must be able to do, and `play`, the same for every stage.
 
 Members are named m0001, m0002, ... unless the scenario has a cast; the name is their client id, so a member id is that name, `-` and a
-UUID (`name_of`).
+UUID (`groupmock.rounds.name_of`).
 
 `client` rows, the only channel from stage and runner to `measure` beside what the broker itself writes (times are the row's `t`):
 
@@ -22,7 +22,6 @@ UUID (`name_of`).
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -34,7 +33,6 @@ PRODUCER: Final = "producer"
 GROUP: Final = "scenario"
 TOPIC: Final = "orders"
 SECOND_TOPIC: Final = "returns"
-_MEMBER: Final = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 Row = Mapping[str, Any]
 """A journal row as its JSON has it."""
@@ -46,11 +44,6 @@ class Missed(Exception):
 
 class Unsupported(Exception):
     """This protocol, client or stage cannot play this scenario; the text says why."""
-
-
-def name_of(member_id: str) -> str:
-    """A member id without the UUID that Kafka appends: the process."""
-    return _MEMBER.sub("", member_id)
 
 
 class Speaks(StrEnum):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from groupmock.clock import NS_PER_S
+from groupmock.rounds import Rebalance, Rebalances
+from groupmock.rounds.rebalance_model import PREPARING
 
 from .play import PRODUCER, RUNNER, Missed, Row, Sizes
 
-SYNC_GROUP: Final = 14
 DISMISS: Final = "dismiss"
 """The step in which everybody leaves."""
 MEMBER_ID: Final = re.compile(r"\b([\w.]+)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
@@ -27,12 +28,13 @@ ARRIVALS: Final = {
 
 
 class Teller:
-    """`tell` it rows in order; it yields lines. `state`, `members` and `owned` are the group as of the last row."""
+    """`tell` it rows in order; it yields lines. `state`, `members` and `owned` are the group as of the last row.
+
+    A round is a join phase, for that is what members live through; a rebalance whose leader brings no plan has more than one.
+    """
 
     def __init__(self, group: str, topic: str, sizes: Sizes) -> None:
         self.group, self.topic, self.sizes = group, topic, sizes
-        self.state = ""
-        self.members: set[str] = set()
         self.owned: dict[str, list[int]] = {}
         self.rounds = 0
         self.produced = 0
@@ -40,8 +42,18 @@ class Teller:
         """(partition, offset) -> who read it, in order."""
         self.killed: set[str] = set()
         self._explained = False
-        self._began = 0
-        self._plan: dict[str, list[int]] = {}
+        self._rebalances = Rebalances(group)
+        self._now = self._rebalances.groups[group]
+
+    @property
+    def state(self) -> str:
+        """The group's."""
+        return self._now.state
+
+    @property
+    def members(self) -> set[str]:
+        """Their names."""
+        return set(map(named, self._now.members))
 
     def introduction(self) -> Iterator[str]:
         """What a newcomer needs to know."""
@@ -55,15 +67,15 @@ class Teller:
 
     def tell(self, row: Row) -> Iterator[str]:
         """The lines that this row is worth, usually none."""
-        kind = row["kind"]
+        over, kind = self._rebalances.feed(row), row["kind"]
         if kind == "client":
             yield from self._client(row)
         elif kind == "member" and row["group"] == self.group:
             yield from self._member(row)
         elif kind == "moved" and row["group"] == self.group:
             yield from self._moved(row)
-        elif kind == "request" and row["api_key"] == SYNC_GROUP and row.get("embedded"):
-            self._plan = plan_of(row["message"], row["embedded"], self.topic)
+        if over is not None and over.plan is not None:
+            yield from self._shared_out(over)
 
     def reckoning(self) -> Iterator[str]:
         """The last words, in numbers. Raises Missed if a record was never read."""
@@ -127,20 +139,12 @@ class Teller:
     # What the group makes of it
 
     def _member(self, row: Row) -> Iterator[str]:
-        name = named(row["member_id"])
-        if row["what"] == "added":
-            self.members.add(name)
-        elif row["what"] == "removed":
-            self.members.discard(name)
-        else:
-            return
-        if self.state == "PreparingRebalance":  # the round's own cause is told by the move that starts it
+        if row["what"] in ("added", "removed") and self.state == PREPARING:  # the round's own cause is told by the move that starts it
             yield f"{INDENT}Meanwhile: {because(row['reason'])}."
 
     def _moved(self, row: Row) -> Iterator[str]:
-        self.state = row["after"]
-        if self.state == "PreparingRebalance":
-            self.rounds, self._began = self.rounds + 1, row["t"]
+        if self.state == PREPARING:
+            self.rounds += 1
             yield f"{at(row['t'])}  Round {self.rounds} starts: {because(row['reason'])}."
             if row["before"] == "Stable" and row.get("members") and not self._explained:
                 self._explained = True
@@ -149,32 +153,26 @@ class Teller:
             yield f"{at(row['t'])}  Generation {row['generation']} has {count(row.get('members', 0), 'member')}: {because(row['reason'])}."
             leader = named(row.get("leader") or "nobody")
             yield f'{INDENT}{leader} leads and shares out the partitions with an assignor that all have, "{row.get("protocol_name")}".'
-        elif self.state == "Stable":
-            yield from self._stable(row)
         elif self.state == "Empty" and row["before"]:
             self.owned = {}
             yield f"{at(row['t'])}  The group is empty; its committed offsets stay."
 
-    def _stable(self, row: Row) -> Iterator[str]:
-        before, self.owned = self.owned, self._plan
-        yield f"{at(row['t'])}  Round {self.rounds} is over after {(row['t'] - self._began) / NS_PER_S:.1f} s. Who owns which partitions:"
+    def _shared_out(self, over: Rebalance) -> Iterator[str]:
+        assert over.plan is not None and over.ended is not None
+        before = self.owned
+        self.owned = {
+            named(member): sorted(number for topic, number in told.assigned if topic == self.topic)
+            for member, told in over.plan.told.items()
+        }
+        began = max((phase.began for phase in over.phases if phase.state == PREPARING), default=over.began)
+        yield f"{at(over.ended)}  Round {self.rounds} is over after {(over.ended - began) / NS_PER_S:.1f} s. Who owns which partitions:"
         width = max((len(name) for name in self.owned), default=0)
         wide = max((len(numbers(held)) for held in self.owned.values()), default=0)
         for name, held in sorted(self.owned.items()):
-            role = "leader" if name == named(row.get("leader") or "") else ""
+            role = "leader" if name == named(over.plan.leader) else ""
             new = sorted(set(held) - set(before[name])) if name in before else []
             gained = f"  (new: {numbers(new)})" if new else ""
             yield f"{INDENT}  {name:<{width}}  {role:<6}  {numbers(held):<{wide}}{gained}".rstrip()
-
-
-def plan_of(message: Any, embedded: Any, topic: str) -> dict[str, list[int]]:
-    """Member -> partitions, from the leader's SyncGroup."""
-    plan: dict[str, list[int]] = {}
-    for index, each in enumerate(message["assignments"]):
-        decoded = embedded.get(f"assignments[{index}].assignment") or {}
-        rows = [row["partitions"] for row in decoded.get("assigned_partitions", []) if row["topic"] == topic]
-        plan[named(each["member_id"])] = sorted(partition for partitions in rows for partition in partitions)
-    return plan
 
 
 def named(text: str) -> str:

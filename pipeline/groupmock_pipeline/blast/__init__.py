@@ -1,3 +1,3 @@
-"""What a fault did to groups: strikes, what followed them, what was fetched again (docs/pipeline/faults.md)."""
+"""What a fault did to groups: strikes, what followed them, what was fetched again (docs/reference/pipeline/faults.md)."""
 
 from __future__ import annotations

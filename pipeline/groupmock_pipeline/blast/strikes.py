@@ -22,7 +22,7 @@ MENDING: Final = (
     "append", "choose_leader", "create_topic", "delete_topic", "grow_topic", "release_group", "reseed", "start_node", "thaw_member",
 )  # fmt: skip
 ENDS: Final = ("over", "released")
-"""Actions of fault rows that end a wait (groupmock.net.faults)."""
+"""Actions of fault rows that end a wait (groupmock.net.fault_gate)."""
 COULD_NOT: Final = "a fault could not steer"
 """`what` of the note that a fault's command was refused."""
 GROUP_APIS: Final = (8, 9, 10, 11, 12, 13, 14, 15, 42, 47)

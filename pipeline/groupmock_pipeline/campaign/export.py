@@ -1,4 +1,4 @@
-"""The characteristics as a small JSON file, for tools/records."""
+"""The characteristics as a small JSON file: what `--json` writes."""
 
 from __future__ import annotations
 

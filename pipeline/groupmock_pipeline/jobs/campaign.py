@@ -5,7 +5,7 @@
 
 PLAN is a .toml, .yaml or .json file: `batch`, and `sweeps`, each with `seeds` (FROM..TO), `scenarios`, `protocols` and `sizes` (lists;
 none: all, the defaults). A flag replaces what every sweep of the file says. What the lake has of the plan is not played again.
-docs/pipeline/campaign.md says more.
+docs/reference/pipeline/campaign.md says more.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which measure of rebalances and heartbeats, of which client in which version, moved between two windows of runs, and by how much.
 
 Reads `rebalances` and `heartbeats`, writes `drift`: one line per measure, library and version, with medians, their intervals, the size of
-the effect, p and q, a verdict, and the runs to look at (docs/pipeline/drift.md).
+the effect, p and q, a verdict, and the runs to look at (docs/reference/pipeline/drift.md).
 
     groupmock pipeline drift LAKE LAKE --split 2026-11-08
     groupmock pipeline drift LAKE LAKE --before 2026-11-01..2026-11-07 --after 2026-11-08..2026-11-14

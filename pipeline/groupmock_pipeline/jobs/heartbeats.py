@@ -1,7 +1,7 @@
 """How regularly members sent their heartbeats, against their session timeout: one line per run, group, client library and version.
 
 Reads the table `rows`, writes the table `heartbeats`. Only journals that have every heartbeat will do: those written to a file
-(docs/pipeline/heartbeats.md).
+(docs/reference/pipeline/heartbeats.md).
 """
 
 from __future__ import annotations

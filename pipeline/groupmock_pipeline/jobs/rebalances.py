@@ -1,7 +1,7 @@
 """One line per rebalance: what started it, who took part, how long it took, what it moved and left without an owner.
 
 Reads the table `rows`, writes the table `rebalances`. A rebalance is what a group goes through from leaving Stable or Empty until it is
-Stable, Empty or Dead (docs/pipeline/rebalances.md has every column).
+Stable, Empty or Dead (docs/reference/pipeline/rebalances.md has every column).
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ INSIDE: Final = (
     f"version: int, topics: array<string>, owned_partitions: {PARTITIONS}, assigned_topic_partitions: {PARTITIONS}, owned: {PARTITIONS},"
     f" assigned_partitions: {PARTITIONS}, revoke_topic_partitions: {PARTITIONS}, scheduled_rebalance_timeout: bigint>>"
 )
-"""`embedded`: path -> what was decoded there, stock or one of the designs' (docs/cooperative.md)."""
+"""`embedded`: path -> what was decoded there, stock or one of the designs' (docs/how-to/cooperative.md)."""
 _LENIENT: Final = {"mode": "PERMISSIVE"}
 
 

@@ -289,7 +289,7 @@ def _grid(title: str, figure: str, unit: str, about: str) -> Grid:
 CHARACTERISTICS: Final = Section(
     "characteristics",
     "Characteristics",
-    "What each scenario costs with each protocol, over many seeds on the virtual clock (docs/scenarios.md says what is measured).",
+    "What each scenario costs with each protocol, over many seeds on the virtual clock (docs/proof/scenarios.md says what is measured).",
     (
         Totals(
             "What was played",

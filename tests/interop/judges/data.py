@@ -1,8 +1,9 @@
-"""tools/records/clients.json: what each judge saw on which broker. One entry per pair; a new run replaces its own only."""
+"""tools/records/clients.json: what each judge saw on each broker. A new run replaces its own entries only."""
 
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -34,8 +35,10 @@ def put(data: dict[str, Any], judge: str, broker: str, row: Row, note: str) -> N
 def save(data: dict[str, Any], order: list[str], path: Path = DATA) -> None:
     """Write it, judges in catalogue order; judges that the catalogue does not know any more go."""
     data["judges"] = {name: data["judges"][name] for name in order if name in data["judges"]}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+    sys.path.append(str(ROOT))  # a script has its own folder there, not the one from which it is called
+    from tools.records import save as save_record
+
+    save_record(path, data)
 
 
 def differences(data: dict[str, Any], judges: set[str] | None = None, brokers: set[str] | None = None, kafka: str = "kafka") -> list[str]:

@@ -1,4 +1,4 @@
-"""Every ready plan with every stock client: nothing is lost, the group settles; where a client does otherwise, docs/faults.md says so."""
+"""Every ready plan with every stock client: nothing is lost, the group settles, or docs/how-to/faults.md says otherwise."""
 
 from __future__ import annotations
 

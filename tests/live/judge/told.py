@@ -1,4 +1,4 @@
-"""What a run of the judge compared, appended as JSON lines to the file that GROUPMOCK_JUDGE_LOG names; docs/fidelity.md is made from it."""
+"""What a run of the judge compared, as JSON lines in the file that GROUPMOCK_JUDGE_LOG names; docs/proof/fidelity.md is made from it."""
 
 from __future__ import annotations
 

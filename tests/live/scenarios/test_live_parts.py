@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from groupmock import Broker
-from groupmock_clients.scenarios.live.follow import Follower
 from groupmock_clients.scenarios.live.forkserver import Child, ForkServer, close_all, forkserver_of
+from groupmock_clients.scenarios.live.journal_thread import JournalThread
 from groupmock_clients.scenarios.live.member_spec import RANGE, MemberSpec
 from groupmock_clients.scenarios.live.members.channel import pairs, spans
 from groupmock_clients.scenarios.live.process import MemberProcess
@@ -162,7 +162,7 @@ def test_a_journal_is_followed_though_its_lines_come_in_halves(tmp_path: Path) -
     ]
     text = b'{"v":1}\n' + b"".join(rows)
     file.write_bytes(b"")
-    follower = Follower(file, "g", lambda *what: seen.append(what))
+    follower = JournalThread(file, "g", lambda *what: seen.append(what))
     with file.open("ab", buffering=0) as out:
         for place, cut in enumerate((5, 20, 100, len(text))):
             out.write(text[(0, 5, 20, 100)[place] : cut])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from groupmock.net.codecs import ApiCodec
 from groupmock.net.details import details_of
-from groupmock.net.exchange import Exchange
 from groupmock_codec.embedded import consumer, designs
 from groupmock_codec.embedded.consumer import TopicPartitions
 from groupmock_codec.embedded.designs import AssignorData, DesignAssignment, DesignSubscription
@@ -22,7 +22,7 @@ CARRIED = designs.carry_assignment(GIVEN_II, HELD)
 
 
 def shown(key: int, message: object) -> dict[str, object]:
-    embedded = details_of(Exchange(key, 5), message, True, "consumer").embedded
+    embedded = details_of(ApiCodec(key, 5), message, True, "consumer").embedded
     assert embedded is not None
     return embedded
 
@@ -79,7 +79,7 @@ def test_another_protocols_user_data_is_left_alone() -> None:
 @pytest.mark.parametrize("name", [None, "coop-d1", "coop-d2", "range"])
 def test_broken_bytes_under_any_name_do_not_hurt(name: str | None) -> None:
     for data in (b"\xff" * 9, b"\0", b"\0\1", CARRIED[:-3], designs.encode_assignment(GIVEN_I)[:-1]):
-        details_of(Exchange(14, 5), SyncGroupResponse(protocol_name=name, assignment=data), True, "consumer")
+        details_of(ApiCodec(14, 5), SyncGroupResponse(protocol_name=name, assignment=data), True, "consumer")
         details_of(
-            Exchange(11, 5), JoinGroupResponse(protocol_name=name, members=[JoinGroupResponseMember("a", None, data)]), True, "consumer"
+            ApiCodec(11, 5), JoinGroupResponse(protocol_name=name, members=[JoinGroupResponseMember("a", None, data)]), True, "consumer"
         )

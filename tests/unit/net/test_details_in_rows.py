@@ -6,8 +6,8 @@ from hashlib import sha256
 
 import pytest
 
+from groupmock.net.codecs import ApiCodec
 from groupmock.net.details import details_of
-from groupmock.net.exchange import Exchange
 from groupmock_codec.embedded.consumer import Assignment, Subscription, TopicPartitions, encode_assignment, encode_subscription
 from groupmock_codec.messages.k00_produce import ProduceRequest
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse, JoinGroupResponseMember
@@ -37,25 +37,25 @@ SYNC = SyncGroupRequest(assignments=[SyncGroupRequestAssignment(member_id="a", a
     ids=["JoinGroup request", "JoinGroup response", "SyncGroup request", "SyncGroup response", "nothing assigned"],
 )
 def test_consumer_protocol_is_decoded(key, message, expected):
-    details = details_of(Exchange(key, 5), message, True, "consumer")
+    details = details_of(ApiCodec(key, 5), message, True, "consumer")
     assert details.message is message and details.payloads is None
     assert details.embedded == expected
 
 
 def test_what_the_message_says_wins_and_unknown_types_are_left_alone():
-    assert details_of(Exchange(11, 5), JOIN, True, "something").embedded is not None
-    assert details_of(Exchange(14, 3), SYNC, True, "something").embedded is None
-    assert details_of(Exchange(14, 3), SYNC, True, None).embedded is None
+    assert details_of(ApiCodec(11, 5), JOIN, True, "something").embedded is not None
+    assert details_of(ApiCodec(14, 3), SYNC, True, "something").embedded is None
+    assert details_of(ApiCodec(14, 3), SYNC, True, None).embedded is None
 
 
 def test_nothing_is_decoded_that_nobody_wants():
-    assert details_of(Exchange(11, 5), JOIN, False, "consumer") == (JOIN, None, None)
+    assert details_of(ApiCodec(11, 5), JOIN, False, "consumer") == (JOIN, None, None)
 
 
 def test_broken_bytes_do_not_hurt():
     message = SyncGroupRequest(assignments=[SyncGroupRequestAssignment(member_id="a", assignment=b"\xff" * 9)])
     for kind in ("consumer", "connect"):
-        details_of(Exchange(14, 3), message, True, kind)
+        details_of(ApiCodec(14, 3), message, True, kind)
 
 
 @pytest.mark.parametrize(("size", "left_out"), [(0, False), (1024, False), (1025, True), (100_000, True)])
@@ -67,7 +67,7 @@ def test_records_above_one_kib_become_length_and_digest(size, left_out):
             topic_class(name="t", partition_data=[partition_class(index=0, records=b"x"), partition_class(index=1, records=records)])
         ]
     )
-    details = details_of(Exchange(0, 3), message, True)
+    details = details_of(ApiCodec(0, 3), message, True)
     partitions = details.message.topic_data[0].partition_data
     assert partitions[0].records == b"x"
     assert message.topic_data[0].partition_data[1].records == records, "the message itself stays as it is"

@@ -236,10 +236,10 @@ async def test_hundreds_of_connections_at_once(build):
 
 async def test_codecs_are_ready_before_anybody_asks(build):
     house = await build()
-    exchanges = house.server.driver.exchanges
+    codecs = house.server.driver.codecs
     wanted = [(key, version) for key in (3, 10, 11, 12, 14, 18) for version in range(APIS[key].versions.highest + 1)]
     await house.until(lambda: house.server._warm is None)
-    warm = {(one.key, one.version) for one in exchanges.values() if "decode" in vars(one) and "encode" in vars(one)}
+    warm = {(one.key, one.version) for one in codecs.values() if "decode" in vars(one) and "encode" in vars(one)}
     assert warm == set(wanted)
     peer = await house.peer()
     await peer.ask(peer.frame(18, 0))

@@ -37,10 +37,20 @@ class Story:
         self.rows: Rows = []
         self.ticket = 0
         self.generation = 0
+        self.state = ""
         self.add(0, "command", name="create_topic", arguments={"name": "orders", "partitions": partitions})
 
     def add(self, t: float, kind: str, **fields: Any) -> None:
         self.rows.append({"seq": len(self.rows) + 1, "t": ns(t), "kind": kind, **fields})
+
+    def moved(self, t: float, state: str, generation: int) -> None:
+        fields = {"before": self.state, "after": state, "generation": generation, "reason": "somebody did something"}
+        self.add(t, "moved", group="scenario", **fields)
+        self.state = state
+
+    def leaves(self, t: float, member: str, connection: int) -> None:
+        self.ask(t, 13, connection, {"members": [{"member_id": member}]})
+        self.add(t, "member", group="scenario", member_id=member, what="removed", reason="it left")
 
     def say(self, t: float, client: str, what: str, **fields: Any) -> None:
         self.add(t, "client", client=client, what=what, fields=fields)
@@ -60,6 +70,7 @@ class Story:
     def join(self, t: float, claims: dict[str, Iterable[int]], protocol: str = "cooperative-sticky", took: float = 0.0) -> None:
         """Everybody joins at `t`; the round's answers go out `took` later. The first one leads."""
         self.generation += 1
+        self.moved(t, "PreparingRebalance", self.generation - 1)
         metadata = {
             member: b64(consumer.encode_subscription(Subscription(0 if protocol == "range" else 1, ["orders"], b"", listed(owned))))
             for member, owned in claims.items()
@@ -72,6 +83,7 @@ class Story:
             for place, member in enumerate(claims, 1)
         }  # fmt: skip
         leader = next(iter(claims))
+        self.moved(t + took, "CompletingRebalance", self.generation)
         for member, ticket in tickets.items():
             members = [{"member_id": each, "metadata": metadata[each]} for each in claims] if member == leader else []
             message = {"generation_id": self.generation, "protocol_name": protocol, "leader": leader, "member_id": member}
@@ -89,10 +101,11 @@ class Story:
             )
             for place, member in enumerate(told, 1)
         }
-        self.add(t, "moved", group="scenario", before="CompletingRebalance", after="Stable", generation=self.generation)
-        for member, ticket in tickets.items():
-            if member not in unheard:
-                self.add(t, "reply", api_key=14, ticket=ticket, message={"error_code": 0})
+        self.moved(t, "Stable", self.generation)
+        for place, ticket in enumerate(tickets.values()):
+            delivered = assignments[place]["member_id"] not in unheard
+            message = {"error_code": 0, "assignment": assignments[place]["assignment"]}
+            self.add(t, "reply", api_key=14, ticket=ticket, message=message, delivered=delivered)
 
 
 def settled(partitions: int = 4, protocol: str = "cooperative-sticky") -> Story:
@@ -115,7 +128,7 @@ def test_what_a_member_had_is_without_owner_from_its_going_until_somebody_heard_
     if how == "close":
         story.add(11, "close", connection=2, by="client", reason="the client closed")
     elif how == "leave":
-        story.ask(11, 13, 2, {"members": [{"member_id": B}]})
+        story.leaves(11, B, 2)
     else:
         story.add(11, "member", group="scenario", member_id=B, what="removed", reason="its session ended")
     story.join(13, {A: (0, 1)})
@@ -144,13 +157,13 @@ def test_a_cooperative_member_gives_up_what_it_is_told_to() -> None:
 
 def test_what_nobody_gets_is_without_owner_to_the_end() -> None:
     story = settled()
-    story.ask(15, 13, 2, {"members": [{"member_id": B}]})
+    story.leaves(15, B, 2)
     assert story.end(20).unowned_s == 10.0
 
 
 def test_an_answer_that_did_not_arrive_makes_no_owner() -> None:
     story = settled()
-    story.ask(11, 13, 2, {"members": [{"member_id": B}]})
+    story.leaves(11, B, 2)
     story.join(11, {A: (0, 1)})
     story.sync(12, {A: range(4)}, unheard=[A])
     figures = story.end(20)
@@ -202,7 +215,7 @@ def test_a_round_that_tells_everybody_the_same_again_is_none() -> None:
 def test_a_round_that_gives_nobody_anything_new_counts_if_somebody_is_missing() -> None:
     """Designs II and III keep what B had."""
     story = settled()
-    story.ask(11, 13, 2, {"members": [{"member_id": B}]})
+    story.leaves(11, B, 2)
     story.join(12, {A: (0, 1)})
     story.sync(12, {A: (0, 1)})
     assert story.end(20).rounds == 1
@@ -211,7 +224,7 @@ def test_a_round_that_gives_nobody_anything_new_counts_if_somebody_is_missing() 
 def test_converging_is_summed_over_the_steps() -> None:
     story = settled()
     story.say(11, "runner", "step", step="stop", member="m0002")
-    story.ask(11, 13, 2, {"members": [{"member_id": B}]})
+    story.leaves(11, B, 2)
     story.join(12, {A: (0, 1)})
     story.sync(12.5, {A: range(4)})
     story.say(15, "runner", "step", step="nothing", member="")

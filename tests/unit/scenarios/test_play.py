@@ -8,7 +8,7 @@ import pytest
 from cases import for_each
 
 from groupmock_clients.scenarios.catalogue import LIVE, SCENARIOS, VIRTUAL, plays, protocols, scenario, virtual_twin
-from groupmock_clients.scenarios.play import Protocol, Sizes, Speaks, Unsupported, name_of, play
+from groupmock_clients.scenarios.play import Protocol, Sizes, Speaks, Unsupported, play
 
 DESIGN = Protocol("design-2", "scripted")
 
@@ -158,12 +158,6 @@ def test_whoever_is_killed_is_marked_before() -> None:
 def test_sizes_that_make_no_sense_are_refused(sizes: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         Sizes(**sizes)
-
-
-def test_names_of_members() -> None:
-    assert name_of("m0001-2c1ad2ec-9b5e-4d0e-9c0d-7b1b8c7ad001") == "m0001"
-    assert name_of("my-app-2c1ad2ec-9b5e-4d0e-9c0d-7b1b8c7ad001") == "my-app"
-    assert name_of("static") == "static"
 
 
 def test_the_catalogue_names_everything_once_and_finds_it() -> None:

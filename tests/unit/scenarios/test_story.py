@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from cases import for_each
+from journal_pen import TOPIC as PEN_TOPIC
+from journal_pen import Pen
 
 from groupmock_clients.scenarios import virtual
 from groupmock_clients.scenarios.catalogue import TOUR, TOUR_PROTOCOL, protocols
@@ -19,23 +21,24 @@ S = 1_000_000_000
 Fields = dict[str, Any]
 
 
-def added(name: str, t: int) -> Fields:
-    member = f"{name}-{UUID}"
-    return {"kind": "member", "t": t, "group": "g", "member_id": member, "what": "added", "reason": f"member {member} joined"}
+class Tale(Pen):
+    """A journal of the group `g`, whose members are called by their clients' names; ada leads."""
 
+    def comes(self, name: str) -> int:
+        """A new member, and its JoinGroup."""
+        member = f"{name}-{UUID}"
+        self.row("member", group="g", member_id=member, what="added", reason=f"member {member} joined")
+        return self.join("g", member, 1)
 
-def moved(before: str, after: str, t: int, reason: str, **more: Any) -> Fields:
-    row = {"kind": "moved", "t": t, "group": "g", "before": before, "after": after, "generation": 1, "reason": reason}
-    return {**row, "leader": f"ada-{UUID}", "protocol_name": "range", **more}
+    def moves(self, before: str, after: str, reason: str, members: int = 0, generation: int = 1) -> None:
+        self.moved("g", before, after, generation, reason, members, f"ada-{UUID}")
 
-
-def synced(t: int, **plan: list[int]) -> Fields:
-    message = {"assignments": [{"member_id": f"{name}-{UUID}"} for name in plan]}
-    embedded = {
-        f"assignments[{index}].assignment": {"assigned_partitions": [{"topic": "t", "partitions": held}]}
-        for index, held in enumerate(plan.values())
-    }
-    return {"kind": "request", "t": t, "api_key": 14, "message": message, "embedded": embedded}
+    def shared_out(self, ticket: int, generation: int = 1, **plan: list[int]) -> None:
+        """ada is answered, and brings this."""
+        ids = {name: f"{name}-{UUID}" for name in plan}
+        self.joined(ticket, ids["ada"], generation, ids["ada"], {member: [] for member in ids.values()})
+        self.sync("g", ids["ada"], 1, generation, {ids[name]: held for name, held in plan.items()})
+        self.moves("CompletingRebalance", "Stable", "leader brought the assignments", len(plan), generation)
 
 
 def client(name: str, what: str, t: int = 0, **fields: Any) -> Fields:
@@ -43,7 +46,7 @@ def client(name: str, what: str, t: int = 0, **fields: Any) -> Fields:
 
 
 def teller(group: str = "g") -> Teller:
-    return Teller(group, "t", sizes())
+    return Teller(group, PEN_TOPIC, sizes())
 
 
 def told(by: Teller, *rows: Mapping[str, Any]) -> list[str]:
@@ -51,16 +54,16 @@ def told(by: Teller, *rows: Mapping[str, Any]) -> list[str]:
 
 
 def test_a_round_is_told_with_its_cause_its_leader_and_its_outcome() -> None:
-    one = teller()
-    lines = told(
-        one,
-        added("ada", S),
-        moved("Empty", "PreparingRebalance", S, f"member ada-{UUID} joined"),
-        added("ben", S),
-        moved("PreparingRebalance", "CompletingRebalance", 2 * S, "the initial delay is over", members=2),
-        synced(2 * S, ada=[0, 2], ben=[1]),
-        moved("CompletingRebalance", "Stable", 3 * S, "leader brought the assignments", members=2),
-    )
+    one, tale = teller(), Tale()
+    tale.at(S)
+    ticket = tale.comes("ada")
+    tale.moves("Empty", "PreparingRebalance", f"member ada-{UUID} joined")
+    tale.comes("ben")
+    tale.at(2 * S)
+    tale.moves("PreparingRebalance", "CompletingRebalance", "the initial delay is over", 2)
+    tale.at(3 * S)
+    tale.shared_out(ticket, ada=[0, 2], ben=[1])
+    lines = told(one, *tale.rows)
     text = "\n".join(lines)
     for piece in (
         "1.00 s  Round 1 starts: ada joined.", "Meanwhile: ben joined.", "Generation 1 has 2 members",
@@ -73,14 +76,36 @@ def test_a_round_is_told_with_its_cause_its_leader_and_its_outcome() -> None:
 
 
 def test_what_a_member_gained_is_marked() -> None:
-    one = teller()
-    told(one, added("ada", 0), synced(0, ada=[0]), moved("CompletingRebalance", "Stable", 0, "x"))
-    lines = told(one, synced(1, ada=[0, 1]), moved("CompletingRebalance", "Stable", 1, "x"))
-    assert lines[-1].endswith("0 1  (new: 1)")
+    tale = Tale()
+    for generation, held in ((1, [0]), (2, [0, 1])):
+        ticket = tale.comes("ada")
+        tale.moves("Stable", "PreparingRebalance", "x", 1, generation - 1)
+        tale.moves("PreparingRebalance", "CompletingRebalance", "x", 1, generation)
+        tale.shared_out(ticket, generation, ada=held)
+    assert told(teller(), *tale.rows)[-1].endswith("0 1  (new: 1)")
+
+
+def test_a_plan_that_did_not_come_makes_another_round_of_the_same_rebalance() -> None:
+    tale = Tale()
+    tale.comes("ada")
+    tale.moves("Empty", "PreparingRebalance", "x", 1, 0)
+    tale.at(S)
+    tale.moves("PreparingRebalance", "CompletingRebalance", "x", 1)
+    tale.at(5 * S)
+    tale.moves("CompletingRebalance", "PreparingRebalance", "it sent no SyncGroup", 1)
+    tale.at(7 * S)
+    tale.moves("PreparingRebalance", "CompletingRebalance", "x", 1, 2)
+    tale.shared_out(tale.comes("ada"), 2, ada=[0])
+    lines = [line.strip() for line in told(teller(), *tale.rows)]
+    assert "5.00 s  Round 2 starts: it sent no SyncGroup." in lines
+    assert "7.00 s  Round 2 is over after 2.0 s. Who owns which partitions:" in lines
 
 
 def test_other_groups_are_not_told() -> None:
-    assert told(teller("other"), added("ada", 0), moved("Empty", "PreparingRebalance", 0, "x")) == []
+    tale = Tale()
+    tale.comes("ada")
+    tale.moves("Empty", "PreparingRebalance", "x")
+    assert told(teller("other"), *tale.rows) == []
 
 
 @for_each(

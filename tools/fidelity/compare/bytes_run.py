@@ -16,6 +16,8 @@ import msgspec
 from groupmock_clients.probe.stages.tcp_broker import NoBroker
 from groupmock_codec import APIS
 from groupmock_codec.headers import RequestHeader, encode_request_header
+from tools.records import RECORDS, save
+from tools.runs import ROOT
 
 from ..families.bytes_family import PROFILES, make_case, probe, token_of
 from ..families.target import Case, framed
@@ -162,7 +164,7 @@ class BytesRun:
                 apis.setdefault(APIS[key].name, {}).setdefault(str(version), [0, 0])[0] += 1
                 outcomes.setdefault(APIS[key].name, Counter())[judged.real_kind] += 1
         return Result(
-            family="hostile", release=self.release, broker=BROKERS[self.release], settings="plain", seeds=seeds,
+            family="bytes", release=self.release, broker=BROKERS[self.release], settings="plain", seeds=seeds,
             exchanges=len(self.judged), requests=len(self.judged), seconds=round(seconds, 1),
             per_second=round(len(self.judged) / seconds, 1), apis=apis, outcomes={name: dict(found) for name, found in outcomes.items()},
             states={}, differences=[difference(each) for each in self.differing], unstable=self.unstable,
@@ -220,18 +222,19 @@ def numbers(judged: list[Judged]) -> dict[str, Json]:
     for name in sorted({each.case.name for each in judged}):
         mine = [each for each in judged if each.case.name == name]
         found[name] = {
+            "different": sum(each.real != each.ours for each in mine),
             "inputs": len(mine),
             "kafka": dict(sorted(Counter(each.real_kind for each in mine).items())),
             "ours": dict(sorted(Counter(each.our_kind for each in mine).items())),
-            "different": sum(each.real != each.ours for each in mine),
         }
     return found
 
 
-def record(tree: Path, run: BytesRun, seeds: tuple[int, int]) -> None:
-    """Keep inputs in tests/golden and the numbers of each class for docs/proof/bad-bytes.md."""
-    keep(tree / "tests" / "golden", run.release, run.judged)
-    file = tree / "tools" / "records" / "bad-bytes.json"
-    found = json.loads(file.read_text()) if file.exists() else {}
-    found[run.release] = {"broker": BROKERS[run.release], "seeds": seeds, "classes": numbers(run.judged)}
-    file.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+def record(run: BytesRun, seeds: tuple[int, int]) -> None:
+    """Keep inputs in tests/golden and the numbers of each class for the page about bad bytes."""
+    keep(ROOT / "tests" / "golden", run.release, run.judged)
+    file = RECORDS / "bad-bytes.json"
+    found = json.loads(file.read_text()) | {
+        run.release: {"broker": BROKERS[run.release], "classes": numbers(run.judged), "seeds": seeds},
+    }
+    save(file, dict(sorted(found.items())))

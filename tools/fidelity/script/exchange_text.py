@@ -1,5 +1,4 @@
-"""A script, with what came of it, as `.exchange` text: one language for people (docs/reference/exchanges.md), and `groupmock probe` plays
-it.
+"""A script, with what came of it, as `.exchange` text (docs/reference/exchanges.md), which people read and `groupmock probe` plays.
 
 What a broker draws (member ids, topic ids, session and producer ids) is captured where an answer tells it and named from then on; what
 belongs to a broker (its address, its nodes) is left open. Time is that of the play: each step waits for its own moment.

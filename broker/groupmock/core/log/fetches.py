@@ -27,7 +27,7 @@ under every partition that it names, and is tried again whenever one of those ch
   request comes, not when it is answered: a fetcher whose connection broke while it waited must begin a new session, as on Kafka.
 
 A session may outlive the version that made it: a `last_fetched_epoch` (v12) is kept and applies to a later request of a lower version,
-as in Kafka, which then cannot write the divergence that it found (see `_answer`; docs/differences.md has how each release tells it).
+as in Kafka, which then cannot write the divergence that it found (see `_answer`; docs/kafka/differences.md has how each release tells it).
 
 A replica id of 0 or more calls the sender a follower. The logs here have no followers that fetch: it is told that this node does not
 lead, whoever does.

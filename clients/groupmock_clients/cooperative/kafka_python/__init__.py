@@ -1,4 +1,4 @@
-"""Designs I, II and III for stock kafka-python 3.0 (docs/cooperative.md): what a service imports."""
+"""Designs I, II and III for stock kafka-python 3.0 (docs/how-to/cooperative.md): what a service imports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run found, as plain data: the one model that all reports are made of. Its JSON form is stable: see docs/probe.md."""
+"""What a run found, as plain data: the one model that all reports are made of. Its JSON form is stable: see docs/how-to/probe.md."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ class ConnectStage(LiveStage):
 
     def _everything_owned(self) -> bool:
         """Every task runs somewhere, and all of them are in the sink's consumer group."""
-        last = self._follower.rounds.rounds[-1]
+        last = self._newest()
         wanted = {(SINK, task) for task in range(-1, self.sizes.partitions)}
         readers = self.broker.groups.get(SINK_GROUP)
         return (

@@ -14,10 +14,11 @@ from typing import Any, Final
 from typing import Protocol as Interface
 
 from groupmock import Broker
+from groupmock.rounds import Generation, name_of
 
 from ..names import run_name
-from ..play import GROUP, PRODUCER, Missed, Protocol, Row, Sizes, Speaks, Unsupported, name_of
-from .follow import Follower
+from ..play import GROUP, PRODUCER, Missed, Protocol, Row, Sizes, Speaks, Unsupported
+from .journal_thread import JournalThread
 from .process import MemberProcess
 from .producer import Producer
 from .protocol_members import LIBRARY, spec_for
@@ -84,7 +85,7 @@ class LiveStage:
         self._hearing = threading.Lock()
         self._closed = self._over = False
         self._topics: Sequence[str] = ()
-        self._follower = Follower(journal, GROUP, self._connected)
+        self._journal = JournalThread(journal, GROUP, self._connected)
         self._producer = Producer(broker, sizes.rate, self._produced)
         self._patience = PATIENCE_S + (2 * sizes.session_ms + 2 * sizes.delay_ms + sizes.partitions * sizes.move_interval_ms) / 1000
 
@@ -96,19 +97,19 @@ class LiveStage:
         self._living.clear()
         with self._hearing:
             self._closed = True  # a member whose start was interrupted is not among the living and may go on talking
-        self._follower.close()
-        with self._follower.changed:
+        self._journal.close()
+        with self._journal.changed:
             self._over = True
-            self._follower.changed.notify_all()
+            self._journal.changed.notify_all()
 
     def journal_rows(self) -> Iterator[Row]:
         """Every row of the journal as it comes, on any thread; ends when the stage has been closed."""
         seen = 0
         while True:
-            with self._follower.changed:
-                while len(self._follower.rows) == seen and not self._over:
-                    self._follower.changed.wait()
-                new = self._follower.rows[seen:]
+            with self._journal.changed:
+                while len(self._journal.rows) == seen and not self._over:
+                    self._journal.changed.wait()
+                new = self._journal.rows[seen:]
             if not new:
                 return
             seen += len(new)
@@ -118,17 +119,17 @@ class LiveStage:
         """Everybody leaves at the same time; returns when the group is empty."""
         with ThreadPoolExecutor(max(1, len(self._living))) as pool:
             list(pool.map(self.stop, list(self._living)))
-        self._until("an empty group", lambda: self._follower.rounds.state == "Empty")
+        self._until("an empty group", lambda: self._journal.group.state == "Empty")
 
     def start(self, member: str, speaks: Speaks, topics: Sequence[str]) -> None:
         """A process. The first one of all is awaited, so that it leads whatever the machine is busy with."""
         self._topics = topics
-        first = not self._follower.rounds.members and not self._living
+        first = not self._journal.group.members and not self._living
         process = self._process(member, speaks, topics)
         self.tell(member, "started", {})
         self._living[member] = process
         if first:
-            self._until(f"{member} in the group", lambda: bool(self._follower.rounds.members))
+            self._until(f"{member} in the group", lambda: bool(self._journal.group.members))
 
     def _process(self, member: str, speaks: Speaks, topics: Sequence[str]) -> Process:
         """Raises Unsupported."""
@@ -167,8 +168,8 @@ class LiveStage:
 
     def leader(self) -> str:
         """By the last round."""
-        with self._follower.changed:
-            return name_of(self._follower.rounds.rounds[-1].leader)
+        with self._journal.changed:
+            return name_of(self._newest().leader)
 
     def noticed(self, members: frozenset[str]) -> None:
         """By the journal."""
@@ -180,8 +181,8 @@ class LiveStage:
         quiet = _Quiet()
 
         def settled() -> bool:
-            seen = self._follower.rounds
-            known = seen.since, seen.rounds[-1].generation if seen.rounds else -1
+            seen = self._journal.group
+            known = seen.since, seen.generation.number if seen.generation is not None else -1
             return self._stable(members) and self._everything_owned() and quiet.for_ms(known) >= calm_ms
 
         self._until(f"a settled group of {', '.join(sorted(members))}", settled)
@@ -203,20 +204,23 @@ class LiveStage:
         while time.monotonic() < end and not self._all_delivered():
             time.sleep(LOOK_S)
         self.tell("runner", "drained", {"all": self._all_delivered()})
-        with self._follower.changed:
-            self._follower.changed.wait_for(lambda: _drained(self._follower.rows), PATIENCE_S)
-            return list(self._follower.rows)
+        with self._journal.changed:
+            self._journal.changed.wait_for(lambda: _drained(self._journal.rows), PATIENCE_S)
+            return list(self._journal.rows)
 
     # What is waited for
 
+    def _newest(self) -> Generation:
+        assert self._journal.group.generation is not None, "no leader was answered yet"
+        return self._journal.group.generation
+
     def _stable(self, members: frozenset[str]) -> bool:
-        seen = self._follower.rounds
+        seen = self._journal.group
         return seen.state == "Stable" and sorted(name_of(each) for each in seen.members) == sorted(members)
 
     def _everything_owned(self) -> bool:
-        seen = self._follower.rounds
-        last = seen.rounds[-1]
-        wanted = {(topic, number) for topic in self._topics for number in range(seen.counts.get(topic, 0))}
+        last = self._newest()
+        wanted = {(topic, number) for topic in self._topics for number in range(self._journal.counts.get(topic, 0))}
         return (
             last.settled
             and wanted <= last.holders().keys()
@@ -228,17 +232,16 @@ class LiveStage:
 
     def _until(self, wanted: str, reached: Callable[[], bool]) -> None:
         end = time.monotonic() + self._patience
-        with self._follower.changed:
+        with self._journal.changed:
             while not reached():
                 for process in list(self._living.values()):
                     process.check()
                 if time.monotonic() > end:
                     raise Missed(self._missed(wanted))
-                self._follower.changed.wait(LOOK_S)
+                self._journal.changed.wait(LOOK_S)
 
     def _missed(self, wanted: str) -> str:
-        seen = self._follower.rounds
-        last = seen.rounds[-1] if seen.rounds else None
+        seen, last = self._journal.group, self._journal.group.generation
         held = {name_of(member): sorted(told.assigned) for member, told in last.told.items()} if last else {}
         tails = "".join(f"\n{name}: {process.tail()}" for name, process in self._living.items() if process.tail())
         holds = {name: sorted(places) for name, places in self._holds.items()}

@@ -7,8 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from groupmock.rounds import name_of
+
 from ...cooperative.member import Member as DesignMember
-from ..play import GROUP, RUNNER, Missed, Protocol, Row, Sizes, Speaks, Unsupported, name_of
+from ..play import GROUP, RUNNER, Missed, Protocol, Row, Sizes, Speaks, Unsupported
 from .assignors import Assignor, CooperativeSticky, Design, Range, RangeOrDesign, rules
 from .member import Member
 from .producer import Producer

@@ -94,7 +94,7 @@ class Channel:
 
 
 class Listener:
-    """Tells what it hears; on_partitions_revoked of a cooperative member also commits where it was, as docs/cooperative.md has it."""
+    """Tells what it hears; on_partitions_revoked of a cooperative member also commits where it was (docs/how-to/cooperative.md)."""
 
     def __init__(self, channel: Channel, assignor: Any = None) -> None:
         self._channel, self._assignor = channel, assignor

@@ -1,15 +1,14 @@
-"""Follows a journal file while it is written."""
+"""The journal of a live run, read on a thread of its own while the broker writes it."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import msgspec
-
-from groupmock.rounds.fold import Rounds
+from groupmock.journal.follow import Follower
+from groupmock.rounds import Rebalances
 
 from ..play import Row
 
@@ -18,24 +17,23 @@ GROUP_APIS: Final = frozenset({11, 12, 13, 14})
 FETCH: Final = 1
 
 
-class Follower:
-    """`rows` and `rounds` grow as the file does; `changed` is notified whenever they did. Hold `changed` to look at them.
+class JournalThread:
+    """`rows`, `group` and `counts` (topic -> partitions) grow as the file does; `changed` is notified whenever they did. Hold `changed` to
+    look at them.
 
     `connected(client_id, port, role)` is called once for every connection and role (`group`, `data`) that its requests show.
     """
 
     def __init__(self, path: Path, group: str, connected: Callable[[str, int, str], None]) -> None:
         self.rows: list[Row] = []
-        self.rounds = Rounds(group)
+        self._rebalances = Rebalances(group)
+        self.group, self.counts = self._rebalances.groups[group], self._rebalances.counts
         self.changed = threading.Condition()
         self._connected = connected
         self._ports: dict[int, int] = {}
         self._known: set[tuple[int, str]] = set()
-        self._file = path.open("rb")
-        self._half = b""
-        self._header = True
+        self._follower = Follower(path)
         self._ended = threading.Event()
-        self._decode = msgspec.json.Decoder(dict[str, Any]).decode
         self._thread = threading.Thread(target=self._follow, name="journal", daemon=True)
         self._thread.start()
 
@@ -43,7 +41,7 @@ class Follower:
         """Read what is there, then stop."""
         self._ended.set()
         self._thread.join()
-        self._file.close()
+        self._follower.close()
 
     def _follow(self) -> None:
         while not self._ended.wait(EVERY_S):
@@ -51,16 +49,12 @@ class Follower:
         self._read()
 
     def _read(self) -> None:
-        whole, _, self._half = (self._half + self._file.read()).rpartition(b"\n")
-        lines = whole.split(b"\n") if whole else []
-        if lines and self._header:
-            self._header = False
-            del lines[0]
-        if lines:
-            rows = [self._decode(line) for line in lines]
+        rows = self._follower.plain()
+        if rows:
             with self.changed:
                 self.rows += rows
-                self.rounds.feed(rows)
+                for row in rows:
+                    self._rebalances.feed(row)
                 self.changed.notify_all()
             for row in rows:
                 self._connection(row)

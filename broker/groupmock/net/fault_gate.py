@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
     from ..faults.decide import Armed
+    from .codecs import ApiCodec, Asked
     from .connection import Connection
     from .driver import Driver
-    from .exchange import Asked, Exchange
 
 OVER: Final = "over"
 """`action` of the row that says that a wait of a fault is over."""
@@ -48,7 +48,7 @@ class Faults:
         self._pending: dict[int, Pending] = {}
         self._lookup = Lookup(self._group, self._topic)
         self.lets_repeat = True
-        served = {self._name(key): (row.lowest, row.highest) for key, row in driver.exchanges.advertised.items()}
+        served = {self._name(key): (row.lowest, row.highest) for key, row in driver.codecs.advertised.items()}
         self.registry = Registry(served, dice_of(driver.journal.header.seed))
 
     # Rules
@@ -80,7 +80,7 @@ class Faults:
 
     def request(self, asked: Asked, now: int) -> None:
         """A request that would be applied now."""
-        facts = facts_of(self._place("request", asked.connection, asked.exchange, asked.client_id, now), asked.message, None, self._lookup)
+        facts = facts_of(self._place("request", asked.connection, asked.codec, asked.client_id, now), asked.message, None, self._lookup)
         fired = self.registry.decide(facts)
         if not fired:
             self._driver.apply(asked, now, recorded=False)
@@ -95,12 +95,12 @@ class Faults:
     def reply(self, effect: Reply, now: int) -> bool:
         """An answer that would go out now. True: it was dealt with."""
         connection = self._driver.waits(effect.ticket)
-        if connection is None or connection.exchange is None:
+        if connection is None or connection.codec is None:
             return False
-        exchange = connection.exchange
-        client_id, at = exchange.header(connection.frame)
-        request = exchange.decode(connection.frame, at)[0]
-        facts = facts_of(self._place("reply", connection, exchange, client_id, now), request, effect.message, self._lookup)
+        codec = connection.codec
+        client_id, at = codec.header(connection.frame)
+        request = codec.decode(connection.frame, at)[0]
+        facts = facts_of(self._place("reply", connection, codec, client_id, now), request, effect.message, self._lookup)
         fired = self.registry.decide(facts)
         if not fired:
             return False
@@ -189,9 +189,9 @@ class Faults:
 
     def _write(self, armed: Armed, effect: Reply, connection: Connection, write: Write, now: int) -> None:
         """Other bytes than the right ones, or in pieces."""
-        exchange = connection.exchange
-        assert exchange is not None
-        frame = exchange.answer(connection.correlation, effect.message)
+        codec = connection.codec
+        assert codec is not None
+        frame = codec.answer(connection.correlation, effect.message)
         whole = not (write.then_close or write.then_mute)
         self._record_reply(connection, effect, len(frame) - 4, whole, now)
         self._driver.counters.replies += 1
@@ -258,13 +258,13 @@ class Faults:
         if self._driver.journal.routine:
             trailing = len(asked.frame) - asked.end
             self._driver.record.request(
-                asked.connection, asked.exchange, asked.client_id, asked.message, asked.frame, asked.received, trailing
+                asked.connection, asked.codec, asked.client_id, asked.message, asked.frame, asked.received, trailing
             )
 
     def _record_reply(self, connection: Connection, effect: Reply, size: int, delivered: bool, now: int) -> None:
-        exchange = connection.exchange
-        if self._driver.journal.wanted and exchange is not None:
-            self._driver.record.reply(connection, exchange, effect.ticket, effect.message, size, now, delivered=delivered)
+        codec = connection.codec
+        if self._driver.journal.wanted and codec is not None:
+            self._driver.record.reply(connection, codec, effect.ticket, effect.message, size, now, delivered=delivered)
 
     def _row(self, armed: Armed, connection: Connection, ticket: int | None, now: int, **more: Any) -> None:
         rule = armed.rule
@@ -272,8 +272,8 @@ class Faults:
         fields = {name: value for name, value in rule.do.items() if name != "kind"} | more
         self._driver.record.fault(rule.name, str(rule.stage), rule.do["kind"], connection, ticket, fields, now)
 
-    def _place(self, stage: str, connection: Connection, exchange: Exchange, client_id: str | None, now: int) -> Facts:
-        return Facts(stage, now, connection.node, connection.number, exchange.name, exchange.version, client_id)
+    def _place(self, stage: str, connection: Connection, codec: ApiCodec, client_id: str | None, now: int) -> Facts:
+        return Facts(stage, now, connection.node, connection.number, codec.name, codec.version, client_id)
 
     def _group(self, group_id: str) -> GroupFacts | None:
         cluster = self._driver.cluster

@@ -1,15 +1,10 @@
-"""docs/scenarios.md and README's block out of results."""
+"""Tables of scenarios out of results."""
 
 from __future__ import annotations
-
-from pathlib import Path
-
-import pytest
 
 from groupmock_clients.scenarios import table
 from groupmock_clients.scenarios.play import Sizes
 from groupmock_clients.scenarios.results import Result, Results, from_json, to_json
-from tools.pages import scenarios_page as page
 
 
 def figures(moved: int = 3, undelivered_s: float = 1.25, **more: float) -> dict[str, float]:
@@ -55,36 +50,3 @@ def test_kafka_connect_has_sizes_of_its_own() -> None:
     assert "Kafka Connect" not in table.sizes(results(one()))
     text = table.sizes(results(one(), one("death-in-time", "connect", "connect")))
     assert text.endswith("seed 1. Kafka Connect: 3 workers, session 6000 ms, heartbeats every 500 ms, delay 25000 ms.")
-
-
-def test_the_page_has_the_parts_that_there_is_data_for(tmp_path: Path) -> None:
-    (tmp_path / page.VIRTUAL).write_bytes(to_json(results(one(client="scripted"), stage="virtual")))
-    text = page.page(tmp_path)
-    assert "## Everything, virtual" in text and "## Live" not in text and "A large group" not in text
-    (tmp_path / page.LIVE).write_bytes(to_json(results(one(agreed=True))))
-    (tmp_path / page.LARGE).write_bytes(to_json(results(one(client="scripted"), stage="virtual")))
-    text = page.page(tmp_path)
-    assert all(f"\n## {part}\n" in text for part in ("Live", "Live and virtual", "A large group, virtual", "Everything, live"))
-    assert "* A *generation* is" in text and "150 ms" in text
-
-
-def test_the_page_names_what_was_not_as_it_should_be(tmp_path: Path) -> None:
-    wrong = [
-        one(agreed=True),
-        one(client="kafka-python", agreed=False, broken=["moves and rounds were 3 and 4, of its virtual twin 3 and 2"]),
-        one("death-in-time", figures=None, trouble="missed: nobody came\nstory"),
-    ]
-    (tmp_path / page.LIVE).write_bytes(to_json(results(*wrong)))
-    text = page.page(tmp_path)
-    assert "2 of 3 live runs were compared with a virtual twin of the same sizes; 1 of them count the same moves" in text
-    assert "- scale-up, Design II, kafka-python: moves and rounds were 3 and 4, of its virtual twin 3 and 2\n" in text
-    assert "- death-in-time, Design II, aiokafka: missed: nobody came\n" in text
-
-
-def test_readme_shows_the_live_table_and_else_the_virtual_one(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="`make scenarios` makes them"):
-        page.readme(tmp_path)
-    (tmp_path / page.VIRTUAL).write_bytes(to_json(results(one(client="scripted"), stage="virtual")))
-    assert "Scripted members on the virtual clock: 4 members" in page.readme(tmp_path)
-    (tmp_path / page.LIVE).write_bytes(to_json(results(one())))
-    assert "Stock clients over TCP (aiokafka 0.14.0): 4 members" in page.readme(tmp_path)

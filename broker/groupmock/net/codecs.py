@@ -1,4 +1,4 @@
-"""Which requests are taken at all, and how their bytes are read and answered: one `Exchange` per advertised (api, version).
+"""Which requests are taken at all, and how their bytes are read and answered: one `ApiCodec` per advertised (api, version).
 
 Compiled on first use. What is not advertised is refused with the reason; only ApiVersions has an answer for that (KIP-511).
 """
@@ -33,7 +33,7 @@ class Refused(Exception):
     """Kafka closes the connection of who sends this; the text is the reason for the journal."""
 
 
-class Exchange:
+class ApiCodec:
     """Request in, response out, for one API in one version."""
 
     def __init__(self, key: int, version: int) -> None:
@@ -95,7 +95,7 @@ class Asked(NamedTuple):
     """A request that was decoded and not yet applied."""
 
     connection: Connection
-    exchange: Exchange
+    codec: ApiCodec
     frame: bytes
     at: int
     end: int
@@ -105,14 +105,14 @@ class Asked(NamedTuple):
     ticket: int
 
 
-class Exchanges(dict[bytes, Exchange]):
-    """First four bytes of a frame (api key and version) -> Exchange. Asking for one that is not advertised raises Refused."""
+class Codecs(dict[bytes, ApiCodec]):
+    """First four bytes of a frame (api key and version) -> ApiCodec. Asking for one that is not advertised raises Refused."""
 
     def __init__(self, advertised: Iterable[ApiRange]) -> None:
         super().__init__()
         self.advertised = {row.key: row for row in advertised}
 
-    def __missing__(self, start: bytes) -> Exchange:
+    def __missing__(self, start: bytes) -> ApiCodec:
         if len(start) < 4:
             raise Refused(f"a frame of {len(start)} bytes holds no request header")
         key, version = int.from_bytes(start[:2], "big", signed=True), int.from_bytes(start[2:], "big", signed=True)
@@ -123,10 +123,10 @@ class Exchanges(dict[bytes, Exchange]):
             raise Refused(f"api key {key}{name} is not served{hint}")
         if not row.lowest <= version <= row.highest:
             raise Refused(f"{APIS[key].name} version {version} is not served: {row.lowest} to {row.highest} are")
-        found = self[start] = Exchange(key, version)
+        found = self[start] = ApiCodec(key, version)
         return found
 
-    def of(self, key: int, version: int) -> Exchange:
+    def of(self, key: int, version: int) -> ApiCodec:
         """By numbers."""
         return self[key.to_bytes(2, "big") + version.to_bytes(2, "big")]
 
@@ -146,4 +146,4 @@ def unknown_api_versions(frame: bytes, advertised: dict[int, ApiRange]) -> tuple
 
     own = ApiVersion(api_key=API_VERSIONS, min_version=row.lowest, max_version=row.highest)
     answer = ApiVersionsResponse(error_code=UNSUPPORTED_VERSION, api_keys=[own])
-    return header, answer, Exchange(API_VERSIONS, 0).answer(frame[4:8], answer)
+    return header, answer, ApiCodec(API_VERSIONS, 0).answer(frame[4:8], answer)

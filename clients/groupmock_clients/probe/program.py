@@ -1,4 +1,4 @@
-"""The probe as a program: connects, plays, cleans up, reports. `groupmock probe` is its command line; docs/probe.md says what it does."""
+"""The probe as a program: connects, plays, cleans up, reports (`groupmock probe`, docs/how-to/probe.md)."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Options:
 
 
 def run(options: Options) -> int:
-    """Probe one broker and report; returns the exit code (docs/probe.md)."""
+    """Probe one broker and report; returns the exit code (docs/how-to/probe.md)."""
     try:
         suite = load_suite(options.folder)
         if not suite.exchanges:

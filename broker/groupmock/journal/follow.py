@@ -1,0 +1,44 @@
+"""Follows a journal file while it is written: whole lines as they come, the half one at the end kept for later."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from .read import Journal, UnknownRow
+from .rows import Row
+
+_plain: Final = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class Follower:
+    """Hands out every row once: what came since the last call, perhaps nothing. Never waits. Raises OSError, NotAJournal."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("rb")
+        self._header = b""
+        self._half = b""
+
+    def rows(self) -> Iterator[Row | UnknownRow]:
+        """The new rows; a line that is none is left out."""
+        lines = self._lines()
+        return iter(Journal(io.BytesIO(self._header + b"".join(lines)))) if lines else iter(())
+
+    def plain(self) -> list[dict[str, Any]]:
+        """The new rows as their JSON has them."""
+        return [_plain(line) for line in self._lines()]
+
+    def close(self) -> None:
+        """Stop following."""
+        self._file.close()
+
+    def _lines(self) -> list[bytes]:
+        whole, end, self._half = (self._half + self._file.read()).rpartition(b"\n")
+        lines = [line + end for line in whole.split(end)] if end else []
+        if lines and not self._header:
+            self._header = lines.pop(0)
+        return lines

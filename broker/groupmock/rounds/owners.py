@@ -1,0 +1,51 @@
+"""Who owns which partition of one group when, as the wire has it.
+
+A member owns what an answer to SyncGroup gave it, until an answer gives it less, it joins and does not claim it (an eager member claims
+nothing), it is removed or replaced, or the connection by which it joined last ends. What a client knows better is on no wire.
+"""
+
+from __future__ import annotations
+
+from .embedded import Partition, Partitions
+from .rebalance_model import Gap
+
+NOTHING: Partitions = frozenset()
+
+
+class Ownership:
+    """`first`: partition -> when somebody had it for the first time, ns. Grows with members and partitions, not with time."""
+
+    def __init__(self) -> None:
+        self.first: dict[Partition, int] = {}
+        self._owned: dict[str, Partitions] = {}
+        self._owners: dict[Partition, set[str]] = {}
+        self._open: dict[Partition, Gap] = {}
+
+    def of(self, member: str) -> Partitions:
+        """What it owns."""
+        return self._owned.get(member, NOTHING)
+
+    def owns(self, member: str, partitions: Partitions, at: int) -> list[Gap]:
+        """From now on it owns these and nothing else. Gaps that end are told so; those that begin are returned."""
+        before = self._owned.pop(member, NOTHING)
+        if partitions:
+            self._owned[member] = partitions
+        for partition in partitions - before:
+            self._owners.setdefault(partition, set()).add(member)
+            self.first.setdefault(partition, at)
+            gap = self._open.pop(partition, None)
+            if gap is not None:
+                gap.until = max(at, gap.since)
+        return [self._lost(partition, at) for partition in sorted(before - partitions) if self._let_go(partition, member)]
+
+    def _let_go(self, partition: Partition, member: str) -> bool:
+        """Was it the last owner?"""
+        owners = self._owners[partition]
+        owners.discard(member)
+        if not owners:
+            del self._owners[partition]
+        return not owners
+
+    def _lost(self, partition: Partition, at: int) -> Gap:
+        gap = self._open[partition] = Gap(partition, at)
+        return gap

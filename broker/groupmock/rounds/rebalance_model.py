@@ -1,0 +1,189 @@
+"""What a rebalance is, as an observer of the wire has it.
+
+All times are those of journal rows: ns since the header's `epoch_ns`. Members are their ids. The states are those of Kafka's classic group
+(`ClassicGroupState`): a rebalance goes from the first PreparingRebalance to the next rest, which is Stable, Empty or Dead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from .embedded import Claim, Partition, Partitions, Told
+
+PREPARING: Final = "PreparingRebalance"
+COMPLETING: Final = "CompletingRebalance"
+STABLE: Final = "Stable"
+EMPTY: Final = "Empty"
+DEAD: Final = "Dead"
+UNDER_WAY: Final = (PREPARING, COMPLETING)
+NS_PER_MS: Final = 1_000_000
+_UUID: Final = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+
+
+def name_of(member_id: str) -> str:
+    """The process behind a member: its id without the UUID that the coordinator appends to a client id or an instance id (KIP-394)."""
+    return _UUID.sub("", member_id)
+
+
+@dataclass(slots=True)
+class Generation:
+    """Members that joined together, what they claimed, what the leader told them, and who heard it.
+
+    `began`: the leader's answer to JoinGroup, which shows every member's claims. `planned`: when what the leader brought was taken, which
+    is when it counts; None: it never was. `told`: what it brought, nothing for those it left out, as the coordinator answers them. `heard`:
+    whom it reached, and when. `universe`: every partition of the topics that the members subscribe to, as many as there were then.
+    """
+
+    number: int
+    began: int
+    leader: str
+    protocol_type: str
+    protocol: str
+    claims: dict[str, Claim]
+    universe: Partitions
+    planned: int | None = None
+    told: dict[str, Told] = field(default_factory=dict)
+    heard: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def began_ms(self) -> float:
+        """`began` in ms."""
+        return self.began / NS_PER_MS
+
+    @property
+    def planned_ms(self) -> float | None:
+        """`planned` in ms."""
+        return None if self.planned is None else self.planned / NS_PER_MS
+
+    def holders(self) -> dict[Partition, str]:
+        """Partition -> the member that was told to hold it."""
+        return {partition: member for member, told in self.told.items() for partition in told.assigned}
+
+    @property
+    def settled(self) -> bool:
+        """Everything has an owner, nobody is asked to give something up, nobody is told to wait, and all of them heard so."""
+        told = self.told.values()
+        return (
+            self.planned is not None
+            and self.heard.keys() >= self.claims.keys()
+            and not any(each.revoked or each.timeout_ms for each in told)
+            and self.universe <= self.holders().keys()
+        )
+
+
+@dataclass(slots=True)
+class Phase:
+    """One stay in a state that is under way: in PreparingRebalance members join, in CompletingRebalance the leader's plan is awaited.
+
+    `reason`: the coordinator's sentence; `cause`: its code, "" in journals that have none. `spent`: ns in it, never negative though a clock
+    goes back; 0 while it lasts.
+    """
+
+    state: str
+    began: int
+    reason: str
+    cause: str
+    spent: int = 0
+
+
+class Holder(NamedTuple):
+    """Who holds a partition. `process`: the member's name, its id where several members of the generation have that name."""
+
+    member: str
+    process: str
+
+
+class Move(NamedTuple):
+    """A partition that another member than before was told to hold."""
+
+    partition: Partition
+    before: Holder
+    after: Holder
+
+
+@dataclass(slots=True)
+class Gap:
+    """A partition that nobody owned, from the loss by its last owner until somebody heard that it has it; None: nobody has so far."""
+
+    partition: Partition
+    since: int
+    until: int | None = None
+
+
+class Share(NamedTuple):
+    """What one member had by the plan before, what it has now, and the difference."""
+
+    had: Partitions
+    has: Partitions
+
+    @property
+    def got(self) -> Partitions:
+        """What came."""
+        return self.has - self.had
+
+    @property
+    def lost(self) -> Partitions:
+        """What went."""
+        return self.had - self.has
+
+
+@dataclass(slots=True)
+class Rebalance:
+    """From the first PreparingRebalance of a group to its next rest.
+
+    `number`: of this group in this journal, from 1. `ended_in`: Stable, Empty or Dead; None, as `ended`: still under way.
+    `generation_before` and `generation_after`; `members_before` (None: the journal began in the middle) and `members_after`: how many.
+    `joined`: member -> its last JoinGroup, in that order, the one that began it all included: who stands last was late. `last_joined`: who
+    was the last when the join phase ended. `leader`, `protocol`: of the last generation; None before there is one.
+    `had`: member -> partitions by the plan before. `moves`: where the plan differs from that. `gaps`: what was lost meanwhile.
+
+    An answer to SyncGroup comes after the end: `heard` of the last generation and `until` of gaps go on being filled in.
+    """
+
+    group: str
+    number: int
+    began: int
+    reason: str
+    cause: str
+    generation_before: int
+    members_before: int | None
+    had: Mapping[str, Partitions]
+    joined: dict[str, int]
+    gaps: list[Gap]
+    generation_after: int = 0
+    members_after: int = 0
+    ended: int | None = None
+    ended_in: str | None = None
+    leader: str | None = None
+    protocol_type: str | None = None
+    protocol: str | None = None
+    last_joined: str | None = None
+    phases: list[Phase] = field(default_factory=list)
+    generations: list[Generation] = field(default_factory=list)
+    moves: list[Move] = field(default_factory=list)
+
+    @property
+    def plan(self) -> Generation | None:
+        """The generation that ended it, if it ended Stable and what its leader brought was seen."""
+        last = self.generations[-1] if self.generations else None
+        return last if self.ended_in == STABLE and last is not None and last.told else None
+
+    def spent(self, state: str) -> int:
+        """ns in PreparingRebalance or CompletingRebalance, all phases of it."""
+        return sum(each.spent for each in self.phases if each.state == state)
+
+    def times(self, state: str) -> int:
+        """How many phases of that state it had: more than one PreparingRebalance where a leader's plan did not come."""
+        return sum(each.state == state for each in self.phases)
+
+    def shares(self) -> dict[str, Share]:
+        """What each member had and has, those that went and came included; {} without a plan."""
+        plan = self.plan
+        if plan is None:
+            return {}
+        nothing: Partitions = frozenset()
+        has = {member: told.assigned for member, told in plan.told.items()}
+        return {member: Share(self.had.get(member, nothing), has.get(member, nothing)) for member in {**self.had, **has}}

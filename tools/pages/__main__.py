@@ -1,0 +1,24 @@
+"""python -m tools.pages [NAME ...]: write the pages that come from the program and from records, all or these; says which changed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from .all_pages import PAGES, written
+
+
+def main() -> int:
+    """Always 0: the gate compares by git what was written."""
+    parser = argparse.ArgumentParser(prog="python -m tools.pages", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PAGES))
+    names = parser.parse_args().names
+    if unknown := set(names) - set(PAGES):
+        parser.error(f"no page {', '.join(sorted(unknown))}: there are {', '.join(PAGES)}")
+    for name in names or PAGES:
+        print(f"{PAGES[name]}: {'written' if written(name) else 'unchanged'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

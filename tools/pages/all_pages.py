@@ -1,0 +1,48 @@
+"""The pages that are written by programs, and where each stands: `tools.pages.NAME_page.text()` is what page NAME should say."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+from tools.runs import ROOT
+
+PAGES: Final[dict[str, str]] = {
+    "apis": "docs/reference/apis.md",
+    "bad_bytes": "docs/proof/bad-bytes.md",
+    "campaign": "docs/reference/pipeline/campaign.md",
+    "clients": "docs/proof/clients.md",
+    "compare": "docs/start/compare.md",
+    "control": "docs/reference/control.md",
+    "faults": "docs/how-to/faults.md",
+    "fidelity": "docs/proof/fidelity.md",
+    "journal": "docs/reference/journal.md",
+    "mutations": "docs/proof/mutations.md",
+    "peers": "docs/proof/peers.md",
+    "pipeline": "docs/how-to/pipeline.md",
+    "scenarios": "docs/proof/scenarios.md",
+    "settings": "docs/reference/settings.md",
+    "states": "docs/reference/states.md",
+}
+"""Name -> file, from the root."""
+
+
+def path(name: str) -> Path:
+    """Where that page stands."""
+    return ROOT / PAGES[name]
+
+
+def current(name: str) -> str:
+    """What it should say now."""
+    text: str = import_module(f"tools.pages.{name}_page").text()
+    return text
+
+
+def written(name: str) -> bool:
+    """Write it where it says something else; did it?"""
+    file, text = path(name), current(name)
+    if file.is_file() and file.read_text(encoding="utf-8") == text:
+        return False
+    file.write_text(text, encoding="utf-8")
+    return True

@@ -1,0 +1,39 @@
+"""docs/start/compare.md: written by hand, with what the probe found of each server and what scenarios cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupmock_clients.probe.report.json import from_json
+from tools.pages import scenarios_page
+from tools.records import RECORDS
+
+from .all_pages import path
+from .tables import with_table
+
+PEERS = {
+    "apache-kafka-4.3.0": "Apache Kafka 4.3.0",
+    "groupmock": "groupmock, `--profile kafka-4.3`",
+    "kfake": "kfake",
+    "librdkafka": "librdkafka's mock",
+}
+"""Report in tools/records/peers -> its line."""
+
+
+def text() -> str:
+    """The page with its tables as they should be."""
+    page = with_table(path("compare").read_text(encoding="utf-8"), peers(), "peers")
+    return with_table(page, scenarios_page.twins_table(RECORDS), "scenarios")
+
+
+def peers() -> str:
+    """How many rows about groups each server keeps and breaks, as the probe found."""
+
+    def lines() -> Iterator[str]:
+        yield "| judged as Kafka 4.3 by `groupmock probe` | rules kept | broken |"
+        yield "|---|---|---|"
+        for file, title in PEERS.items():
+            rows = from_json((RECORDS / "peers" / f"{file}.json").read_bytes()).counts["rows"]
+            yield f"| {title} | {rows['kept']} | {rows['broken']} |"
+
+    return "\n".join(lines())

@@ -1,0 +1,64 @@
+"""The control API: its routes, their bodies and queries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import msgspec
+
+from groupmock.control.route import Route
+from groupmock.control.routes import ROUTES
+
+from .markdown import cell, notice, table
+
+CONTROL = """
+`groupmock serve --control PORT` (or `run --control PORT`) serves it beside the cluster, on loopback; port 0 picks a free one. The line that
+`serve` prints when it is ready has the URL as `control`. It needs the extra `control`: `pip install 'groupmock[control]'`. With
+`--token TOKEN` every request must carry `Authorization: Bearer TOKEN`; on any address but loopback a token is required. Requests
+that a web page of another site makes (`Origin`, `Host`) are refused.
+
+Bodies and answers are JSON; times are milliseconds, `t` of rows nanoseconds since the start. What cannot be done is answered with one
+sentence, `{"error": ...}`, and nothing is changed: 400 something in the request is wrong, 401 no token, 404 there is no such thing (the
+sentence says what there is), 405 the path takes another method, 408 what was waited for did not happen in time, 409 it is not in a state
+in which that can be done.
+
+A command answers `{"seq": N}`, the number of its row in the journal. What it causes is written in later rows, so
+`/v1/journal/wait?since=N&...` waits for an effect. Journal queries see the rows that are kept in memory: the last 8 MiB, without
+heartbeats that changed nothing. `/openapi.json` describes all of it to machines; the verbs `groupmock topic`, `group`, `faults`,
+`cluster` and `journal` are the same routes as commands, with `--control URL` or the variable `GROUPMOCK_CONTROL_URL`. In a
+container: `--control 0.0.0.0:9093 --token TOKEN`, and publish the port.
+
+In process, `Broker(control=0).control` is the URL, and `Broker` and the fixture `groupmock` have the same as methods: `create_topic`,
+`grow_topic`, `delete_topic`, `hold`, `release`, `expire`, `fence`, `rebalance`, `choose_leader`, `order_joins`, `complete_delay`, `freeze`,
+`thaw`, `move_coordinator`, `unload_coordinator`, `move_leader`, `stop_node`, `start_node`, `stall_node`, `step`, `jump_timer`, `wait_for`;
+`hold`, `freeze` and `stall_node` may be used with `with`; then they end with the block.
+""".strip()
+
+
+def text() -> str:
+    """The table of routes of the control API."""
+    lines = [notice("control"), "# The control API", "", CONTROL, "", "## Routes", ""]
+    rows = ([f"`{route.method} {route.full_path}`", _verb(route), cell(route.about)] for route in ROUTES)
+    lines += table(["route", "command", "what it does"], rows)
+    lines += ["", "## Bodies and queries", ""]
+    for route in ROUTES:
+        what = "the rule" if route.path == "/faults" else "the plan"
+        body = [[what, "body", "see [fault rules](../how-to/faults.md)"]] if route.text else []
+        if fields := [*(body or _route_fields(route.body, "body")), *_route_fields(route.query, "query")]:
+            lines += [f"### `{route.method} {route.full_path}`", "", *table(["field", "in", "meaning"], iter(fields)), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _verb(route: Route) -> str:
+    return f"`groupmock {' '.join(route.verb)}`" if route.verb else ""
+
+
+def _route_fields(struct: type[msgspec.Struct], place: str) -> Iterator[list[str]]:
+    properties = msgspec.json.schema(struct)["$defs"][struct.__name__]["properties"]
+    for field in msgspec.structs.fields(struct):
+        known = properties[field.encode_name]
+        about = known.get("description", "")
+        default = known.get("default")
+        shown = f"{about} (default {json.dumps(default)})" if default not in (None, "", {}, []) else about
+        yield [f"`{field.encode_name}`" + ("" if field.required else " (may lack)"), place, cell(shown)]

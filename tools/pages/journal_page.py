@@ -1,0 +1,47 @@
+"""The journal: its header and every kind of row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, get_type_hints
+
+from groupmock.journal.rows import KINDS, ROWS, Header, documentation
+
+from .markdown import cell, notice, table
+
+READING: Final = """\
+`groupmock.journal.read` reads a whole journal, `groupmock.journal.follow` one that is being written, and `groupmock.rounds` makes
+rebalances of the rows: why, how long, who joined when, what each member had and has, what nobody owned meanwhile.
+
+```python
+from groupmock.journal.read import read
+from groupmock.rounds import rebalances
+
+for each in rebalances(read("journal.jsonl")[1]):
+    print(each.group, each.number, each.reason, each.last_joined, len(each.moves))
+```"""
+
+
+def text() -> str:
+    """The header and every kind of row."""
+    lines = [notice("journal"), "# The journal, version 1", ""]
+    lines += ["JSON Lines: a header, then rows. Fields at their default are left out; bytes are base64; unknown kinds are to be kept.", ""]
+    lines += [*READING.splitlines(), ""]
+    lines += ["## Header", "", *table(["field", "meaning"], _fields(Header))]
+    for kind in KINDS:
+        about = (ROWS[kind].__doc__ or "").strip()
+        lines += [
+            "",
+            f"## `{kind}`",
+            "",
+            about,
+            "",
+            *table(["field", "meaning"], ([f"`{n}`", cell(t)] for n, t in documentation(kind).items())),
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _fields(declared: type) -> Iterator[list[str]]:
+    hints = get_type_hints(declared, include_extras=True)
+    for name in declared.__struct_fields__:  # type: ignore[attr-defined]  # a msgspec.Struct
+        yield [f"`{name}`", cell(hints[name].__metadata__[0].description)]

@@ -1,0 +1,89 @@
+"""What other servers keep of the rules that Apache Kafka keeps, as the probe found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupmock_clients.probe.language.scope import MIN_SESSION
+from groupmock_clients.probe.report.json import from_json
+from groupmock_clients.probe.verdicts.outcome import BROKEN, VERDICTS
+from groupmock_clients.probe.verdicts.report_model import ExchangeResult, Report
+from tools.peers.peer_servers import KAFKA, PEERS
+from tools.peers.probing import DIED, short
+from tools.records import RECORDS
+
+from .markdown import notice
+
+
+def text() -> str:
+    """The page of the reports that are kept."""
+    return page(reports_on_disk())
+
+
+def page(reports: dict[str, Report]) -> str:
+    """The page of these reports."""
+    return "\n".join(_page(reports)) + "\n"
+
+
+def _page(reports: dict[str, Report]) -> Iterator[str]:
+    yield notice("peers", "peers/*.json")
+    yield "# What other servers keep of it"
+    yield ""
+    yield "The reports are in `tools/records/peers`; `python -m tools.peers judge NAME` takes them."
+    yield "Each was judged by the same exchanges, as the release named. *Unknown* is what could not be provoked there (other settings, a"
+    yield "coordinator that moves on command, a group that could not be brought so far), *not applicable* what the server does not offer."
+    yield "A row is broken by its first difference, an echoed member id as much as an error code: the tables say which it was. A server"
+    yield "without an initial delay cannot be brought to have two members in its first generation: what begins with that is unknown."
+    yield ""
+    yield f"| server | judged | as Kafka | rows {' | rows '.join(VERDICTS)} | dialogues kept of judged |"
+    yield "|---" * (len(VERDICTS) + 4) + "|"
+    for name, report in reports.items():
+        rows, dialogues = report.counts["rows"], report.counts["exchanges"]
+        numbers = " | ".join(str(rows[verdict]) for verdict in VERDICTS)
+        judged = dialogues["kept"] + dialogues["broken"]
+        yield f"| {_title(name)} | {report.started[:10]} | {report.broker.release} | {numbers} | {dialogues['kept']} of {judged} |"
+    for name, report in reports.items():
+        if any(row.verdict == BROKEN for row in report.rows):
+            yield ""
+            yield from _broken(name, report)
+
+
+def _broken(name: str, report: Report) -> Iterator[str]:
+    yield f"## {_title(name)}: SERVER rows broken"
+    yield ""
+    yield "| row | it says | seen instead |"
+    yield "|---|---|---|"
+    results = {each.name: each for each in report.exchanges}
+    others = 0
+    for row in report.rows:
+        if row.verdict == BROKEN and not row.row.startswith("SERVER-"):
+            others += 1
+        elif row.verdict == BROKEN:
+            first = next((results[each] for each in row.exchanges), None)
+            seen = f"{first.name}: {_seen(first)}" if first is not None else row.detail
+            yield f"| {row.row} | {short(row.says)} | {short(seen)} |"
+    refused = [each.name for each in report.exchanges if each.broken and any("26 seen" in problem for problem in each.broken.problems)]
+    died = sorted({each.name.partition("[")[0] for each in report.exchanges if each.detail == DIED})
+    yield ""
+    yield f"Beside these, {others} rows of the decision tables and the findings are broken."
+    if refused and MIN_SESSION in report.broker.settings and MIN_SESSION not in report.broker.measured:
+        counted = report.broker.settings[MIN_SESSION]
+        yield f"{len(refused)} dialogues broke on error 26: a minimum session above the {counted} ms that the judge counted on."
+    if died:
+        yield f"The server died of {len(died)} exchanges: {', '.join(died)}."
+
+
+def _seen(result: ExchangeResult) -> str:
+    return "; ".join(result.broken.problems) if result.broken is not None else result.detail
+
+
+def _title(name: str) -> str:
+    if name.startswith(KAFKA):
+        return f"Apache Kafka {name.removeprefix(KAFKA)}, its defaults"
+    return PEERS[name].title if name in PEERS else name
+
+
+def reports_on_disk() -> dict[str, Report]:
+    """Name -> report, Apache Kafka first."""
+    found = {file.stem: from_json(file.read_bytes()) for file in (RECORDS / "peers").glob("*.json")}
+    return dict(sorted(found.items(), key=lambda item: (not item[0].startswith(KAFKA), item[0] != "groupmock", item[0])))

@@ -1,0 +1,64 @@
+"""The servers that are judged, and how each is started."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from groupmock_clients.probe.language.exchange import BASE_SETTINGS
+from tools.runs import ROOT
+
+
+@dataclass(frozen=True)
+class Peer:
+    """`command`: starts it, printing one JSON line with its bootstrap address; `settings`: those it has and does not tell; `at_most`:
+    versions not to go beyond, where a server advertises what it cannot read."""
+
+    title: str
+    command: Callable[[], list[str]]
+    settings: Mapping[str, str]
+    at_most: Mapping[str, int] = field(default_factory=dict)
+
+
+def _kfake() -> list[str]:
+    binary = Path(tempfile.gettempdir()) / "groupmock-kfake"
+    subprocess.run(["go", "build", "-o", str(binary), "."], cwd=ROOT / "benchmarks" / "kfake", check=True)
+    return [str(binary)]
+
+
+def _groupmock() -> list[str]:
+    sets = [word for name, value in BASE_SETTINGS.items() for word in ("--set", f"{name}={value}")]
+    return [sys.executable, "-m", "groupmock", "serve", "--port", "0", "--log", "off", "--profile", "kafka-4.3", *sets]
+
+
+PEERS = {
+    "librdkafka": Peer("librdkafka's mock cluster", lambda: [sys.executable, "-m", "benchmarks.peers.cmock", "400"], BASE_SETTINGS),
+    "librdkafka-below-flexible": Peer(
+        "librdkafka's mock cluster, versions before the flexible ones alone",
+        lambda: [sys.executable, "-m", "benchmarks.peers.cmock", "400"],
+        BASE_SETTINGS,
+        {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3, "OffsetCommit": 7, "OffsetFetch": 5, "FindCoordinator": 2},
+    ),
+    "kfake": Peer("kfake (franz-go)", _kfake, {}),
+    "groupmock": Peer("groupmock, profile kafka-4.3", _groupmock, BASE_SETTINGS),
+}
+KAFKA = "apache-kafka-"
+"""How the reports of Apache Kafka itself are called: taken with `groupmock probe --report json`, kept by `keep`."""
+
+
+@contextmanager
+def running(command: Sequence[str]) -> Iterator[tuple[str, int, subprocess.Popen[bytes]]]:
+    """A server of its own: host, port, process."""
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        try:
+            host, _, port = json.loads(process.stdout.readline())["bootstrap"].split(",")[0].rpartition(":")
+            yield host, int(port), process
+        finally:
+            process.kill()

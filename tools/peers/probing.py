@@ -1,0 +1,108 @@
+"""The probe's exchanges against a peer, some at a time: one that dies is started again, and the exchange that killed it is broken."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from groupmock_clients.probe.language.exchange import Exchange
+from groupmock_clients.probe.language.exchange_suite import Suite, load_suite
+from groupmock_clients.probe.program import Options, probe
+from groupmock_clients.probe.schedule import DIED as DIED_THERE
+from groupmock_clients.probe.schedule import GONE, Pace
+from groupmock_clients.probe.verdicts.outcome import BROKEN
+from groupmock_clients.probe.verdicts.report_model import Broken, ExchangeResult, Report, counts, row_results
+from groupmock_clients.probe.verdicts.selection import Wishes
+from tools.pages.markdown import cell
+
+from .peer_servers import Peer, running
+
+AT_A_TIME: Final = 12
+DIED: Final = "the server died of it"
+
+
+def judge(peer: Peer) -> Report:
+    """Every exchange against the peer, as Kafka 4.3."""
+    suite, command = load_suite(), peer.command()
+    began = time.monotonic()
+    parts: list[Report] = []
+    for at in range(0, len(suite.exchanges), AT_A_TIME):
+        parts += _batch(peer, command, suite, suite.exchanges[at : at + AT_A_TIME])
+        print(f"{min(at + AT_A_TIME, len(suite.exchanges))} of {len(suite.exchanges)} exchanges", file=sys.stderr, flush=True)
+    return _joined(suite, parts, time.monotonic() - began)
+
+
+def _batch(peer: Peer, command: Sequence[str], suite: Suite, exchanges: Sequence[Exchange]) -> list[Report]:
+    """Some exchanges against one process; if that dies, each half of them against one of its own."""
+    with running(command) as (host, port, process):
+        report = probe(_options(peer, host, port), Suite(tuple(exchanges), suite.rows))
+        died = process.poll() is not None or bool(report.deaths)
+    if not died:
+        return [report]
+    if len(exchanges) > 1:
+        middle = len(exchanges) // 2
+        return [part for half in (exchanges[:middle], exchanges[middle:]) for part in _batch(peer, command, suite, half)]
+    return [replaced(report, tuple(_killed(each) for each in report.exchanges))]
+
+
+def _killed(result: ExchangeResult) -> ExchangeResult:
+    if result.detail == GONE or DIED_THERE in result.detail:
+        return msgspec.structs.replace(result, verdict=BROKEN, detail=DIED)
+    return result
+
+
+def replaced(report: Report, exchanges: tuple[ExchangeResult, ...]) -> Report:
+    """The report with other results."""
+    return msgspec.structs.replace(report, exchanges=exchanges)
+
+
+def _options(peer: Peer, host: str, port: int) -> Options:
+    pace = Pace(parallel=12, retries=1, seconds=120, wait=0)
+    return Options(
+        host=host,
+        port=port,
+        release="4.3",
+        wishes=Wishes(longest_s=12),
+        pace=pace,
+        patience=2,
+        settings=peer.settings,
+        at_most=peer.at_most,
+    )
+
+
+def _joined(suite: Suite, parts: Sequence[Report], seconds: float) -> Report:
+    exchanges = tuple(each for part in parts for each in part.exchanges)
+    rows = row_results(suite, list(suite.rows), exchanges)
+    facts = msgspec.structs.replace(parts[0].broker, address="127.0.0.1")
+    return slim(
+        msgspec.structs.replace(
+            parts[0], broker=facts, seconds=round(seconds), exchanges=exchanges, rows=rows, counts=counts(rows, exchanges), left_behind=()
+        )
+    )
+
+
+def slim(report: Report) -> Report:
+    """What the page needs: every row, and of the dialogues those that broke, without their transcripts."""
+    broken = [each for each in report.exchanges if each.verdict == BROKEN]
+    names = {each.name for each in broken}
+    return msgspec.structs.replace(
+        report,
+        exchanges=tuple(msgspec.structs.replace(each, transcript=(), broken=_short(each.broken)) for each in broken),
+        rows=tuple(msgspec.structs.replace(row, exchanges=tuple(name for name in row.exchanges if name in names)) for row in report.rows),
+    )
+
+
+def _short(broken: Broken | None) -> Broken | None:
+    if broken is None:
+        return None
+    return msgspec.structs.replace(broken, sent="", seen="", problems=tuple(short(each) for each in broken.problems))
+
+
+def short(text: str) -> str:
+    """As a cell of the page."""
+    text = cell(" ".join(text.split()))
+    return text if len(text) <= 160 else text[:157] + "..."
