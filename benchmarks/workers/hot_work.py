@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from groupmock.clock import VirtualClock
-from groupmock.core.cluster import Cluster
+from groupmock.core.core import core_of
 from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.settings import Settings
 from groupmock.journal.journal import Journal
@@ -52,9 +52,9 @@ class Work:
     def __init__(self) -> None:
         self.clock = VirtualClock()
         identity = Identity("hot", (Node(1, "h", 1),), tuple(ApiRange(key, *APIS[key].versions) for key in (11, 12, 14, 18)))
-        self.cluster = Cluster(Settings(group_initial_rebalance_delay_ms=0), identity, Random(1), 0)
+        self.core = core_of(Settings(group_initial_rebalance_delay_ms=0), identity, Random(1), 0)
         header = Header(v=1, run="r", product="p", seed=1, epoch_ns=0, profile="p", config={}, complete=False)
-        self.driver = Driver(self.cluster, self.clock, Journal(header), Limits())
+        self.driver = Driver(self.core, self.clock, Journal(header), Limits())
         self.kept = Kept()
         self.connection = Connection(self.driver, 1, 1, "/1", 1)
         self.connection.connection_made(self.kept)  # type: ignore[arg-type]  # all of a transport that is used
@@ -90,7 +90,7 @@ class Work:
             self.clock.advance(1)
             self.sync.generation_id += 1
             self.connection.data_received(frame(SYNC, self.sync))
-        group = self.cluster.coordinators.find("g")
+        group = self.core.cluster.coordinators.find("g")
         if group is None or group.generation != self.sync.generation_id or str(group.state) != "Stable":
             raise SystemExit("the rounds did not come to their end")
 

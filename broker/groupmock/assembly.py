@@ -14,7 +14,7 @@ from . import __version__
 from .advertise import identity_of
 from .clock import NS_PER_MS, Clock, LoopClock
 from .config import Config
-from .core.cluster import Cluster
+from .core.core import Core, core_of
 from .core.effects import Effects
 from .core.events import Command
 from .core.identity import Identity, Node
@@ -46,10 +46,11 @@ class Running:
     """A cluster that serves. Everything here is called on its loop's thread."""
 
     def __init__(
-        self, config: Config, cluster: Cluster, server: Server, clock: Clock, seed: int, ring: Ring | None, ports: list[int]
+        self, config: Config, core: Core, server: Server, clock: Clock, seed: int, ring: Ring | None, ports: list[int]
     ) -> None:
         self.config = config
-        self.cluster = cluster
+        self.core = core
+        self.cluster = core.cluster
         self.server = server
         self.clock = clock
         self.seed = seed
@@ -65,11 +66,11 @@ class Running:
     @property
     def bootstrap(self) -> str:
         """`host:port` of every node as clients are told, comma separated."""
-        return ",".join(f"{_bracketed(node.host)}:{node.port}" for node in self.cluster.identity.nodes)
+        return ",".join(f"{_bracketed(node.host)}:{node.port}" for node in self.cluster.environment.identity.nodes)
 
     def ready_line(self, control: str | None = None) -> bytes:
         """The one line that `serve` prints. `control`: where the control API is."""
-        nodes = [{"id": node.node_id, "host": node.host, "port": node.port} for node in self.cluster.identity.nodes]
+        nodes = [{"id": node.node_id, "host": node.host, "port": node.port} for node in self.cluster.environment.identity.nodes]
         line = {
             "ready": True,
             "bootstrap": self.bootstrap,
@@ -98,7 +99,7 @@ class Running:
         """Append one record; returns its offset."""
         from groupmock_codec.records import NewRecord, encode_batch
 
-        stamp = self.cluster.wall_ms(self.clock.now()) if timestamp is None else timestamp
+        stamp = self.cluster.environment.wall_ms(self.clock.now()) if timestamp is None else timestamp
         batch = encode_batch([NewRecord(key=key, value=value, headers=headers, timestamp=stamp)])
         place = {"topic": topic, "partition": partition}
         self.submit(Command("append", {**place, "batch": batch}))
@@ -182,10 +183,10 @@ async def start(
     listeners = _listen(config, ports)
     clock = LoopClock()
     identity = _identity(config, listeners, Random(seed))
-    cluster = Cluster(config.settings, identity, Random(seed), clock.epoch_ns // NS_PER_MS)
+    core = core_of(config.settings, identity, Random(seed), clock.epoch_ns // NS_PER_MS)
     ring = Ring(RING_BYTES) if stories else None
     journal = Journal(_header(config, identity, seed, clock))
-    server = Server(cluster, clock, journal, config.limits)
+    server = Server(core, clock, journal, config.limits)
 
     def failed(reason: str) -> None:
         server.fail(reason)
@@ -203,7 +204,7 @@ async def start(
         for listener in listeners.values():
             listener.close()
         raise CannotStart(f"cannot write the journal {config.journal}: {failure.strerror}") from None
-    running = Running(config, cluster, server, clock, seed, ring, [listener.getsockname()[1] for listener in listeners.values()])
+    running = Running(config, core, server, clock, seed, ring, [listener.getsockname()[1] for listener in listeners.values()])
     if config.topics:
         from .core.steering.topics import CREATE_TOPIC  # the one file of commands that a start needs
 

@@ -123,12 +123,12 @@ class _Player:
         if header.cluster is None:
             raise CannotReplay("the header does not say what the cluster was made of")
         try:
-            cluster = rebuild(header.cluster, Random(header.seed))
+            core = rebuild(header.cluster, Random(header.seed))
         except msgspec.ValidationError as refusal:
             raise CannotReplay(f"the cluster in the header cannot be made again: {refusal}") from None
         self.clock = VirtualClock(header.epoch_ns)
         self.produced = _Produced()
-        self.driver = _Driver(cluster, self.clock, Journal(header, [self.produced]), Limits())
+        self.driver = _Driver(core, self.clock, Journal(header, [self.produced]), Limits())
         self.driver.player = self
         self.driver.leases = False
         self.peeked: Reply | None = None

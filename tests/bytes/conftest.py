@@ -12,6 +12,7 @@ from raw_wire import KeptRows, RawWire, until
 
 from groupmock.assembly import Running, start
 from groupmock.config import resolve
+from groupmock.core.turn import Turn
 
 
 @dataclass
@@ -24,12 +25,16 @@ class Stand:
 
     @property
     def port(self) -> int:
-        return self.running.cluster.identity.nodes[0].port
+        return self.running.cluster.environment.identity.nodes[0].port
 
     async def wire(self) -> RawWire:
         wire = RawWire(*await asyncio.open_connection("127.0.0.1", self.port))
         self.wires.append(wire)
         return wire
+
+    def topic(self, name: str) -> None:
+        """Make one of one partition, of which no row tells."""
+        self.running.cluster.topics.create(Turn(self.running.core.environment, 0, []), name, 1)
 
     until = staticmethod(until)
 

@@ -141,7 +141,7 @@ async def test_what_waited_beyond_the_limit_is_answered_in_the_end(stand):
 @pytest.mark.parametrize("stand", [{WRITE_BUFFER: 65536}], indirect=True)
 async def test_a_peer_that_never_reads_is_not_served_further(stand):
     for number in range(200):
-        stand.running.cluster.topics.create(f"topic-{number:04d}-" + "x" * 100, 1, 0, [])
+        stand.topic(f"topic-{number:04d}-" + "x" * 100)
     wire = await stand.wire()
     wire.writer.transport.pause_reading()
     wire.send(ALL_TOPICS * 1000)  # answers of 30 kB each: 30 MB
@@ -174,7 +174,7 @@ async def test_connections_above_the_limit_wait_until_one_goes(stand):
 
 
 async def test_a_fetch_whose_client_hung_up_leaves_nothing_behind(stand):
-    stand.running.cluster.topics.create("orders", 1, 0, [])
+    stand.topic("orders")
     wire = await stand.wire()
     partitions = [FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1000)]
     wire.send(request(1, 4, FetchRequest(max_wait_ms=60_000, min_bytes=1, topics=[FetchTopic(topic="orders", partitions=partitions)])))

@@ -91,7 +91,7 @@ def test_a_join_that_nothing_ends_is_parked_to_the_end() -> None:
 def test_a_skipped_step_is_not_sent() -> None:
     player = CorePlayer(ONE_MEMBER, imagined(ONE_MEMBER))
     assert player.play(ONE_MEMBER.steps[0], 1.0, skip=True).status == SKIPPED
-    assert player.cluster.coordinators.find("d7-1") is None
+    assert player.core.cluster.coordinators.find("d7-1") is None
 
 
 # -- comparing

@@ -45,7 +45,7 @@ class Same(CoreStage):
         super().__init__(script.release, exchange.wanted_settings)
         fed = FedDice(script.seed)
         fed.fed.extend(b64encode(fact.topic_id).decode() for fact in facts.topics)
-        self.cluster.dice = fed  # type: ignore[assignment]
+        self.core.environment.dice = fed  # type: ignore[assignment]
         self.looked_at = 0
         self._name = facts.groups[0]
 

@@ -76,7 +76,7 @@ def test_late_tells_a_test_that_was_red_before_from_one_that_the_sleep_made_red(
 
 def test_every_place_that_is_drawn_is_one_the_hook_knows() -> None:
     places = set(late.everything())
-    assert {"groupmock.net.driver:Driver.submit", "groupmock.core.cluster:Cluster.handle"} <= places
+    assert {"groupmock.net.driver:Driver.submit", "groupmock.core.core:Core.handle"} <= places
 
 
 def test_a_test_that_is_not_the_same_in_every_run_is_named(search: Search, monkeypatch: pytest.MonkeyPatch) -> None:

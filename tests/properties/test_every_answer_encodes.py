@@ -62,7 +62,7 @@ class Client:
             "fetch_offset": [0, 1, 5],
             "timestamp": [-1, -2, -3, 0],
             "current_leader_epoch": [-1, 0],
-            "topic_id": [self.asking.cluster.topics.topic_id(name) for name in TOPICS],
+            "topic_id": [self.asking.core.cluster.topics.topic_id(name) for name in TOPICS],
             "key": ["g", "h"],
             "resource_type": [2, 4],
             "resource_name": ["orders", "1", ""],

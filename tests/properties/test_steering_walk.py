@@ -163,7 +163,7 @@ STEERED: dict[str, Callable[[Random, Run], dict[str, Any]]] = {
 
 
 def _instances(run: Run) -> list[str]:
-    group = run.driver.cluster.coordinators.find("g")
+    group = run.driver.core.cluster.coordinators.find("g")
     return list(group.static_members) if group is not None else []
 
 

@@ -7,14 +7,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from groupmock.core.cluster import Cluster
+from groupmock.core.cluster import Cluster, cluster_on
+from groupmock.core.core import Core
 from groupmock.core.effects import Abandoned, Effect, Effects, Lease, MemberChanged, Moved, Replies, Reply, TimerFired
+from groupmock.core.environment import Environment
 from groupmock.core.events import NS_PER_MS, Command, Request
+from groupmock.core.group.coordinator import Coordinators
 from groupmock.core.group.group import Group
 from groupmock.core.identity import Identity, Node
 from groupmock.core.log.partition import Partition
 from groupmock.core.log.topics import Topic
 from groupmock.core.settings import Quirks, Settings
+from groupmock.core.turn import Turn
 from groupmock_codec.declare import Message
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -64,13 +68,23 @@ class StandInTopics:
         """What coordinators ask for are their own topics: there is one of any name, led by node 1, so that none is ever made."""
         return Topic(name, b"", True, {}, [Partition(index, [1]) for index in range(50)])
 
-    def hosted(self, partition: int, node: int | None, now: int, out: Effects) -> None:
+    def hosted_by(self, name: str, host: object) -> None:
+        """Nobody asks these topics to make one, or to move its leader."""
+
+    def when_deleted(self, told: object) -> None:
+        """None is ever deleted."""
+
+    def timer_handlers(self) -> dict[str, Any]:
+        """No fetch waits for these."""
+        return {}
+
+    def hosted(self, turn: Turn, partition: int, node: int | None) -> None:
         """A coordinator moved: nobody asks these topics who leads them."""
 
-    def node_stopped(self, node: int, now: int, out: Effects) -> None:
+    def node_stopped(self, turn: Turn, node: int) -> None:
         """These topics are led by nobody."""
 
-    def node_started(self, node: int, now: int, out: Effects) -> None:
+    def node_started(self, turn: Turn, node: int) -> None:
         """And by nobody again."""
 
 
@@ -101,7 +115,7 @@ class World:
     """The cluster, the clock (ms) and everything that was asked. `at_once`: requests arrive together, so that what one of them has the
     coordinator write is committed only by the next `fire` or `sleep`."""
 
-    cluster: Cluster
+    core: Core
     now: int = 0
     at_once: bool = False
     asked: dict[int, Asked] = field(default_factory=dict)
@@ -109,15 +123,39 @@ class World:
 
     @classmethod
     def make(
-        cls, *, topics: dict[str, int] | None = None, nodes: int = 1, quirks: Quirks | None = None, seed: int = 1, **settings: Any
+        cls,
+        *,
+        topics: dict[str, int] | None = None,
+        nodes: int = 1,
+        quirks: Quirks | None = None,
+        seed: int = 1,
+        real_topics: bool = False,
+        **settings: Any,
     ) -> World:
-        """A fresh cluster; `settings` are fields of Settings. Kafka's default timing for the initial delay unless told otherwise."""
+        """A fresh cluster; `settings` are fields of Settings. Kafka's default timing for the initial delay unless told otherwise.
+        `real_topics`: with the data plane (which has none of `topics`) instead of its stand-in."""
         settings = {"group_initial_rebalance_delay_ms": 3000, "quirks": quirks or Quirks(), **settings}
         identity = Identity("world", tuple(Node(1 + n, "127.0.0.1", 9092 + n) for n in range(nodes)), ())
-        cluster = Cluster(Settings(**settings), identity, random.Random(seed), EPOCH_MS)
+        environment = Environment(Settings(**settings), identity, random.Random(seed), EPOCH_MS)
+        if real_topics:
+            return cls(Core(cluster_on(environment)))
         counts = {"orders": 4} if topics is None else topics
-        cluster.topics = StandInTopics(counts, cluster.settings.message_max_bytes)  # type: ignore[assignment]  # all that groups need
-        return cls(cluster)
+        stand_in: Any = StandInTopics(counts, environment.settings.message_max_bytes)  # all that groups need
+        return cls(Core(Cluster(environment, stand_in, Coordinators(environment, stand_in))))
+
+    @property
+    def cluster(self) -> Cluster:
+        """Its parts."""
+        return self.core.cluster
+
+    @property
+    def environment(self) -> Environment:
+        """Its ground."""
+        return self.core.environment
+
+    def turn(self) -> Turn:
+        """An entry made by hand, whose effects nobody looks at."""
+        return Turn(self.environment, self.now * NS_PER_MS, [])
 
     # -- driving
 
@@ -128,20 +166,20 @@ class World:
         ticket = len(self.asked) + 1
         request = Request(ticket, ticket, node, key, HIGHEST[key] if version is None else version, client, host, message)
         self.asked[ticket] = Asked(ticket, request)
-        self._take(self.cluster.handle(request, self.now * NS_PER_MS))
-        if not self.at_once and self.cluster.timers.next() == self.now * NS_PER_MS and self.cluster.timers.armed("write"):
+        self._take(self.core.handle(request, self.now * NS_PER_MS))
+        if not self.at_once and self.environment.timers.next() == self.now * NS_PER_MS and self.environment.timers.armed("write"):
             self.fire()
         return self.asked[ticket]
 
     def command(self, name: str, /, **arguments: Any) -> None:
         """Steer."""
-        self._take(self.cluster.handle(Command(name, arguments), self.now * NS_PER_MS))
+        self._take(self.core.handle(Command(name, arguments), self.now * NS_PER_MS))
 
     def sleep(self, ms: int) -> list[Effect]:
         """Let time pass, firing every timer at its deadline; what happened."""
         until, mark = self.now + ms, len(self.effects)
         self.fire()
-        while (deadline := self.cluster.deadline()) is not None and deadline <= until * NS_PER_MS:
+        while (deadline := self.core.deadline()) is not None and deadline <= until * NS_PER_MS:
             self.now = max(self.now, -(-deadline // NS_PER_MS))
             self.fire()
         self.now = until
@@ -151,13 +189,13 @@ class World:
     def finish_phase(self, group: str = "g") -> None:
         """Let time pass until the group's join phase is over, and not a moment longer."""
         while self.group(group).state == "PreparingRebalance":
-            deadline = self.cluster.deadline()
+            deadline = self.core.deadline()
             assert deadline is not None, "nothing will ever end this phase"
             self.sleep(max(0, -(-deadline // NS_PER_MS) - self.now))
 
     def fire(self) -> None:
         """Fire what is due now."""
-        effects = self.cluster.expire(self.now * NS_PER_MS)
+        effects = self.core.expire(self.now * NS_PER_MS)
         if effects:
             self._take(effects)
 

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any, Final
 
 from groupmock.clock import NS_PER_MS, VirtualClock
-from groupmock.core.cluster import Cluster
+from groupmock.core.core import core_of
 from groupmock.core.events import Command
 from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.ingredients import describe
@@ -177,12 +177,12 @@ class Run:
         self.script = Random(f"script {seed}")
         self.chaos = chaos
         self.clock = VirtualClock()
-        cluster = Cluster(Settings(group_initial_rebalance_delay_ms=50), IDENTITY, Random(seed), self.clock.epoch_ns // NS_PER_MS)
+        core = core_of(Settings(group_initial_rebalance_delay_ms=50), IDENTITY, Random(seed), self.clock.epoch_ns // NS_PER_MS)
         header = Header(v=1, run="r", product="p", seed=seed, epoch_ns=self.clock.epoch_ns, profile="p", config={}, complete=False)
         self.journal = Journal(header, [FileSink(str(path), self._failed)])
-        self.driver = Driver(cluster, self.clock, self.journal, Limits(replies_slice_us=10**9))
+        self.driver = Driver(core, self.clock, self.journal, Limits(replies_slice_us=10**9))
         self.driver.leases = leases
-        self.journal.begin(describe(cluster))
+        self.journal.begin(describe(core.environment))
         self.numbers = 0
         self.written: dict[int, FakeTransport] = {}
         self.commands = 0

@@ -134,7 +134,7 @@ class GroupModel:
         if leased % 2 and self.leases:
             lease = self.leases[who % len(self.leases)]
             if lease.epoch == lease.group.epoch:
-                self.world.cluster.renew(lease, self.world.now * NS_PER_MS)
+                self.world.core.renew(lease, self.world.now * NS_PER_MS)
                 self._sign(lease.group.group_id, lease.member.member_id)
             return
         wanted = self._heartbeat_code(client)
@@ -376,7 +376,7 @@ class GroupModel:
         assert waiting == parked, f"lost: {sorted(waiting - parked)}, answered but parked: {sorted(parked - waiting)}"
 
     def _check_timers(self) -> None:
-        timers, groups = self.world.cluster.timers, list(self.world.cluster.coordinators.groups())
+        timers, groups = self.world.environment.timers, list(self.world.cluster.coordinators.groups())
         wanted: set[tuple[str, ...]] = set()
         for group in groups:
             wanted |= {("session", group.group_id, one) for one in group.pending_joins}
@@ -428,7 +428,7 @@ class GroupModel:
         for group in self.world.cluster.coordinators.groups():
             assert str(group.state) == "Empty", f"{group} never came to rest"
         assert not [one for one in self.world.asked.values() if one.parked], "somebody waits for ever"
-        assert len(self.world.cluster.timers) <= 1
+        assert len(self.world.environment.timers) <= 1
 
 
 ACTIONS = ("join", "sync", "heartbeat", "leave", "commit", "tick", "crash", "change", "delete", "move", "describe")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from groupmock.core.cluster import Cluster
+from groupmock.core.core import core_of
 from groupmock.core.effects import Abandoned, Close, Effect, Effects, Note, Reply, Silent
 from groupmock.core.events import NS_PER_MS, Command, Disconnected, Request
 from groupmock.core.identity import ApiRange, Feature, Identity, Node
 from groupmock.core.settings import Quirks, Settings
+from groupmock.core.turn import Turn
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, fields_of
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -59,13 +60,18 @@ class LogWorld:
             features=features,
             finalized_features_epoch=7 if features else -1,
         )
-        self.cluster = Cluster(Settings(quirks=quirks or Quirks(), **settings), identity, random.Random(seed), WALL_MS)
+        self.core = core_of(Settings(quirks=quirks or Quirks(), **settings), identity, random.Random(seed), WALL_MS)
+        self.environment, self.cluster = self.core.environment, self.core.cluster
         self.topics = self.cluster.topics
         self.now = 0
         self.tickets = 0
         self.effects: list[Effect] = []
         self.answers: dict[int, Any] = {}
         self._asked: dict[int, tuple[int, int]] = {}
+
+    def turn(self) -> Turn:
+        """An entry made by hand, whose effects nobody looks at."""
+        return Turn(self.environment, self.now * NS_PER_MS, [])
 
     # -- driving
 
@@ -76,7 +82,7 @@ class LogWorld:
         decoded = codec.decode(version, codec.encode(version, message))
         self._asked[self.tickets] = (key, version)
         request = Request(self.tickets, connection, node, key, version, "c", "/10.0.0.7", decoded)
-        self._take(self.cluster.handle(request, self.now * NS_PER_MS))
+        self._take(self.core.handle(request, self.now * NS_PER_MS))
         return self.tickets
 
     def ask(self, key: int, version: int, message: Message, *, node: int = 1) -> Any:
@@ -101,16 +107,16 @@ class LogWorld:
 
     def command(self, name: str, /, **arguments: Any) -> None:
         """Steer."""
-        self._take(self.cluster.handle(Command(name, arguments), self.now * NS_PER_MS))
+        self._take(self.core.handle(Command(name, arguments), self.now * NS_PER_MS))
 
     def hang_up(self, connection: int = 1) -> None:
         """The connection is gone."""
-        self._take(self.cluster.handle(Disconnected(connection), self.now * NS_PER_MS))
+        self._take(self.core.handle(Disconnected(connection), self.now * NS_PER_MS))
 
     def sleep(self, ms: int) -> None:
         """Let time pass, firing what is due."""
         self.now += ms
-        self._take(self.cluster.expire(self.now * NS_PER_MS))
+        self._take(self.core.expire(self.now * NS_PER_MS))
 
     def notes(self, what: str) -> list[dict[str, object]]:
         """Notes of that kind so far."""
@@ -130,7 +136,7 @@ class LogWorld:
     def topic(self, name: str = "t", partitions: int = 1, node: int | None = None, **configs: str) -> None:
         """A topic whose partitions are all led by `node` (default: as placed); configs with underscores for dots."""
         replicas = [[node] if node else self.topics.replicas(name, index, 1) for index in range(partitions)]
-        self.topics.add(name, replicas, {key.replace("_", "."): value for key, value in configs.items()}, self.now * NS_PER_MS, [])
+        self.topics.add(self.turn(), name, replicas, {key.replace("_", "."): value for key, value in configs.items()})
 
     def append(self, *batches: bytes, topic: str = "t", partition: int = 0) -> None:
         """Append on the server's side."""

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
+from groupmock.core.cluster import cluster_on
+from groupmock.core.core import Core
 from groupmock.core.effects import Abandoned, Close, Effects, Lease, Replies, Reply
+from groupmock.core.environment import Environment
 from groupmock.core.events import Command, Disconnected, Event, Request
 from groupmock.core.identity import ApiRange, Identity, Node
+from groupmock.core.settings import Settings
 from groupmock_codec import APIS
 from groupmock_codec.headers import RequestHeader, encode_request_header
 
@@ -23,12 +28,11 @@ class StubGroup:
     epoch: int = 0
 
 
-class StubCore:
+class StubCore(Core):
     """Answers everything with an empty response; JoinGroup waits for the command "release"; heartbeats come with a lease."""
 
-    identity = IDENTITY
-
     def __init__(self) -> None:
+        super().__init__(cluster_on(Environment(Settings(), IDENTITY, Random(1), 0)))
         self.group = StubGroup()
         self.parked: list[int] = []
         self.seen: list[Event] = []

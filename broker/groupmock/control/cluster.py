@@ -97,18 +97,19 @@ async def health(context: Context, call: Call) -> Health:
     """The cluster as it is."""
     running = context.running
     cluster = running.cluster
-    up = {node.node_id for node in cluster.up}
+    environment = cluster.environment
+    up = {node.node_id for node in environment.up}
     on = [connection.node for connection in running.server.driver.connections.values()]
     nodes = [
         NodeHealth(
             node.node_id,
             node.host,
             node.port,
-            "stopped" if node.node_id not in up else "stalled" if node.node_id in cluster.stalled else "running",
+            "stopped" if node.node_id not in up else "stalled" if node.node_id in environment.stalled else "running",
             on.count(node.node_id),
             len(cluster.coordinators.led_by(node.node_id)),
         )
-        for node in cluster.identity.nodes
+        for node in environment.identity.nodes
     ]
     topics = {name: cluster.topics.partitions(name) or 0 for name in cluster.topics.names()}
     t, seq = running.clock.now(), running.server.journal.sequence
@@ -126,7 +127,7 @@ async def groups(context: Context, call: Call) -> list[GroupRow]:
             len(each.members),
             each.leader_id,
             cluster.coordinators.node_of(each.group_id),
-            _held(context, each.group_id),
+            cluster.environment.holds.of(each.group_id).state,
         )
         for each in cluster.coordinators.groups()
     ]
@@ -136,21 +137,15 @@ async def group(context: Context, call: Call) -> GroupDetails:
     """One group."""
     cluster = context.running.cluster
     found: Group = group_of(cluster, call.path.group)
-    doors = cluster.doors
-    hold = doors.holds.get(found.group_id) if doors is not None else None
+    held = cluster.environment.holds.of(found.group_id)
     return GroupDetails(
         group=view_group(found),
         coordinator=cluster.coordinators.node_of(found.group_id),
-        held=_held(context, found.group_id),
-        waiting=len(hold.waiting) if hold is not None else 0,
-        frozen=[key[1] for key in doors.frozen if key[0] == found.group_id] if doors is not None else [],
+        held=held.state,
+        waiting=held.waiting,
+        frozen=list(held.frozen),
         story=context.ring.story(found.group_id),
     )
-
-
-def _held(context: Context, group_id: str) -> str | None:
-    doors = context.running.cluster.doors
-    return str(doors.holds[group_id].state) if doors is not None and group_id in doors.holds else None
 
 
 async def reset(context: Context, call: Call) -> Health:

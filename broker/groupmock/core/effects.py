@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from groupmock_codec.declare import Message
 
 if TYPE_CHECKING:
-    from .group.group import Group, Member
+    from .timers import Timer
+
+
+class Leasing(Protocol):
+    """A group, as far as a lease goes: whatever could alter a heartbeat's answer raises `epoch`."""
+
+    group_id: str
+    epoch: int
+
+
+class Leased(Protocol):
+    """The member that the lease is given to."""
+
+    member_id: str
+    session: Timer
+    session_timeout_ms: int
 
 
 class Lease(msgspec.Struct, gc=False):
-    """Leave to repeat a heartbeat's answer while `group.epoch == epoch` (architecture section 3): `Cluster.renew` moves one deadline."""
+    """Leave to repeat a heartbeat's answer while `group.epoch == epoch` (architecture section 3): `Core.renew` moves one deadline."""
 
-    group: Group
-    member: Member
+    group: Leasing
+    member: Leased
     epoch: int
 
 

@@ -1,4 +1,4 @@
-"""What can happen to the cluster. Events are values; `Cluster.handle(event, now)` is the only way in (architecture rule 1).
+"""What can happen to the cluster. Events are values; `Core.handle(event, now)` is the only way in (architecture rule 1).
 
 Times (`now`, deadlines) are int nanoseconds since the run's epoch; durations in settings keep Kafka's milliseconds.
 """

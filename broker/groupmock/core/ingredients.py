@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from .cluster import Cluster
+from .core import Core, core_of
 from .dice import Bits
 from .identity import Identity
 from .settings import Settings
+
+if TYPE_CHECKING:
+    from .environment import Environment
 
 
 class Ingredients(msgspec.Struct):
@@ -20,13 +23,13 @@ class Ingredients(msgspec.Struct):
     epoch_ms: int
 
 
-def describe(cluster: Cluster) -> dict[str, Any]:
+def describe(environment: Environment) -> dict[str, Any]:
     """Settings, quirks, identity and the wall clock at run time 0."""
-    described: dict[str, Any] = msgspec.to_builtins(Ingredients(cluster.settings, cluster.identity, cluster.wall_ms(0)))
+    described: dict[str, Any] = msgspec.to_builtins(Ingredients(environment.settings, environment.identity, environment.wall_ms(0)))
     return described
 
 
-def rebuild(described: dict[str, Any], bits: Bits) -> Cluster:
-    """The cluster as it was before anything happened. Raises msgspec.ValidationError if this version cannot read it."""
-    ingredients = msgspec.convert(described, Ingredients)
-    return Cluster(ingredients.settings, ingredients.identity, bits, ingredients.epoch_ms)
+def rebuild(described: dict[str, Any], bits: Bits) -> Core:
+    """The core as it was before anything happened. Raises msgspec.ValidationError if this version cannot read it."""
+    made_of = msgspec.convert(described, Ingredients)
+    return core_of(made_of.settings, made_of.identity, bits, made_of.epoch_ms)

@@ -1,57 +1,51 @@
-"""One call into the core as the group's parts see it: the cluster, the time, the effects so far."""
+"""One entry into the core: what everything that happens in it may use, and where its effects go."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from groupmock_codec.declare import Message
 
-from .effects import Abandoned, Effects, Lease, MemberChanged, Moved, Note, Replies, Reply
+from .effects import Abandoned, Effects, Lease, Note, Replies, Reply
 from .events import NS_PER_MS
 
 if TYPE_CHECKING:
-    from .cluster import Cluster
-    from .group.group import Group, Member
-    from .group.states import State
+    from .environment import Environment
     from .settings import Quirks, Settings
     from .timers import Timers
 
 
 class Turn:
-    """What a behaviour needs at hand. `now` is int ns since the run's epoch; `out` collects the effects in order."""
+    """Made by the core, once for each event and once for all timers that are due. `now` is int ns since the run's epoch; `out` collects the
+    effects in order."""
 
-    __slots__ = ("cluster", "now", "out")
+    __slots__ = ("environment", "now", "out")
 
-    def __init__(self, cluster: Cluster, now: int, out: Effects) -> None:
-        self.cluster = cluster
+    def __init__(self, environment: Environment, now: int, out: Effects) -> None:
+        self.environment = environment
         self.now = now
         self.out = out
 
     @property
     def settings(self) -> Settings:
         """The cluster's knobs."""
-        return self.cluster.settings
+        return self.environment.settings
 
     @property
     def quirks(self) -> Quirks:
         """The release's peculiarities."""
-        return self.cluster.settings.quirks
+        return self.environment.settings.quirks
 
     @property
     def timers(self) -> Timers:
         """All deadlines."""
-        return self.cluster.timers
+        return self.environment.timers
 
     @property
     def wall_ms(self) -> int:
         """Ms since 1970."""
-        return self.cluster.wall_ms(self.now)
-
-    def largest_batch(self, group: Group) -> int:
-        """Bytes of one batch in the offsets topic, as configs are now (seen on 4.3.0 and 3.9.1: a change at run time counts at once)."""
-        topics, node = self.cluster.topics, self.cluster.coordinators.node_of(group.group_id)
-        return topics.group_record_limit(topics.controller() if node is None else node)
+        return self.environment.wall_ms(self.now)
 
     def after(self, delay_ms: int) -> int:
         """The deadline that many ms from now (now, for less than none)."""
@@ -73,31 +67,6 @@ class Turn:
         """Tell something that is no protocol event."""
         self.out.append(Note(what, fields))
 
-    def changed(self, group: Group, member_id: str, what: str, reason: str, member: Member | None = None) -> None:
-        """Tell what happened to a member or a reserved id."""
-        if member is None:
-            self.out.append(MemberChanged(group.group_id, member_id, what, reason))
-            return
-        told = MemberChanged(group.group_id, member_id, what, reason, member.group_instance_id, member.client_id, member.client_host)
-        self.out.append(told)
 
-    def move(self, group: Group, state: State, reason: str) -> None:
-        """Change a group's state and tell why in plain words."""
-        before = group.move(state, self.wall_ms)
-        self.tell_move(group, str(before), str(state), reason)
-
-    def tell_move(self, group: Group, before: str, after: str, reason: str) -> None:
-        """Tell a change of state that has happened."""
-        self.out.append(
-            Moved(
-                group=group.group_id,
-                before=before,
-                after=after,
-                generation=group.generation,
-                reason=reason,
-                leader=group.leader_id,
-                protocol_type=group.protocol_type,
-                protocol_name=group.protocol_name,
-                members=len(group.members),
-            )
-        )
+TimerHandler = Callable[[tuple[str, ...], Turn], bool]
+"""What a timer does when it fires, given what it was set for (`timers.NAMES`). True: it did something."""

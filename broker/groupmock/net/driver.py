@@ -23,8 +23,8 @@ from .repeat import Current
 
 if TYPE_CHECKING:
     from ..clock import Clock, Handle
+    from ..core.core import Core
     from ..journal.journal import Journal
-    from .core import Core
     from .fault_gate import Faults
     from .limits import Limits
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 class Driver(Answers):
     """Owns the connections of one cluster and performs what its core wants. `vacated` is called when a connection is gone."""
 
-    def __init__(self, cluster: Core, clock: Clock, journal: Journal, limits: Limits) -> None:
+    def __init__(self, core: Core, clock: Clock, journal: Journal, limits: Limits) -> None:
         super().__init__(clock, journal, limits)
-        self.cluster = cluster
-        self.renew = cluster.renew
+        self.core = core
+        self.renew = core.renew
         self.nodes = Nodes(self)
-        self.codecs = Codecs(cluster.identity.advertised)
+        self.codecs = Codecs(core.environment.identity.advertised)
         self.connections: dict[int, Connection] = {}
         self.vacated: Callable[[], None] = _nothing
         self._alarm: Handle | None = None
@@ -122,7 +122,7 @@ class Driver(Answers):
             ticket, connection.number, connection.node, codec.key, codec.version, client_id, connection.client_host, message
         )
         try:
-            effects = self.cluster.handle(event, now)
+            effects = self.core.handle(event, now)
         except Exception as defect:
             self.record.request(connection, codec, client_id, message, frame, received)
             self._defect(connection, f"{codec.name} v{codec.version}", defect)
@@ -141,7 +141,7 @@ class Driver(Answers):
             ticket, connection.number, connection.node, codec.key, codec.version, client_id, connection.client_host, message
         )
         try:
-            effects = self.cluster.handle(event, now)
+            effects = self.core.handle(event, now)
         except Exception as defect:
             if not recorded:
                 self.record.request(connection, codec, client_id, message, frame, received)
@@ -174,7 +174,7 @@ class Driver(Answers):
 
     def steer(self, command: Command, now: int) -> Effects:
         """A command of the core, in the middle of something else: whoever calls settles."""
-        effects = self.cluster.handle(command, now)
+        effects = self.core.handle(command, now)
         self.record.command(command, now)
         self.perform(effects, now)
         return effects
@@ -199,7 +199,7 @@ class Driver(Answers):
     def expire(self, now: int) -> None:
         """Let every deadline that passed do what it does."""
         try:
-            effects = self.cluster.expire(now)
+            effects = self.core.expire(now)
         except Exception as defect:
             self._defect(None, "a timer", defect)
             effects = []
@@ -238,7 +238,7 @@ class Driver(Answers):
 
     def _happen(self, event: Event, now: int) -> None:
         try:
-            effects = self.cluster.handle(event, now)
+            effects = self.core.handle(event, now)
         except Exception as defect:
             self._defect(None, type(event).__name__, defect)
             return
@@ -246,7 +246,7 @@ class Driver(Answers):
 
     def _arm(self) -> None:
         """One appointment for all timers, made again only when an earlier deadline comes up."""
-        deadline = self.cluster.deadline()
+        deadline = self.core.deadline()
         if deadline is None or (self._alarm is not None and self._alarm_at <= deadline):
             return
         if self._alarm is not None:
@@ -260,7 +260,7 @@ class Driver(Answers):
         self.settle()
 
     def _expire_due(self, now: int) -> None:
-        deadline = self.cluster.deadline()
+        deadline = self.core.deadline()
         if deadline is not None and deadline <= now:
             self.expire(now)
 

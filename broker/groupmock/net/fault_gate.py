@@ -10,7 +10,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ..core.cluster import Cluster
 from ..core.effects import Reply
 from ..core.events import Command
 from ..faults.actions import Answer, CallOff, HangUp, Piece, Steer, Vanish, Wait, Write
@@ -276,13 +275,11 @@ class Faults:
         return Facts(stage, now, connection.node, connection.number, codec.name, codec.version, client_id)
 
     def _group(self, group_id: str) -> GroupFacts | None:
-        cluster = self._driver.cluster
-        group = cluster.coordinators.find(group_id) if isinstance(cluster, Cluster) else None
+        group = self._driver.core.cluster.coordinators.find(group_id)
         return GroupFacts(str(group.state), group.leader_id, group.static_members) if group is not None else None
 
     def _topic(self, topic_id: bytes) -> str | None:
-        cluster = self._driver.cluster
-        return cluster.topics.name_of(topic_id) if isinstance(cluster, Cluster) else None
+        return self._driver.core.cluster.topics.name_of(topic_id)
 
     def _name(self, key: int) -> str:
         from groupmock_codec import APIS

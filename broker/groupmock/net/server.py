@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..clock import NS_PER_MS, NS_PER_S
 from ..core import apis
-from ..core.cluster import Cluster
 from ..core.ingredients import describe
 from ..journal.rows import CANNOT_ACCEPT, END
 from .connection import Connection
@@ -19,10 +18,10 @@ from .listen import Acceptor, Adopt, java_host, listen
 
 if TYPE_CHECKING:
     from ..clock import Clock, Handle
+    from ..core.core import Core
     from ..core.effects import Effects
     from ..core.events import Command
     from ..journal.journal import Journal
-    from .core import Core
     from .limits import Limits
 
 Listen = tuple[str, int] | socket.socket
@@ -44,8 +43,8 @@ SWEEPS_PER_IDLE_TIME: Final = 4
 class Server:
     """`await start(...)`, `submit(command)`, `await close()`; one loop, one thread. `counters` are plain numbers, always current."""
 
-    def __init__(self, cluster: Core, clock: Clock, journal: Journal, limits: Limits) -> None:
-        self.cluster = cluster
+    def __init__(self, core: Core, clock: Clock, journal: Journal, limits: Limits) -> None:
+        self.core = core
         self.clock = clock
         self.journal = journal
         self.limits = limits
@@ -76,16 +75,16 @@ class Server:
     async def start(self, addresses: Mapping[int, Listen]) -> dict[int, int]:
         """Listen for every node (id -> (host, port) or a socket that listens already, see `listen.listen`); id -> actual port.
 
-        `cluster.identity` must be final: what is advertised is taken from it here. Raises OSError, with nothing left open.
+        `core.environment.identity` must be final: what is advertised is taken from it here. Raises OSError, with nothing left open.
         """
-        self._driver = Driver(self.cluster, self.clock, self.journal, self.limits)
+        self._driver = Driver(self.core, self.clock, self.journal, self.limits)
         self._counters = self._driver.counters
         self._driver.vacated = self._vacated
         self._driver.nodes.listening = self._listening
         self._failed = asyncio.Event()
         listeners = _listen_all(addresses)
         try:
-            self.journal.begin(describe(self.cluster) if isinstance(self.cluster, Cluster) else None)
+            self.journal.begin(describe(self.core.environment))
         except OSError:
             for listener in listeners.values():
                 listener.close()

@@ -15,7 +15,7 @@ from found import Case, Property, unpacked
 from groupmock import profiles
 from groupmock.advertise import identity_of
 from groupmock.config import resolve
-from groupmock.core.cluster import Cluster
+from groupmock.core.core import core_of
 from groupmock.core.effects import Abandoned, Effects, Replies, Reply
 from groupmock.core.events import NS_PER_MS, Command, Disconnected, Request
 from groupmock.core.identity import ApiRange, Node
@@ -35,13 +35,13 @@ class Asking:
         nodes = tuple(Node(number, "127.0.0.1", 9000 + number) for number in (1, 2, 3))
         identity = identity_of(profile, "AAAAAAAAAAAAAAAAAAAAAA", nodes)
         self.rows: list[ApiRange] = list(identity.advertised)
-        self.cluster = Cluster(resolve({"profile": profile_name}, SETTINGS).settings, identity, Random(seed), 1_700_000_000_000)
+        self.core = core_of(resolve({"profile": profile_name}, SETTINGS).settings, identity, Random(seed), 1_700_000_000_000)
         self.heard = heard
         self.now = 0
         self.ticket = 0
         self.asked: dict[int, Request] = {}
         for name in TOPICS:
-            self._perform(self.cluster.handle(Command("create_topic", {"name": name, "partitions": PARTITIONS}), 0))
+            self._perform(self.core.handle(Command("create_topic", {"name": name, "partitions": PARTITIONS}), 0))
 
     def take(self, step: Sequence[Any]) -> None:
         """One step of a case."""
@@ -54,14 +54,14 @@ class Asking:
         self.ticket += 1
         request = Request(self.ticket, connection, node, key, version, "c", "/127.0.0.1", message)
         self.asked[self.ticket] = request
-        self._perform(self.cluster.handle(request, self.now))
+        self._perform(self.core.handle(request, self.now))
 
     def _gone(self, connection: int) -> None:
-        self._perform(self.cluster.handle(Disconnected(connection), self.now))
+        self._perform(self.core.handle(Disconnected(connection), self.now))
 
     def _wait(self, ms: int) -> None:
         self.now += ms * NS_PER_MS
-        self._perform(self.cluster.expire(self.now))
+        self._perform(self.core.expire(self.now))
 
     def _perform(self, effects: Effects) -> None:
         for reply in _replies(effects):
@@ -72,7 +72,7 @@ class Asking:
         for effect in effects:
             if isinstance(effect, Abandoned):
                 del self.asked[effect.ticket]
-        for group in self.cluster.coordinators.groups():
+        for group in self.core.cluster.coordinators.groups():
             group.invariants()
 
 

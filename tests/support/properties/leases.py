@@ -15,7 +15,7 @@ from typing import Any
 from found import Case, Property
 
 from groupmock.clock import VirtualClock
-from groupmock.core.cluster import Cluster
+from groupmock.core.core import core_of
 from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.settings import Settings
 from groupmock.journal.file import FileSink
@@ -55,8 +55,8 @@ class Side:
         header = Header(v=1, run="x", product="x", seed=1, epoch_ns=0, profile="x", config={}, complete=False)
         self.sink = FileSink(str(path), self.failed)
         self.path = path
-        cluster = Cluster(Settings(group_initial_rebalance_delay_ms=0), IDENTITY, Random(1), 0)
-        self.driver = Driver(cluster, self.clock, Journal(header, [self.sink]), Limits())
+        core = core_of(Settings(group_initial_rebalance_delay_ms=0), IDENTITY, Random(1), 0)
+        self.driver = Driver(core, self.clock, Journal(header, [self.sink]), Limits())
         self.driver.journal.begin()
         self.driver.leases = leases
         self.tapes = [Tape() for _ in range(MEMBERS + 1)]
@@ -139,7 +139,7 @@ async def _both(steps: list[Any]) -> None:
         for one, other in zip(leased.tapes, plain.tapes, strict=True):
             assert b"".join(one.written) == b"".join(other.written)
         assert leased.lines().splitlines() == plain.lines().splitlines()
-        assert leased.driver.cluster.deadline() is not None or plain.driver.cluster.deadline() is None
+        assert leased.driver.core.deadline() is not None or plain.driver.core.deadline() is None
         assert not leased.driver.counters.internal_errors
 
 

@@ -11,7 +11,7 @@ from core_world import World
 from found import Case, Property
 
 from groupmock.core.steering import CannotSteer
-from groupmock.core.steering.doors import Doors
+from groupmock.core.steering.holds import OperatorHolds, holds_of
 
 REQUESTS = frozenset({"join", "sync", "beat", "commit", "leave"})
 
@@ -44,21 +44,21 @@ class Walked:
 
     def _heard(self, member_id: str) -> bool:
         """`World.beat` wants an answer at once."""
-        doors = self.world.cluster.doors
-        return doors is None or ("g", member_id) not in doors.frozen
+        return member_id not in self.world.environment.holds.of("g").frozen
 
     def let_go(self) -> None:
         """Release everything, let every timer there can be fire, and see that nobody waits."""
         world = self.world
-        doors = world.cluster.doors
-        for group_id, member_id in [*(doors.frozen if doors is not None else ())]:
-            world.command("thaw_member", group=group_id, member=member_id)
-        if doors is not None and ("g" in doors.holds or "g" in doors.orders):
-            world.command("release_group", group="g")
+        holds = world.environment.holds
+        if isinstance(holds, OperatorHolds):
+            for group_id, member_id in [*holds.frozen]:
+                world.command("thaw_member", group=group_id, member=member_id)
+            if "g" in holds.groups or "g" in holds.orders:
+                world.command("release_group", group="g")
         world.command("move_coordinator", group="g")
         world.sleep(400_000)
-        doors = world.cluster.doors or Doors(world.cluster)
-        assert (doors.holds, doors.orders, doors.frozen, list(doors.ready)) == ({}, {}, {}, [])
+        holds = holds_of(world.cluster)
+        assert (holds.groups, holds.orders, holds.frozen, list(world.environment.ready)) == ({}, {}, {}, [])
         assert [asked.request.message for asked in world.asked.values() if asked.parked] == [], "forgotten"
 
 

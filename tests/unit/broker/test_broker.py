@@ -96,7 +96,7 @@ def test_using_it_before_the_start_says_so() -> None:
 
 def test_same_seed_draws_the_same_cluster_id() -> None:
     with Broker(seed=3) as first, Broker(seed=3) as second, Broker(seed=4) as third:
-        ids = [each._up().cluster.identity.cluster_id for each in (first, second, third)]
+        ids = [each._up().cluster.environment.identity.cluster_id for each in (first, second, third)]
     assert ids[0] == ids[1] != ids[2]
 
 

@@ -39,7 +39,7 @@ def texts() -> Iterator[tuple[str, str]]:
 
 
 def test_every_timer_of_the_table_is_handled_and_no_other() -> None:
-    assert set(World.make().cluster._timer_handlers) == set(NAMES)
+    assert set(World.make(real_topics=True).core.timer_handlers) == set(NAMES)
 
 
 @pytest.mark.parametrize("struct", [JumpTimer, Filter])

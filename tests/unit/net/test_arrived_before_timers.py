@@ -12,7 +12,7 @@ import pytest
 from raw_wire import until
 
 from groupmock.clock import NS_PER_MS, LoopClock, VirtualClock
-from groupmock.core.cluster import Cluster
+from groupmock.core.core import core_of
 from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.settings import Quirks, Settings
 from groupmock.journal.file import FileSink
@@ -107,9 +107,9 @@ class Kitchen:
         identity = Identity("kitchen", (Node(1, "127.0.0.1", 0),), tuple(ApiRange(key, *APIS[key].versions) for key in (JOIN, SYNC)))
         settings = Settings(group_initial_rebalance_delay_ms=0, quirks=quirks)
         self.clock = clock or LoopClock()
-        cluster = Cluster(settings, identity, random.Random(header.seed), self.clock.epoch_ns // NS_PER_MS)
+        core = core_of(settings, identity, random.Random(header.seed), self.clock.epoch_ns // NS_PER_MS)
         header.epoch_ns = self.clock.epoch_ns
-        self.server = Server(cluster, self.clock, Journal(header, [FileSink(str(path), self.server_failed)]), Limits())
+        self.server = Server(core, self.clock, Journal(header, [FileSink(str(path), self.server_failed)]), Limits())
 
     def server_failed(self, reason: str) -> None:
         raise AssertionError(reason)

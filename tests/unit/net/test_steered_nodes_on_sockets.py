@@ -10,7 +10,7 @@ import pytest
 from raw_wire import KeptRows, RawWire, until
 
 from groupmock.clock import NS_PER_MS, LoopClock
-from groupmock.core.cluster import Cluster
+from groupmock.core.core import core_of
 from groupmock.core.events import Command
 from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.settings import Settings
@@ -54,8 +54,8 @@ async def pair(header: Header) -> AsyncIterator[Pair]:
     identity = Identity(
         "pair", (Node(1, "127.0.0.1", 0), Node(2, "127.0.0.1", 0)), tuple(ApiRange(key, *APIS[key].versions) for key in APIS)
     )
-    cluster = Cluster(Settings(group_initial_rebalance_delay_ms=3000), identity, Random(1), 0)
-    server = Server(cluster, clock, Journal(header, [sink]), Limits())
+    core = core_of(Settings(group_initial_rebalance_delay_ms=3000), identity, Random(1), 0)
+    server = Server(core, clock, Journal(header, [sink]), Limits())
     ports = await server.start({1: ("127.0.0.1", 0), 2: ("127.0.0.1", 0)})
     running = Pair(server, sink, clock, ports)
     yield running
@@ -82,8 +82,8 @@ async def test_a_stalled_node_says_nothing_and_then_everything_in_order(pair: Pa
 async def test_an_answer_that_falls_due_while_the_node_is_stalled_comes_after_it(pair: Pair) -> None:
     wire, other = await pair.connect(1), await pair.connect(2)
     pair.tell("hold_group", group="g", state="Empty")
-    node = pair.server.cluster.coordinators.node_of("g")  # type: ignore[attr-defined]  # the core is a Cluster
-    waiting = {1: wire, 2: other}[node]
+    node = pair.server.core.cluster.coordinators.node_of("g")
+    waiting = wire if node == 1 else other
     waiting.send(frame(11, 0, 7, group_id="g", session_timeout_ms=10_000, protocol_type="consumer", protocols=[]))
     await until(lambda: any(one.ticket for one in pair.server.driver.connections.values()))
     pair.tell("stall_node", node=node)
@@ -130,7 +130,7 @@ async def test_a_stopped_node_closes_and_refuses_and_takes_connections_again_on_
 
 @pytest.mark.parametrize("clean", [True, False])
 async def test_who_waits_at_a_node_that_stops_is_told_only_by_a_clean_stop(pair: Pair, clean: bool) -> None:
-    node = pair.server.cluster.coordinators.node_of("g")  # type: ignore[attr-defined]  # the core is a Cluster
+    node = pair.server.core.cluster.coordinators.node_of("g")
     wire = await pair.connect(node)
     wire.send(frame(11, 0, 3, group_id="g", session_timeout_ms=10_000, protocol_type="consumer", protocols=RANGE))
     await until(lambda: any(one.ticket for one in pair.server.driver.connections.values()))
@@ -140,7 +140,7 @@ async def test_who_waits_at_a_node_that_stops_is_told_only_by_a_clean_stop(pair:
 
 
 async def test_a_step_keeps_every_deadline_at_its_own_time_while_clients_stay(pair: Pair) -> None:
-    node = pair.server.cluster.coordinators.node_of("g")  # type: ignore[attr-defined]  # the core is a Cluster
+    node = pair.server.core.cluster.coordinators.node_of("g")
     wire, idle = await pair.connect(node), await pair.connect(node)
     timeouts = {"session_timeout_ms": 30_000, "rebalance_timeout_ms": 50_000}
     wire.send(frame(11, 1, 3, group_id="g", protocol_type="consumer", protocols=RANGE, **timeouts))

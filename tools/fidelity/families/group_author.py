@@ -68,7 +68,7 @@ class Author:
 
     def group(self, number: int) -> Group | None:
         """The core's group of that number."""
-        return self.player.cluster.coordinators.find(self.player.facts.groups[number - 1])
+        return self.player.core.cluster.coordinators.find(self.player.facts.groups[number - 1])
 
     def member_id(self, client: Client) -> str:
         """The id that it was given last."""

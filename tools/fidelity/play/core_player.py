@@ -13,10 +13,11 @@ from functools import partial
 from random import Random
 
 from groupmock.advertise import identity_of
-from groupmock.core.cluster import Cluster
+from groupmock.core.core import core_of
 from groupmock.core.effects import Abandoned, Close, Effects, Moved, Replies, Reply, Silent
 from groupmock.core.events import NS_PER_MS, Disconnected, Request
 from groupmock.core.identity import Node
+from groupmock.core.turn import Turn
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
 
@@ -80,8 +81,8 @@ class CorePlayer:
         self.known = known(facts.release, facts.settings)
         identity = identity_of(self.known.profile, facts.cluster_id, [Node(facts.node, facts.host, facts.port)])
         self._fed = FedDice(script.seed)
-        self.cluster = Cluster(self.known.settings, identity, self._fed.random, facts.epoch_ms)
-        self.cluster.dice = self._fed  # type: ignore[assignment]  # draws what the broker drew
+        self.core = core_of(self.known.settings, identity, self._fed.random, facts.epoch_ms)
+        self.core.environment.dice = self._fed  # type: ignore[assignment]  # draws what the broker drew
         for need, fact in zip(script.topics, facts.topics, strict=True):
             self._make(fact, need.configs)
         self._links: dict[str, _Link] = {}
@@ -89,24 +90,24 @@ class CorePlayer:
         self._flying: dict[int, tuple[int, _Link]] = {}
 
     def _make(self, fact: TopicFact, configs: dict[str, str]) -> None:
-        topics = self.cluster.topics
+        topics = self.core.cluster.topics
         self._fed.fed.append(b64encode(fact.topic_id).decode())
-        topics.add(fact.name, topics.place(fact.name, fact.partitions, 1), configs, 0, [])
+        topics.add(Turn(self.core.environment, 0, []), fact.name, topics.place(fact.name, fact.partitions, 1), configs)
 
     # -- the clock
 
     def deadline_ms(self) -> float | None:
         """When something may happen by itself; perhaps earlier than that, never later."""
-        deadline = self.cluster.deadline()
+        deadline = self.core.deadline()
         return None if deadline is None else deadline / NS_PER_MS
 
     def advance(self, to_ms: float) -> None:
         """Fire every timer up to then, each at its own time."""
-        to, cluster = round(to_ms * NS_PER_MS), self.cluster
-        while (deadline := cluster.deadline()) is not None and deadline <= to:
+        to, core = round(to_ms * NS_PER_MS), self.core
+        while (deadline := core.deadline()) is not None and deadline <= to:
             if deadline > self.now:
                 self.now = deadline
-            self._perform(cluster.expire(self.now))
+            self._perform(core.expire(self.now))
         if to > self.now:
             self.now = to
 
@@ -163,7 +164,7 @@ class CorePlayer:
         fed.drew.clear()
         client_id = step.client_id
         event = Request(index, link.number, self.facts.node, step.key, step.version, client_id, self.facts.client_host, message)
-        self._perform(self.cluster.handle(event, self.now))
+        self._perform(self.core.handle(event, self.now))
         if fed.drew:
             self.events[index].drew = list(fed.drew)
         fed.fed.clear()
@@ -194,7 +195,7 @@ class CorePlayer:
 
     def _next(self, link: _Link) -> None:
         if link.waiting and link.flying is None and not link.mute and not link.ended:
-            deadline = self.cluster.deadline()
+            deadline = self.core.deadline()
             self.crowded |= deadline is not None and deadline - self.now < NEAR_MS * NS_PER_MS
             self._dispatch(*link.waiting.popleft(), link, ())
 
@@ -223,7 +224,7 @@ class CorePlayer:
             if isinstance(step, Send) and step.link == name and self.events[index].status == PARKED:
                 self.events[index].status = SENT
         link.waiting.clear()
-        self._perform(self.cluster.handle(Disconnected(link.number), self.now))
+        self._perform(self.core.handle(Disconnected(link.number), self.now))
 
     def transcript(self) -> Transcript:
         """What came of it all."""

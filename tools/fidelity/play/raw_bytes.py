@@ -16,7 +16,7 @@ import msgspec
 from groupmock.advertise import identity_of
 from groupmock.clock import VirtualClock
 from groupmock.config import resolve
-from groupmock.core.cluster import Cluster
+from groupmock.core.core import core_of
 from groupmock.core.identity import Node
 from groupmock.journal.journal import Journal
 from groupmock.journal.rows import VERSION, Header
@@ -71,9 +71,9 @@ class InMemoryServer:
         config = resolve({"profile": profile}, list(settings.items()))
         identity = identity_of(config.profile, "memory", [Node(1, host, port)])
         self.clock = VirtualClock()
-        cluster = Cluster(config.settings, identity, random.Random(1), self.clock.epoch_ns // 1_000_000)
+        core = core_of(config.settings, identity, random.Random(1), self.clock.epoch_ns // 1_000_000)
         header = Header(v=VERSION, run="0", product="bytes", seed=1, epoch_ns=0, profile=profile, config={}, complete=False)
-        self.driver = Driver(cluster, self.clock, Journal(header, []), config.limits)
+        self.driver = Driver(core, self.clock, Journal(header, []), config.limits)
         self._numbers = 0
 
     def play(self, writes: list[bytes]) -> Outcome:

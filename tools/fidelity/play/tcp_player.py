@@ -144,7 +144,7 @@ class TcpPlayer:
             await asyncio.sleep(left / 1000)
 
     def _standing(self) -> list[tuple[str, str, int]]:
-        found = ((name, self.core.cluster.coordinators.find(name)) for name in sorted(self.facts.groups))
+        found = ((name, self.core.core.cluster.coordinators.find(name)) for name in sorted(self.facts.groups))
         return [(name, "Dead", 0) if group is None else (name, str(group.state), len(group.members)) for name, group in found]
 
     async def _agree(self, seconds: float) -> None:
@@ -220,7 +220,7 @@ class TcpPlayer:
             await self._answered(index, PATIENCE_S)
             return ids_in(step, self.events[index].answer)
         name: str = message.group_id  # type: ignore[attr-defined]  # a JoinGroup
-        group = self.core.cluster.coordinators.find(name)
+        group = self.core.core.cluster.coordinators.find(name)
         known = set() if group is None else set(group.members)
         end = time.monotonic() + PATIENCE_S / 2
         while self.events[index].status == PARKED and time.monotonic() < end:

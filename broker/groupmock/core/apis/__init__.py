@@ -1,4 +1,4 @@
-"""One file per API key, same stem as its message file in the codec: `handle(cluster, request, now, out)`.
+"""One file per API key, same stem as its message file in the codec: `handle(cluster, request, turn)`.
 
 The listing is the registry: a file here makes its API a behaviour, advertised if the profile has it. Modules are loaded at the
 first request of their key, so that a server listens before it has read them all.
@@ -16,10 +16,10 @@ from groupmock_codec.registry import FILE
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
-    from ..effects import Effects
     from ..events import Request
+    from ..turn import Turn
 
-Behaviour = Callable[["Cluster", "Request", int, "Effects"], None]
+Behaviour = Callable[["Cluster", "Request", "Turn"], None]
 
 
 @cache

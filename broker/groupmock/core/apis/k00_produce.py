@@ -18,7 +18,7 @@ from groupmock_codec.messages.k00_produce import (
 )
 from groupmock_codec.records import Batch, RecordsError
 
-from ..effects import Abandoned, Close, Effects, Reply, Silent
+from ..effects import Close, Silent
 from ..java.orders import java_computed_order, scala_map_order, scala_table_order
 from ..log.partition import Partition
 from ..log.place import Place, by_id, by_name
@@ -28,6 +28,7 @@ from ..log.validation import ONE_BATCH_SINCE, HandlerFails, Refused, TooShort, c
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
+    from ..turn import Turn
 
 IDS_SINCE: Final = 13
 LEADER_HINTS_SINCE: Final = 10
@@ -38,34 +39,34 @@ class NoAnswer(Exception):
     """Kafka's handler dies on this request and nobody answers it."""
 
 
-def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Append what can be appended; with acks=0 nothing is answered, and any error closes the connection, as Kafka does."""
     asked = request.message
     assert isinstance(asked, ProduceRequest)
-    if request.version < ONE_BATCH_SINCE and cluster.settings.quirks.old_produce_closes:
-        out.append(Close(request.ticket, f"Produce v{request.version} is not served"))
+    if request.version < ONE_BATCH_SINCE and turn.quirks.old_produce_closes:
+        turn.out.append(Close(request.ticket, f"Produce v{request.version} is not served"))
         return
-    produce = Produce(cluster, request, asked, now)
+    produce = Produce(cluster, request, asked, turn)
     try:
         rows = produce.refused() or produce.rows()
     except NoAnswer as reason:
-        out.append(Abandoned(request.ticket, str(reason)))
+        turn.abandon(request.ticket, str(reason))
         return
     if asked.acks != 0:
-        out.append(Reply(request.ticket, _response(cluster, rows)))
+        turn.reply(request.ticket, _response(cluster, rows))
     elif any(row.error_code for row in rows.values()):
         codes = ", ".join(sorted({ErrorCode(row.error_code).name for row in rows.values() if row.error_code}))
-        out.append(Close(request.ticket, f"Produce with acks=0 failed: {codes}"))
+        turn.out.append(Close(request.ticket, f"Produce with acks=0 failed: {codes}"))
     else:
-        out.append(Silent(request.ticket))
-    cluster.topics.fetches.changed(produce.grown, now, out)
+        turn.out.append(Silent(request.ticket))
+    cluster.topics.fetches.changed(turn, produce.grown)
 
 
 class Produce:
     """One request. `grown`: the partitions that got records."""
 
-    def __init__(self, cluster: Cluster, request: Request, asked: ProduceRequest, now: int) -> None:
-        self._cluster, self._request, self._asked, self._now = cluster, request, asked, now
+    def __init__(self, cluster: Cluster, request: Request, asked: ProduceRequest, turn: Turn) -> None:
+        self._topics, self._request, self._asked, self._turn = cluster.topics, request, asked, turn
         self.grown: list[tuple[str, int]] = []
 
     def refused(self) -> dict[Place, PartitionProduceResponse]:
@@ -86,7 +87,7 @@ class Produce:
         if any(data.records is None for topic in asked.topic_data for data in topic.partition_data):
             raise NoAnswer("a refused Produce with null records")
         places = [Place(topic.name, topic.topic_id, data.index) for topic in asked.topic_data for data in topic.partition_data]
-        by = by_name if self._cluster.settings.quirks.produce_by_name_only else by_id
+        by = by_name if self._turn.quirks.produce_by_name_only else by_id
         return {place: _row(place, code, message) for place in java_computed_order(places, by)}
 
     def rows(self) -> dict[Place, PartitionProduceResponse]:
@@ -120,12 +121,12 @@ class Produce:
             **{place: absent[place] for place in scala_table_order(absent, self._hash)},
             **{place: unreadable[place] for place in scala_table_order(unreadable, self._hash)},
         }
-        in_table = bool(reached) and self._cluster.settings.quirks.produce_rows_by_hash
+        in_table = bool(reached) and self._turn.quirks.produce_rows_by_hash
         return {place: rows[place] for place in (scala_table_order if in_table else scala_map_order)(rows, self._hash)}
 
     def _hash(self, place: Place) -> int:
         """Kafka 4.1 keeps topic ids in its keys, whatever the request's version: those of topics that there are, else zeros."""
-        if self._cluster.settings.quirks.produce_by_name_only:
+        if self._turn.quirks.produce_by_name_only:
             return by_name(place)
         topic = self._topic(place)
         if topic is not None:
@@ -133,7 +134,7 @@ class Produce:
         return by_id(place)
 
     def _topic(self, place: Place) -> Topic | None:
-        topics = self._cluster.topics
+        topics = self._topics
         name = topics.name_of(place.topic_id) if self._request.version >= IDS_SINCE else place.name
         return None if name is None else topics.get(name)
 
@@ -142,7 +143,7 @@ class Produce:
         return ErrorCode.UNKNOWN_TOPIC_ID if by_id and topic is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     def _read(self, records: bytes | None) -> list[Batch] | None:
-        quirks = self._cluster.settings.quirks
+        quirks = self._turn.quirks
         if records is None:
             if quirks.null_records_refused:
                 raise TooShort(ErrorCode.UNKNOWN_SERVER_ERROR, "null records")  # only the log looks into it
@@ -164,7 +165,7 @@ class Produce:
             if isinstance(batches, TooShort):
                 raise batches
             self._check(topic, partition, batches)
-            appended = self._cluster.topics.write(topic, partition, batches, self._now)
+            appended = self._topics.write(self._turn, topic, partition, batches)
         except RecordsError as error:
             return _refused(place, error, partition)
         if appended.grew:
@@ -177,16 +178,16 @@ class Produce:
         )
 
     def _check_replicas(self, topic: Topic, partition: Partition) -> None:
-        wanted = self._cluster.topics.limits(topic, partition.leader).min_insync_replicas
+        wanted = self._topics.limits(topic, partition.leader).min_insync_replicas
         if self._asked.acks == -1 and wanted > len(partition.replicas):
             raise Refused(ErrorCode.NOT_ENOUGH_REPLICAS, f"{len(partition.replicas)} replicas, {wanted} must be in sync")
 
     def _check(self, topic: Topic, partition: Partition, batches: list[Batch]) -> None:
         if any(batch.transactional for batch in batches):
             raise Refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING, "there are no transactions here", logged=False)
-        wall_ms = self._cluster.wall_ms(self._now)
-        limits = self._cluster.topics.limits(topic, partition.leader)
-        claims_refused = self._cluster.settings.quirks.append_time_bit_refused
+        wall_ms = self._turn.wall_ms
+        limits = self._topics.limits(topic, partition.leader)
+        claims_refused = self._turn.quirks.append_time_bit_refused
         for batch in batches:
             check(batch, limits, wall_ms, f"{topic.name}-{partition.index}", claims_refused)
 
@@ -223,7 +224,7 @@ def _response(cluster: Cluster, rows: dict[Place, PartitionProduceResponse]) -> 
     hinted = {row.current_leader.leader_id for row in rows.values()}
     endpoints = [
         NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
-        for node in cluster.identity.nodes
+        for node in cluster.environment.identity.nodes
         if node.node_id in hinted
     ]
     return ProduceResponse(responses=list(topics.values()), node_endpoints=endpoints)

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k01_fetch import FetchRequest, FetchResponse
 
-from ..effects import Effects, Reply
-from ..events import NS_PER_MS
 from ..log.fetches import Parked, failed
 from ..log.sessions import SessionRefused
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
+    from ..turn import Turn
 
 SIZE_LIMIT_SINCE: Final = 3
 REPLICA_STATE_SINCE: Final = 15
@@ -25,24 +24,24 @@ SHARDS: Final = 8
 SESSIONS_PER_SHARD: Final = INT_MAX // SHARDS
 
 
-def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Answer with what there is, or park the request until there is enough."""
     asked = request.message
     assert isinstance(asked, FetchRequest)
     if _beyond_the_cache(cluster, asked):
-        out.append(Reply(request.ticket, failed(cluster.settings.quirks, asked, request.version, ErrorCode.UNKNOWN_SERVER_ERROR)))
+        turn.reply(request.ticket, failed(turn.quirks, asked, request.version, ErrorCode.UNKNOWN_SERVER_ERROR))
         return
     topics = cluster.topics
     sessions = topics.fetches.sessions(request.node)
     try:
-        context = sessions.context(asked, request.version, topics.name_of, cluster.wall_ms(now))
+        context = sessions.context(asked, request.version, topics.name_of, turn.wall_ms)
     except SessionRefused as refused:
-        out.append(Reply(request.ticket, FetchResponse(error_code=refused.code)))
+        turn.reply(request.ticket, FetchResponse(error_code=refused.code))
         return
     if asked.isolation_level not in (0, 1) and any(topics.find(slot.topic or "", slot.partition) for slot in context.slots.values()):
-        out.append(Reply(request.ticket, failed(cluster.settings.quirks, asked, request.version, ErrorCode.UNKNOWN_SERVER_ERROR)))
+        turn.reply(request.ticket, failed(turn.quirks, asked, request.version, ErrorCode.UNKNOWN_SERVER_ERROR))
         return
-    most = min(asked.max_bytes if request.version >= SIZE_LIMIT_SINCE else INT_MAX, cluster.settings.fetch_max_bytes)
+    most = min(asked.max_bytes if request.version >= SIZE_LIMIT_SINCE else INT_MAX, turn.settings.fetch_max_bytes)
     fetch = Parked(
         ticket=request.ticket,
         connection=request.connection,
@@ -53,14 +52,14 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
         min_bytes=min(asked.min_bytes, most),
         max_bytes=most,
         isolation_level=asked.isolation_level,
-        deadline=now + max(0, asked.max_wait_ms) * NS_PER_MS,
+        deadline=turn.after(asked.max_wait_ms),
         context=context,
     )
-    topics.fetches.serve(fetch, now, out)
+    topics.fetches.serve(turn, fetch)
 
 
 def _beyond_the_cache(cluster: Cluster, asked: FetchRequest) -> bool:
     """Kafka 3.9 and 4.3 keep sessions in eight shards by id; looking for an id outside of all shards is an exception."""
-    if cluster.settings.quirks.one_session_cache or (asked.session_id == 0 and asked.session_epoch in (-1, 0)):
+    if cluster.environment.settings.quirks.one_session_cache or (asked.session_id == 0 and asked.session_epoch in (-1, 0)):
         return False
     return not -SESSIONS_PER_SHARD < asked.session_id < SHARDS * SESSIONS_PER_SHARD

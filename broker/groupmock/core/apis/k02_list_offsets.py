@@ -16,7 +16,6 @@ from groupmock_codec.messages.k02_list_offsets import (
     ListOffsetsTopicResponse,
 )
 
-from ..effects import Effects, Reply
 from ..java.hashes import java_hash
 from ..java.orders import scala_table_order, scala_trie_order
 from ..log.fetches import fence
@@ -26,6 +25,7 @@ from ..log.place import Place, by_name
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
+    from ..turn import Turn
 
 Row = tuple[Place, ListOffsetsPartitionResponse]
 
@@ -38,15 +38,15 @@ EARLIEST_PENDING_UPLOAD: Final = -6
 SINCE: Final = {LATEST: 0, EARLIEST: 0, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 
 
-def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Answer every partition at once; only the leader answers, whoever asks."""
     asked = request.message
     assert isinstance(asked, ListOffsetsRequest)
-    if asked.isolation_level not in (0, 1) and not cluster.settings.quirks.list_offsets_in_order:
-        out.append(Reply(request.ticket, _failed(asked)))
+    if asked.isolation_level not in (0, 1) and not turn.quirks.list_offsets_in_order:
+        turn.reply(request.ticket, _failed(asked))
         return
     twice = _twice(asked)
-    merged = request.version > 0 and not cluster.settings.quirks.list_offsets_in_order
+    merged = request.version > 0 and not turn.quirks.list_offsets_in_order
     rows: list[Row] = []
     for topic in asked.topics:
         for wanted in topic.partitions:
@@ -55,7 +55,7 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
             row = _refused(place.partition, ErrorCode.INVALID_REQUEST) if refused else _answer(cluster, request, asked, topic.name, wanted)
             rows.append((place, row))
     topics = _merged(rows) if merged else _in_order(asked, rows)
-    out.append(Reply(request.ticket, ListOffsetsResponse(topics=topics)))
+    turn.reply(request.ticket, ListOffsetsResponse(topics=topics))
 
 
 def _failed(asked: ListOffsetsRequest) -> ListOffsetsResponse:
@@ -100,7 +100,7 @@ def _answer(
         return _refused(wanted.partition_index, code)
     if request.version == 0:
         return _old_style(cluster, partition, wanted)
-    found = _look_up(partition, wanted.timestamp, cluster.settings.quirks.negative_timestamps_are_times)
+    found = _look_up(partition, wanted.timestamp, cluster.environment.settings.quirks.negative_timestamps_are_times)
     epoch = found.leader_epoch if request.version >= 4 else -1  # the schema does not let it be dropped
     return ListOffsetsPartitionResponse(
         partition_index=wanted.partition_index, timestamp=found.timestamp, offset=found.offset, leader_epoch=epoch
@@ -111,7 +111,7 @@ def _gate(
     cluster: Cluster, request: Request, asked: ListOffsetsRequest, partition: Partition | None, wanted: ListOffsetsPartition
 ) -> ErrorCode:
     since = SINCE.get(wanted.timestamp, 0 if wanted.timestamp >= 0 else None)
-    if (since is None or request.version < since) and not cluster.settings.quirks.negative_timestamps_are_times:
+    if (since is None or request.version < since) and not cluster.environment.settings.quirks.negative_timestamps_are_times:
         return ErrorCode.UNSUPPORTED_VERSION
     if asked.isolation_level not in (0, 1):
         return ErrorCode.UNKNOWN_SERVER_ERROR

@@ -17,7 +17,6 @@ from groupmock_codec.messages.k03_metadata import (
     MetadataResponseTopic,
 )
 
-from ..effects import Effects, Note, Reply
 from ..java.hashes import MASK, java_hash
 from ..java.orders import SMALL_MAP, long_map_order, scala_map_order, scala_table_order, scala_trie_order
 from ..log import internal, names
@@ -28,6 +27,7 @@ from ..log.topics import Topic
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
+    from ..turn import Turn
 
 IDS_IN_REQUEST_SINCE: Final = 10
 BY_ID_SINCE: Final = 12
@@ -39,27 +39,27 @@ CLUSTER_OPERATIONS: Final = 8096
 NOT_ASKED: Final = -(2**31)
 
 
-def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Answer; topics that do not exist are created where client and broker allow it, and still answered as missing, as Kafka does."""
     asked = request.message
     assert isinstance(asked, MetadataRequest)
     refused = _ids_refused(asked.topics or [], request.version)
     if refused is not None:
-        out.append(Reply(request.ticket, refused))
+        turn.reply(request.ticket, refused)
         return
-    rows = Rows(cluster, asked, now, out)
+    rows = Rows(cluster, asked, turn)
     everything = asked.topics is None or (request.version == 0 and not asked.topics)
     found = rows.all() if everything else rows.some(request.version)
     operations = request.version >= OPERATIONS_SINCE and asked.include_cluster_authorized_operations
-    identity = cluster.identity
+    identity, up = turn.environment.identity, turn.environment.up
     answer = MetadataResponse(
-        brokers=[MetadataResponseBroker(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack) for node in cluster.up],
+        brokers=[MetadataResponseBroker(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack) for node in up],
         cluster_id=identity.cluster_id,
         controller_id=cluster.topics.controller(),
         topics=found,
         cluster_authorized_operations=CLUSTER_OPERATIONS if operations else NOT_ASKED,
     )
-    out.append(Reply(request.ticket, answer))
+    turn.reply(request.ticket, answer)
 
 
 def _ids_refused(topics: list[MetadataRequestTopic], version: int) -> MetadataResponse | None:
@@ -79,12 +79,12 @@ def _ids_refused(topics: list[MetadataRequestTopic], version: int) -> MetadataRe
 class Rows:
     """The topic rows of one answer."""
 
-    def __init__(self, cluster: Cluster, asked: MetadataRequest, now: int, out: Effects) -> None:
-        self._cluster, self._asked, self._now, self._out = cluster, asked, now, out
+    def __init__(self, cluster: Cluster, asked: MetadataRequest, turn: Turn) -> None:
+        self._topics, self._asked, self._turn = cluster.topics, asked, turn
 
     def all(self) -> list[MetadataResponseTopic]:
         """Every topic, in order of creation."""
-        topics = self._cluster.topics
+        topics = self._topics
         return [self._row(topic) for name in topics.names() if (topic := topics.get(name)) is not None]
 
     def some(self, version: int) -> list[MetadataResponseTopic]:
@@ -99,7 +99,7 @@ class Rows:
         names_asked = dict.fromkeys(topic.name or "" for topic in wanted)
         many = len(names_asked) > SMALL_MAP  # Kafka puts the names into a Scala set, and takes those that there are out of it
         for name in scala_map_order(names_asked, java_hash):
-            topic = self._cluster.topics.get(name)
+            topic = self._topics.get(name)
             if topic is not None:
                 found.append(self._row(topic))
             else:
@@ -111,8 +111,8 @@ class Rows:
         found: list[MetadataResponseTopic] = []
         missing: list[MetadataResponseTopic] = []
         for topic_id in dict.fromkeys(ids):
-            name = self._cluster.topics.name_of(topic_id)
-            topic = None if name is None else self._cluster.topics.get(name)
+            name = self._topics.name_of(topic_id)
+            topic = None if name is None else self._topics.get(name)
             if topic is not None:
                 found.append(self._row(topic))
             else:
@@ -129,18 +129,18 @@ class Rows:
 
     def _missing(self, name: str) -> ErrorCode:
         """The code of a topic that is not there (yet): creating it takes a moment, the client asks again."""
-        settings = self._cluster.settings
+        settings = self._turn.settings
         if names.why_invalid(name) is not None:
             return ErrorCode.INVALID_TOPIC_EXCEPTION
         if not (self._asked.allow_auto_topic_creation and settings.auto_create_topics_enable):
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         try:
             if name in internal.MADE_BY_KAFKA:
-                internal.make(self._cluster, name, self._now, self._out)
+                internal.make(self._turn, self._topics, name)
             else:
-                self._cluster.topics.create(name, settings.num_partitions, self._now, self._out)
+                self._topics.create(self._turn, name, settings.num_partitions)
         except TopicRefused as refused:
-            self._out.append(Note("topic_not_created", {"topic": name, "reason": refused.message}))
+            self._turn.note("topic_not_created", topic=name, reason=refused.message)
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if settings.quirks.auto_creation_answers_leader_not_available:
             return ErrorCode.LEADER_NOT_AVAILABLE
@@ -158,8 +158,8 @@ class Rows:
                     leader_id=partition.leader,
                     leader_epoch=partition.leader_epoch,
                     replica_nodes=partition.replicas,
-                    isr_nodes=self._cluster.topics.in_sync(partition),
-                    offline_replicas=self._cluster.topics.offline(partition),
+                    isr_nodes=self._topics.in_sync(partition),
+                    offline_replicas=self._topics.offline(partition),
                 )
                 for partition in self._in_order(topic.partitions)
             ],
@@ -168,7 +168,7 @@ class Rows:
 
     def _in_order(self, partitions: list[Partition]) -> list[Partition]:
         """By index; Kafka 3.9 puts the rows into a Scala set first, 2.8 keeps them in a map."""
-        quirks = self._cluster.settings.quirks
+        quirks = self._turn.quirks
         if quirks.metadata_rows_in_a_map:
             return [partitions[index] for index in long_map_order(len(partitions))]
         return scala_table_order(partitions, _row_hash) if quirks.metadata_rows_in_a_set else partitions

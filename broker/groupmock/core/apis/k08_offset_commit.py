@@ -19,12 +19,11 @@ from ..group.group import Offset
 from ..group.offsets import Commit, Committer
 from ..java.hashes import id_partition_hash, java_hash, partition_hash
 from ..java.orders import java_order, scala_map_order, scala_table_order
-from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
-    from ..effects import Effects
     from ..events import Request
+    from ..turn import Turn
 
 
 class Line(NamedTuple):
@@ -45,11 +44,10 @@ class Head(NamedTuple):
     topic_id: bytes
 
 
-def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Check topics, then the group; commit what passed; the answer has no top-level error."""
     message = request.message
     assert isinstance(message, OffsetCommitRequest)
-    turn = Turn(cluster, now, out)
     lines = [line for entry, topic in enumerate(message.topics) for line in _lines(cluster, request.version, entry, topic)]
     taken = _once(turn, [line for line in lines if not line.error])
     if request.version == 0 and taken and not turn.quirks.zookeeper_offsets:
@@ -58,9 +56,9 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
         )
         return
     if request.version == 0:
-        errors = _commit_v0(turn, message.group_id, taken)
+        errors = _commit_v0(cluster, turn, message.group_id, taken)
     else:
-        errors = _commit(turn, request, message, taken) if taken else []
+        errors = _commit(cluster, turn, request, message, taken) if taken else []
     refused = [(line, line.error) for line in lines if line.error]
     heads = _heads(cluster, request.version, message, lines)
     turn.reply(request.ticket, _answer(turn, heads, refused, list(zip(taken, errors, strict=True))))
@@ -104,8 +102,8 @@ def _once(turn: Turn, lines: list[Line]) -> list[Line]:
 # -- committing --------------------------------------------------------------------------------------------------------
 
 
-def _commit(turn: Turn, request: Request, message: OffsetCommitRequest, lines: list[Line]) -> list[int]:
-    coordinators = turn.cluster.coordinators
+def _commit(cluster: Cluster, turn: Turn, request: Request, message: OffsetCommitRequest, lines: list[Line]) -> list[int]:
+    coordinators = cluster.coordinators
     by = Committer(message.generation_id_or_member_epoch, message.member_id, message.group_instance_id)
     error = coordinators.gate(message.group_id, request.node)
     group = None if error else coordinators.find(message.group_id)
@@ -131,7 +129,7 @@ def _wanted(version: int, message: OffsetCommitRequest, line: Line) -> Commit:
     )
 
 
-def _commit_v0(turn: Turn, group_id: str, lines: list[Line]) -> list[int]:
+def _commit_v0(cluster: Cluster, turn: Turn, group_id: str, lines: list[Line]) -> list[int]:
     """v0 meant ZooKeeper: kept apart, until Kafka 3 refused the request as a whole (35)."""
     limit, errors = turn.settings.offset_metadata_max_bytes, []
     for line in lines:
@@ -140,7 +138,7 @@ def _commit_v0(turn: Turn, group_id: str, lines: list[Line]) -> list[int]:
         errors.append(codes.NONE if fits else codes.OFFSET_METADATA_TOO_LARGE)
         if fits:
             stored = Offset(line.partition.committed_offset, -1, "", turn.wall_ms)  # ZooKeeper keeps the number alone
-            turn.cluster.coordinators.zookeeper[group_id, line.name, line.partition.partition_index] = stored
+            cluster.coordinators.zookeeper[group_id, line.name, line.partition.partition_index] = stored
     return errors
 
 

@@ -22,12 +22,11 @@ from ..group.offset_map import At, Offsets
 from ..group.offsets import NO_OFFSET
 from ..java.hashes import java_hash, partition_hash
 from ..java.orders import java_order, scala_map_order
-from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
-    from ..effects import Effects
     from ..events import Request
+    from ..turn import Turn
 
 
 class Found(NamedTuple):
@@ -42,30 +41,29 @@ Wanted = list[tuple[str, list[int]]]
 Topic = tuple[str, list[Found]]
 
 
-def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Read committed offsets; unknown groups and partitions answer -1 without an error."""
     message = request.message
     assert isinstance(message, OffsetFetchRequest)
-    turn = Turn(cluster, now, out)
     if request.version < 8:
-        turn.reply(request.ticket, _one_group(turn, request, message))
+        turn.reply(request.ticket, _one_group(cluster, turn, request, message))
     elif not message.groups and turn.quirks.fetch_without_groups_hangs:
         turn.abandon(request.ticket, "an OffsetFetch without groups is never answered by this release")
     else:
-        groups = [_group(turn, request, wanted, message.require_stable) for wanted in message.groups]
+        groups = [_group(cluster, turn, request, wanted, message.require_stable) for wanted in message.groups]
         turn.reply(request.ticket, OffsetFetchResponse(groups=groups))
 
 
 # -- v0 to v7 ----------------------------------------------------------------------------------------------------------
 
 
-def _one_group(turn: Turn, request: Request, message: OffsetFetchRequest) -> OffsetFetchResponse:
+def _one_group(cluster: Cluster, turn: Turn, request: Request, message: OffsetFetchRequest) -> OffsetFetchResponse:
     wanted = None if message.topics is None else [(topic.name, topic.partition_indexes) for topic in message.topics]
     if request.version == 0:
-        return _answer(_fetch_v0(turn, message.group_id, wanted or []))
-    error = turn.cluster.coordinators.gate(message.group_id, request.node)
+        return _answer(_fetch_v0(cluster, turn, message.group_id, wanted or []))
+    error = cluster.coordinators.gate(message.group_id, request.node)
     if not error:
-        return _answer(_fetch(turn, message.group_id, wanted, message.require_stable))
+        return _answer(_fetch(cluster, turn, message.group_id, wanted, message.require_stable))
     if request.version >= 2:
         return OffsetFetchResponse(error_code=error)
     return _answer([] if turn.quirks.fetch_v1_hides_group_errors else _everywhere(wanted or [], error))
@@ -87,11 +85,11 @@ def _old(found: Found) -> OffsetFetchResponsePartition:
     )
 
 
-def _fetch_v0(turn: Turn, group_id: str, wanted: Wanted) -> Iterable[Topic]:
+def _fetch_v0(cluster: Cluster, turn: Turn, group_id: str, wanted: Wanted) -> Iterable[Topic]:
     """v0 meant ZooKeeper: 35 since Kafka 3; before, offsets of their own and 3 where there is none."""
     if not turn.quirks.zookeeper_offsets:
         return _everywhere(_in_java_order(wanted), codes.UNSUPPORTED_VERSION)
-    kept, wanted = turn.cluster.coordinators.zookeeper, _once(turn, wanted)
+    kept, wanted = cluster.coordinators.zookeeper, _once(turn, wanted)
     return [(name, [_from_zookeeper(kept.get((group_id, name, index)), index) for index in indexes]) for name, indexes in wanted]
 
 
@@ -114,9 +112,9 @@ def _everywhere(wanted: Wanted, error: int) -> list[Topic]:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def _fetch(turn: Turn, group_id: str, wanted: Wanted | None, stable: bool) -> Iterable[Topic]:
+def _fetch(cluster: Cluster, turn: Turn, group_id: str, wanted: Wanted | None, stable: bool) -> Iterable[Topic]:
     """The offsets of the listed partitions, or of all that have one. `stable`: 88 where a commit is on its way (KIP-447)."""
-    group = turn.cluster.coordinators.find(group_id)
+    group = cluster.coordinators.find(group_id)
     offsets = Offsets() if group is None else group.offsets
     unstable = offsets.lingering if stable else frozenset()
     if wanted is None:
@@ -152,23 +150,23 @@ def _once(turn: Turn, wanted: Wanted) -> Wanted:
 # -- v8 and later ------------------------------------------------------------------------------------------------------
 
 
-def _group(turn: Turn, request: Request, wanted: OffsetFetchRequestGroup, stable: bool) -> OffsetFetchResponseGroup:
-    error = turn.cluster.coordinators.gate(wanted.group_id, request.node)
+def _group(cluster: Cluster, turn: Turn, request: Request, wanted: OffsetFetchRequestGroup, stable: bool) -> OffsetFetchResponseGroup:
+    error = cluster.coordinators.gate(wanted.group_id, request.node)
     if error:
         return OffsetFetchResponseGroup(group_id=wanted.group_id, error_code=error)
-    topics = list(_topics_by_id(turn, wanted, stable) if request.version >= 10 else _topics_by_name(turn, wanted, stable))
+    topics = list(_topics_by_id(cluster, turn, wanted, stable) if request.version >= 10 else _topics_by_name(cluster, turn, wanted, stable))
     return OffsetFetchResponseGroup(group_id=wanted.group_id, topics=topics)
 
 
-def _topics_by_name(turn: Turn, wanted: OffsetFetchRequestGroup, stable: bool) -> Iterator[OffsetFetchResponseTopics]:
+def _topics_by_name(cluster: Cluster, turn: Turn, wanted: OffsetFetchRequestGroup, stable: bool) -> Iterator[OffsetFetchResponseTopics]:
     listed = None if wanted.topics is None else [(topic.name, topic.partition_indexes) for topic in wanted.topics]
-    for name, found in _fetch(turn, wanted.group_id, listed, stable):
+    for name, found in _fetch(cluster, turn, wanted.group_id, listed, stable):
         yield OffsetFetchResponseTopics(name=name, partitions=[_new(one) for one in found])
 
 
-def _topics_by_id(turn: Turn, wanted: OffsetFetchRequestGroup, stable: bool) -> Iterator[OffsetFetchResponseTopics]:
+def _topics_by_id(cluster: Cluster, turn: Turn, wanted: OffsetFetchRequestGroup, stable: bool) -> Iterator[OffsetFetchResponseTopics]:
     """Topics whose id is known first, in request order; then the unknown ones with 100 in each partition."""
-    topics = turn.cluster.topics
+    topics = cluster.topics
     listed: Wanted | None = None
     unknown = []
     if wanted.topics is not None:
@@ -179,7 +177,7 @@ def _topics_by_id(turn: Turn, wanted: OffsetFetchRequestGroup, stable: bool) -> 
                 unknown.append(topic)
             else:
                 listed.append((name, topic.partition_indexes))
-    for name, found in _fetch(turn, wanted.group_id, listed, stable):
+    for name, found in _fetch(cluster, turn, wanted.group_id, listed, stable):
         topic_id = topics.topic_id(name)
         if topic_id is not None:
             yield OffsetFetchResponseTopics(name=name, topic_id=topic_id, partitions=[_new(one) for one in found])

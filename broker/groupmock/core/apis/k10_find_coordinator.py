@@ -11,13 +11,12 @@ from ..java.hashes import partition_for
 from ..log import internal
 from ..log.names import TRANSACTION_TOPIC
 from ..log.refusal import TopicRefused
-from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
-    from ..effects import Effects
     from ..events import Request
     from ..identity import Node
+    from ..turn import Turn
 
 GROUP: Final = 0
 TRANSACTION: Final = 1
@@ -29,31 +28,30 @@ _MALFORMED: Final = (
 )
 
 
-def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """One key up to v3, from v4 a list with an answer each.
 
     The first look-up makes the topic of its coordinators. (Kafka answers 15 until that is done, some 100 ms later.)
     """
     message = request.message
     assert isinstance(message, FindCoordinatorRequest)
-    turn = Turn(cluster, now, out)
     if request.version >= 4:
-        found = [_find(turn, request.version, message.key_type, key) for key in message.coordinator_keys]
+        found = [_find(cluster, turn, request.version, message.key_type, key) for key in message.coordinator_keys]
         turn.reply(request.ticket, FindCoordinatorResponse(coordinators=found))
         return
-    one = _find(turn, request.version, message.key_type, message.key)
+    one = _find(cluster, turn, request.version, message.key_type, message.key)
     answer = FindCoordinatorResponse(
         error_code=one.error_code, error_message=one.error_message, node_id=one.node_id, host=one.host, port=one.port
     )
     turn.reply(request.ticket, answer)
 
 
-def _find(turn: Turn, version: int, key_type: int, key: str) -> Coordinator:
+def _find(cluster: Cluster, turn: Turn, version: int, key_type: int, key: str) -> Coordinator:
     if key_type not in (GROUP, TRANSACTION, SHARE):
         return _refused(key, codes.INVALID_REQUEST, _MALFORMED)
     if key_type == SHARE:
-        return _share_coordinator(turn.cluster, version, key)
-    node = _node_of_group(turn, key) if key_type == GROUP else _node_of_transaction(turn, key)
+        return _share_coordinator(cluster, version, key)
+    node = _node_of_group(cluster, turn, key) if key_type == GROUP else _node_of_transaction(cluster, turn, key)
     if node is None:
         return _refused(key, codes.COORDINATOR_NOT_AVAILABLE, _NOT_AVAILABLE if version < 4 else "")
     return Coordinator(key=key, node_id=node.node_id, host=node.host, port=node.port, error_message="NONE" if version < 4 else "")
@@ -63,31 +61,31 @@ def _refused(key: str, error: int, text: str) -> Coordinator:
     return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error, error_message=text)
 
 
-def _node_of_group(turn: Turn, group_id: str) -> Node | None:
-    coordinators = turn.cluster.coordinators
-    return _running(turn.cluster, coordinators.node_of(group_id)) if coordinators.make_topic(turn) else None
+def _node_of_group(cluster: Cluster, turn: Turn, group_id: str) -> Node | None:
+    coordinators = cluster.coordinators
+    return _running(cluster, coordinators.node_of(group_id)) if coordinators.make_topic(turn) else None
 
 
-def _node_of_transaction(turn: Turn, transactional_id: str) -> Node | None:
+def _node_of_transaction(cluster: Cluster, turn: Turn, transactional_id: str) -> Node | None:
     """The number of partitions is the one a node began with, whatever the topic has (as for groups)."""
     try:
-        topic = internal.make(turn.cluster, TRANSACTION_TOPIC, turn.now, turn.out)
+        topic = internal.make(turn, cluster.topics, TRANSACTION_TOPIC)
     except TopicRefused as refused:
         turn.note("topic_not_created", topic=TRANSACTION_TOPIC, reason=refused.message)
         return None
     partition = partition_for(transactional_id, internal.TRANSACTION_PARTITIONS)
-    return _running(turn.cluster, topic.partitions[partition].leader) if partition < len(topic.partitions) else None
+    return _running(cluster, topic.partitions[partition].leader) if partition < len(topic.partitions) else None
 
 
 def _running(cluster: Cluster, node_id: int | None) -> Node | None:
-    return next((node for node in cluster.up if node.node_id == node_id), None)
+    return next((node for node in cluster.environment.up if node.node_id == node_id), None)
 
 
 def _share_coordinator(cluster: Cluster, version: int, key: str) -> Coordinator:
     """There are no share groups here: a well-formed key finds its topic missing (15). Below v6 the type does not exist."""
     if version < 6:
         return _refused(key, codes.INVALID_REQUEST, _MALFORMED if version < 4 else "")
-    if not cluster.settings.quirks.share_coordinator_unchecked and not _is_share_key(key):
+    if not cluster.environment.settings.quirks.share_coordinator_unchecked and not _is_share_key(key):
         return _refused(key, codes.INVALID_REQUEST, "")
     return _refused(key, codes.COORDINATOR_NOT_AVAILABLE, "")
 

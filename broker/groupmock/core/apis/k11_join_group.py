@@ -11,21 +11,19 @@ from ..group.membership import Wish
 from ..group.rebalance import Outcome
 from ..group.states import ANSWERS, EMPTY, PREPARING, Ask, Do
 from ..group.vote import select_protocol
-from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
-    from ..effects import Effects
     from ..events import Request
     from ..group.group import Group, Member
+    from ..turn import Turn
 
 
-def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Answer at once, reserve an id, or park the join until its phase ends."""
     message = request.message
     assert isinstance(message, JoinGroupRequest)
-    turn = Turn(cluster, now, out)
-    if _refused_at_the_gate(turn, request, message):
+    if _refused_at_the_gate(cluster, turn, request, message):
         return
     group = cluster.coordinators.find(message.group_id)
     if group is None:
@@ -43,14 +41,14 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
         _decide(turn, group, request, message, wish)
 
 
-def _refused_at_the_gate(turn: Turn, request: Request, message: JoinGroupRequest) -> bool:
+def _refused_at_the_gate(cluster: Cluster, turn: Turn, request: Request, message: JoinGroupRequest) -> bool:
     """Gates 6 to 9 of spec 1.5."""
     settings = turn.settings
     if not message.group_id:
         _refuse(turn, request, codes.INVALID_GROUP_ID, message.member_id)
     elif not settings.group_min_session_timeout_ms <= message.session_timeout_ms <= settings.group_max_session_timeout_ms:
         _refuse(turn, request, codes.INVALID_SESSION_TIMEOUT, message.member_id)
-    elif error := turn.cluster.coordinators.gate(message.group_id, request.node):
+    elif error := cluster.coordinators.gate(message.group_id, request.node):
         _refuse(turn, request, error, message.member_id if turn.quirks.refused_join_echoes_id else "")
     else:
         return False

@@ -9,30 +9,28 @@ from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest, HeartbeatRe
 from ..effects import Lease
 from ..group import codes, membership, sessions
 from ..group.states import ANSWERS, Ask
-from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
-    from ..effects import Effects
     from ..events import Request
+    from ..turn import Turn
 
 
-def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Rows H1 to H8, in their order."""
     message = request.message
     assert isinstance(message, HeartbeatRequest)
-    turn = Turn(cluster, now, out)
-    error, lease = _beat(turn, request.node, message)
+    error, lease = _beat(cluster, turn, request.node, message)
     turn.reply(request.ticket, HeartbeatResponse(error_code=error), lease)
 
 
-def _beat(turn: Turn, node: int, message: HeartbeatRequest) -> tuple[int, Lease | None]:
+def _beat(cluster: Cluster, turn: Turn, node: int, message: HeartbeatRequest) -> tuple[int, Lease | None]:
     if not message.group_id:
         return codes.INVALID_GROUP_ID, None
-    gate = turn.cluster.coordinators.gate(message.group_id, node)
+    gate = cluster.coordinators.gate(message.group_id, node)
     if gate:
         return (codes.NONE if gate == codes.COORDINATOR_LOAD_IN_PROGRESS else gate), None
-    group = turn.cluster.coordinators.find(message.group_id)
+    group = cluster.coordinators.find(message.group_id)
     if group is None:
         return codes.UNKNOWN_MEMBER_ID, None
     error = membership.validate(turn, group, message.member_id, message.group_instance_id)

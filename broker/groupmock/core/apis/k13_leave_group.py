@@ -8,31 +8,29 @@ from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, LeaveGro
 
 from ..group import codes, leaving
 from ..group.rebalance import Outcome
-from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
-    from ..effects import Effects
     from ..events import Request
+    from ..turn import Turn
 
 
-def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Entries in request order, ids echoed as sent; the group looks at itself once, after all of them (Kafka 4)."""
     message = request.message
     assert isinstance(message, LeaveGroupRequest)
-    turn = Turn(cluster, now, out)
     entries = message.members if request.version >= 3 else [MemberIdentity(member_id=message.member_id)]
-    error = _gate(turn, request, message)
-    errors = [] if error else _leave(turn, message.group_id, entries)
+    error = _gate(cluster, turn, request, message)
+    errors = [] if error else _leave(cluster, turn, message.group_id, entries)
     if errors is None:
         error, errors = codes.UNKNOWN_SERVER_ERROR, []
     turn.reply(request.ticket, _answer(request.version, error, entries, errors))
 
 
-def _gate(turn: Turn, request: Request, message: LeaveGroupRequest) -> int:
+def _gate(cluster: Cluster, turn: Turn, request: Request, message: LeaveGroupRequest) -> int:
     if not message.group_id:
         return codes.INVALID_GROUP_ID
-    return turn.cluster.coordinators.gate(message.group_id, request.node)
+    return cluster.coordinators.gate(message.group_id, request.node)
 
 
 def _answer(version: int, error: int, entries: list[MemberIdentity], errors: list[int]) -> LeaveGroupResponse:
@@ -45,9 +43,9 @@ def _answer(version: int, error: int, entries: list[MemberIdentity], errors: lis
     return LeaveGroupResponse(error_code=error, members=told)
 
 
-def _leave(turn: Turn, group_id: str, entries: list[MemberIdentity]) -> list[int] | None:
+def _leave(cluster: Cluster, turn: Turn, group_id: str, entries: list[MemberIdentity]) -> list[int] | None:
     """A code per entry; None: the request fails as a whole."""
-    group = turn.cluster.coordinators.find(group_id)
+    group = cluster.coordinators.find(group_id)
     if group is None:
         return [codes.UNKNOWN_MEMBER_ID] * len(entries)
     errors, gone = [], []

@@ -8,21 +8,19 @@ from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 
 from ..group import answers, codes, membership, rebalance, sessions
 from ..group.states import ANSWERS, Ask, Do
-from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
-    from ..effects import Effects
     from ..events import Request
     from ..group.group import Group
+    from ..turn import Turn
 
 
-def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Answer at once or park until the leader's SyncGroup."""
     message = request.message
     assert isinstance(message, SyncGroupRequest)
-    turn = Turn(cluster, now, out)
-    error = _gate(turn, request, message)
+    error = _gate(cluster, turn, request, message)
     group = None if error else cluster.coordinators.find(message.group_id)
     if group is None:
         turn.reply(request.ticket, answers.sync_refused(error or codes.UNKNOWN_MEMBER_ID))
@@ -43,13 +41,13 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
         turn.reply(request.ticket, answers.sync_refused(answer.error))
 
 
-def _gate(turn: Turn, request: Request, message: SyncGroupRequest) -> int:
+def _gate(cluster: Cluster, turn: Turn, request: Request, message: SyncGroupRequest) -> int:
     """Gates 1, 6, 8 and 9 of spec 1.5: a null type or name (v5) comes before everything."""
     if request.version >= 5 and (message.protocol_type is None or message.protocol_name is None):
         return codes.INCONSISTENT_GROUP_PROTOCOL
     if not message.group_id:
         return codes.INVALID_GROUP_ID
-    error = turn.cluster.coordinators.gate(message.group_id, request.node)
+    error = cluster.coordinators.gate(message.group_id, request.node)
     if error == codes.COORDINATOR_LOAD_IN_PROGRESS and turn.quirks.sync_while_loading_rebalances:
         return codes.REBALANCE_IN_PROGRESS
     return error

@@ -13,27 +13,25 @@ from groupmock_codec.messages.k15_describe_groups import (
 
 from ..group import codes
 from ..group.states import DEAD, STABLE
-from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
-    from ..effects import Effects
     from ..events import Request
     from ..group.group import Group, Member
+    from ..turn import Turn
 
 NOT_ASKED: Final = -(2**31)
 ALL_OPERATIONS: Final = 3400  # READ 3, DELETE 6, DESCRIBE 8, DESCRIBE_CONFIGS 10, ALTER_CONFIGS 11 as bits
 ALL_OPERATIONS_WITHOUT_CONFIGS: Final = 328
 
 
-def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Describe each group; an unknown one is Dead, from v6 with error 69."""
     message = request.message
     assert isinstance(message, DescribeGroupsRequest)
-    turn = Turn(cluster, now, out)
     asked = message.include_authorized_operations and request.version >= 3
     operations = _operations(turn) if asked else NOT_ASKED
-    groups = [_describe(turn, request, group_id, operations) for group_id in cluster.coordinators.in_order(turn, message.groups)]
+    groups = [_describe(cluster, turn, request, group_id, operations) for group_id in cluster.coordinators.in_order(turn, message.groups)]
     turn.reply(request.ticket, DescribeGroupsResponse(groups=groups))
 
 
@@ -41,11 +39,11 @@ def _operations(turn: Turn) -> int:
     return ALL_OPERATIONS_WITHOUT_CONFIGS if turn.quirks.no_group_configs else ALL_OPERATIONS
 
 
-def _describe(turn: Turn, request: Request, group_id: str, operations: int) -> DescribedGroup:
-    error = turn.cluster.coordinators.gate(group_id, request.node)
+def _describe(cluster: Cluster, turn: Turn, request: Request, group_id: str, operations: int) -> DescribedGroup:
+    error = cluster.coordinators.gate(group_id, request.node)
     if error:
         return DescribedGroup(error_code=error, group_id=group_id)
-    group = turn.cluster.coordinators.find(group_id)
+    group = cluster.coordinators.find(group_id)
     if group is None:
         return _unknown(request.version, group_id, operations)
     stable = group.state is STABLE

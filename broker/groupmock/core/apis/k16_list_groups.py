@@ -8,36 +8,34 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec.messages.k16_list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 
 from ..group import codes
-from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
-    from ..effects import Effects
     from ..events import Request
+    from ..turn import Turn
 
 CLASSIC: Final = "classic"
 
 
-def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """List by state (v4+) and type (v5+), both filters together; a loading partition makes the whole answer 14."""
     message = request.message
     assert isinstance(message, ListGroupsRequest)
-    turn = Turn(cluster, now, out)
     loading = cluster.coordinators.loading(request.node)
     hidden = loading and not turn.quirks.list_while_loading_shows_groups
-    groups = [] if hidden else _listed(turn, request.node, message)
+    groups = [] if hidden else _listed(cluster, turn, request.node, message)
     error = codes.COORDINATOR_LOAD_IN_PROGRESS if loading else codes.NONE
     turn.reply(request.ticket, ListGroupsResponse(error_code=error, groups=groups))
 
 
-def _listed(turn: Turn, node: int, message: ListGroupsRequest) -> list[ListedGroup]:
+def _listed(cluster: Cluster, turn: Turn, node: int, message: ListGroupsRequest) -> list[ListedGroup]:
     normal = _state_reader(turn)
     states = {normal(state) for state in message.states_filter}
     if message.types_filter and CLASSIC not in {kind.lower() for kind in message.types_filter}:
         return []
     return [
         ListedGroup(group_id=group.group_id, protocol_type=group.protocol_type or "", group_state=str(group.state), group_type=CLASSIC)
-        for group in turn.cluster.coordinators.groups_on(node)
+        for group in cluster.coordinators.groups_on(node)
         if not states or normal(str(group.state)) in states
     ]
 

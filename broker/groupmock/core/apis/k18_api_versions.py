@@ -17,27 +17,26 @@ from groupmock_codec.messages.k18_api_versions import (
     SupportedFeatureKey,
 )
 
-from ..effects import Effects, Reply
-
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
+    from ..turn import Turn
 
 SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 SOFTWARE_SINCE: Final = 3
 ZERO_FEATURES_SINCE: Final = 4  # v3 hides features whose lowest level is 0 (KIP-1022)
 
 
-def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Rows of the profile; 42 and no rows for a software name or version that is none."""
     asked = request.message
     assert isinstance(asked, ApiVersionsRequest)
     if request.version >= SOFTWARE_SINCE and not (
         SOFTWARE.fullmatch(asked.client_software_name) and SOFTWARE.fullmatch(asked.client_software_version)
     ):
-        out.append(Reply(request.ticket, ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)))
+        turn.reply(request.ticket, ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST))
         return
-    identity = cluster.identity
+    identity = turn.environment.identity
     answer = ApiVersionsResponse(
         api_keys=[ApiVersion(api_key=row.key, min_version=row.lowest, max_version=row.highest) for row in identity.advertised],
         supported_features=[
@@ -52,4 +51,4 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
             if feature.finalized is not None
         ],
     )
-    out.append(Reply(request.ticket, answer))
+    turn.reply(request.ticket, answer)

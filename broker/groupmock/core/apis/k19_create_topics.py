@@ -14,7 +14,6 @@ from groupmock_codec.messages.k19_create_topics import (
     CreateTopicsResponse,
 )
 
-from ..effects import Effects, Reply
 from ..log import assignments, configs, zookeeper_admin
 from ..log.config_keys import topic_keys
 from ..log.described import topic_configs
@@ -24,6 +23,7 @@ from ..log.refusal import TopicRefused
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
+    from ..turn import Turn
 
 DEFAULT: Final = -1
 
@@ -35,24 +35,24 @@ class Plan(NamedTuple):
     settings: dict[str, str]
 
 
-def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Make each topic or say why not; names listed twice are refused after the others."""
     asked = request.message
     assert isinstance(asked, CreateTopicsRequest)
-    if cluster.settings.quirks.controller_only and request.node != cluster.topics.controller():
+    if turn.quirks.controller_only and request.node != cluster.topics.controller():
         results = [_refused(topic.name, TopicRefused(ErrorCode.NOT_CONTROLLER, "")) for topic in asked.topics]
-        out.append(Reply(request.ticket, CreateTopicsResponse(topics=results)))
+        turn.reply(request.ticket, CreateTopicsResponse(topics=results))
         return
     seen = Counter(topic.name for topic in asked.topics)
-    if cluster.settings.quirks.zookeeper_admin:
+    if turn.quirks.zookeeper_admin:
         often = TopicRefused(ErrorCode.INVALID_REQUEST, "Found multiple entries for this topic.")
         rows = [
-            _refused(topic.name, often) if seen[topic.name] > 1 else _result(cluster, request.node, topic, asked.validate_only, now, out)
+            _refused(topic.name, often) if seen[topic.name] > 1 else _result(cluster, request.node, topic, asked.validate_only, turn)
             for topic in asked.topics
         ]
         if asked.timeout_ms <= 0 and not asked.validate_only:
             rows = [row if row.error_code else _unawaited(row) for row in rows]
-        out.append(Reply(request.ticket, CreateTopicsResponse(topics=rows)))
+        turn.reply(request.ticket, CreateTopicsResponse(topics=rows))
         return
     wanted = [topic for topic in asked.topics if seen[topic.name] == 1]
     whole = _whole_refused(cluster, asked.timeout_ms, wanted)
@@ -60,35 +60,35 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
         results = [_refused(topic.name, whole) for topic in asked.topics]
     else:
         twice = TopicRefused(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-        results = [_result(cluster, request.node, topic, asked.validate_only, now, out) for topic in wanted]
+        results = [_result(cluster, request.node, topic, asked.validate_only, turn) for topic in wanted]
         results += [_refused(name, twice) for name, times in seen.items() if times > 1]
-    out.append(Reply(request.ticket, CreateTopicsResponse(topics=results)))
+    turn.reply(request.ticket, CreateTopicsResponse(topics=results))
 
 
 def _whole_refused(cluster: Cluster, timeout_ms: int, wanted: list[CreatableTopic]) -> TopicRefused | None:
     """What keeps the controller from looking at any of the topics."""
-    if wanted and timeout_ms < 0 and not cluster.settings.quirks.controller_only:
+    if wanted and timeout_ms < 0 and not cluster.environment.settings.quirks.controller_only:
         return TopicRefused(ErrorCode.REQUEST_TIMED_OUT, "")
-    standard = cluster.settings.num_partitions
+    standard = cluster.environment.settings.num_partitions
     counts = [len(topic.assignments) or (standard if topic.num_partitions == DEFAULT else topic.num_partitions) for topic in wanted]
     total = (sum(counts) + 2**31) % 2**32 - 2**31  # an int in Java: it may overflow
-    if total > MOST_PARTITIONS and not cluster.settings.quirks.any_number_of_partitions:
+    if total > MOST_PARTITIONS and not cluster.environment.settings.quirks.any_number_of_partitions:
         return TopicRefused(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
     return None
 
 
-def _result(cluster: Cluster, node: int, wanted: CreatableTopic, validate_only: bool, now: int, out: Effects) -> CreatableTopicResult:
+def _result(cluster: Cluster, node: int, wanted: CreatableTopic, validate_only: bool, turn: Turn) -> CreatableTopicResult:
     try:
         plan = _plan(cluster, wanted)
-        if not validate_only and cluster.settings.quirks.zookeeper_admin:  # it would make partitions that nobody can lead
-            assignments.check(plan.replicas, [node.node_id for node in cluster.identity.nodes], None)
+        if not validate_only and cluster.environment.settings.quirks.zookeeper_admin:  # it would make partitions that nobody can lead
+            assignments.check(plan.replicas, [node.node_id for node in cluster.environment.identity.nodes], None)
     except TopicRefused as refused:
         return _refused(wanted.name, refused)
     if validate_only:
-        topic_id = cluster.dice.uuid_bytes()  # Kafka's controller makes one up here too
+        topic_id = cluster.environment.dice.uuid_bytes()  # Kafka's controller makes one up here too
     else:
-        topic_id = cluster.topics.add(wanted.name, plan.replicas, plan.settings, now, out).topic_id
-    given = {} if cluster.settings.quirks.zookeeper_admin else plan.settings  # as it was written; 2.8: as it was read
+        topic_id = cluster.topics.add(turn, wanted.name, plan.replicas, plan.settings).topic_id
+    given = {} if cluster.environment.settings.quirks.zookeeper_admin else plan.settings  # as it was written; 2.8: as it was read
     return CreatableTopicResult(
         name=wanted.name,
         topic_id=topic_id,
@@ -99,14 +99,14 @@ def _result(cluster: Cluster, node: int, wanted: CreatableTopic, validate_only: 
             CreatableTopicConfigs(
                 name=each.name, value=given.get(each.name, each.value), read_only=False, config_source=each.source, is_sensitive=False
             )
-            for each in topic_configs(plan.settings, cluster.topics.broker_overrides(node), cluster.settings)
+            for each in topic_configs(plan.settings, cluster.topics.broker_overrides(node), cluster.environment.settings)
         ],
     )
 
 
 def _plan(cluster: Cluster, wanted: CreatableTopic) -> Plan:
     """Checks in the order of Kafka's controller: name, configs, then numbers or assignments. (2.8: numbers, name, configs.)"""
-    if cluster.settings.quirks.zookeeper_admin:
+    if cluster.environment.settings.quirks.zookeeper_admin:
         return _plan_in_zookeeper(cluster, wanted)
     cluster.topics.check_name(wanted.name)
     nulls = [config.name for config in wanted.configs if config.value is None]
@@ -114,7 +114,7 @@ def _plan(cluster: Cluster, wanted: CreatableTopic) -> Plan:
         raise TopicRefused(ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(nulls)}")
     try:
         given = {config.name: config.value for config in wanted.configs}
-        settings = configs.check_all(given, topic_keys(cluster.settings.quirks))
+        settings = configs.check_all(given, topic_keys(cluster.environment.settings.quirks))
     except configs.BadConfig as bad:
         raise TopicRefused(ErrorCode.INVALID_CONFIG, str(bad)) from None
     return Plan(_assigned(cluster, wanted) if wanted.assignments else _placed(cluster, wanted), settings)
@@ -133,13 +133,13 @@ def _plan_in_zookeeper(cluster: Cluster, wanted: CreatableTopic) -> Plan:
         replicas = zookeeper_admin.replicas([(each.partition_index, each.broker_ids) for each in wanted.assignments])
     try:
         given = {config.name: config.value for config in wanted.configs}
-        return Plan(replicas, configs.check_all(given, topic_keys(cluster.settings.quirks)))
+        return Plan(replicas, configs.check_all(given, topic_keys(cluster.environment.settings.quirks)))
     except configs.BadConfig as bad:
         raise TopicRefused(ErrorCode.INVALID_CONFIG, str(bad)) from None
 
 
 def _placed(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
-    settings = cluster.settings
+    settings = cluster.environment.settings
     partitions = settings.num_partitions if wanted.num_partitions == DEFAULT else wanted.num_partitions
     factor = settings.default_replication_factor if wanted.replication_factor == DEFAULT else wanted.replication_factor
     return cluster.topics.place(wanted.name, partitions, factor)
@@ -163,7 +163,7 @@ def _assigned(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
             message = f"Found multiple manual partition assignments for partition {index}"
             raise TopicRefused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
         by_index[index] = list(assignment.broker_ids)
-        assignments.check(list(by_index.values()), [node.node_id for node in cluster.identity.nodes], None)
+        assignments.check(list(by_index.values()), [node.node_id for node in cluster.environment.identity.nodes], None)
     if sorted(by_index) != list(range(len(by_index))):
         raise TopicRefused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "partitions should be a consecutive 0-based integer sequence")
     return [by_index[index] for index in sorted(by_index)]

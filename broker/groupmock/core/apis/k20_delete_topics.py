@@ -10,39 +10,40 @@ from groupmock_codec.declare import ZERO_UUID
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k20_delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 
-from ..effects import Effects, Reply
+from ..effects import Reply
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
+    from ..turn import Turn
 
 BY_ID_SINCE: Final = 6
 NO_SUCH_TOPIC: Final = "This server does not host this topic-partition."
 NO_SUCH_ID: Final = "This server does not host this topic ID."
 
 
-def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Delete each topic with its records and committed offsets; parked fetches of it are answered."""
     asked = request.message
     assert isinstance(asked, DeleteTopicsRequest)
     states = asked.topics if request.version >= BY_ID_SINCE else [DeleteTopicState(name=name) for name in asked.topic_names]
-    if cluster.settings.quirks.controller_only and request.node != cluster.topics.controller():
+    if turn.quirks.controller_only and request.node != cluster.topics.controller():
         refused = [_refused(state.name, state.topic_id, ErrorCode.NOT_CONTROLLER, None) for state in states]
-        out.append(Reply(request.ticket, DeleteTopicsResponse(responses=refused)))
+        turn.reply(request.ticket, DeleteTopicsResponse(responses=refused))
         return
-    if cluster.settings.quirks.zookeeper_admin:
-        _delete_in_zookeeper(cluster, request, states, asked.timeout_ms, now, out)
+    if turn.quirks.zookeeper_admin:
+        _delete_in_zookeeper(cluster, request, states, asked.timeout_ms, turn)
         return
     refused = list(_wrong(cluster, states))
     bad = {(row.name, row.topic_id) for row in refused if row.error_code == ErrorCode.INVALID_REQUEST}
     formed = any((state.name, state.topic_id) not in bad for state in states)
-    if formed and asked.timeout_ms < 0 and not cluster.settings.quirks.controller_only:
+    if formed and asked.timeout_ms < 0 and not turn.quirks.controller_only:
         late = [_refused(state.name, state.topic_id, ErrorCode.REQUEST_TIMED_OUT, None) for state in states]
-        out.append(Reply(request.ticket, DeleteTopicsResponse(responses=late)))
+        turn.reply(request.ticket, DeleteTopicsResponse(responses=late))
         return
     bad = {(row.name, row.topic_id) for row in refused}
     done: list[DeletableTopicResult] = []
-    later: Effects = []
+    place = len(turn.out)  # what follows from a deletion comes after the answer
     for state in states:
         name = cluster.topics.name_of(state.topic_id) if state.name is None else state.name
         if (state.name, state.topic_id) in bad or name is None:
@@ -51,21 +52,18 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
         if topic_id is None or (name, topic_id) in bad:
             continue
         done.append(DeletableTopicResult(name=name, topic_id=topic_id))
-        cluster.topics.delete(name, now, later)
-    out.append(Reply(request.ticket, DeleteTopicsResponse(responses=refused + done)))
-    out += later
+        cluster.topics.delete(turn, name)
+    turn.out.insert(place, Reply(request.ticket, DeleteTopicsResponse(responses=refused + done)))
 
 
-def _delete_in_zookeeper(
-    cluster: Cluster, request: Request, states: list[DeleteTopicState], timeout_ms: int, now: int, out: Effects
-) -> None:
+def _delete_in_zookeeper(cluster: Cluster, request: Request, states: list[DeleteTopicState], timeout_ms: int, turn: Turn) -> None:
     """Kafka 2.8: a row per topic as asked, listed twice or not, and no texts. One that has both name and id spoils the whole request.
 
     Without time to wait the answer is 7 (in a topic's first row only), but what there is is deleted all the same.
     """
     if any(state.name is not None and state.topic_id != ZERO_UUID for state in states):
         spoiled = [_refused(state.name, state.topic_id, ErrorCode.INVALID_REQUEST, None) for state in states]
-        out.append(Reply(request.ticket, DeleteTopicsResponse(responses=spoiled)))
+        turn.reply(request.ticket, DeleteTopicsResponse(responses=spoiled))
         return
     rows: list[DeletableTopicResult] = []
     doomed: dict[str, None] = {}
@@ -78,11 +76,9 @@ def _delete_in_zookeeper(
             late = timeout_ms <= 0 and name not in doomed
             rows.append(_refused(name, state.topic_id, ErrorCode.REQUEST_TIMED_OUT if late else ErrorCode.NONE, None))
             doomed[name] = None
-    out.append(Reply(request.ticket, DeleteTopicsResponse(responses=rows)))
-    later: Effects = []
+    turn.reply(request.ticket, DeleteTopicsResponse(responses=rows))
     for name in doomed:
-        cluster.topics.delete(name, now, later)
-    out += later
+        cluster.topics.delete(turn, name)
 
 
 def _why_not(state: DeleteTopicState) -> ErrorCode:

@@ -12,7 +12,6 @@ from groupmock_codec.messages.k21_delete_records import (
     DeleteRecordsTopicResult,
 )
 
-from ..effects import Effects, Reply
 from ..java.hashes import java_hash
 from ..java.orders import scala_map_order, scala_table_order, scala_trie_order
 from ..log.config_keys import split_list
@@ -22,11 +21,12 @@ from ..log.topics import Topic
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
+    from ..turn import Turn
 
 HIGH_WATERMARK: Final = -1
 
 
-def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Each partition once, with the offset listed last; rows in the order of Kafka's maps."""
     asked = request.message
     assert isinstance(asked, DeleteRecordsRequest)
@@ -47,7 +47,7 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
         DeleteRecordsTopicResult(name=name, partitions=[rows[place] for place in order(topics[name], by_name)])
         for name in scala_trie_order(topics, java_hash)
     ]
-    out.append(Reply(request.ticket, DeleteRecordsResponse(topics=results)))
+    turn.reply(request.ticket, DeleteRecordsResponse(topics=results))
 
 
 def _delete(cluster: Cluster, node: int, place: Place, offset: int) -> DeleteRecordsPartitionResult:

@@ -7,28 +7,27 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
-from ..effects import Effects, Note, Reply
-
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
+    from ..turn import Turn
 
 MAX_TRANSACTION_TIMEOUT_MS: Final = 900_000
 NONE: Final = -1
 
 
-def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """A fresh id with epoch 0. Transactions are not served: a transactional id is refused with 35, which ends a producer at once."""
     asked = request.message
     assert isinstance(asked, InitProducerIdRequest)
     code = _refusal(asked)
     if code is not ErrorCode.NONE:
         if code is ErrorCode.UNSUPPORTED_VERSION:
-            out.append(Note("transactions_not_served", {"transactional_id": asked.transactional_id}))
+            turn.note("transactions_not_served", transactional_id=asked.transactional_id)
         answer = InitProducerIdResponse(error_code=code, producer_id=NONE, producer_epoch=NONE)
     else:
         answer = InitProducerIdResponse(producer_id=cluster.topics.new_producer_id(), producer_epoch=0)
-    out.append(Reply(request.ticket, answer))
+    turn.reply(request.ticket, answer)
 
 
 def _refusal(asked: InitProducerIdRequest) -> ErrorCode:

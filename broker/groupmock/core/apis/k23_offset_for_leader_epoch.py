@@ -13,16 +13,16 @@ from groupmock_codec.messages.k23_offset_for_leader_epoch import (
     OffsetForLeaderTopicResult,
 )
 
-from ..effects import Effects, Reply
 from ..log.fetches import fence
 from ..log.partition import Partition
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
+    from ..turn import Turn
 
 
-def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Answer per partition: the epoch found and its end offset, -1 and -1 for an epoch that is not known."""
     asked = request.message
     assert isinstance(asked, OffsetForLeaderEpochRequest)
@@ -33,7 +33,7 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
         )
         for topic in asked.topics
     ]
-    out.append(Reply(request.ticket, OffsetForLeaderEpochResponse(topics=topics)))
+    turn.reply(request.ticket, OffsetForLeaderEpochResponse(topics=topics))
 
 
 def _answer(partition: Partition | None, node: int, wanted: OffsetForLeaderPartition) -> EpochEndOffset:

@@ -14,7 +14,6 @@ from groupmock_codec.messages.k32_describe_configs import (
     DescribeConfigsSynonym,
 )
 
-from ..effects import Effects, Reply
 from ..log import names
 from ..log.altering import BROKER, TOPIC
 from ..log.altering_brokers import check_broker_name
@@ -25,6 +24,7 @@ from ..log.refusal import TopicRefused
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
+    from ..turn import Turn
 
 MALFORMED: Final = (
     "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
@@ -34,7 +34,7 @@ KINDS: Final = frozenset((2, 4, 8, 16, 32))
 """Topics, brokers, brokers' loggers, client metrics, groups."""
 
 
-def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """One result per resource, in request order; null or no keys mean all of them. A kind of resource that is not known spoils all."""
     asked = request.message
     assert isinstance(asked, DescribeConfigsRequest)
@@ -48,10 +48,10 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
             )
             for resource in asked.resources
         ]
-        out.append(Reply(request.ticket, DescribeConfigsResponse(results=refused)))
+        turn.reply(request.ticket, DescribeConfigsResponse(results=refused))
         return
     results = [_result(cluster, request.node, asked, resource) for resource in asked.resources]
-    out.append(Reply(request.ticket, DescribeConfigsResponse(results=results)))
+    turn.reply(request.ticket, DescribeConfigsResponse(results=results))
 
 
 def _result(cluster: Cluster, node: int, asked: DescribeConfigsRequest, resource: DescribeConfigsResource) -> DescribeConfigsResult:
@@ -61,13 +61,13 @@ def _result(cluster: Cluster, node: int, asked: DescribeConfigsRequest, resource
     except TopicRefused as refused:
         result.error_code, result.error_message = refused.code, refused.message
         return result
-    shown = as_answered(found, resource.configuration_keys or (), cluster.settings.quirks)
+    shown = as_answered(found, resource.configuration_keys or (), cluster.environment.settings.quirks)
     result.configs = [_config(each, asked) for each in shown]
     return result
 
 
 def _describe(cluster: Cluster, node: int, resource: DescribeConfigsResource) -> list[Described]:
-    name, overrides = resource.resource_name, cluster.topics.broker_overrides(node)
+    settings, name, overrides = cluster.environment.settings, resource.resource_name, cluster.topics.broker_overrides(node)
     if resource.resource_type == TOPIC:
         reason = _wrong_name(cluster, name)
         if reason is not None:
@@ -75,17 +75,17 @@ def _describe(cluster: Cluster, node: int, resource: DescribeConfigsResource) ->
         topic = cluster.topics.get(name)
         if topic is None:
             raise TopicRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
-        return topic_configs(topic.configs, overrides, cluster.settings)
+        return topic_configs(topic.configs, overrides, settings)
     if resource.resource_type != BROKER:
         raise TopicRefused(ErrorCode.INVALID_REQUEST, MALFORMED)
     check_broker_name(name, node, f"expected {node} or empty string")
     if name == CLUSTER_WIDE:
-        return cluster_configs(overrides, cluster.settings.quirks)
-    return node_configs(started(cluster.settings, cluster.identity, node), overrides, cluster.settings.quirks)
+        return cluster_configs(overrides, settings.quirks)
+    return node_configs(started(settings, cluster.environment.identity, node), overrides, settings.quirks)
 
 
 def _wrong_name(cluster: Cluster, name: str) -> str | None:
-    if cluster.settings.quirks.zookeeper_admin:
+    if cluster.environment.settings.quirks.zookeeper_admin:
         return names.why_illegal(name)
     reason = names.why_invalid(name)
     return None if reason is None else f"Topic name is invalid: {reason}"

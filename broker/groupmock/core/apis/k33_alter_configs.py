@@ -13,7 +13,6 @@ from groupmock_codec.messages.k33_alter_configs import (
     AlterConfigsResponse,
 )
 
-from ..effects import Abandoned, Effects, Reply
 from ..log import zookeeper_admin
 from ..log.altering import alter
 from ..log.change import SET, Alteration, Change
@@ -22,27 +21,28 @@ from ..log.refusal import TopicRefused
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
+    from ..turn import Turn
 
 TWICE: Final = "Each resource must appear at most once."
 
 
-def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """One answer per resource. A resource listed twice makes Kafka's handler die without an answer; else it is refused as in 44."""
     asked = request.message
     assert isinstance(asked, AlterConfigsRequest)
     seen = Counter((resource.resource_type, resource.resource_name) for resource in asked.resources)
-    if len(seen) < len(asked.resources) and cluster.settings.quirks.repeated_alteration_unanswered:
-        out.append(Abandoned(request.ticket, "AlterConfigs names a resource twice"))
+    if len(seen) < len(asked.resources) and turn.quirks.repeated_alteration_unanswered:
+        turn.abandon(request.ticket, "AlterConfigs names a resource twice")
         return
-    spoiled = _spoiled(asked) if cluster.settings.quirks.zookeeper_admin else None
+    spoiled = _spoiled(asked) if turn.quirks.zookeeper_admin else None
     if spoiled is not None:
-        out.append(Reply(request.ticket, spoiled))
+        turn.reply(request.ticket, spoiled)
         return
     responses = []
     for resource in asked.resources:
         twice = seen[resource.resource_type, resource.resource_name] > 1
-        responses.append(_altered(cluster, request.node, resource, asked.validate_only, twice))
-    out.append(Reply(request.ticket, AlterConfigsResponse(responses=responses)))
+        responses.append(_altered(cluster, turn, request.node, resource, asked.validate_only, twice))
+    turn.reply(request.ticket, AlterConfigsResponse(responses=responses))
 
 
 def _spoiled(asked: AlterConfigsRequest) -> AlterConfigsResponse | None:
@@ -65,13 +65,16 @@ def _spoiled(asked: AlterConfigsRequest) -> AlterConfigsResponse | None:
     return None
 
 
-def _altered(cluster: Cluster, node: int, resource: AlterConfigsResource, validate_only: bool, twice: bool) -> AlterConfigsResourceResponse:
+def _altered(
+    cluster: Cluster, turn: Turn, node: int, resource: AlterConfigsResource, validate_only: bool, twice: bool
+) -> AlterConfigsResourceResponse:
     answer = AlterConfigsResourceResponse(error_message=None, resource_type=resource.resource_type, resource_name=resource.resource_name)
     changes = [Change(config.name, SET, config.value) for config in resource.configs]
     try:
         if twice:
             raise TopicRefused(ErrorCode.INVALID_REQUEST, TWICE)
-        alter(cluster, node, Alteration(resource.resource_type, resource.resource_name, changes, replace=True), validate_only)
+        wanted = Alteration(resource.resource_type, resource.resource_name, changes, replace=True)
+        alter(turn, cluster.topics, node, wanted, validate_only)
     except TopicRefused as refused:
         answer.error_code, answer.error_message = refused.code, refused.message or None
     return answer

@@ -13,7 +13,7 @@ from groupmock_codec.messages.k37_create_partitions import (
     CreatePartitionsTopicResult,
 )
 
-from ..effects import Effects, Reply
+from ..effects import Reply
 from ..java.hashes import java_hash
 from ..java.orders import java_order
 from ..log import assignments
@@ -23,44 +23,44 @@ from ..log.topics import Topic
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
+    from ..turn import Turn
 
 
-def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Grow each topic or say why not; topics listed twice are refused first."""
     asked = request.message
     assert isinstance(asked, CreatePartitionsRequest)
-    later: Effects = []
-    if cluster.settings.quirks.controller_only and request.node != cluster.topics.controller():
+    place = len(turn.out)  # what follows from new partitions comes after the answer
+    if turn.quirks.controller_only and request.node != cluster.topics.controller():
         results = [CreatePartitionsTopicResult(name=topic.name, error_code=ErrorCode.NOT_CONTROLLER) for topic in asked.topics]
     else:
         seen = Counter(topic.name for topic in asked.topics)
         wanted = {topic.name: topic for topic in asked.topics}
         once = [name for name in java_order(seen, java_hash) if seen[name] == 1]  # Kafka goes through sets of names
-        if once and asked.timeout_ms < 0 and not cluster.settings.quirks.controller_only:
+        if once and asked.timeout_ms < 0 and not turn.quirks.controller_only:
             results = [CreatePartitionsTopicResult(name=topic.name, error_code=ErrorCode.REQUEST_TIMED_OUT) for topic in asked.topics]
         else:
-            text = "Duplicate topic in request." if cluster.settings.quirks.zookeeper_admin else "Duplicate topic name."
+            text = "Duplicate topic in request." if turn.quirks.zookeeper_admin else "Duplicate topic name."
             twice = TopicRefused(ErrorCode.INVALID_REQUEST, text)
             results = [_refused(name, twice) for name in java_order((name for name, times in seen.items() if times > 1), java_hash)]
-            results += [_grow(cluster, wanted[name], asked.validate_only, now, later) for name in once]
-            if cluster.settings.quirks.zookeeper_admin and asked.timeout_ms <= 0 and not asked.validate_only:
+            results += [_grow(cluster, wanted[name], asked.validate_only, turn) for name in once]
+            if turn.quirks.zookeeper_admin and asked.timeout_ms <= 0 and not asked.validate_only:
                 for result in results:  # nobody waited for what was done
                     result.error_code = result.error_code or ErrorCode.REQUEST_TIMED_OUT
-    out.append(Reply(request.ticket, CreatePartitionsResponse(results=results)))
-    out += later
+    turn.out.insert(place, Reply(request.ticket, CreatePartitionsResponse(results=results)))
 
 
-def _grow(cluster: Cluster, wanted: CreatePartitionsTopic, validate_only: bool, now: int, later: Effects) -> CreatePartitionsTopicResult:
+def _grow(cluster: Cluster, wanted: CreatePartitionsTopic, validate_only: bool, turn: Turn) -> CreatePartitionsTopicResult:
     topic = cluster.topics.get(wanted.name)
     if topic is None:
-        text = f"The topic '{wanted.name}' does not exist." if cluster.settings.quirks.zookeeper_admin else None
+        text = f"The topic '{wanted.name}' does not exist." if cluster.environment.settings.quirks.zookeeper_admin else None
         return CreatePartitionsTopicResult(name=wanted.name, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, error_message=text)
     try:
         replicas = _replicas(cluster, topic, wanted)
     except TopicRefused as refused:
         return _refused(wanted.name, refused)
     if not validate_only:
-        cluster.topics.extend(topic, replicas, now, later)
+        cluster.topics.extend(turn, topic, replicas)
     return CreatePartitionsTopicResult(name=wanted.name)
 
 
@@ -82,7 +82,7 @@ def _replicas(cluster: Cluster, topic: Topic, wanted: CreatePartitionsTopic) -> 
             f"but only {len(wanted.assignments)} assignment(s) were specified.",
         )
     chosen = [list(assignment.broker_ids) for assignment in wanted.assignments]
-    assignments.check(chosen, [node.node_id for node in cluster.identity.nodes], topic.replication_factor)
+    assignments.check(chosen, [node.node_id for node in cluster.environment.identity.nodes], topic.replication_factor)
     return chosen
 
 

@@ -8,28 +8,26 @@ from groupmock_codec.messages.k42_delete_groups import DeletableGroupResult, Del
 
 from ..group import codes
 from ..group.states import ANSWERS, Ask, Do
-from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
-    from ..effects import Effects
     from ..events import Request
+    from ..turn import Turn
 
 
-def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Delete Empty groups with their offsets; an id listed twice is answered once."""
     message = request.message
     assert isinstance(message, DeleteGroupsRequest)
-    turn = Turn(cluster, now, out)
     results = [
-        DeletableGroupResult(group_id=group_id, error_code=_delete(turn, request, group_id))
+        DeletableGroupResult(group_id=group_id, error_code=_delete(cluster, turn, request, group_id))
         for group_id in cluster.coordinators.in_order(turn, dict.fromkeys(message.groups_names), deleted=True)
     ]
     turn.reply(request.ticket, DeleteGroupsResponse(results=results))
 
 
-def _delete(turn: Turn, request: Request, group_id: str) -> int:
-    coordinators = turn.cluster.coordinators
+def _delete(cluster: Cluster, turn: Turn, request: Request, group_id: str) -> int:
+    coordinators = cluster.coordinators
     error = coordinators.gate(group_id, request.node)
     if error:
         return error

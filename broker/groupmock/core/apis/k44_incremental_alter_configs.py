@@ -13,7 +13,6 @@ from groupmock_codec.messages.k44_incremental_alter_configs import (
     IncrementalAlterConfigsResponse,
 )
 
-from ..effects import Effects, Reply
 from ..log import zookeeper_admin
 from ..log.altering import alter
 from ..log.change import Alteration, Change
@@ -23,25 +22,26 @@ from .k33_alter_configs import TWICE
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
+    from ..turn import Turn
 
 
-def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """One answer per resource; a resource listed twice is refused each time (2.8: answered once)."""
     asked = request.message
     assert isinstance(asked, IncrementalAlterConfigsRequest)
     resources = asked.resources
-    if cluster.settings.quirks.zookeeper_admin:  # a Scala map holds them: the last one of a resource counts
+    if turn.quirks.zookeeper_admin:  # a Scala map holds them: the last one of a resource counts
         refused = _spoiled(asked)
         if refused is not None:
-            out.append(Reply(request.ticket, refused))
+            turn.reply(request.ticket, refused)
             return
         resources = list({(resource.resource_type, resource.resource_name): resource for resource in resources}.values())
     seen = Counter((resource.resource_type, resource.resource_name) for resource in resources)
     responses = []
     for resource in resources:
         twice = seen[resource.resource_type, resource.resource_name] > 1
-        responses.append(_altered(cluster, request.node, resource, asked.validate_only, twice))
-    out.append(Reply(request.ticket, IncrementalAlterConfigsResponse(responses=responses)))
+        responses.append(_altered(cluster, turn, request.node, resource, asked.validate_only, twice))
+    turn.reply(request.ticket, IncrementalAlterConfigsResponse(responses=responses))
 
 
 def _spoiled(asked: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse | None:
@@ -59,13 +59,16 @@ def _spoiled(asked: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsRe
     return None
 
 
-def _altered(cluster: Cluster, node: int, resource: AlterConfigsResource, validate_only: bool, twice: bool) -> AlterConfigsResourceResponse:
+def _altered(
+    cluster: Cluster, turn: Turn, node: int, resource: AlterConfigsResource, validate_only: bool, twice: bool
+) -> AlterConfigsResourceResponse:
     answer = AlterConfigsResourceResponse(error_message=None, resource_type=resource.resource_type, resource_name=resource.resource_name)
     changes = [Change(config.name, config.config_operation, config.value) for config in resource.configs]
     try:
         if twice:
             raise TopicRefused(ErrorCode.INVALID_REQUEST, TWICE)
-        alter(cluster, node, Alteration(resource.resource_type, resource.resource_name, changes, replace=False), validate_only)
+        wanted = Alteration(resource.resource_type, resource.resource_name, changes, replace=False)
+        alter(turn, cluster.topics, node, wanted, validate_only)
     except TopicRefused as refused:
         answer.error_code, answer.error_message = refused.code, refused.message or None
     return answer

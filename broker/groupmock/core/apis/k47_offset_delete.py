@@ -16,41 +16,39 @@ from ..group import codes
 from ..group.states import EMPTY
 from ..java.hashes import java_hash, partition_hash
 from ..java.orders import scala_map_order, scala_table_order, scala_trie_order
-from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
-    from ..effects import Effects
     from ..events import Request
     from ..group.group import Group
+    from ..turn import Turn
 
 
-def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Delete committed offsets of topics the group does not use."""
     message = request.message
     assert isinstance(message, OffsetDeleteRequest)
-    turn = Turn(cluster, now, out)
-    error = _gate(turn, request, message)
+    error = _gate(cluster, turn, request, message)
     group = None if error else cluster.coordinators.find(message.group_id)
     if error or group is None:
         turn.reply(request.ticket, OffsetDeleteResponse(error_code=error or codes.GROUP_ID_NOT_FOUND))
     elif group.state is not EMPTY and group.protocol_type != "consumer":
         turn.reply(request.ticket, OffsetDeleteResponse(error_code=codes.NON_EMPTY_GROUP))
     else:
-        turn.reply(request.ticket, OffsetDeleteResponse(topics=_delete(turn, group, message.topics)))
+        turn.reply(request.ticket, OffsetDeleteResponse(topics=_delete(cluster, turn, group, message.topics)))
 
 
-def _gate(turn: Turn, request: Request, message: OffsetDeleteRequest) -> int:
+def _gate(cluster: Cluster, turn: Turn, request: Request, message: OffsetDeleteRequest) -> int:
     if not message.group_id:
         return codes.INVALID_GROUP_ID
-    return turn.cluster.coordinators.gate(message.group_id, request.node)
+    return cluster.coordinators.gate(message.group_id, request.node)
 
 
 Result = tuple[int, str, int, int]
 Head = tuple[int, str]
 
 
-def _delete(turn: Turn, group: Group, topics: list[OffsetDeleteRequestTopic]) -> list[OffsetDeleteResponseTopic]:
+def _delete(cluster: Cluster, turn: Turn, group: Group, topics: list[OffsetDeleteRequestTopic]) -> list[OffsetDeleteResponseTopic]:
     """Topics with something refused first, as in OffsetCommit (seen on 4.3.0 and 3.9.1).
 
     An unknown topic is one even without partitions: 4.3.0 and 3.9.1 name it in the answer (2.8.2 answers partitions only).
@@ -59,7 +57,7 @@ def _delete(turn: Turn, group: Group, topics: list[OffsetDeleteRequestTopic]) ->
     done: list[Result] = []
     heads: list[Head] = []
     for entry, topic in enumerate(topics):
-        count = turn.cluster.topics.partitions(topic.name)
+        count = cluster.topics.partitions(topic.name)
         if count is None or any(not 0 <= each.partition_index < count for each in topic.partitions):
             heads.append((entry, topic.name))
         for partition in topic.partitions:
@@ -69,7 +67,7 @@ def _delete(turn: Turn, group: Group, topics: list[OffsetDeleteRequestTopic]) ->
             else:
                 done.append((entry, topic.name, index, _delete_one(group, topic.name, index)))
     if turn.quirks.last_offset_deletes_group and done and group.state is EMPTY and group.offsets.used_up:
-        turn.cluster.coordinators.delete(turn, group, "its last offset was deleted")
+        cluster.coordinators.delete(turn, group, "its last offset was deleted")
     if turn.quirks.refused_commits_in_place:
         return _as_in_2_8(refused + done)
     if turn.quirks.duplicates_answered_once:

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k60_describe_cluster import DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse
 
-from ..effects import Effects, Reply
 from .k03_metadata import CLUSTER_OPERATIONS, NOT_ASKED
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
+    from ..turn import Turn
 
 BROKERS: Final = 1
 CONTROLLERS: Final = 2
 
 
-def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Every node that runs."""
     asked = request.message
     assert isinstance(asked, DescribeClusterRequest)
-    out.append(Reply(request.ticket, _refused(asked.endpoint_type) or _described(cluster, asked)))
+    turn.reply(request.ticket, _refused(asked.endpoint_type) or _described(cluster, asked))
 
 
 def _refused(endpoint_type: int) -> DescribeClusterResponse | None:
@@ -37,10 +37,10 @@ def _refused(endpoint_type: int) -> DescribeClusterResponse | None:
 
 
 def _described(cluster: Cluster, asked: DescribeClusterRequest) -> DescribeClusterResponse:
-    identity = cluster.identity
+    identity, up = cluster.environment.identity, cluster.environment.up
     return DescribeClusterResponse(
         cluster_id=identity.cluster_id,
         controller_id=cluster.topics.controller(),
-        brokers=[DescribeClusterBroker(broker_id=node.node_id, host=node.host, port=node.port, rack=node.rack) for node in cluster.up],
+        brokers=[DescribeClusterBroker(broker_id=node.node_id, host=node.host, port=node.port, rack=node.rack) for node in up],
         cluster_authorized_operations=CLUSTER_OPERATIONS if asked.include_cluster_authorized_operations else NOT_ASKED,
     )

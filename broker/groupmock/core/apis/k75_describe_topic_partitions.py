@@ -13,7 +13,6 @@ from groupmock_codec.messages.k75_describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
 )
 
-from ..effects import Effects, Reply
 from ..log import names
 from ..log.topics import Topic
 from .k03_metadata import TOPIC_OPERATIONS
@@ -21,11 +20,12 @@ from .k03_metadata import TOPIC_OPERATIONS
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
+    from ..turn import Turn
 
 MOST_PARTITIONS: Final = 2000  # max.request.partition.size.limit
 
 
-def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """One page. A cursor whose topic was not asked for, or with a negative partition, is INVALID_REQUEST for every topic."""
     asked = request.message
     assert isinstance(asked, DescribeTopicPartitionsRequest)
@@ -34,11 +34,11 @@ def handle(cluster: Cluster, request: Request, now: int, out: Effects) -> None:
     if cursor is not None:
         if cursor.partition_index < 0 or (asked.topics and cursor.topic_name not in wanted):
             rows = [DescribeTopicPartitionsResponseTopic(error_code=ErrorCode.INVALID_REQUEST, name=topic.name) for topic in asked.topics]
-            out.append(Reply(request.ticket, DescribeTopicPartitionsResponse(topics=rows)))
+            turn.reply(request.ticket, DescribeTopicPartitionsResponse(topics=rows))
             return
         wanted = [name for name in wanted if name >= cursor.topic_name]
     limit = min(max(1, asked.response_partition_limit), MOST_PARTITIONS)
-    out.append(Reply(request.ticket, _page(cluster, wanted, cursor, limit)))
+    turn.reply(request.ticket, _page(cluster, wanted, cursor, limit))
 
 
 def _page(cluster: Cluster, wanted: list[str], cursor: Cursor | None, limit: int) -> DescribeTopicPartitionsResponse:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..effects import Effects
 from ..events import NS_PER_MS
 from ..java.hashes import java_hash, partition_for, partition_hash
 from ..java.orders import java_order, scala_table_order
@@ -13,17 +12,16 @@ from ..log import internal
 from ..log.names import OFFSETS_TOPIC
 from ..log.placement import NO_LEADER
 from ..log.refusal import TopicRefused
-from ..turn import Turn
-from . import codes, leaving, rebalance, replacement, retention, storage
+from ..turn import TimerHandler, Turn
+from . import codes, leaving, rebalance, replacement, retention, storage, telling
 from .group import Group, Offset, StoredGroup
 from .listing import ByPartition, InOneMap, Listing
 from .states import DEAD, EMPTY, PREPARING, STABLE
 
 if TYPE_CHECKING:
-    from ..cluster import Cluster
-    from ..timers import Key
+    from ..environment import Environment
+    from ..log.topics import Topics
 
-TimerHandler = Callable[[tuple[str, ...], int, Effects], bool]
 Log = dict[str, tuple[StoredGroup | None, dict[tuple[str, int], Offset]]]
 
 
@@ -34,14 +32,17 @@ class Coordinators:
     first group, is told.
     """
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
+    def __init__(self, environment: Environment, topics: Topics) -> None:
+        self._environment = environment
+        self._topics = topics
+        topics.hosted_by(OFFSETS_TOPIC, self)
+        topics.when_deleted(self.topic_deleted)
         self._groups: dict[str, Group] = {}
-        nodes = [node.node_id for node in cluster.identity.nodes]
-        count = cluster.settings.offsets_topic_num_partitions
+        nodes = [node.node_id for node in environment.identity.nodes]
+        count = environment.settings.offsets_topic_num_partitions
         self._leaders: list[int | None] = [None] * count
         self._topic_deleted = False
-        self._listing: Listing = InOneMap() if cluster.settings.quirks.groups_listed_from_one_map else ByPartition(OFFSETS_TOPIC)
+        self._listing: Listing = InOneMap() if environment.settings.quirks.groups_listed_from_one_map else ByPartition(OFFSETS_TOPIC)
         self._loading: set[int] = set()
         self._logs: dict[int, Log] = {}
         self.zookeeper: dict[tuple[str, str, int], Offset] = {}
@@ -68,6 +69,11 @@ class Coordinators:
         """The node that coordinates the group; None: nobody does at the moment."""
         return self._leaders[self.partition_of(group_id)]
 
+    @property
+    def places(self) -> int:
+        """How many partitions groups are placed on: offsets.topic.num.partitions as it was at the start."""
+        return len(self._leaders)
+
     def leader_of(self, partition: int) -> int | None:
         """The node that leads a partition of __consumer_offsets; None: nobody does."""
         return self._leaders[partition]
@@ -82,7 +88,7 @@ class Coordinators:
 
         Kafka reads the number for the hash when a node starts and keeps it (seen on 4.3.0, 3.9.1, 2.8.2).
         """
-        made = self._cluster.topics.partitions(OFFSETS_TOPIC)
+        made = self._topics.partitions(OFFSETS_TOPIC)
         if made is None:
             return 0 if self._topic_deleted else len(self._leaders)
         return min(made, len(self._leaders))
@@ -121,16 +127,16 @@ class Coordinators:
         """
         self.make_topic(turn)
         group = self._add(turn, group_id)
-        turn.tell_move(group, "", str(EMPTY), why)
+        telling.tell_move(turn, group, "", str(EMPTY), why)
         if recorded:
             storage.store(turn, group)
-        self._arm_retention(turn.now)
+        self._arm_retention(turn)
         return group
 
     def make_topic(self, turn: Turn) -> bool:
         """See to it that there is a topic of offsets. Is there one? (A topic whose name collides keeps Kafka from making it.)"""
         try:
-            internal.make(self._cluster, OFFSETS_TOPIC, turn.now, turn.out)
+            internal.make(turn, self._topics, OFFSETS_TOPIC)
         except TopicRefused as refused:
             turn.note("topic_not_created", topic=OFFSETS_TOPIC, reason=refused.message)
             return False
@@ -138,7 +144,7 @@ class Coordinators:
 
     def _add(self, turn: Turn, group_id: str) -> Group:
         quirks, partition = turn.quirks, self.partition_of(group_id)
-        group = Group(group_id, partition, turn.wall_ms, quirks.malformed_subscription_hangs, quirks.scala_member_order)
+        group = Group(self, group_id, partition, turn.wall_ms, quirks.malformed_subscription_hangs, quirks.scala_member_order)
         self._groups[group_id] = group
         self._listing.add(group_id, partition, self._leader(partition))
         return group
@@ -154,21 +160,20 @@ class Coordinators:
             turn.timers.cancel(("session", group.group_id, member_id))
         group.pending_joins.clear()
         group.offsets.clear()
-        turn.move(group, DEAD, why)
+        telling.move(turn, group, DEAD, why)
         del self._groups[group.group_id]
         self._listing.discard(group.group_id, group.partition, self._leader(group.partition))
 
-    def topic_deleted(self, name: str, now: int, out: Effects) -> None:
+    def topic_deleted(self, turn: Turn, name: str) -> None:
         """A topic is gone: so are its offsets in every group; with the topic of offsets everything is.
 
         Then nobody coordinates (16) until the next look-up makes it anew, empty: seen on 4.3.0, 3.9.1, 2.8.2.
         """
-        turn = Turn(self._cluster, now, out)
         if name == OFFSETS_TOPIC:
             self._topic_deleted = True
             for partition, leader in enumerate(self._leaders):
                 if leader is not None:
-                    self.unload(partition, now, out)
+                    self.unload(turn, partition)
             self._logs.clear()
         for group in self._groups.values():
             for at in group.offsets.discard_topic(name):
@@ -178,10 +183,15 @@ class Coordinators:
                 for at in [at for at in offsets if at[0] == name]:
                     del offsets[at]
 
+    def largest_batch(self, partition: int) -> int:
+        """What its leader may write at once; nobody leads it: what the controller may."""
+        node = self._leaders[partition]
+        return self._topics.group_record_limit(self._topics.controller() if node is None else node)
+
     # -- timers --------------------------------------------------------------------------------------------------------
 
     def timer_handlers(self) -> dict[str, TimerHandler]:
-        """Timer name -> what happens when it fires; True: it did something."""
+        """Timer name -> what happens when it fires."""
         return {
             "session": self._on_session,
             "join": self._on_join,
@@ -191,52 +201,52 @@ class Coordinators:
             "load": self._on_load,
         }
 
-    def _on_session(self, subject: tuple[str, ...], now: int, out: Effects) -> bool:
+    def _on_session(self, subject: tuple[str, ...], turn: Turn) -> bool:
         group = self._groups.get(subject[0])
-        if group is not None and self._deferred(("session", *subject), group):
+        if group is None:
             return False
-        return group is not None and leaving.expire(Turn(self._cluster, now, out), group, subject[1])
+        if subject[1] in group.members and self._environment.holds.defers(("session", *subject), group.group_id, group.state):
+            group.end_leases()  # its timer is dead: no lease may move it
+            return False
+        return leaving.expire(turn, group, subject[1])
 
-    def _on_join(self, subject: tuple[str, ...], now: int, out: Effects) -> bool:
+    def _on_join(self, subject: tuple[str, ...], turn: Turn) -> bool:
         group = self._groups.get(subject[0])
         if group is None or group.state is not PREPARING:
             return False
-        rebalance.on_join_timer(Turn(self._cluster, now, out), group)
+        rebalance.on_join_timer(turn, group)
         return True
 
-    def _on_sync(self, subject: tuple[str, ...], now: int, out: Effects) -> bool:
+    def _on_sync(self, subject: tuple[str, ...], turn: Turn) -> bool:
         group = self._groups.get(subject[0])
-        if group is None or self._deferred(("sync", *subject), group):
+        if group is None:
             return False
-        return rebalance.on_sync_timer(Turn(self._cluster, now, out), group)
+        if self._environment.holds.defers(("sync", *subject), group.group_id, group.state):
+            group.end_leases()
+            return False
+        return rebalance.on_sync_timer(turn, group)
 
-    def _on_write(self, subject: tuple[str, ...], now: int, out: Effects) -> bool:
+    def _on_write(self, subject: tuple[str, ...], turn: Turn) -> bool:
         group = self._groups.get(subject[0])
-        return group is not None and replacement.written(Turn(self._cluster, now, out), group, subject[1])
+        return group is not None and replacement.written(turn, group, subject[1])
 
-    def _deferred(self, key: Key, group: Group) -> bool:
-        """Somebody holds the group: the timer waits for the release."""
-        doors = self._cluster.doors
-        return doors is not None and doors.defers(key, group)
-
-    def _on_retention(self, subject: tuple[str, ...], now: int, out: Effects) -> bool:
-        turn, doors = Turn(self._cluster, now, out), self._cluster.doors
+    def _on_retention(self, subject: tuple[str, ...], turn: Turn) -> bool:
         for group in list(self._groups.values()):
-            if retention.sweep(turn, group) and not (doors is not None and doors.keeps_group(group.group_id)):
+            if retention.sweep(turn, group) and not self._environment.holds.keeps_group(group.group_id):
                 self.delete(turn, group, "no members and no offsets are left")
         if self._groups:
-            self._arm_retention(now)
-        return bool(out)
+            self._arm_retention(turn)
+        return bool(turn.out)
 
-    def _arm_retention(self, now: int) -> None:
+    def _arm_retention(self, turn: Turn) -> None:
         """The sweeps are at fixed multiples of the interval; without groups there is none to wake up for."""
-        if ("retention",) not in self._cluster.timers:
-            interval = self._cluster.settings.offsets_retention_check_interval_ms * NS_PER_MS
-            self._cluster.timers.set(("retention",), (now // interval + 1) * interval)
+        if ("retention",) not in turn.timers:
+            interval = turn.settings.offsets_retention_check_interval_ms * NS_PER_MS
+            turn.timers.set(("retention",), (turn.now // interval + 1) * interval)
 
     # -- moving a partition --------------------------------------------------------------------------------------------
 
-    def elected(self, first: int, leaders: Sequence[int], now: int, out: Effects) -> None:
+    def elected(self, turn: Turn, first: int, leaders: Sequence[int]) -> None:
         """Partitions of __consumer_offsets from `first` on were made and have these leaders (-1: none); so do their groups.
 
         The number that groups are placed by stays: what lies beyond it has no groups, what is not there cannot have any.
@@ -247,9 +257,9 @@ class Coordinators:
         for partition, leader in wanted.items():
             before = self._leaders[partition]
             if before is not None and leader == NO_LEADER:
-                self.unload(partition, now, out)
+                self.unload(turn, partition)
             elif before is not None and leader != before:
-                self.load(partition, leader, 0, now, out)
+                self.load(turn, partition, leader, 0)
         self._begin({partition: leader for partition, leader in wanted.items() if self._leaders[partition] is None and leader != NO_LEADER})
 
     def _begin(self, leaders: Mapping[int, int]) -> None:
@@ -260,12 +270,12 @@ class Coordinators:
             for partition in mine:
                 self._leaders[partition] = node
 
-    def unload(self, partition: int, now: int, out: Effects) -> None:
+    def unload(self, turn: Turn, partition: int) -> None:
         """The partition's leader loses it: what was parked gets 16, every group dies, the log stays (spec 2.13, Unload)."""
-        self._release(partition, Turn(self._cluster, now, out))
-        self._lead(partition, None, now, out)
+        self._release(turn, partition)
+        self._lead(turn, partition, None)
 
-    def _release(self, partition: int, turn: Turn) -> None:
+    def _release(self, turn: Turn, partition: int) -> None:
         if partition in self._loading:
             self._loading.discard(partition)
             turn.timers.cancel(("load", str(partition)))
@@ -278,36 +288,35 @@ class Coordinators:
             self.delete(turn, group, why)
         self._logs[partition] = log
 
-    def _lead(self, partition: int, node: int | None, now: int, out: Effects) -> None:
+    def _lead(self, turn: Turn, partition: int, node: int | None) -> None:
         """Nobody but this decides who leads a partition; one that changes hands has no groups at that moment."""
         before, self._leaders[partition] = self._leaders[partition], node
         if before is not None:
             self._listing.left(partition, before)
         if node is not None:
             self._listing.led([partition], node)
-        self._cluster.topics.hosted(partition, node, now, out)
+        self._topics.hosted(turn, partition, node)
 
     def stopped(self, node: int) -> None:
         """A node is gone with all it had in memory; its partitions have left it."""
         self._listing.stopped(node)
 
-    def load(self, partition: int, node: int, loading_ms: int, now: int, out: Effects) -> None:
+    def load(self, turn: Turn, partition: int, node: int, loading_ms: int) -> None:
         """The node takes the partition over and replays its log for `loading_ms` (spec 2.13, Loading)."""
         if self._leaders[partition] is not None:
-            self._release(partition, Turn(self._cluster, now, out))
-        self._lead(partition, node, now, out)
+            self._release(turn, partition)
+        self._lead(turn, partition, node)
         self._loading.add(partition)
         if loading_ms > 0:
-            self._cluster.timers.set(("load", str(partition)), now + loading_ms * NS_PER_MS)
+            turn.timers.set(("load", str(partition)), turn.after(loading_ms))
         else:
-            self._finish_load(partition, now, out)
+            self._finish_load(turn, partition)
 
-    def _on_load(self, subject: tuple[str, ...], now: int, out: Effects) -> bool:
-        self._finish_load(int(subject[0]), now, out)
+    def _on_load(self, subject: tuple[str, ...], turn: Turn) -> bool:
+        self._finish_load(turn, int(subject[0]))
         return True
 
-    def _finish_load(self, partition: int, now: int, out: Effects) -> None:
-        turn = Turn(self._cluster, now, out)
+    def _finish_load(self, turn: Turn, partition: int) -> None:
         self._loading.discard(partition)
         why = f"node {self._leaders[partition]} loaded partition {partition} of __consumer_offsets"
         for group_id, (stored, offsets) in self._logs.pop(partition, {}).items():
@@ -316,7 +325,7 @@ class Coordinators:
             group = self._add(turn, group_id)
             group.offsets.refill(offsets)
             storage.restore(turn, group, stored)
-            turn.tell_move(group, "", str(group.state), why)
-            self._arm_retention(now)
+            telling.tell_move(turn, group, "", str(group.state), why)
+            self._arm_retention(turn)
             if group.state is STABLE and len(group.members) > turn.settings.group_max_size:
                 rebalance.prepare(turn, group, "the loaded group is larger than group.max.size")

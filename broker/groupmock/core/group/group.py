@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
@@ -96,6 +96,13 @@ class StoredGroup(NamedTuple):
     rebalance_timeouts_ms: tuple[int, ...]
 
 
+class Home(Protocol):
+    """Where groups live: the coordinators, who write what they remember into partitions of the offsets topic."""
+
+    def largest_batch(self, partition: int) -> int:
+        """Bytes of one batch in that partition, as configs are now (seen on 4.3.0 and 3.9.1: a change at run time counts at once)."""
+
+
 class Group:
     """A group.
 
@@ -112,6 +119,7 @@ class Group:
         "epoch",
         "generation",
         "group_id",
+        "home",
         "initial",
         "join_phase_dead",
         "leader_id",
@@ -136,7 +144,10 @@ class Group:
         "table",
     )
 
-    def __init__(self, group_id: str, partition: int, state_since_ms: int, duplicates_count: bool = False, scala: bool = False) -> None:
+    def __init__(
+        self, home: Home, group_id: str, partition: int, state_since_ms: int, duplicates_count: bool = False, scala: bool = False
+    ) -> None:
+        self.home = home
         self.group_id = group_id
         self.partition = partition
         self.state = EMPTY

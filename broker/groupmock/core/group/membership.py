@@ -11,7 +11,7 @@ import msgspec
 from ..events import Request
 from ..java.hashes import spread
 from ..turn import Turn
-from . import answers, codes, sessions
+from . import answers, codes, sessions, telling
 from .group import Group, Member, Parked, Protocols
 
 
@@ -41,7 +41,7 @@ def new_id(turn: Turn, client_id: str | None, group_instance_id: str | None) -> 
     prefix = group_instance_id
     if prefix is None:
         prefix = client_id if client_id is not None else ("null" if turn.quirks.null_client_id_prefix else "")
-    return f"{prefix}-{turn.cluster.dice.uuid_text()}"
+    return f"{prefix}-{turn.environment.dice.uuid_text()}"
 
 
 def reserve(turn: Turn, group: Group, client_id: str | None, session_timeout_ms: int) -> str:
@@ -49,7 +49,7 @@ def reserve(turn: Turn, group: Group, client_id: str | None, session_timeout_ms:
     member_id = new_id(turn, client_id, None)
     group.pending_joins.add(member_id)
     sessions.reserve(turn, group, member_id, session_timeout_ms)
-    turn.changed(group, member_id, "reserved", f"client {client_id or ''!r} asked to join and must come back with this id")
+    telling.changed(turn, group, member_id, "reserved", f"client {client_id or ''!r} asked to join and must come back with this id")
     return member_id
 
 
@@ -57,7 +57,7 @@ def drop_reservation(turn: Turn, group: Group, member_id: str, why: str, what: s
     """Forget a reserved id."""
     group.pending_joins.discard(member_id)
     sessions.end(turn, group, member_id)
-    turn.changed(group, member_id, what, why)
+    telling.changed(turn, group, member_id, what, why)
 
 
 def add(turn: Turn, group: Group, request: Request, member_id: str, wish: Wish) -> Member:
@@ -78,7 +78,7 @@ def add(turn: Turn, group: Group, request: Request, member_id: str, wish: Wish) 
     )
     group.pending_joins.discard(member_id)
     group.put(member)
-    turn.changed(group, member_id, "added", f"member {member_id} joined", member)
+    telling.changed(turn, group, member_id, "added", f"member {member_id} joined", member)
     if group.leader_id is None:
         lead(turn, group, member, "it is the first member")
     return member
@@ -88,7 +88,7 @@ def update(turn: Turn, group: Group, member: Member, request: Request, wish: Wis
     """A member joined again: take over what it offers and asks for, park its JoinGroup; an earlier one is never answered (spec 2.4)."""
     if member.protocols != wish.protocols:
         group.relist(member, wish.protocols)
-        turn.changed(group, member.member_id, "updated", f"member {member.member_id} joined again with other protocols", member)
+        telling.changed(turn, group, member.member_id, "updated", f"member {member.member_id} joined again with other protocols", member)
     if not turn.quirks.rejoin_keeps_timeouts:
         member.session_timeout_ms = wish.session_timeout_ms
         member.rebalance_timeout_ms = wish.rebalance_timeout_ms
@@ -109,7 +109,7 @@ def discard(turn: Turn, group: Group, member: Member, why: str, what: str = "rem
     sessions.end(turn, group, member.member_id)
     group.drop(member)
     group.pending_syncs.discard(member.member_id)
-    turn.changed(group, member.member_id, what, why, member)
+    telling.changed(turn, group, member.member_id, what, why, member)
     if member.sync is not None:
         turn.abandon(member.sync.ticket, f"member {member.member_id} is gone: {why}")
     if group.is_leader(member):
@@ -130,7 +130,7 @@ def lead(turn: Turn, group: Group, member: Member | None, why: str) -> None:
     """Make a member the leader; None: there is none any more."""
     group.lead(member)
     if member is not None:
-        turn.changed(group, member.member_id, "led", f"member {member.member_id} leads: {why}", member)
+        telling.changed(turn, group, member.member_id, "led", f"member {member.member_id} leads: {why}", member)
 
 
 def refuse(turn: Turn, group: Group, member_id: str, why: str) -> bool:
@@ -165,7 +165,7 @@ def replace(turn: Turn, group: Group, old: Member, request: Request, wish: Wish)
         group.pending_syncs.remove(old.member_id)
         group.pending_syncs.add(member_id)
     why = f"instance {old.group_instance_id} came back: {member_id} replaces {old.member_id}"
-    turn.changed(group, member_id, "replaced", why, new)
+    telling.changed(turn, group, member_id, "replaced", why, new)
     group.relist(new, wish.protocols)
     if not turn.quirks.rejoin_keeps_timeouts:
         new.session_timeout_ms = wish.session_timeout_ms

@@ -104,4 +104,4 @@ def _too_large(turn: Turn, group: Group, commits: list[Commit]) -> bool:
         return False
     fixed = 40 + len(group.group_id.encode("utf-8", "surrogatepass"))
     sizes = (fixed + len(one.topic) + len(one.metadata.encode("utf-8", "surrogatepass")) for one in commits)
-    return 61 + sum(sizes) > turn.largest_batch(group)
+    return 61 + sum(sizes) > group.home.largest_batch(group.partition)

@@ -8,7 +8,7 @@ from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 
 from ..events import Request
 from ..turn import Turn
-from . import answers, codes, membership, sessions, storage
+from . import answers, codes, membership, sessions, storage, telling
 from .group import Group, Member, Parked, metadata_of
 from .states import COMPLETING, EMPTY, PREPARING, STABLE, Do
 from .subscription import NO_TOPICS, UNKNOWN, Malformed, Subscribed, read_topics
@@ -44,7 +44,7 @@ def prepare(turn: Turn, group: Group, why: str) -> Outcome:
     turn.timers.cancel(("sync", group.group_id))
     initial = group.state is EMPTY
     group.join_phase_dead = False
-    turn.move(group, PREPARING, why)
+    telling.move(turn, group, PREPARING, why)
     if initial:
         _begin_initial_phase(turn, group)
     elif group.everybody_joined():
@@ -107,8 +107,7 @@ def on_join_timer(turn: Turn, group: Group) -> None:
 
 def complete(turn: Turn, group: Group, why: str) -> Outcome:
     """End the join phase (spec 2.6, 'Completion'). Where it fails a note says why, and only who asked has to be told."""
-    doors = turn.cluster.doors
-    if group.join_phase_dead or (doors is not None and doors.holds_phase(group)):
+    if group.join_phase_dead or turn.environment.holds.holds_phase(group.group_id):
         return Outcome.FINE
     turn.timers.cancel(("join", group.group_id))
     _remove_silent(turn, group, why)
@@ -132,7 +131,7 @@ def _remove_silent(turn: Turn, group: Group, why: str) -> None:
 
 
 def _leader_joined(turn: Turn, group: Group) -> bool:
-    if turn.cluster.doors is not None and _leads_as_chosen(turn, group, turn.cluster.doors.chosen_leader(group)):
+    if _leads_as_chosen(turn, group):
         return True
     leader = group.members.get(group.leader_id) if group.leader_id is not None else None
     if leader is not None and leader.join is not None:
@@ -143,17 +142,26 @@ def _leader_joined(turn: Turn, group: Group) -> bool:
     return chosen is not None
 
 
-def _leads_as_chosen(turn: Turn, group: Group, chosen: Member | None) -> bool:
+def _leads_as_chosen(turn: Turn, group: Group) -> bool:
     """Somebody chose who leads (core.steering.joins), and it joined."""
-    if chosen is not None and not group.is_leader(chosen):
+    holds = turn.environment.holds
+    name = holds.leader(group.group_id)
+    if name is None:
+        return False
+    joined = (member for member in group.ordered() if member.join is not None)
+    chosen = next((member for member in joined if name in (member.member_id, member.group_instance_id, member.client_id)), None)
+    if chosen is None:
+        return False
+    holds.leads(group.group_id)
+    if not group.is_leader(chosen):
         membership.lead(turn, group, chosen, "it was chosen")
-    return chosen is not None
+    return True
 
 
 def _become_empty(turn: Turn, group: Group, why: str) -> None:
     group.protocol_name = None
     group.subscribed = NO_TOPICS if group.protocol_type == "consumer" else UNKNOWN
-    turn.move(group, EMPTY, f"no members are left: {why}")
+    telling.move(turn, group, EMPTY, f"no members are left: {why}")
     storage.store(turn, group)
 
 
@@ -167,7 +175,7 @@ def _begin_generation(turn: Turn, group: Group, why: str) -> Outcome:
     if wrong is not None:
         return _fail(turn, group, f"a Subscription is malformed: {wrong}")
     group.subscribed = UNKNOWN if metadata is None else Subscribed(metadata)
-    turn.move(group, COMPLETING, why)
+    telling.move(turn, group, COMPLETING, why)
     waiting = _take_joins(turn, group)
     group.pending_syncs = set(group.members)
     turn.timers.set(("sync", group.group_id), turn.after(group.rebalance_timeout_ms()))
@@ -237,7 +245,7 @@ def _assign(turn: Turn, group: Group, message: SyncGroupRequest) -> None:
         refuse_syncs(turn, group, codes.UNKNOWN_SERVER_ERROR)
         prepare(turn, group, f"the assignment of leader {group.leader_id} is too large to be stored")
         return
-    turn.move(group, STABLE, f"leader {group.leader_id} brought the assignments")
+    telling.move(turn, group, STABLE, f"leader {group.leader_id} brought the assignments")
     storage.store(turn, group)
     waiting = _take_syncs(turn, group)
     turn.replies(answers.all_synced(turn, group, waiting))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from ..events import Request
 from ..turn import Turn
-from . import answers, codes, membership, sessions, storage
+from . import answers, codes, membership, sessions, storage, telling
 from .group import Group, Member, Parked
 
 
@@ -35,7 +35,7 @@ def _undo(turn: Turn, group: Group, request: Request, old: Member, new: Member, 
     group.park_join(new, None)
     membership.swap(group, new, old)
     sessions.end(turn, group, new.member_id)
-    turn.changed(group, old.member_id, "replaced", f"undone: {new.member_id} could not be stored", old)
+    telling.changed(turn, group, old.member_id, "replaced", f"undone: {new.member_id} could not be stored", old)
     refused = answers.joined(turn, group, led).to(request.version, "", [])  # Kafka names all but the member
     refused.error_code = codes.UNKNOWN_SERVER_ERROR
     turn.reply(request.ticket, refused)

@@ -30,7 +30,7 @@ def store(turn: Turn, group: Group) -> None:
 
 def too_large(turn: Turn, group: Group) -> bool:
     """Would the group record exceed what the offsets topic takes? Only where the profile minds (`group_record_limit`)."""
-    return turn.quirks.group_record_limit and record_size(group) > turn.largest_batch(group)
+    return turn.quirks.group_record_limit and record_size(group) > group.home.largest_batch(group.partition)
 
 
 def record_size(group: Group) -> int:

@@ -13,17 +13,18 @@ from .config_keys import topic_keys
 from .refusal import TopicRefused
 
 if TYPE_CHECKING:
-    from ..cluster import Cluster
+    from ..turn import Turn
+    from .topics import Topics
 
 TOPIC: Final = 2
 BROKER: Final = 4
 
 
-def alter(cluster: Cluster, node: int, wanted: Alteration, validate_only: bool) -> None:
+def alter(turn: Turn, topics: Topics, node: int, wanted: Alteration, validate_only: bool) -> None:
     """Change one resource, or only say whether it could be. Raises TopicRefused."""
-    old = cluster.settings.quirks.zookeeper_admin
+    old = turn.quirks.zookeeper_admin
     if old and wanted.replace and wanted.kind == TOPIC:
-        cluster.topics.require(wanted.name)
+        topics.require(wanted.name)
     wanted_names = [change.name for change in wanted.changes]
     if len(set(wanted_names)) < len(wanted_names) and not (old and wanted.replace):
         twice = dict.fromkeys(name for name in wanted_names if wanted_names.count(name) > 1)
@@ -35,26 +36,26 @@ def alter(cluster: Cluster, node: int, wanted: Alteration, validate_only: bool) 
     if nulls:
         raise TopicRefused(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
     if wanted.kind == TOPIC:
-        _alter_topic(cluster, node, wanted, validate_only)
+        _alter_topic(turn, topics, node, wanted, validate_only)
     elif wanted.kind == BROKER:
-        alter_broker(cluster, node, wanted, validate_only)
+        alter_broker(turn, topics, node, wanted, validate_only)
     else:
         raise TopicRefused(ErrorCode.INVALID_REQUEST, f"Unknown resource type {wanted.kind}")
 
 
-def _alter_topic(cluster: Cluster, node: int, wanted: Alteration, validate_only: bool) -> None:
+def _alter_topic(turn: Turn, topics: Topics, node: int, wanted: Alteration, validate_only: bool) -> None:
     """In the order of Kafka's controller: list operations, name, values, and only then whether there is such a topic."""
-    topics, overrides = cluster.topics, cluster.topics.broker_overrides(node)
-    old = cluster.settings.quirks.zookeeper_admin
+    overrides = topics.broker_overrides(node)
+    old = turn.quirks.zookeeper_admin
     if old:
         zookeeper_admin.check_path(wanted.name)
     current = known.configs if (known := topics.get(wanted.name)) is not None else {}
-    keys = topic_keys(cluster.settings.quirks)
+    keys = topic_keys(turn.quirks)
     if old and not wanted.replace:
         changed = zookeeper_admin.changed(current, wanted.changes, keys)
         topics.require(wanted.name)
     else:
-        changed = made(current, wanted, keys, lambda name: configs.effective(name, current, overrides, cluster.settings))
+        changed = made(current, wanted, keys, lambda name: configs.effective(name, current, overrides, turn.settings))
     if not wanted.name:
         raise TopicRefused(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
     reason = names.why_invalid(wanted.name)

@@ -16,8 +16,9 @@ from .config_keys import LIST
 from .refusal import TopicRefused
 
 if TYPE_CHECKING:
-    from ..cluster import Cluster
     from ..settings import Quirks
+    from ..turn import Turn
+    from .topics import Topics
 
 PER_LISTENER: Final = tuple(
     f"ssl.{name}"
@@ -40,14 +41,14 @@ LISTENERS_FOR_ALL: Final = ("max.connections", "max.connection.creation.rate", "
 IN_SYNC: Final = "min.insync.replicas"
 
 
-def alter_broker(cluster: Cluster, node: int, wanted: Alteration, validate_only: bool) -> None:
+def alter_broker(turn: Turn, topics: Topics, node: int, wanted: Alteration, validate_only: bool) -> None:
     """Change what one node (its id) or all nodes ("") go by, or only say whether it could be. Raises TopicRefused."""
-    quirks = cluster.settings.quirks
+    quirks = turn.quirks
     check_broker_name(wanted.name, node, f"expected {node}", "Broker" if quirks.zookeeper_admin else "Node")
     name = wanted.name if wanted.name == CLUSTER_WIDE else str(node)
-    keys, overrides = broker_keys(quirks), cluster.topics.broker_overrides(node)
+    keys, overrides = broker_keys(quirks), topics.broker_overrides(node)
     before = overrides.cluster if name == CLUSTER_WIDE else overrides.node
-    static = started(cluster.settings, cluster.identity, node)
+    static = started(turn.settings, turn.environment.identity, node)
     after = _changed(wanted, before, static, keys, quirks)
     try:
         _check_names(name, after, keys, quirks)
@@ -65,7 +66,7 @@ def alter_broker(cluster: Cluster, node: int, wanted: Alteration, validate_only:
     if quirks.min_insync_replicas_pinned:
         _check_in_sync(name, wanted, after)
     if not validate_only:
-        cluster.topics.configure_broker(name, after)
+        topics.configure_broker(name, after)
 
 
 def check_broker_name(name: str, node: int, expected: str, noun: str = "Broker") -> None:

@@ -54,13 +54,14 @@ from groupmock_codec.messages.k01_fetch import (
 )
 from groupmock_codec.records import RecordsError, read_batches
 
-from ..effects import Effects, Reply
 from .partition import NO_OFFSET, Partition
 from .sessions import IDS_SINCE, Context, FetchSessions, Slot
 
 if TYPE_CHECKING:
-    from ..cluster import Cluster
+    from ..environment import Environment
     from ..settings import Quirks
+    from ..turn import Turn
+    from .topics import Topics
 
 FOLLOWERS_SINCE: Final = 11  # KIP-392: a consumer may read from a replica that does not lead
 WHOLE_FIRST_BATCH_SINCE: Final = 3  # KIP-74
@@ -92,8 +93,9 @@ class Parked(msgspec.Struct):
 class Fetches:
     """The fetch sessions of every node and the fetches that wait for data."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
+    def __init__(self, environment: Environment, topics: Topics) -> None:
+        self._environment = environment
+        self._topics = topics
         self._sessions: dict[int, FetchSessions] = {}
         self._parked: dict[int, Parked] = {}
         self._by_connection: dict[int, int] = {}
@@ -105,26 +107,26 @@ class Fetches:
     def sessions(self, node: int) -> FetchSessions:
         """The session cache of that node."""
         if node not in self._sessions:
-            settings = self._cluster.settings
+            settings = self._environment.settings
             slots, quirk = settings.max_incremental_fetch_session_cache_slots, settings.quirks.answered_partitions_go_last
-            self._sessions[node] = FetchSessions(self._cluster.dice, slots, quirk)
+            self._sessions[node] = FetchSessions(self._environment.dice, slots, quirk)
         return self._sessions[node]
 
-    def serve(self, fetch: Parked, now: int, out: Effects) -> None:
+    def serve(self, turn: Turn, fetch: Parked) -> None:
         """Answer now, or park until enough bytes came, something is wrong, or the deadline passes."""
         rows, enough = self._read(fetch)
-        if enough or fetch.deadline <= now or self._worth_it(fetch):
-            self._answer(fetch, rows, now, out)
+        if enough or fetch.deadline <= turn.now or self._worth_it(fetch):
+            self._answer(turn, fetch, rows)
             return
         self._parked[fetch.ticket] = fetch
         self._by_connection[fetch.connection] = fetch.ticket
         places = _places(fetch)
-        fetch.waits_for = frozenset(place for place in places if self._cluster.topics.find(*place) is not None)
+        fetch.waits_for = frozenset(place for place in places if self._topics.find(*place) is not None)
         for place in places:
             self._by_partition.setdefault(place, {})[fetch.ticket] = None
-        self._cluster.timers.set(("fetch", str(fetch.ticket)), fetch.deadline)
+        turn.timers.set(("fetch", str(fetch.ticket)), fetch.deadline)
 
-    def changed(self, places: Iterable[tuple[str, int]], now: int, out: Effects) -> None:
+    def changed(self, turn: Turn, places: Iterable[tuple[str, int]]) -> None:
         """Something happened to these partitions (records came, the leader moved, the topic is gone): look at who waits for them."""
         waiting = {ticket: None for place in places for ticket in self._by_partition.get(place, ())}
         for ticket in waiting:
@@ -132,15 +134,15 @@ class Fetches:
             rows, trouble = self._read(fetch, parked=True)
             if trouble or self._worth_it(fetch):
                 self._unpark(fetch)
-                self._answer(fetch, rows, now, out)
+                self._answer(turn, fetch, rows)
 
-    def expire(self, subject: tuple[str, ...], now: int, out: Effects) -> bool:
+    def expire(self, turn: Turn, subject: tuple[str, ...]) -> bool:
         """Timer "fetch": max wait is over, answer with what there is."""
         fetch = self._parked.get(int(subject[0]))
         if fetch is None:
             return False
         self._unpark(fetch)
-        self._answer(fetch, self._read(fetch)[0], now, out)
+        self._answer(turn, fetch, self._read(fetch)[0])
         return True
 
     def disconnected(self, connection: int) -> None:
@@ -151,7 +153,7 @@ class Fetches:
 
     def _unpark(self, fetch: Parked) -> None:
         del self._parked[fetch.ticket], self._by_connection[fetch.connection]
-        self._cluster.timers.cancel(("fetch", str(fetch.ticket)))
+        self._environment.timers.cancel(("fetch", str(fetch.ticket)))
         for place in _places(fetch):
             waiting = self._by_partition.get(place, {})
             waiting.pop(fetch.ticket, None)
@@ -163,7 +165,7 @@ class Fetches:
         not what an answer would hold: that is less where one batch alone is larger than its limit."""
         there = 0
         for slot in fetch.context.slots.values():
-            partition = None if slot.topic is None else self._cluster.topics.find(slot.topic, slot.partition)
+            partition = None if slot.topic is None else self._topics.find(slot.topic, slot.partition)
             if partition is not None:
                 there += min(partition.available(slot.fetch_offset), slot.max_bytes)
         return there >= fetch.min_bytes
@@ -173,7 +175,7 @@ class Fetches:
 
         `parked`: of one that waits bytes do not count here.
         """
-        reader = Reader(self._cluster, fetch)
+        reader = Reader(self._topics, self._environment.settings.quirks, fetch)
         rows = [(slot, reader.read(slot)) for slot in fetch.context.slots.values()]
         rows.sort(key=lambda row: self._rank(fetch, row[0]))
         enough = (reader.bytes >= fetch.min_bytes and not parked) or reader.trouble or reader.logs == 0
@@ -183,34 +185,34 @@ class Fetches:
         """As in Kafka: what was there when the fetch came, then unknown ids, then unknown names and partitions."""
         if slot.topic is None:
             return 1
-        known = (slot.topic, slot.partition) in fetch.waits_for or self._cluster.topics.find(slot.topic, slot.partition) is not None
+        known = (slot.topic, slot.partition) in fetch.waits_for or self._topics.find(slot.topic, slot.partition) is not None
         return 0 if known else 2
 
-    def _answer(self, fetch: Parked, rows: Rows, now: int, out: Effects) -> None:
+    def _answer(self, turn: Turn, fetch: Parked, rows: Rows) -> None:
         sessions = self.sessions(fetch.node)
-        session_id, sent = sessions.finish(fetch.context, rows, fetch.version, self._cluster.wall_ms(now))
+        session_id, sent = sessions.finish(fetch.context, rows, fetch.version, turn.wall_ms)
         if fetch.version < DIVERGENCE_SINCE and any(found.diverging_epoch.epoch >= 0 for _, found in sent):
             # The session has last_fetched_epoch from a higher version. Kafka cannot write what it found: the field is not ignorable.
             code = ErrorCode.UNSUPPORTED_VERSION
-            out.append(Reply(fetch.ticket, failed(self._cluster.settings.quirks, fetch.asked, fetch.version, code)))
+            turn.reply(fetch.ticket, failed(turn.quirks, fetch.asked, fetch.version, code))
             return
         response = FetchResponse(session_id=session_id, responses=_grouped(sent, fetch.version))
         if fetch.version >= LEADER_HINTS_SINCE:
             leaders = {found.current_leader.leader_id for _, found in sent if found.current_leader.leader_id >= 0}
             response.node_endpoints = [
                 NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
-                for node in self._cluster.identity.nodes
+                for node in self._environment.identity.nodes
                 if node.node_id in leaders
             ]
-        out.append(Reply(fetch.ticket, response))
+        turn.reply(fetch.ticket, response)
 
 
 class Reader:
     """Reads the partitions of one fetch in order, within its size limits. `trouble`: an error or a divergence ends the wait."""
 
-    def __init__(self, cluster: Cluster, fetch: Parked) -> None:
-        self._topics = cluster.topics
-        self._no_lists = cluster.settings.quirks.failed_fetch_without_lists
+    def __init__(self, topics: Topics, quirks: Quirks, fetch: Parked) -> None:
+        self._topics = topics
+        self._no_lists = quirks.failed_fetch_without_lists
         self._fetch = fetch
         self._room = fetch.max_bytes
         self.bytes = 0

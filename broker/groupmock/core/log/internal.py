@@ -8,9 +8,8 @@ from ..dice import uuid_of
 from . import names
 
 if TYPE_CHECKING:
-    from ..cluster import Cluster
-    from ..effects import Effects
-    from .topics import Topic
+    from ..turn import Turn
+    from .topics import Topic, Topics
 
 TRANSACTION_PARTITIONS: Final = 50  # transaction.state.log.num.partitions
 _REPLICAS: Final = 3  # offsets.topic.replication.factor, transaction.state.log.replication.factor
@@ -19,19 +18,19 @@ _COMMON: Final = {"cleanup.policy": "compact", "segment.bytes": "104857600"}
 MADE_BY_KAFKA: Final = frozenset((names.OFFSETS_TOPIC, names.TRANSACTION_TOPIC))
 
 
-def make(cluster: Cluster, name: str, now: int, out: Effects) -> Topic:
+def make(turn: Turn, topics: Topics, name: str) -> Topic:
     """One of MADE_BY_KAFKA, made if it is not there. Raises TopicRefused where its name collides with a topic's.
 
     Its id is no draw of the dice: what a run draws afterwards does not hang on who looked for a coordinator. Where Kafka would
     wait for three nodes there are as many replicas as nodes.
     """
-    found = cluster.topics.get(name)
+    found = topics.get(name)
     if found is not None:
         return found
-    cluster.topics.check_name(name)
-    factor = min(_REPLICAS, len(cluster.identity.nodes))
+    topics.check_name(name)
+    factor = min(_REPLICAS, len(turn.environment.identity.nodes))
     if name == names.OFFSETS_TOPIC:
-        count, own = cluster.settings.offsets_topic_num_partitions, {"compression.type": "producer"}
+        count, own = turn.settings.offsets_topic_num_partitions, {"compression.type": "producer"}
     else:
         count = TRANSACTION_PARTITIONS
         own = {
@@ -39,6 +38,6 @@ def make(cluster: Cluster, name: str, now: int, out: Effects) -> Topic:
             "min.insync.replicas": str(min(_IN_SYNC, factor)),
             "unclean.leader.election.enable": "false",
         }
-    replicas = [cluster.topics.replicas(name, index, factor) for index in range(count)]
-    topic_id = uuid_of(f"{cluster.identity.cluster_id} {name} {cluster.topics.made}")
-    return cluster.topics.add(name, replicas, {**_COMMON, **own}, now, out, topic_id)
+    replicas = [topics.replicas(name, index, factor) for index in range(count)]
+    topic_id = uuid_of(f"{turn.environment.identity.cluster_id} {name} {topics.made}")
+    return topics.add(turn, name, replicas, {**_COMMON, **own}, topic_id)

@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, Protocol
 from zlib import crc32
 
 from .names import INTERNAL
 
+if TYPE_CHECKING:
+    from ..turn import Turn
+
 NO_LEADER: Final = -1
 MOST_PARTITIONS: Final = 10_000
 """So many a controller makes for one request (ReplicationControlManager.MAX_PARTITIONS_PER_BATCH)."""
+
+
+class Host(Protocol):
+    """Who lives in the partitions of an internal topic and so decides which node leads them: the group coordinators."""
+
+    @property
+    def places(self) -> int:
+        """On how many partitions it puts what it hosts; those beyond are led like any other."""
+
+    def leader_of(self, partition: int) -> int | None:
+        """The node that leads a partition; None: nobody does."""
+
+    def elected(self, turn: Turn, first: int, leaders: Sequence[int]) -> None:
+        """Partitions from `first` on were made and have these leaders (-1: none)."""
+
+    def load(self, turn: Turn, partition: int, node: int, loading_ms: int) -> None:
+        """Another node takes a partition over."""
 
 
 def first_node(name: str, nodes: int) -> int:

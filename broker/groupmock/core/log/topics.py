@@ -5,7 +5,7 @@ A server imports this before it listens, so logs, configs and fetches are import
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,15 +13,15 @@ import msgspec
 
 from groupmock_codec.errors import ErrorCode
 
-from ..effects import Effects, Note
 from . import names, placement
-from .placement import NO_LEADER
+from .placement import NO_LEADER, Host
 from .refusal import TopicRefused
 
 if TYPE_CHECKING:
     from groupmock_codec.records import Batch
 
-    from ..cluster import Cluster, TimerHandler
+    from ..environment import Environment
+    from ..turn import TimerHandler, Turn
     from .broker_configs import Overrides
     from .fetches import Fetches
     from .limits import Limits
@@ -46,38 +46,48 @@ class Topic(msgspec.Struct, eq=False):
 class Topics:
     """Every topic by name and id, and the fetches that wait for their records."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+        self._hosts: dict[str, Host] = {}
+        self._deletions: list[Callable[[Turn, str], None]] = []
         self._topics: dict[str, Topic] = {}
         self._names: dict[bytes, str] = {}
         self.made = 0
         """How many topics were made so far."""
         self._producer_ids = 0
         self._broker_configs: dict[str, dict[str, str]] = {}  # changed at run time: node id as text, or "" for all -> configs
-        if cluster.settings.quirks.min_insync_replicas_pinned:
+        if environment.settings.quirks.min_insync_replicas_pinned:
             self._broker_configs[""] = {"min.insync.replicas": "1"}
         self._limits: dict[tuple[str, int], Limits] = {}
+
+    def hosted_by(self, name: str, host: Host) -> None:
+        """Whoever hosts an internal topic decides from now on who leads it, and is told of new partitions."""
+        self._hosts[name] = host
+
+    def when_deleted(self, told: Callable[[Turn, str], None]) -> None:
+        """`told` hears the name of every topic that is deleted from now on."""
+        self._deletions.append(told)
 
     @cached_property
     def fetches(self) -> Fetches:
         """The fetches that wait, and the fetch sessions."""
         from .fetches import Fetches
 
-        return Fetches(self._cluster)
+        return Fetches(self._environment, self)
 
     def timer_handlers(self) -> dict[str, TimerHandler]:
         """The timers of the data plane."""
-        return {"fetch": lambda subject, now, out: self.fetches.expire(subject, now, out)}
+        return {"fetch": lambda subject, turn: self.fetches.expire(turn, subject)}
 
     def disconnected(self, connection: int) -> None:
         """Drop the fetch that waits on that connection."""
         if "fetches" in self.__dict__:  # else none was ever asked for
             self.fetches.disconnected(connection)
 
-    def create(self, name: str, partitions: int, now: int, out: Effects) -> None:
+    def create(self, turn: Turn, name: str, partitions: int) -> None:
         """Create a topic with default replication and configs. Raises TopicRefused (a ValueError)."""
         self.check_name(name)
-        self.add(name, self.place(name, partitions, self._cluster.settings.default_replication_factor), {}, now, out)
+        self.add(turn, name, self.place(name, partitions, self._environment.settings.default_replication_factor), {})
 
     def check_name(self, name: str) -> None:
         """Raises TopicRefused for a name that Kafka does not take, that exists, or that collides with one by '.' and '_'."""
@@ -93,12 +103,12 @@ class Topics:
                     raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
 
     def add(
-        self, name: str, replicas: Sequence[list[int]], settings: Mapping[str, str], now: int, out: Effects, topic_id: bytes | None = None
+        self, turn: Turn, name: str, replicas: Sequence[list[int]], settings: Mapping[str, str], topic_id: bytes | None = None
     ) -> Topic:
         """Make a topic of checked parts: a replica list per partition, valid configs. `topic_id`: None for a fresh one."""
         topic = Topic(
             name=name,
-            topic_id=self._cluster.dice.uuid_bytes() if topic_id is None else topic_id,
+            topic_id=self._environment.dice.uuid_bytes() if topic_id is None else topic_id,
             internal=name in names.INTERNAL,
             configs=dict(settings),
             partitions=self._partitions(0, replicas),
@@ -107,26 +117,27 @@ class Topics:
         self.made += 1
         self._topics[name] = topic
         self._names[topic.topic_id] = name
-        out.append(Note("topic_created", {"topic": name, "partitions": len(topic.partitions), "topic_id": topic.topic_id}))
-        self._elected(topic, 0, now, out)
+        turn.note("topic_created", topic=name, partitions=len(topic.partitions), topic_id=topic.topic_id)
+        self._elected(turn, topic, 0)
         return topic
 
     def _partitions(self, first: int, replicas: Sequence[list[int]]) -> list[Partition]:
         """New partitions from that number on. Who leads them is the first of their replicas that runs."""
         from .partition import Partition
 
-        made = [Partition(first + step, nodes, self._cluster.wall_ms(0)) for step, nodes in enumerate(replicas)]
-        if len(self._cluster.up) < len(self._cluster.identity.nodes):
+        made = [Partition(first + step, nodes, self._environment.wall_ms(0)) for step, nodes in enumerate(replicas)]
+        if len(self._environment.up) < len(self._environment.identity.nodes):
             for partition in made:
                 partition.leader = self._next_leader(partition)
         return made
 
-    def _elected(self, topic: Topic, first: int, now: int, out: Effects) -> None:
-        """New partitions of __consumer_offsets have leaders: the group coordinators begin there."""
-        if topic.name == names.OFFSETS_TOPIC:
-            self._cluster.coordinators.elected(first, [partition.leader for partition in topic.partitions[first:]], now, out)
+    def _elected(self, turn: Turn, topic: Topic, first: int) -> None:
+        """New partitions of an internal topic have leaders: its host begins there."""
+        host = self._hosts.get(topic.name)
+        if host is not None:
+            host.elected(turn, first, [partition.leader for partition in topic.partitions[first:]])
 
-    def grow(self, name: str, partitions: int, now: int, out: Effects) -> None:
+    def grow(self, turn: Turn, name: str, partitions: int) -> None:
         """Raise the number of partitions to `partitions`. Raises TopicRefused."""
         topic = self.require(name)
         if partitions <= len(topic.partitions):
@@ -135,92 +146,94 @@ class Topics:
                 f"The topic {name} currently has {len(topic.partitions)} partition(s); {partitions} would not be an increase.",
             )
         added = range(len(topic.partitions), partitions)
-        self.extend(topic, [self.replicas(name, index, topic.replication_factor) for index in added], now, out)
+        self.extend(turn, topic, [self.replicas(name, index, topic.replication_factor) for index in added])
 
-    def extend(self, topic: Topic, replicas: Sequence[list[int]], now: int, out: Effects) -> None:
+    def extend(self, turn: Turn, topic: Topic, replicas: Sequence[list[int]]) -> None:
         """Add partitions with these checked replica lists."""
         first = len(topic.partitions)
         topic.partitions += self._partitions(first, replicas)
-        out.append(Note("topic_grown", {"topic": topic.name, "partitions": len(topic.partitions)}))
-        self._elected(topic, first, now, out)
-        self.fetches.changed([(topic.name, partition.index) for partition in topic.partitions[first:]], now, out)
+        turn.note("topic_grown", topic=topic.name, partitions=len(topic.partitions))
+        self._elected(turn, topic, first)
+        self.fetches.changed(turn, [(topic.name, partition.index) for partition in topic.partitions[first:]])
 
-    def delete(self, name: str, now: int, out: Effects) -> None:
+    def delete(self, turn: Turn, name: str) -> None:
         """Delete a topic, its records and what groups committed for it. Raises TopicRefused."""
         topic = self.require(name)
         del self._topics[name], self._names[topic.topic_id]
-        out.append(Note("topic_deleted", {"topic": name}))
-        self._cluster.coordinators.topic_deleted(name, now, out)
-        self.fetches.changed([(name, partition.index) for partition in topic.partitions], now, out)
+        turn.note("topic_deleted", topic=name)
+        for told in self._deletions:
+            told(turn, name)
+        self.fetches.changed(turn, [(name, partition.index) for partition in topic.partitions])
 
-    def lead(self, name: str, partition: int, node: int, now: int, out: Effects) -> None:
+    def lead(self, turn: Turn, name: str, partition: int, node: int) -> None:
         """Let another node lead a partition; its leader epoch grows by one. Raises TopicRefused."""
         found = self.require_partition(name, partition)
-        if node not in {each.node_id for each in self._cluster.identity.nodes}:
+        if node not in {each.node_id for each in self._environment.identity.nodes}:
             raise TopicRefused(ErrorCode.INVALID_REQUEST, f"There is no node {node}.")
-        if self._hosts_groups(name, partition):
-            self._cluster.coordinators.load(partition, node, 0, now, out)
+        host = self._host(name, partition)
+        if host is not None:
+            host.load(turn, partition, node, 0)
         else:
-            self._lead(name, found, node, now, out)
+            self._lead(turn, name, found, node)
 
-    def hosted(self, partition: int, node: int | None, now: int, out: Effects) -> None:
+    def hosted(self, turn: Turn, partition: int, node: int | None) -> None:
         """A partition of __consumer_offsets is led by whom the group coordinators say; None: by nobody."""
         found = self.find(names.OFFSETS_TOPIC, partition)
         if found is not None and found.leader != (NO_LEADER if node is None else node):
-            self._lead(names.OFFSETS_TOPIC, found, NO_LEADER if node is None else node, now, out)
+            self._lead(turn, names.OFFSETS_TOPIC, found, NO_LEADER if node is None else node)
 
-    def _hosts_groups(self, name: str, partition: int) -> bool:
-        return name == names.OFFSETS_TOPIC and partition < self._cluster.settings.offsets_topic_num_partitions
+    def _host(self, name: str, partition: int) -> Host | None:
+        host = self._hosts.get(name)
+        return host if host is not None and partition < host.places else None
 
-    def _lead(self, name: str, found: Partition, node: int, now: int, out: Effects) -> None:
+    def _lead(self, turn: Turn, name: str, found: Partition, node: int) -> None:
         if node not in found.replicas and node != NO_LEADER:
             found.replicas = [node, *found.replicas[1:]]
         found.lead(node)
-        out.append(Note("leader_moved", {"topic": name, "partition": found.index, "leader": node, "leader_epoch": found.leader_epoch}))
-        self.fetches.changed([(name, found.index)], now, out)
+        turn.note("leader_moved", topic=name, partition=found.index, leader=node, leader_epoch=found.leader_epoch)
+        self.fetches.changed(turn, [(name, found.index)])
 
     def in_sync(self, partition: Partition) -> list[int]:
         """The replicas on nodes that run; where none does, those there are (the last of them is never dropped from the ISR)."""
-        if len(self._cluster.up) == len(self._cluster.identity.nodes):
+        if len(self._environment.up) == len(self._environment.identity.nodes):
             return partition.replicas
-        up = {each.node_id for each in self._cluster.up}
+        up = {each.node_id for each in self._environment.up}
         return [replica for replica in partition.replicas if replica in up] or partition.replicas
 
     def offline(self, partition: Partition) -> list[int]:
         """The replicas on nodes that are stopped."""
-        if len(self._cluster.up) == len(self._cluster.identity.nodes):
+        if len(self._environment.up) == len(self._environment.identity.nodes):
             return []
-        up = {each.node_id for each in self._cluster.up}
+        up = {each.node_id for each in self._environment.up}
         return [replica for replica in partition.replicas if replica not in up]
 
-    def node_stopped(self, node: int, now: int, out: Effects) -> None:
+    def node_stopped(self, turn: Turn, node: int) -> None:
         """What the node led goes to the next replica that runs; without one it has no leader (-1). Group coordinators went before."""
         for topic in self._topics.values():
             moved = [partition for partition in topic.partitions if partition.leader == node]
             for partition in moved:
                 partition.lead(self._next_leader(partition))
-            self._tell_leaders(topic, moved, now, out)
+            self._tell_leaders(turn, topic, moved)
 
     def _next_leader(self, partition: Partition) -> int:
-        up = {each.node_id for each in self._cluster.up}
+        up = {each.node_id for each in self._environment.up}
         return next((replica for replica in partition.replicas if replica in up), NO_LEADER)
 
-    def node_started(self, node: int, now: int, out: Effects) -> None:
+    def node_started(self, turn: Turn, node: int) -> None:
         """The node leads what has a replica there and no leader. Group coordinators have begun there before."""
         for topic in self._topics.values():
             moved = [partition for partition in topic.partitions if partition.leader == NO_LEADER and node in partition.replicas]
             for partition in moved:
                 partition.lead(node)
-            self._tell_leaders(topic, moved, now, out)
+            self._tell_leaders(turn, topic, moved)
 
-    def _tell_leaders(self, topic: Topic, moved: list[Partition], now: int, out: Effects) -> None:
+    def _tell_leaders(self, turn: Turn, topic: Topic, moved: list[Partition]) -> None:
         for each in moved:
-            told = {"topic": topic.name, "partition": each.index, "leader": each.leader, "leader_epoch": each.leader_epoch}
-            out.append(Note("leader_moved", told))
+            turn.note("leader_moved", topic=topic.name, partition=each.index, leader=each.leader, leader_epoch=each.leader_epoch)
         if moved:
-            self.fetches.changed([(topic.name, each.index) for each in moved], now, out)
+            self.fetches.changed(turn, [(topic.name, each.index) for each in moved])
 
-    def append(self, topic: str, partition: int, batch: bytes, now: int, out: Effects) -> int:
+    def append(self, turn: Turn, topic: str, partition: int, batch: bytes) -> int:
         """Append record batches on the server's side and wake who waits; returns the first offset. Raises TopicRefused, RecordsError."""
         from groupmock_codec.records import RecordsError, read_batches
 
@@ -228,13 +241,13 @@ class Topics:
         batches = read_batches(batch)
         if not batches:
             raise RecordsError(ErrorCode.INVALID_RECORD, "no record batch")
-        appended = self.write(self._topics[topic], found, batches, now)
-        self.fetches.changed([(topic, partition)], now, out)
+        appended = self.write(turn, self._topics[topic], found, batches)
+        self.fetches.changed(turn, [(topic, partition)])
         return appended.base_offset
 
-    def write(self, topic: Topic, partition: Partition, batches: list[Batch], now: int) -> Appended:
+    def write(self, turn: Turn, topic: Topic, partition: Partition, batches: list[Batch]) -> Appended:
         """Append checked batches; the caller tells `fetches.changed` once all of a request is written, as Kafka does."""
-        return partition.append(batches, self.limits(topic, partition.leader), self._cluster.wall_ms(now))
+        return partition.append(batches, self.limits(topic, partition.leader), turn.wall_ms)
 
     def get(self, name: str) -> Topic | None:
         """The topic of that name."""
@@ -284,7 +297,7 @@ class Topics:
 
     def controller(self) -> int:
         """Node id of the controller: the first node. (A KRaft broker names any live broker; older ones the elected one.)"""
-        return (self._cluster.up or self._cluster.identity.nodes)[0].node_id
+        return (self._environment.up or self._environment.identity.nodes)[0].node_id
 
     def leader_of(self, topic: str, partition: int) -> int:
         """Node id of the partition's leader. Raises TopicRefused."""
@@ -296,8 +309,8 @@ class Topics:
 
     def place(self, name: str, partitions: int, factor: int) -> list[list[int]]:
         """Where the partitions of a new topic are put. Raises TopicRefused for numbers that cannot be, in the words of the controller."""
-        nodes = len(self._cluster.identity.nodes)
-        if self._cluster.settings.quirks.zookeeper_admin:
+        nodes = len(self._environment.identity.nodes)
+        if self._environment.settings.quirks.zookeeper_admin:
             _check_numbers_in_zookeeper(partitions, factor, nodes)
         if factor < 1:
             message = "Replication factor must be larger than 0, or -1 to use the default value."
@@ -305,7 +318,7 @@ class Topics:
         if partitions < 1:
             raise TopicRefused(ErrorCode.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.")
         if factor > nodes:
-            known = self._cluster.settings.quirks.no_cordoned_log_dirs
+            known = self._environment.settings.quirks.no_cordoned_log_dirs
             cordoned = "" if known else " or some brokers have all their log directories cordoned"
             raise TopicRefused(
                 ErrorCode.INVALID_REPLICATION_FACTOR,
@@ -316,8 +329,9 @@ class Topics:
 
     def replicas(self, name: str, partition: int, factor: int) -> list[int]:
         """Where that partition of a new topic is put, leader first."""
-        leader = self._cluster.coordinators.leader_of(partition) if self._hosts_groups(name, partition) else None
-        return placement.replicas(name, partition, factor, [node.node_id for node in self._cluster.identity.nodes], leader)
+        host = self._host(name, partition)
+        leader = None if host is None else host.leader_of(partition)
+        return placement.replicas(name, partition, factor, [node.node_id for node in self._environment.identity.nodes], leader)
 
     def configure(self, topic: Topic, settings: Mapping[str, str]) -> None:
         """Replace what was set on a topic by checked configs."""
@@ -340,7 +354,7 @@ class Topics:
         """The value a topic works with on that node."""
         from . import configs
 
-        return configs.effective(name, topic.configs, self.broker_overrides(node), self._cluster.settings)
+        return configs.effective(name, topic.configs, self.broker_overrides(node), self._environment.settings)
 
     def limits(self, topic: Topic, node: int) -> Limits:
         """What an append on that node needs of a topic's configs."""
@@ -356,7 +370,7 @@ class Topics:
         if known is None:
             from . import configs
 
-            known = configs.limits(set_on_topic, self.broker_overrides(node), self._cluster.settings)
+            known = configs.limits(set_on_topic, self.broker_overrides(node), self._environment.settings)
             self._limits[name, node] = known
         return known
 

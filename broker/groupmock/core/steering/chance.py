@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from ..turn import Turn
 from .register import Arguments, steers
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..turn import Turn
 
 
 class Reseed(Arguments):
@@ -17,6 +20,6 @@ class Reseed(Arguments):
 
 
 @steers("reseed", Reseed)
-def reseed(turn: Turn, wish: Reseed) -> None:
+def reseed(cluster: Cluster, wish: Reseed, turn: Turn) -> None:
     """What was drawn stays."""
-    turn.cluster.dice.reseed(wish.seed)
+    turn.environment.dice.reseed(wish.seed)

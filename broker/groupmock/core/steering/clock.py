@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta
 
 from ..effects import ClockStepped
 from ..events import NS_PER_MS
 from ..timers import NAMES
-from ..turn import Turn
 from . import members, nodes
 from .find import listed
 from .members import ExpireMember, expire_member
 from .register import Arguments, BadArguments, NoSuch, steers
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..turn import Turn
 
 MONTH_MS: Final = 31 * 24 * 3600 * 1000
 """Every sweep on the way is done (idle connections, retention): a month of them takes about a second, clients waiting."""
@@ -28,7 +31,7 @@ class StepClock(Arguments):
 
 
 @steers("step_clock", StepClock)
-def step_clock(turn: Turn, wish: StepClock) -> None:
+def step_clock(cluster: Cluster, wish: StepClock, turn: Turn) -> None:
     """The core is told the time with every event; whoever owns the clock moves it."""
     turn.out.append(ClockStepped(wish.ms * NS_PER_MS))
 
@@ -41,7 +44,7 @@ class JumpTimer(Arguments):
 
 
 @steers("jump_timer", JumpTimer)
-def jump_timer(turn: Turn, wish: JumpTimer) -> None:
+def jump_timer(cluster: Cluster, wish: JumpTimer, turn: Turn) -> None:
     """A session ends as `expire_member` ends it. A timer that is not armed cannot fire."""
     key = (wish.timer, *wish.subject)
     if key not in turn.timers:
@@ -50,19 +53,19 @@ def jump_timer(turn: Turn, wish: JumpTimer) -> None:
     if wish.timer == "session":
         if len(wish.subject) != 2:
             raise BadArguments("jump_timer: a session is named by its group and its member id")
-        expire_member(turn, ExpireMember(group=wish.subject[0], member=wish.subject[1]))
+        expire_member(cluster, ExpireMember(group=wish.subject[0], member=wish.subject[1]), turn)
         return
     turn.timers.cancel(key)
-    turn.cluster.fire(key, turn.now, turn.out)
+    turn.environment.ready.append(key)
 
 
-def _on_stall(turn: Turn, subject: tuple[str, ...]) -> bool:
+def _on_stall(cluster: Cluster, subject: tuple[str, ...], turn: Turn) -> bool:
     return nodes.resume(turn, int(subject[0]))
 
 
-def _on_thaw(turn: Turn, subject: tuple[str, ...]) -> bool:
-    return members.thaw(turn, subject[0], subject[1])
+def _on_thaw(cluster: Cluster, subject: tuple[str, ...], turn: Turn) -> bool:
+    return members.thaw(cluster, subject[0], subject[1])
 
 
-TIMERS: Final[dict[str, Callable[[Turn, tuple[str, ...]], bool]]] = {"stall": _on_stall, "thaw": _on_thaw}
+TIMERS: Final[dict[str, Callable[[Cluster, tuple[str, ...], Turn], bool]]] = {"stall": _on_stall, "thaw": _on_thaw}
 """Timer name -> what happens when it fires; True: it did something."""

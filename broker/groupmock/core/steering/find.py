@@ -59,7 +59,7 @@ def check_partition(cluster: Cluster, topic: str, partition: int) -> None:
 
 def node_of(cluster: Cluster, node: int) -> int:
     """A node id that exists. Raises NoSuch."""
-    last = len(cluster.identity.nodes)
+    last = len(cluster.environment.identity.nodes)
     if not 1 <= node <= last:
         raise NoSuch(f"no node {node}: there are 1 to {last}" if last > 1 else f"no node {node}: there is node 1 only (serve --nodes N)")
     return node
@@ -67,7 +67,7 @@ def node_of(cluster: Cluster, node: int) -> int:
 
 def live_node(cluster: Cluster, node: int) -> int:
     """A node id that exists and runs. Raises NoSuch, NotNow."""
-    if all(each.node_id != node_of(cluster, node) for each in cluster.up):
+    if all(each.node_id != node_of(cluster, node) for each in cluster.environment.up):
         raise NotNow(f"node {node} is stopped: start it first")
     return node
 
@@ -77,7 +77,7 @@ def offsets_partition(cluster: Cluster, group: str | None, partition: int | None
     if (group is None) == (partition is None):
         raise NotNow("name either a group or a partition of __consumer_offsets")
     wanted = cluster.coordinators.partition_of(group) if group is not None else partition
-    count = cluster.coordinators.hosted or cluster.settings.offsets_topic_num_partitions  # none: it was deleted and will be made anew
+    count = cluster.coordinators.hosted or cluster.coordinators.places  # none: it was deleted and will be made anew
     if wanted is None or not 0 <= wanted < count:
         raise NoSuch(f"no partition {wanted} of __consumer_offsets: there are 0 to {count - 1}")
     return wanted

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
 from ..effects import TimerFired
+from ..events import Command
 from ..group import rebalance
 from ..group.states import COMPLETING, EMPTY, PREPARING, STABLE, State
-from ..turn import Turn
-from .doors import Doors, Hold
 from .find import group_of
+from .holds import Hold, OperatorHolds, holds_of
 from .register import Arguments, BadArguments, Group, NotNow, steers
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..turn import Turn
 
 HOLDABLE = (EMPTY, PREPARING, COMPLETING, STABLE)
 
 
-def doors_of(turn: Turn) -> Doors:
-    """The cluster's doors; there are some from now on."""
-    if turn.cluster.doors is None:
-        turn.cluster.doors = Doors(turn.cluster)
-    return turn.cluster.doors
-
-
-def not_held(turn: Turn, group_id: str, what: str) -> None:
+def not_held(cluster: Cluster, group_id: str, what: str) -> None:
     """Raises NotNow when the group is held in the state it is in: nothing may move it."""
-    doors, group = turn.cluster.doors, turn.cluster.coordinators.find(group_id)
-    hold = doors.holds.get(group_id) if doors is not None else None
-    if hold is not None and group is not None and group.state is hold.state:
-        raise NotNow(f"group {group_id!r} is held in {hold.state}: release it before you {what}")
+    held, group = cluster.environment.holds.of(group_id).state, cluster.coordinators.find(group_id)
+    if group is not None and group.state == held:
+        raise NotNow(f"group {group_id!r} is held in {held}: release it before you {what}")
 
 
 class ForceRebalance(Arguments):
@@ -40,12 +36,12 @@ class ForceRebalance(Arguments):
 
 
 @steers("force_rebalance", ForceRebalance)
-def force_rebalance(turn: Turn, wish: ForceRebalance) -> None:
+def force_rebalance(cluster: Cluster, wish: ForceRebalance, turn: Turn) -> None:
     """Stable and CompletingRebalance become PreparingRebalance, as Kafka's prepareRebalance does."""
-    group = group_of(turn.cluster, wish.group)
+    group = group_of(cluster, wish.group)
     if group.state not in (COMPLETING, STABLE):
         raise NotNow(f"group {wish.group!r} is {group.state}: only a Stable or a CompletingRebalance group can be made to rebalance")
-    not_held(turn, wish.group, "let it rebalance")
+    not_held(cluster, wish.group, "let it rebalance")
     rebalance.prepare(turn, group, wish.reason)
 
 
@@ -61,16 +57,18 @@ class HoldGroup(Arguments):
 
 
 @steers("hold_group", HoldGroup)
-def hold_group(turn: Turn, wish: HoldGroup) -> None:
+def hold_group(cluster: Cluster, wish: HoldGroup, turn: Turn) -> None:
     """Held in another state before: released first."""
     if wish.state not in HOLDABLE:
         raise BadArguments(f"hold_group: no group can be held in {wish.state}: there are {', '.join(HOLDABLE)}")
-    doors = doors_of(turn)
-    if wish.group in doors.holds and doors.holds[wish.group].state is wish.state:
+    holds = holds_of(cluster)
+    if wish.group in holds.groups and holds.groups[wish.group].state is wish.state:
         return
-    _let_go(turn, doors, wish.group)
-    doors.holds[wish.group] = Hold(wish.state)
-    _end_leases(turn, wish.group)
+    if _let_go(cluster, turn, holds, wish.group):  # what waited happens first
+        turn.environment.ready.append(Command("hold_group", {"group": wish.group, "state": str(wish.state)}))
+        return
+    holds.groups[wish.group] = Hold(wish.state)
+    _end_leases(cluster, wish.group)
 
 
 class ReleaseGroup(Arguments):
@@ -80,28 +78,28 @@ class ReleaseGroup(Arguments):
 
 
 @steers("release_group", ReleaseGroup)
-def release_group(turn: Turn, wish: ReleaseGroup) -> None:
+def release_group(cluster: Cluster, wish: ReleaseGroup, turn: Turn) -> None:
     """A group that nobody holds must at least exist."""
-    doors = doors_of(turn)
-    if wish.group not in doors.holds and wish.group not in doors.orders and wish.group not in doors.leaders:
-        group_of(turn.cluster, wish.group)
-    doors.leaders.pop(wish.group, None)
-    _let_go(turn, doors, wish.group)
+    holds = holds_of(cluster)
+    if wish.group not in holds.groups and wish.group not in holds.orders and wish.group not in holds.leaders:
+        group_of(cluster, wish.group)
+    holds.leaders.pop(wish.group, None)
+    _let_go(cluster, turn, holds, wish.group)
 
 
-def _let_go(turn: Turn, doors: Doors, group_id: str) -> None:
-    hold, order = doors.holds.pop(group_id, None), doors.orders.pop(group_id, None)
-    _end_leases(turn, group_id)
+def _let_go(cluster: Cluster, turn: Turn, holds: OperatorHolds, group_id: str) -> bool:
+    """Nothing holds the group any more. Did anything wait?"""
+    hold, order = holds.groups.pop(group_id, None), holds.orders.pop(group_id, None)
+    _end_leases(cluster, group_id)
     if hold is not None and hold.state is PREPARING:
-        _end_phase_if_due(turn, group_id)
-    if hold is not None:
-        doors.released(turn, hold.waiting)
-    if order is not None:
-        doors.released(turn, list(order.waiting))
+        _end_phase_if_due(cluster, turn, group_id)
+    waiting = [*(hold.waiting if hold is not None else ()), *(order.waiting if order is not None else ())]
+    holds.release(waiting)
+    return bool(waiting)
 
 
-def _end_phase_if_due(turn: Turn, group_id: str) -> None:
-    group = turn.cluster.coordinators.find(group_id)
+def _end_phase_if_due(cluster: Cluster, turn: Turn, group_id: str) -> None:
+    group = cluster.coordinators.find(group_id)
     if group is None or group.state is not PREPARING:
         return
     over = ("join", group_id) not in turn.timers
@@ -109,8 +107,8 @@ def _end_phase_if_due(turn: Turn, group_id: str) -> None:
         rebalance.complete(turn, group, "the group was released")
 
 
-def _end_leases(turn: Turn, group_id: str) -> None:
-    group = turn.cluster.coordinators.find(group_id)
+def _end_leases(cluster: Cluster, group_id: str) -> None:
+    group = cluster.coordinators.find(group_id)
     if group is not None:
         group.end_leases()
 
@@ -122,13 +120,13 @@ class CompleteDelay(Arguments):
 
 
 @steers("complete_delay", CompleteDelay)
-def complete_delay(turn: Turn, wish: CompleteDelay) -> None:
+def complete_delay(cluster: Cluster, wish: CompleteDelay, turn: Turn) -> None:
     """Members that have not joined by now are removed, as when the join timer fires."""
-    group = group_of(turn.cluster, wish.group)
+    group = group_of(cluster, wish.group)
     key = ("join", wish.group)
     if group.state is not PREPARING or key not in turn.timers:
         raise NotNow(f"group {wish.group!r} is {group.state}: there is a delay to end in PreparingRebalance only")
-    not_held(turn, wish.group, "end its delay")
+    not_held(cluster, wish.group, "end its delay")
     turn.timers.cancel(key)
     turn.out.append(TimerFired("join", (wish.group,)))
     rebalance.complete(turn, group, "its delay was ended")

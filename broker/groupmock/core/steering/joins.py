@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from ..turn import Turn
-from .doors import Order
-from .groups import doors_of
+from .holds import Order, holds_of
 from .register import Arguments, BadArguments, Group, MemberName, NotNow, steers
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..turn import Turn
 
 
 class OrderJoins(Arguments):
@@ -20,15 +22,15 @@ class OrderJoins(Arguments):
 
 
 @steers("order_joins", OrderJoins)
-def order_joins(turn: Turn, wish: OrderJoins) -> None:
+def order_joins(cluster: Cluster, wish: OrderJoins, turn: Turn) -> None:
     """The first JoinGroup of a dynamic member, which only reserves an id (KIP-394), is answered in any order."""
     if len(set(wish.names)) < len(wish.names):
         raise BadArguments(f"order_joins: {', '.join(wish.names)}: a name is there twice")
-    doors = doors_of(turn)
-    if wish.group in doors.orders:
-        waiting = ", ".join(doors.orders[wish.group].names)
+    holds = holds_of(cluster)
+    if wish.group in holds.orders:
+        waiting = ", ".join(holds.orders[wish.group].names)
         raise NotNow(f"group {wish.group!r} lets its joins in in an order already, {waiting} are awaited: release it first")
-    doors.orders[wish.group] = Order(list(wish.names))
+    holds.orders[wish.group] = Order(list(wish.names))
 
 
 class ChooseLeader(Arguments):
@@ -39,6 +41,6 @@ class ChooseLeader(Arguments):
 
 
 @steers("choose_leader", ChooseLeader)
-def choose_leader(turn: Turn, wish: ChooseLeader) -> None:
+def choose_leader(cluster: Cluster, wish: ChooseLeader, turn: Turn) -> None:
     """The member need not be there yet."""
-    doors_of(turn).leaders[wish.group] = wish.member
+    holds_of(cluster).leaders[wish.group] = wish.member

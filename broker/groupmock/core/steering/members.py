@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta
 
 from ..effects import TimerFired
-from ..group import leaving, membership, rebalance, sessions, storage
+from ..group import leaving, membership, rebalance, sessions, storage, telling
 from ..group.group import Group as GroupData
 from ..group.group import Member
 from ..group.states import COMPLETING, PREPARING
 from ..java.hashes import spread
-from ..turn import Turn
-from .doors import Frozen
 from .find import group_of, listed, member_of
-from .groups import doors_of, not_held
+from .groups import not_held
+from .holds import Frozen, holds_of
 from .register import Arguments, Group, MemberName, Milliseconds, NoSuch, NotNow, steers
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..turn import Turn
 
 
 class ExpireMember(Arguments):
@@ -28,9 +31,9 @@ class ExpireMember(Arguments):
 
 
 @steers("expire_member", ExpireMember)
-def expire_member(turn: Turn, wish: ExpireMember) -> None:
+def expire_member(cluster: Cluster, wish: ExpireMember, turn: Turn) -> None:
     """Kafka's expireClassicGroupMemberHeartbeat: a member that waits for an answer cannot expire."""
-    group = group_of(turn.cluster, wish.group)
+    group = group_of(cluster, wish.group)
     if wish.member in group.pending_joins:
         member_id = wish.member
     else:
@@ -40,7 +43,7 @@ def expire_member(turn: Turn, wish: ExpireMember) -> None:
             api = "JoinGroup" if member.join is not None else "SyncGroup"
             raise NotNow(f"member {member_id} waits for the answer to its {api}: as in Kafka, its session cannot expire")
         if group.state is not PREPARING:
-            not_held(turn, wish.group, "let a member expire")
+            not_held(cluster, wish.group, "let a member expire")
     sessions.end(turn, group, member_id)
     turn.out.append(TimerFired("session", (group.group_id, member_id)))
     leaving.expire(turn, group, member_id)
@@ -57,20 +60,20 @@ class FenceInstance(Arguments):
 
 
 @steers("fence_instance", FenceInstance)
-def fence_instance(turn: Turn, wish: FenceInstance) -> None:
+def fence_instance(cluster: Cluster, wish: FenceInstance, turn: Turn) -> None:
     """The steps of a JoinGroup without member id and with a known instance id (KIP-345), its protocols unchanged."""
-    group = group_of(turn.cluster, wish.group)
+    group = group_of(cluster, wish.group)
     member_id = group.static_members.get(wish.instance)
     if member_id is None:
         raise NoSuch(f"group {wish.group!r} has no instance {wish.instance!r}: there are {listed(list(group.static_members))}")
     if group.state is COMPLETING:
-        not_held(turn, wish.group, "fence an instance")
+        not_held(cluster, wish.group, "fence an instance")
     old = group.members[member_id]
     membership.refuse_parked(turn, group, old)
     new = _successor(turn, group, old)
     sessions.end(turn, group, old.member_id)
     why = f"instance {wish.instance} was taken over: {new.member_id} replaces {old.member_id}"
-    turn.changed(group, new.member_id, "replaced", why, new)
+    telling.changed(turn, group, new.member_id, "replaced", why, new)
     if group.state is COMPLETING:
         rebalance.prepare(turn, group, why)
     elif group.state is not PREPARING:
@@ -97,12 +100,12 @@ class FreezeMember(Arguments):
 
 
 @steers("freeze_member", FreezeMember)
-def freeze_member(turn: Turn, wish: FreezeMember) -> None:
+def freeze_member(cluster: Cluster, wish: FreezeMember, turn: Turn) -> None:
     """JoinGroup, SyncGroup, Heartbeat, LeaveGroup and OffsetCommit with its member id wait. Twice is once, with the later end."""
-    group = group_of(turn.cluster, wish.group)
+    group = group_of(cluster, wish.group)
     member = member_of(group, wish.member)
     names = (member.member_id, member.group_instance_id, member.client_id)
-    doors_of(turn).frozen.setdefault((wish.group, member.member_id), Frozen(names))
+    holds_of(cluster).frozen.setdefault((wish.group, member.member_id), Frozen(names))
     group.end_leases()
     key = ("thaw", wish.group, member.member_id)
     if wish.ms is None:
@@ -119,20 +122,20 @@ class ThawMember(Arguments):
 
 
 @steers("thaw_member", ThawMember)
-def thaw_member(turn: Turn, wish: ThawMember) -> None:
+def thaw_member(cluster: Cluster, wish: ThawMember, turn: Turn) -> None:
     """By any name it had when it was frozen, also when it is no longer in its group."""
-    found = [key for key, frozen in doors_of(turn).frozen.items() if key[0] == wish.group and wish.member in frozen.names]
+    found = [key for key, frozen in holds_of(cluster).frozen.items() if key[0] == wish.group and wish.member in frozen.names]
     if not found:
-        member_of(group_of(turn.cluster, wish.group), wish.member)
+        member_of(group_of(cluster, wish.group), wish.member)
     for group_id, member_id in found:
         turn.timers.cancel(("thaw", group_id, member_id))
-        thaw(turn, group_id, member_id)
+        thaw(cluster, group_id, member_id)
 
 
-def thaw(turn: Turn, group_id: str, member_id: str) -> bool:
+def thaw(cluster: Cluster, group_id: str, member_id: str) -> bool:
     """Let it go on. Was it frozen?"""
-    doors = doors_of(turn)
-    frozen = doors.frozen.pop((group_id, member_id), None)
+    holds = holds_of(cluster)
+    frozen = holds.frozen.pop((group_id, member_id), None)
     if frozen is not None:
-        doors.released(turn, list(frozen.waiting))
+        holds.release(frozen.waiting)
     return frozen is not None

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
 from ..effects import NodeChanged
-from ..turn import Turn
 from .find import check_partition, live_node, node_of, offsets_partition
 from .register import Arguments, Group, Milliseconds, NodeId, NotNow, TopicName, steers
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..turn import Turn
 
 Partition = Annotated[int, Meta(description="partition of __consumer_offsets", ge=0)]
 OfGroup = Annotated[Group | None, Meta(description="group id, of a group that may not exist yet; or say partition")]
@@ -29,20 +32,20 @@ class MoveCoordinator(Arguments):
 
 
 @steers("move_coordinator", MoveCoordinator)
-def move_coordinator(turn: Turn, wish: MoveCoordinator) -> None:
+def move_coordinator(cluster: Cluster, wish: MoveCoordinator, turn: Turn) -> None:
     """Unload and load (spec 2.13)."""
-    coordinators = turn.cluster.coordinators
-    partition = offsets_partition(turn.cluster, wish.group, wish.partition)
-    node = live_node(turn.cluster, wish.node) if wish.node is not None else _next_up(turn, coordinators.leader_of(partition) or 0)
+    coordinators = cluster.coordinators
+    partition = offsets_partition(cluster, wish.group, wish.partition)
+    node = live_node(cluster, wish.node) if wish.node is not None else _next_up(turn, coordinators.leader_of(partition) or 0)
     if node is None:
         raise NotNow("no node runs that could coordinate: start one first")
     coordinators.make_topic(turn)
-    coordinators.load(partition, node, wish.loading_ms, turn.now, turn.out)
+    coordinators.load(turn, partition, node, wish.loading_ms)
 
 
 def _next_up(turn: Turn, node: int) -> int | None:
     """The node after that one that runs, around the end; the node itself when it is the only one."""
-    up = [each.node_id for each in turn.cluster.up]
+    up = [each.node_id for each in turn.environment.up]
     return next((each for each in up if each > node), up[0] if up else None)
 
 
@@ -54,13 +57,13 @@ class UnloadCoordinator(Arguments):
 
 
 @steers("unload_coordinator", UnloadCoordinator)
-def unload_coordinator(turn: Turn, wish: UnloadCoordinator) -> None:
+def unload_coordinator(cluster: Cluster, wish: UnloadCoordinator, turn: Turn) -> None:
     """Whoever waits is answered 16 (spec 2.13, Unload)."""
-    partition = offsets_partition(turn.cluster, wish.group, wish.partition)
-    if turn.cluster.coordinators.leader_of(partition) is None:
+    partition = offsets_partition(cluster, wish.group, wish.partition)
+    if cluster.coordinators.leader_of(partition) is None:
         raise NotNow(f"partition {partition} of __consumer_offsets is led by nobody already")
-    turn.cluster.coordinators.make_topic(turn)
-    turn.cluster.coordinators.unload(partition, turn.now, turn.out)
+    cluster.coordinators.make_topic(turn)
+    cluster.coordinators.unload(turn, partition)
 
 
 class LoadCoordinator(Arguments):
@@ -72,11 +75,11 @@ class LoadCoordinator(Arguments):
 
 
 @steers("load_coordinator", LoadCoordinator)
-def load_coordinator(turn: Turn, wish: LoadCoordinator) -> None:
+def load_coordinator(cluster: Cluster, wish: LoadCoordinator, turn: Turn) -> None:
     """Spec 2.13, Loading, After load."""
-    partition, node = offsets_partition(turn.cluster, None, wish.partition), live_node(turn.cluster, wish.node)
-    turn.cluster.coordinators.make_topic(turn)
-    turn.cluster.coordinators.load(partition, node, wish.loading_ms, turn.now, turn.out)
+    partition, node = offsets_partition(cluster, None, wish.partition), live_node(cluster, wish.node)
+    cluster.coordinators.make_topic(turn)
+    cluster.coordinators.load(turn, partition, node, wish.loading_ms)
 
 
 class MoveLeader(Arguments):
@@ -88,10 +91,10 @@ class MoveLeader(Arguments):
 
 
 @steers("move_leader", MoveLeader)
-def move_leader(turn: Turn, wish: MoveLeader) -> None:
+def move_leader(cluster: Cluster, wish: MoveLeader, turn: Turn) -> None:
     """The node becomes a replica if it was none."""
-    check_partition(turn.cluster, wish.topic, wish.partition)
-    turn.cluster.topics.lead(wish.topic, wish.partition, live_node(turn.cluster, wish.node), turn.now, turn.out)
+    check_partition(cluster, wish.topic, wish.partition)
+    cluster.topics.lead(turn, wish.topic, wish.partition, live_node(cluster, wish.node))
 
 
 class StopNode(Arguments):
@@ -106,12 +109,11 @@ class StopNode(Arguments):
 
 
 @steers("stop_node", StopNode)
-def stop_node(turn: Turn, wish: StopNode) -> None:
+def stop_node(cluster: Cluster, wish: StopNode, turn: Turn) -> None:
     """A node that is stopped already stays so. What no other node has is nobody's until the node starts again."""
-    cluster = turn.cluster
-    if all(each.node_id != node_of(cluster, wish.node) for each in cluster.up):
+    if all(each.node_id != node_of(cluster, wish.node) for each in turn.environment.up):
         return
-    cluster.up = tuple([each for each in cluster.up if each.node_id != wish.node])
+    turn.environment.up = tuple([each for each in turn.environment.up if each.node_id != wish.node])
     turn.timers.cancel(("stall", str(wish.node)))
     stopped = NodeChanged(wish.node, "stopped")
     if not wish.clean:
@@ -119,11 +121,11 @@ def stop_node(turn: Turn, wish: StopNode) -> None:
     for partition in cluster.coordinators.led_by(wish.node):
         heir = _next_up(turn, wish.node)
         if heir is None:
-            cluster.coordinators.unload(partition, turn.now, turn.out)
+            cluster.coordinators.unload(turn, partition)
         else:
-            cluster.coordinators.load(partition, heir, wish.loading_ms, turn.now, turn.out)
+            cluster.coordinators.load(turn, partition, heir, wish.loading_ms)
     cluster.coordinators.stopped(wish.node)
-    cluster.topics.node_stopped(wish.node, turn.now, turn.out)
+    cluster.topics.node_stopped(turn, wish.node)
     if wish.clean:
         turn.out.append(stopped)
 
@@ -136,16 +138,16 @@ class StartNode(Arguments):
 
 
 @steers("start_node", StartNode)
-def start_node(turn: Turn, wish: StartNode) -> None:
+def start_node(cluster: Cluster, wish: StartNode, turn: Turn) -> None:
     """Harmless for a node that runs."""
-    cluster, node = turn.cluster, node_of(turn.cluster, wish.node)
-    if any(each.node_id == node for each in cluster.up):
+    node = node_of(cluster, wish.node)
+    if any(each.node_id == node for each in turn.environment.up):
         resume(turn, node)
         return
-    cluster.up = tuple([each for each in cluster.identity.nodes if each in cluster.up or each.node_id == node])
+    turn.environment.up = tuple([each for each in turn.environment.identity.nodes if each in turn.environment.up or each.node_id == node])
     for partition in cluster.coordinators.led_by(None):
-        cluster.coordinators.load(partition, node, wish.loading_ms, turn.now, turn.out)
-    cluster.topics.node_started(node, turn.now, turn.out)
+        cluster.coordinators.load(turn, partition, node, wish.loading_ms)
+    cluster.topics.node_started(turn, node)
     turn.out.append(NodeChanged(node, "started"))
 
 
@@ -157,23 +159,23 @@ class StallNode(Arguments):
 
 
 @steers("stall_node", StallNode)
-def stall_node(turn: Turn, wish: StallNode) -> None:
+def stall_node(cluster: Cluster, wish: StallNode, turn: Turn) -> None:
     """Twice is once, with the later end."""
-    node, key = live_node(turn.cluster, wish.node), ("stall", str(wish.node))
+    node, key = live_node(cluster, wish.node), ("stall", str(wish.node))
     if wish.ms is None:
         turn.timers.cancel(key)
     else:
         turn.timers.set(key, turn.after(wish.ms))
-    if node not in turn.cluster.stalled:
-        turn.cluster.stalled.add(node)
+    if node not in turn.environment.stalled:
+        turn.environment.stalled.add(node)
         turn.out.append(NodeChanged(node, "stalled"))
 
 
 def resume(turn: Turn, node: int) -> bool:
     """A stalled node goes on. Was it stalled?"""
     turn.timers.cancel(("stall", str(node)))
-    if node not in turn.cluster.stalled:
+    if node not in turn.environment.stalled:
         return False
-    turn.cluster.stalled.discard(node)
+    turn.environment.stalled.discard(node)
     turn.out.append(NodeChanged(node, "resumed"))
     return True

@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 import msgspec
 from msgspec import Meta
 
-from ..turn import Turn
-
 if TYPE_CHECKING:
     from ..cluster import Cluster
-    from ..effects import Effects
     from ..events import Command
+    from ..turn import Turn
 
 Group = Annotated[str, Meta(description="group id", min_length=1)]
 MemberName = Annotated[str, Meta(description="member id, instance id, or a client id that one member alone has", min_length=1)]
@@ -52,16 +50,15 @@ class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """What a command takes; the docstring of a subclass is the command's sentence."""
 
 
-A = TypeVar("A", bound=Arguments)
-On = TypeVar("On")
+Run = TypeVar("Run", bound=Callable[..., Any])
 
 
 class Steer(NamedTuple):
-    """One command: its arguments and what it does with them. `on_rules`: it changes fault rules and `run` takes their registry; any other
-    changes the cluster and `run` takes the turn."""
+    """One command: its arguments and what it does with them. `on_rules`: it changes fault rules and `run` takes (registry, wish); any other
+    changes the cluster and `run` takes (cluster, wish, turn)."""
 
     arguments: type[Arguments]
-    run: Callable[[Any, Any], Any]
+    run: Callable[..., Any]
     on_rules: bool = False
 
 
@@ -69,10 +66,10 @@ COMMANDS: dict[str, Steer] = {}
 """What is loaded so far; `find` and `load` load the rest."""
 
 
-def steers(name: str, arguments: type[A], on_rules: bool = False) -> Callable[[Callable[[On, A], Any]], Callable[[On, A], Any]]:
+def steers(name: str, arguments: type[Arguments], on_rules: bool = False) -> Callable[[Run], Run]:
     """Register a command."""
 
-    def register(run: Callable[[On, A], Any]) -> Callable[[On, A], Any]:
+    def register(run: Run) -> Run:
         COMMANDS[name] = Steer(arguments, run, on_rules)
         return run
 
@@ -103,9 +100,9 @@ def checked(name: str, arguments: dict[str, Any]) -> Arguments:
         raise BadArguments(f"{name}: {wrong}") from None
 
 
-def steer(cluster: Cluster, event: Command, now: int, out: Effects) -> None:
+def steer(cluster: Cluster, event: Command, turn: Turn) -> None:
     """Check the arguments and do it. Raises UnknownCommand, CannotSteer, with nothing changed."""
     wish, found = checked(event.name, event.arguments), COMMANDS[event.name]
     if found.on_rules:
         raise UnknownCommand(f"{event.name} changes fault rules, which a driver has and a core has not: submit it to the driver")
-    found.run(Turn(cluster, now, out), wish)
+    found.run(cluster, wish, turn)

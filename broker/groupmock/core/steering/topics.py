@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta
 
@@ -10,9 +10,12 @@ from groupmock_codec.errors import ErrorCode
 
 from ..log.placement import MOST_PARTITIONS
 from ..log.refusal import TopicRefused
-from ..turn import Turn
 from .find import check_partition, partitions_of
 from .register import Arguments, BadArguments, CannotSteer, NotNow, TopicName, steers
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..turn import Turn
 
 Count = Annotated[int, Meta(ge=1)]
 CREATE_TOPIC: Final = "create_topic"
@@ -33,14 +36,14 @@ class CreateTopic(Arguments):
 
 
 @steers(CREATE_TOPIC, CreateTopic)
-def create_topic(turn: Turn, wish: CreateTopic) -> None:
+def create_topic(cluster: Cluster, wish: CreateTopic, turn: Turn) -> None:
     """Refused where CreateTopics refuses it; the limit per request is that of ReplicationControlManager."""
-    settings = turn.cluster.settings
+    settings = turn.settings
     partitions = settings.num_partitions if wish.partitions is None else wish.partitions
     if partitions > MOST_PARTITIONS and not settings.quirks.any_number_of_partitions:
         raise BadArguments(f"create_topic: {partitions} partitions are more than Kafka makes at once: make {MOST_PARTITIONS} and grow it")
     try:
-        turn.cluster.topics.create(wish.name, partitions, turn.now, turn.out)
+        cluster.topics.create(turn, wish.name, partitions)
     except TopicRefused as refused:
         raise _said(refused) from None
 
@@ -53,11 +56,11 @@ class GrowTopic(Arguments):
 
 
 @steers("grow_topic", GrowTopic)
-def grow_topic(turn: Turn, wish: GrowTopic) -> None:
+def grow_topic(cluster: Cluster, wish: GrowTopic, turn: Turn) -> None:
     """Refused where CreatePartitions refuses it."""
-    partitions_of(turn.cluster, wish.name)
+    partitions_of(cluster, wish.name)
     try:
-        turn.cluster.topics.grow(wish.name, wish.partitions, turn.now, turn.out)
+        cluster.topics.grow(turn, wish.name, wish.partitions)
     except TopicRefused as refused:
         raise _said(refused) from None
 
@@ -69,10 +72,10 @@ class DeleteTopic(Arguments):
 
 
 @steers("delete_topic", DeleteTopic)
-def delete_topic(turn: Turn, wish: DeleteTopic) -> None:
+def delete_topic(cluster: Cluster, wish: DeleteTopic, turn: Turn) -> None:
     """A topic of that name may be created at once; it has another id."""
-    partitions_of(turn.cluster, wish.name)
-    turn.cluster.topics.delete(wish.name, turn.now, turn.out)
+    partitions_of(cluster, wish.name)
+    cluster.topics.delete(turn, wish.name)
 
 
 class Append(Arguments):
@@ -84,10 +87,10 @@ class Append(Arguments):
 
 
 @steers("append", Append)
-def append(turn: Turn, wish: Append) -> None:
+def append(cluster: Cluster, wish: Append, turn: Turn) -> None:
     """Fetches that wait are answered."""
-    check_partition(turn.cluster, wish.topic, wish.partition)
-    turn.cluster.topics.append(wish.topic, wish.partition, wish.batch, turn.now, turn.out)
+    check_partition(cluster, wish.topic, wish.partition)
+    cluster.topics.append(turn, wish.topic, wish.partition, wish.batch)
 
 
 def _said(refused: TopicRefused) -> CannotSteer:

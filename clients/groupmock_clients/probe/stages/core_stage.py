@@ -15,10 +15,11 @@ from typing import Final
 
 from groupmock.advertise import identity_of
 from groupmock.config import Config, resolve
-from groupmock.core.cluster import Cluster
+from groupmock.core.core import core_of
 from groupmock.core.effects import Abandoned, Close, Effects, Replies, Reply, Silent
 from groupmock.core.events import NS_PER_MS, Command, Disconnected, Request
 from groupmock.core.identity import Node
+from groupmock.core.turn import Turn
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, Versions
 
@@ -66,7 +67,7 @@ class CoreStage:
         self.topic_ids: dict[str, bytes] = {}
         identity = identity_of(config.profile, "exchange", [Node(1, "127.0.0.1", 9092)])
         self._ranges = {row.key: Versions(row.lowest, row.highest) for row in identity.advertised}
-        self.cluster = Cluster(config.settings, identity, Random(seed), EPOCH_MS)
+        self.core = core_of(config.settings, identity, Random(seed), EPOCH_MS)
         self._now = 0
         self._connections: dict[str, _Connection] = {}
         self._numbers = 0
@@ -85,7 +86,7 @@ class CoreStage:
 
     def wall_ms(self) -> int:
         """Milliseconds since 1970 on the cluster's clock."""
-        return self.cluster.wall_ms(self._now)
+        return self.core.environment.wall_ms(self._now)
 
     def pause(self, ms: float) -> None:
         """Step the clock, firing what is due on the way."""
@@ -94,12 +95,12 @@ class CoreStage:
     def _until(self, end: int, connection: _Connection | None) -> None:
         """Step to `end`, or until the connection has an answer or is closed."""
         while connection is None or not (connection.answers or connection.ended):
-            deadline = self.cluster.deadline()
+            deadline = self.core.deadline()
             if deadline is None or deadline > end:
                 self._now = max(self._now, end)
                 return
             self._now = max(self._now, deadline)
-            self._perform(self.cluster.expire(self._now))
+            self._perform(self.core.expire(self._now))
 
     # -- what is known of the cluster
 
@@ -109,13 +110,13 @@ class CoreStage:
 
     def topic(self, name: str, partitions: int, configs: Mapping[str, str] | None = None) -> str:
         """Create the topic; every dialogue has its own cluster, so the name is the real one."""
-        topics = self.cluster.topics
-        self.topic_ids[name] = topics.add(name, topics.place(name, partitions, 1), configs or {}, self._now, []).topic_id
+        topics, turn = self.core.cluster.topics, Turn(self.core.environment, self._now, [])
+        self.topic_ids[name] = topics.add(turn, name, topics.place(name, partitions, 1), configs or {}).topic_id
         return name
 
     def command(self, name: str, arguments: dict[str, Value]) -> None:
         """Run one command of the core."""
-        self._perform(self.cluster.handle(Command(name, arguments), self._now))
+        self._perform(self.core.handle(Command(name, arguments), self._now))
 
     # -- connections
 
@@ -146,7 +147,7 @@ class CoreStage:
             event = Request(
                 self._next_ticket, connection.number, 1, request.key, request.version, request.client_id, HOST, request.message
             )  # fmt: skip
-            self._perform(self.cluster.handle(event, self._now))
+            self._perform(self.core.handle(event, self._now))
 
     def _perform(self, effects: Effects) -> None:
         for effect in effects:
@@ -157,7 +158,7 @@ class CoreStage:
                     self._reply(reply)
             elif isinstance(effect, Abandoned | Close | Silent):
                 self._without_answer(effect)
-        for group in self.cluster.coordinators.groups():
+        for group in self.core.cluster.coordinators.groups():
             group.invariants()
 
     def _reply(self, reply: Reply) -> None:
@@ -197,7 +198,7 @@ class CoreStage:
         connection = self._connections.pop(member, None)
         if connection is not None:
             connection.waiting.clear()
-            self._perform(self.cluster.handle(Disconnected(connection.number), self._now))
+            self._perform(self.core.handle(Disconnected(connection.number), self._now))
 
     def close(self) -> None:
         """Nothing to hang up."""

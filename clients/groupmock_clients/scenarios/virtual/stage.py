@@ -92,7 +92,7 @@ class VirtualStage:
 
     def leader(self) -> str:
         """See play.Stage."""
-        group = self.world.cluster.coordinators.find(GROUP)
+        group = self.world.core.cluster.coordinators.find(GROUP)
         if group is None or group.leader_id is None:
             raise Missed("nobody leads the group")
         return name_of(group.leader_id)
@@ -113,7 +113,7 @@ class VirtualStage:
         self.world.until(done, limit, sizes.heartbeat_ms / STEPS_PER_HEARTBEAT)
 
     def _not_here(self, members: frozenset[str]) -> str | None:
-        group = self.world.cluster.coordinators.find(GROUP)
+        group = self.world.core.cluster.coordinators.find(GROUP)
         if group is None:
             return "there is no group"
         present = {name_of(member) for member in group.members}

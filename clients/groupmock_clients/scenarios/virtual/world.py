@@ -14,7 +14,7 @@ from groupmock.advertise import identity_of
 from groupmock.assembly import settings_by_name
 from groupmock.clock import NS_PER_MS, Handle, VirtualClock
 from groupmock.config import resolve
-from groupmock.core.cluster import Cluster
+from groupmock.core.core import core_of
 from groupmock.core.events import Command
 from groupmock.core.identity import Node
 from groupmock.core.ingredients import describe
@@ -71,7 +71,7 @@ class World:
         self.sizes = sizes
         self.clock = VirtualClock()
         identity = identity_of(config.profile, "scenario", [Node(NODE, HOST.removeprefix("/"), 9092)])
-        self.cluster = Cluster(config.settings, identity, Random(sizes.seed), self.clock.epoch_ns // NS_PER_MS)
+        self.core = core_of(config.settings, identity, Random(sizes.seed), self.clock.epoch_ns // NS_PER_MS)
         header = Header(
             v=VERSION, run=run_name(sizes, journal), product=f"groupmock {__version__}", seed=sizes.seed, epoch_ns=self.clock.epoch_ns,
             profile=config.profile.name, config=settings_by_name(config), complete=False,
@@ -80,8 +80,8 @@ class World:
         self.journal = Journal(header, [self.kept])
         if journal is not None:
             self.journal.add(FileSink(str(journal), self._broken))
-        self.driver = Driver(self.cluster, self.clock, self.journal, NEVER_SLICED)
-        self.journal.begin(describe(self.cluster))
+        self.driver = Driver(self.core, self.clock, self.journal, NEVER_SLICED)
+        self.journal.begin(describe(self.core.environment))
         self._links = 0
 
     def _broken(self, reason: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from cases import for_each
 from log_world import LogWorld, batch, fetch_request, shown
 
+from groupmock.core.effects import Reply
 from groupmock_codec.message_sets import read_message_set
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.messages.k20_delete_topics import DeleteTopicsRequest
@@ -133,14 +134,14 @@ def test_the_wrong_node_hints_at_the_leader_from_v16_on() -> None:
 @for_each(("version", "code"), [(10, 6), (11, 0), (18, 0)])
 def test_a_follower_serves_consumers_from_v11_on(version: int, code: int) -> None:
     world = LogWorld(nodes=2)
-    world.topics.add("t", [[1, 2]], {}, 0, [])
+    world.topics.add(world.turn(), "t", [[1, 2]], {})
     world.append(batch())
     assert world.fetch(version=version, node=2).error_code == code
 
 
 def test_a_moved_leader_fences_the_old_epoch() -> None:
     world = filled(nodes=2)
-    world.topics.lead("t", 0, 2, 0, [])
+    world.topics.lead(world.turn(), "t", 0, 2)
     assert row(world, node=2, partition={"current_leader_epoch": 0}) == (74, 0)
     assert row(world, node=1) == (6, 0)
     assert row(world, node=2, partition={"current_leader_epoch": 1}) == (0, ALL)
@@ -163,15 +164,15 @@ def test_divergence(epoch: int, offset: int, code: int, diverging: dict[str, int
 
 def test_an_epoch_that_wrote_nothing_diverges_at_any_offset() -> None:
     world = filled(nodes=2)
-    world.topics.lead("t", 0, 2, 0, [])
-    world.topics.lead("t", 0, 1, 0, [])
+    world.topics.lead(world.turn(), "t", 0, 2)
+    world.topics.lead(world.turn(), "t", 0, 1)
     found = shown(world.fetch(3, version=12, isolation_level=1, partition={"last_fetched_epoch": 1}))
     assert (found["diverging_epoch"], found["records"], found["aborted_transactions"]) == ({"epoch": 0, "end_offset": 8}, b"", None)
 
 
 def test_divergence_after_a_new_leader_wrote() -> None:
     world = filled(nodes=2)
-    world.topics.lead("t", 0, 2, 0, [])
+    world.topics.lead(world.turn(), "t", 0, 2)
     world.append(batch())
     found = shown(world.fetch(9, version=12, node=2, partition={"last_fetched_epoch": 0}))
     assert found["diverging_epoch"] == {"epoch": 0, "end_offset": 8}
@@ -224,7 +225,7 @@ def test_a_fetch_waits_for_its_time() -> None:
     assert world.outcome(ticket) == "parked"
     world.sleep(1)
     assert world.answers[ticket].responses[0].partitions[0].records == b""
-    assert world.cluster.deadline() is None
+    assert world.core.deadline() is None
 
 
 def test_an_append_wakes_it() -> None:
@@ -289,7 +290,7 @@ def test_a_closed_connection_takes_its_fetch_along() -> None:
     world = filled()
     ticket = waiting(world)
     world.hang_up()
-    assert (len(world.topics.fetches), world.cluster.deadline()) == (0, None)
+    assert (len(world.topics.fetches), world.core.deadline()) == (0, None)
     world.append(batch())
     assert world.outcome(ticket) == "parked"
 
@@ -303,12 +304,16 @@ def test_deleting_a_topic_ends_the_wait() -> None:
     assert rows[1] == {"error_code": 3, "high_watermark": -1, "aborted_transactions": None, "records": b""}
 
 
+def answer_of(reply: Reply) -> Any:
+    return reply.message
+
+
 def test_moving_the_leader_ends_the_wait() -> None:
     world = filled(nodes=2)
     ticket = waiting(world)
-    out: list[Any] = []
-    world.topics.lead("t", 0, 2, 0, out)
-    assert [effect.message.responses[0].partitions[0].error_code for effect in out if hasattr(effect, "message")] == [6]
+    turn = world.turn()
+    world.topics.lead(turn, "t", 0, 2)
+    assert [answer_of(effect).responses[0].partitions[0].error_code for effect in turn.out if isinstance(effect, Reply)] == [6]
     assert ticket not in world.answers and len(world.topics.fetches) == 0
 
 

@@ -149,7 +149,7 @@ def test_what_the_dice_give_does_not_hang_on_who_looked_for_a_coordinator() -> N
     delete(world)
     find(world)
     assert len({*ids, world.topic_id(OFFSETS)}) == 3, "an id is never used twice"
-    assert world.cluster.dice.uuid_text() == other.cluster.dice.uuid_text()
+    assert world.environment.dice.uuid_text() == other.environment.dice.uuid_text()
 
 
 # -- how they are treated ----------------------------------------------------------------------------------------------

@@ -140,7 +140,7 @@ def test_gates(how: dict[str, Any], expected: Answer) -> None:
 
 def test_epochs_after_a_leader_moved() -> None:
     world = filled(nodes=2)
-    world.topics.lead("t", 0, 2, 0, [])
+    world.topics.lead(world.turn(), "t", 0, 2)
     assert ask(world, -1, node=2, epoch=0) == {"error_code": 74}
     assert ask(world, -1, node=2) == at(6, epoch=1)
     assert ask(world, -2, node=2) == at(0)
@@ -210,8 +210,8 @@ def test_where_an_epoch_ended(how: dict[str, Any], epoch: int, expected: Answer)
 
 def test_epochs_of_several_leaders() -> None:
     world = filled(nodes=2)
-    world.topics.lead("t", 0, 2, 0, [])  # epoch 1 writes nothing
-    world.topics.lead("t", 0, 1, 0, [])
+    world.topics.lead(world.turn(), "t", 0, 2)  # epoch 1 writes nothing
+    world.topics.lead(world.turn(), "t", 0, 1)
     world.append(pair(1))
     ends = [epoch_end(world, epoch) for epoch in (0, 1, 2, 3)]
     old, now = {"leader_epoch": 0, "end_offset": 6}, {"leader_epoch": 2, "end_offset": 8}

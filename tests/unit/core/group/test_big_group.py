@@ -14,36 +14,36 @@ COUNT = 10_000
 
 def test_a_storm() -> None:
     world = World.make(group_initial_rebalance_delay_ms=100)
-    cluster, metadata = world.cluster, [JoinGroupRequestProtocol(name="range", metadata=b"m" * 60)]
+    core, metadata = world.core, [JoinGroupRequestProtocol(name="range", metadata=b"m" * 60)]
 
     def join(ticket: int, member_id: str) -> list[object]:
         message = JoinGroupRequest(
             group_id="g", session_timeout_ms=10_000, rebalance_timeout_ms=60_000, member_id=member_id, protocol_type="x", protocols=metadata
         )
-        return list(cluster.handle(Request(ticket, ticket, 1, 11, 9, "client", "/127.0.0.1", message), 0))
+        return list(core.handle(Request(ticket, ticket, 1, 11, 9, "client", "/127.0.0.1", message), 0))
 
     ids = []
     for ticket in range(COUNT):
         (first,) = (one for one in join(ticket, "") if isinstance(one, Reply))
         ids.append(first.message.member_id)  # type: ignore[attr-defined]  # a JoinGroupResponse
         join(COUNT + ticket, ids[-1])
-    assert len(cluster.timers._heap) <= COUNT + 10  # one entry a member: the 300 s of a newcomer cost no second one
+    assert len(world.environment.timers._heap) <= COUNT + 10  # one entry a member: the 300 s of a newcomer cost no second one
     group = world.group()
     answers = joined = []
     while group.state == "PreparingRebalance":
-        answers = [one for one in cluster.expire(cluster.deadline() or 0) if isinstance(one, Replies)]
+        answers = [one for one in core.expire(core.deadline() or 0) if isinstance(one, Replies)]
     assert (str(group.state), len(answers)) == ("CompletingRebalance", 1)
     joined = [one.message for one in answers[0].replies]
     assert len(joined) == COUNT
     assert sum(len(one.members) for one in joined) == COUNT  # type: ignore[attr-defined]  # the leader's list only
-    assert len(cluster.timers._heap) <= COUNT + 10
+    assert len(world.environment.timers._heap) <= COUNT + 10
     assignments = [SyncGroupRequestAssignment(member_id=one, assignment=b"a") for one in ids]
     ordered = sorted(ids, key=lambda one: one == group.leader_id)
     out = []
     for at, member_id in enumerate(ordered):
         leads = member_id == group.leader_id
         message = SyncGroupRequest(group_id="g", generation_id=1, member_id=member_id, assignments=assignments if leads else [])
-        out = cluster.handle(Request(3 * COUNT + at, at, 1, 14, 3, "client", "/127.0.0.1", message), NS_PER_MS * 200)
+        out = core.handle(Request(3 * COUNT + at, at, 1, 14, 3, "client", "/127.0.0.1", message), NS_PER_MS * 200)
     (replies,) = (one for one in out if isinstance(one, Replies))
     assert sum(1 for _ in replies.replies) == COUNT
     assert group.state == "Stable"
@@ -56,7 +56,7 @@ def test_replies_tell_the_generation_they_belong_to_however_late_they_are_drawn(
     ids = [world.enter()[0] for _ in range(5)]
     out = []
     while world.group().state == "PreparingRebalance":
-        out = world.cluster.expire(world.cluster.deadline() or 0)
+        out = world.core.expire(world.core.deadline() or 0)
     (replies,) = (one for one in out if isinstance(one, Replies))
     world.now = 7000
     leader = world.group().leader_id

@@ -74,7 +74,7 @@ def test_unload_answers_what_is_parked() -> None:
     world.command("unload_coordinator", partition=PARTITION)
     assert (parked.error, parked.answer.assignment) == (16, b"")
     assert world.reasons()[-1] == f"partition {PARTITION} of __consumer_offsets left node 1"
-    assert world.cluster.deadline() is None or not world.sleep(10_000_000)
+    assert world.core.deadline() is None or not world.sleep(10_000_000)
 
 
 def test_unload_answers_a_parked_join_with_its_own_id() -> None:
@@ -175,7 +175,7 @@ def test_moving_to_another_node() -> None:
 def test_a_loaded_group_over_the_limit_rebalances() -> None:
     world = World.make()
     world.stable(3)
-    world.cluster.settings = type(world.cluster.settings)(group_max_size=2)
+    world.environment.settings = type(world.environment.settings)(group_max_size=2)
     move(world)
     assert world.group().state == "PreparingRebalance"
 
@@ -184,6 +184,6 @@ def test_a_topic_deleted_meanwhile_takes_its_offsets() -> None:
     world = World.make()
     world.commit()
     world.command("unload_coordinator", partition=PARTITION)
-    world.cluster.coordinators.topic_deleted("orders", 0, [])
+    world.cluster.coordinators.topic_deleted(world.turn(), "orders")
     move(world)
     assert world.cluster.coordinators.find("g") is None

@@ -247,7 +247,7 @@ def test_what_lingers_does_not_expire_and_goes_with_its_topic() -> None:
     world = refused_in_part([1, 2], offsets_retention_minutes=1, offsets_retention_check_interval_ms=1000)
     world.sleep(120_000)
     assert (world.group().state, list(world.group().offsets)) == ("Empty", [("t1", 1)])
-    world.cluster.coordinators.topic_deleted("t1", 0, [])
+    world.cluster.coordinators.topic_deleted(world.turn(), "t1")
     assert world.group().offsets.used_up
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from cases import for_each
 from core_world import EPOCH_MS, World, subscription
 
-from groupmock.core.effects import Effects
 from groupmock.core.group.group import Group
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 
@@ -92,16 +91,16 @@ def test_a_group_with_nothing_but_a_reservation_goes_with_the_next_sweep() -> No
     reserved = world.join(session=30_000).answer.member_id
     assert gone_at(world) == SWEEP
     assert world.join(reserved).error == 25
-    assert world.cluster.deadline() is None
+    assert world.core.deadline() is None
 
 
 def test_a_deleted_topic_takes_its_offsets_along() -> None:
     world = world_with_sweeps()
     world.commit(offsets=[("orders", 0, 1), ("pay", 1, 2)])
-    effects: Effects = []
-    world.cluster.coordinators.topic_deleted("orders", 0, effects)
+    turn = world.turn()
+    world.cluster.coordinators.topic_deleted(turn, "orders")
     assert list(world.group().offsets) == [("pay", 1)]
-    assert len(effects) == 1
+    assert len(turn.out) == 1
 
 
 def test_a_sweep_that_finds_nothing_tells_nothing() -> None:

@@ -53,7 +53,7 @@ def test_a_member_refused_in_preparing(quirks: Quirks, ends: bool) -> None:
     """Three members, the limit then two: the last to come back is refused."""
     world = World.make(group_max_size=3, quirks=quirks)
     leader, one, other = world.stable(3)
-    world.cluster.settings = msgspec.structs.replace(world.cluster.settings, group_max_size=2)
+    world.environment.settings = msgspec.structs.replace(world.environment.settings, group_max_size=2)
     waiting = [world.join(leader), world.join(one)]
     last = world.join(other)
     assert (last.error, last.answer.member_id, world.beat(other)) == (81, "", 25)

@@ -37,13 +37,13 @@ def test_names_ids_and_partitions() -> None:
 @for_each(
     ("change", "code"),
     [
-        (lambda topics: topics.create("t", 1, 0, []), ErrorCode.TOPIC_ALREADY_EXISTS),
-        (lambda topics: topics.create("a b", 1, 0, []), ErrorCode.INVALID_TOPIC_EXCEPTION),
-        (lambda topics: topics.create("u", 0, 0, []), ErrorCode.INVALID_PARTITIONS),
-        (lambda topics: topics.grow("t", 2, 0, []), ErrorCode.INVALID_PARTITIONS),
-        (lambda topics: topics.grow("u", 3, 0, []), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
-        (lambda topics: topics.delete("u", 0, []), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
-        (lambda topics: topics.append("t", 2, batch(), 0, []), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (lambda topics, turn: topics.create(turn, "t", 1), ErrorCode.TOPIC_ALREADY_EXISTS),
+        (lambda topics, turn: topics.create(turn, "a b", 1), ErrorCode.INVALID_TOPIC_EXCEPTION),
+        (lambda topics, turn: topics.create(turn, "u", 0), ErrorCode.INVALID_PARTITIONS),
+        (lambda topics, turn: topics.grow(turn, "t", 2), ErrorCode.INVALID_PARTITIONS),
+        (lambda topics, turn: topics.grow(turn, "u", 3), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (lambda topics, turn: topics.delete(turn, "u"), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (lambda topics, turn: topics.append(turn, "t", 2, batch()), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
     ],
     ids=["exists", "no name", "no partitions", "no growth", "nothing to grow", "nothing to delete", "nowhere to append"],
 )
@@ -51,18 +51,18 @@ def test_changes_that_cannot_be(change: Callable[[Topics], object], code: ErrorC
     world = LogWorld()
     world.topic("t", partitions=2)
     with pytest.raises(TopicRefused) as refused:
-        change(world.topics)
+        change(world.topics, world.turn())
     assert isinstance(refused.value, ValueError) and refused.value.code is code
 
 
 def test_appends_return_the_first_offset() -> None:
     world = LogWorld()
     world.topic()
-    assert [world.topics.append("t", 0, batch(b"a", b"b"), 0, []) for _ in range(3)] == [0, 2, 4]
-    assert world.topics.append("t", 0, batch() + batch(), 0, []) == 6
+    assert [world.topics.append(world.turn(), "t", 0, batch(b"a", b"b")) for _ in range(3)] == [0, 2, 4]
+    assert world.topics.append(world.turn(), "t", 0, batch() + batch()) == 6
     assert [stored.base_offset for stored in world.topics.batches("t", 0)] == [0, 2, 4, 6, 7]
     with pytest.raises(RecordsError):
-        world.topics.append("t", 0, b"", 0, [])
+        world.topics.append(world.turn(), "t", 0, b"")
 
 
 def test_leaders_are_spread_and_named_by_their_topic() -> None:
@@ -83,12 +83,12 @@ def test_replicas_are_distinct() -> None:
 def test_leading_a_partition_elsewhere() -> None:
     world = LogWorld(nodes=3)
     world.topic("t", node=1)
-    world.topics.lead("t", 0, 3, 0, [])
+    world.topics.lead(world.turn(), "t", 0, 3)
     found = world.topics.find("t", 0)
     assert found is not None and (found.leader, found.leader_epoch, found.replicas) == (3, 1, [3])
     assert world.topics.leader_of("t", 0) == 3
     with pytest.raises(TopicRefused):
-        world.topics.lead("t", 0, 4, 0, [])
+        world.topics.lead(world.turn(), "t", 0, 4)
 
 
 @for_each(

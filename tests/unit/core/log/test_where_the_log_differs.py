@@ -59,7 +59,7 @@ def listed(world: LogWorld, version: int, timestamp: int) -> object:
 
 def test_every_running_replica_is_in_sync_and_has_all_records() -> None:
     world = LogWorld(nodes=3)
-    world.topics.add("t", [[1, 2, 3]], {}, 0, [])
+    world.topics.add(world.turn(), "t", [[1, 2, 3]], {})
     world.produce(batch(b"a", b"b"))
     before = world.ask(3, 12, MetadataRequest(topics=None)).topics[0].partitions[0].isr_nodes
     world.command("stop_node", node=1)
@@ -110,7 +110,7 @@ def test_one_segment_is_listed_whatever_segment_bytes_says() -> None:
 
 def test_a_leader_moves_by_command_or_with_its_node_and_stays_where_it_is() -> None:
     world = LogWorld(nodes=3)
-    world.topics.add("t", [[1, 2]], {}, 0, [])
+    world.topics.add(world.turn(), "t", [[1, 2]], {})
     leaders = []
     for steer in (("move_leader", {"topic": "t", "partition": 0, "node": 2}), ("stop_node", {"node": 2}), ("start_node", {"node": 2})):
         world.command(steer[0], **steer[1])

@@ -7,6 +7,7 @@ from cases import for_each
 from core_world import RANGE, World, subscription
 
 from groupmock.core.steering import NotNow
+from groupmock.core.steering.holds import holds_of
 from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest
 
 OTHER = [("range", subscription("returns"))]
@@ -186,6 +187,19 @@ def test_held_in_another_state_it_is_released_from_the_first() -> None:
     assert sync.parked
 
 
+def test_held_in_another_state_what_waited_happens_before_that_counts() -> None:
+    """Two members that join with other protocols while the group is held in Stable: they rebalance to the end, though the next hold is of
+    the state they go through."""
+    world = World.make()
+    members = world.stable(2)
+    world.command("hold_group", group="g", state="Stable")
+    joins = [world.join(member, protocols=OTHER) for member in members]
+    assert [join.parked for join in joins] == [True, True]
+    world.command("hold_group", group="g", state="PreparingRebalance")
+    assert ([join.answer.generation_id for join in joins], world.group().state) == ([2, 2], "CompletingRebalance")
+    assert world.environment.holds.of("g").state == "PreparingRebalance"
+
+
 def test_a_hold_and_its_release_end_leases() -> None:
     world = World.make()
     (leader,) = world.stable(1)
@@ -308,8 +322,7 @@ def test_the_chosen_leader_leads_the_next_generation_once(by: str) -> None:
     joins = {one: world.join(one) for one in ids}
     assert {one: join.answer.leader for one, join in joins.items()} == dict.fromkeys(ids, chosen)
     assert len(joins[chosen].answer.members) == 3
-    assert world.cluster.doors is not None
-    assert world.cluster.doors.leaders == {}
+    assert holds_of(world.cluster).leaders == {}
 
 
 def test_a_chosen_leader_that_did_not_join_is_still_chosen_for_the_generation_after() -> None:

@@ -9,6 +9,7 @@ from cases import for_each
 from core_world import World
 
 from groupmock.core.steering import BadArguments, CannotSteer, NoSuch, NotNow, UnknownCommand
+from groupmock.core.steering.holds import OperatorHolds
 
 
 def test_an_unknown_command_lists_those_there_are() -> None:
@@ -68,6 +69,6 @@ def _stable(world: World) -> None:
 
 
 def _picture(world: World) -> tuple[Any, ...]:
-    group, doors = world.group(), world.cluster.doors
-    waiting = doors is not None and (doors.holds, doors.orders, doors.frozen)
-    return group.state, group.generation, dict(group.members), world.cluster.deadline(), len(world.effects), bool(waiting and any(waiting))
+    group, holds = world.group(), world.environment.holds
+    waiting = isinstance(holds, OperatorHolds) and (holds.groups, holds.orders, holds.frozen)
+    return group.state, group.generation, dict(group.members), world.core.deadline(), len(world.effects), bool(waiting and any(waiting))

@@ -1,12 +1,12 @@
 """Where requests and timers wait because somebody told them to: a held group, a frozen member, joins that are let in in an order.
 
-A door keeps events as data, as a parked JoinGroup is; `Cluster.handle` asks `keeps` before a request reaches its behaviour, the
-coordinator asks before a timer does something or a join phase ends. While nothing waits anywhere, a cluster has no doors.
+What waits is data, as a parked JoinGroup is. The core asks `keeps` before a request reaches its behaviour, the coordinator asks before a
+timer does something or a join phase ends. What may go on is put into `Environment.ready`, from which the core takes it.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,15 +18,13 @@ from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest
 
-from .. import apis
+from ..environment import Held
 from ..events import Request
-from ..group.group import Group, Member
+from ..group.group import Group
 from ..group.states import COMPLETING, EMPTY, PREPARING, STABLE, State
-from ..turn import Turn
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
-    from ..effects import Effects
     from ..timers import Key
 
 OfMember = OffsetCommitRequest | JoinGroupRequest | HeartbeatRequest | LeaveGroupRequest | SyncGroupRequest
@@ -54,17 +52,17 @@ class Order(msgspec.Struct):
     waiting: list[Request] = []
 
 
-class Doors:
-    """Everything that waits in one cluster."""
+class OperatorHolds:
+    """Everything that waits in one cluster; `environment.Holds` says who asks what."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-        self.holds: dict[str, Hold] = {}
+        self._coordinators = cluster.coordinators
+        self._ready = cluster.environment.ready
+        self.groups: dict[str, Hold] = {}
         self.frozen: dict[tuple[str, str], Frozen] = {}
         self.orders: dict[str, Order] = {}
         self.leaders: dict[str, str] = {}
         """Group -> who is to lead its next generation: member id, instance id or client id."""
-        self.ready: deque[Request] = deque()
 
     # -- requests ------------------------------------------------------------------------------------------------------
 
@@ -79,16 +77,6 @@ class Doors:
             )
         return isinstance(message, DeleteGroupsRequest) and self._keeps_deletion(message, request)
 
-    def admit(self, request: Request, now: int, out: Effects) -> None:
-        """A request that waited goes on, unless another door keeps it."""
-        if not self.keeps(request):
-            apis.behaviour(request.key)(self._cluster, request, now, out)
-
-    def admit_ready(self, now: int, out: Effects) -> None:
-        """Let in what the last request made way for."""
-        while self.ready:
-            self.admit(self.ready.popleft(), now, out)
-
     def _keeps_frozen(self, message: OfMember, request: Request) -> bool:
         for member_id in _senders(message):
             frozen = self.frozen.get((message.group_id, member_id))
@@ -98,10 +86,10 @@ class Doors:
         return False
 
     def _keeps_held(self, message: OfMember, request: Request) -> bool:
-        hold = self.holds.get(message.group_id)
-        if hold is None or self._cluster.coordinators.gate(message.group_id, request.node):
+        hold = self.groups.get(message.group_id)
+        if hold is None or self._coordinators.gate(message.group_id, request.node):
             return False
-        group = self._cluster.coordinators.find(message.group_id)
+        group = self._coordinators.find(message.group_id)
         state = EMPTY if group is None else group.state
         if state is not hold.state or not _would_move(state, group, message, request.version):
             return False
@@ -110,7 +98,7 @@ class Doors:
 
     def _keeps_deletion(self, message: DeleteGroupsRequest, request: Request) -> bool:
         for group_id in message.groups_names:
-            hold = self.holds.get(group_id)
+            hold = self.groups.get(group_id)
             if hold is not None and hold.state is EMPTY:
                 hold.waiting.append(request)
                 return True
@@ -118,7 +106,7 @@ class Doors:
 
     def _keeps_in_order(self, message: JoinGroupRequest, request: Request) -> bool:
         order = self.orders.get(message.group_id)
-        if order is None or _only_reserves(message, request.version) or self._cluster.coordinators.gate(message.group_id, request.node):
+        if order is None or _only_reserves(message, request.version) or self._coordinators.gate(message.group_id, request.node):
             return False
         if order.names[0] not in (message.member_id, message.group_instance_id, request.client_id):
             order.waiting.append(request)
@@ -127,51 +115,55 @@ class Doors:
         waiting, order.waiting = order.waiting, []
         if not order.names:
             del self.orders[message.group_id]
-        self.ready.extend(waiting)
+        self._ready.extend(waiting)
         return False
 
     # -- the coordinator asks ------------------------------------------------------------------------------------------
 
-    def defers(self, key: Key, group: Group) -> bool:
-        """A timer of a held group that would move it waits. (A session that is renewed meanwhile goes on; see `released`.)"""
-        hold = self.holds.get(group.group_id)
-        if hold is None or hold.state is not group.state or group.state not in (COMPLETING, STABLE):
+    def defers(self, key: Key, group_id: str, state: str) -> bool:
+        """A timer of a held group that would move it waits. (A session that is renewed meanwhile goes on: its timer is armed again.)"""
+        hold = self.groups.get(group_id)
+        if hold is None or hold.state != state or state not in (COMPLETING, STABLE):
             return False
-        if key[0] == "session" and key[2] not in group.members:
-            return False
-        group.end_leases()  # its timer is dead: no lease may move it
         hold.waiting.append(key)
         return True
 
-    def holds_phase(self, group: Group) -> bool:
+    def holds_phase(self, group_id: str) -> bool:
         """The join phase of a group that is held in PreparingRebalance does not end."""
-        hold = self.holds.get(group.group_id)
+        hold = self.groups.get(group_id)
         return hold is not None and hold.state is PREPARING
 
     def keeps_group(self, group_id: str) -> bool:
         """A held group is not swept away."""
-        return group_id in self.holds
+        return group_id in self.groups
 
-    def chosen_leader(self, group: Group) -> Member | None:
-        """The member that was chosen to lead and that joined; it is chosen once."""
-        name = self.leaders.get(group.group_id)
-        if name is None:
-            return None
-        for member in group.ordered():
-            if member.join is not None and name in (member.member_id, member.group_instance_id, member.client_id):
-                del self.leaders[group.group_id]
-                return member
-        return None
+    def leader(self, group_id: str) -> str | None:
+        """Who was chosen to lead; it need not have joined."""
+        return self.leaders.get(group_id)
 
-    # -- letting go ----------------------------------------------------------------------------------------------------
+    def leads(self, group_id: str) -> None:
+        """The choice is used up."""
+        del self.leaders[group_id]
 
-    def released(self, turn: Turn, waiting: list[Request | Key]) -> None:
-        """What waited happens, in order of arrival. A session that was renewed meanwhile, or a phase that is over, does not end."""
-        for each in waiting:
-            if isinstance(each, Request):
-                self.admit(each, turn.now, turn.out)
-            elif each not in turn.timers:
-                self._cluster.fire(each, turn.now, turn.out)
+    # -- looking and letting go ----------------------------------------------------------------------------------------
+
+    def of(self, group_id: str) -> Held:
+        """What is held in that group."""
+        hold = self.groups.get(group_id)
+        frozen = tuple(member_id for name, member_id in self.frozen if name == group_id)
+        return Held(None, 0, frozen) if hold is None else Held(str(hold.state), len(hold.waiting), frozen)
+
+    def release(self, waiting: Iterable[Request | Key]) -> None:
+        """What waited happens, in order of arrival."""
+        self._ready.extend(waiting)
+
+
+def holds_of(cluster: Cluster) -> OperatorHolds:
+    """The cluster's holds; there are some from now on."""
+    holds = cluster.environment.holds
+    if not isinstance(holds, OperatorHolds):
+        holds = cluster.environment.holds = OperatorHolds(cluster)
+    return holds
 
 
 def _senders(message: OfMember) -> list[str]:

@@ -1,0 +1,128 @@
+"""The single funnel: all that ever happens to a cluster comes through `handle`, `expire` or `renew`, and all of it leaves as effects.
+
+What the funnel is. A pure state machine: an event (a request that was decoded, a connection that ended, a command) and the time go in, a
+list of effects comes out. Nothing here waits, reads a clock or draws from a generator of its own; `now` is an argument and dice are
+handed in. So a session of 45 seconds is tested in microseconds, and a journal with the same events, times and draws plays the same run
+again (journal rows: docs/journal.md; groupmock.replay).
+
+Order of effects. Effects are performed in the order of the list, and each entry's before the next entry. Within an entry a state moves
+before the answers that tell of it are given. A timer that did something is told in front of what it did (`TimerFired`). What a thousand
+members are answered at the end of a phase is one effect that makes the answers when they are asked for (`Replies`): the state has moved
+by then.
+
+Waiting. A request that cannot be answered yet is data (a ticket kept with the member or the fetch that waits), as Kafka keeps delayed
+operations in a purgatory (kafka.server.DelayedOperationPurgatory): a later entry's effects answer it, or nobody does.
+
+Timers. They ring after arrivals: whoever drives the core hands in all that has arrived before it calls `expire`, as Kafka 4 queues a
+timer that is due behind the requests that are there (docs/differences.md, "rebalance timeout 0"). Those that are due fire by deadline,
+then in the order in which they were set. `deadline` may be too early and is never too late.
+
+Held and released. An operator may hold groups, members and joins (core.steering.holds). A held request or timer is asked about once,
+before it does anything. What is released goes to the end of a queue, `Environment.ready`, which is empty again before the entry returns:
+whatever is released happens in order of arrival and never in the midst of something else.
+
+Renewal. A client repeats its heartbeat byte for byte, and its answer stays the same until its group changes. The answer carries a
+`Lease`: while `group.epoch` is what it was, the driver repeats the answer itself and calls `renew`. That moves the session's deadline to
+a later time and may do nothing else: no effect, no draw, no look at the group. Whatever could alter the answer raises the group's epoch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import apis
+from .cluster import Cluster, cluster_on
+from .effects import Effects, Lease, TimerFired
+from .environment import NO_HOLDS, Environment
+from .events import NS_PER_MS, Command, Disconnected, Event, Request
+from .timers import Key
+from .turn import TimerHandler, Turn
+
+if TYPE_CHECKING:
+    from .dice import Bits
+    from .identity import Identity
+    from .settings import Settings
+
+
+def core_of(settings: Settings, identity: Identity, bits: Bits, epoch_ms: int) -> Core:
+    """A core to which nothing has happened; `epoch_ms`: the wall clock (ms since 1970) at run time 0."""
+    return Core(cluster_on(Environment(settings, identity, bits, epoch_ms)))
+
+
+class Core:
+    """A cluster, entered by events and time only."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.environment = cluster.environment
+        self.timer_handlers: dict[str, TimerHandler] = {
+            **cluster.topics.timer_handlers(),
+            **cluster.coordinators.timer_handlers(),
+            "stall": self._steered("stall"),
+            "thaw": self._steered("thaw"),
+        }
+
+    def handle(self, event: Event, now: int) -> Effects:
+        """Let one event happen. Parked requests are answered by a later call's effects."""
+        environment = self.environment
+        turn = Turn(environment, now, [])
+        if isinstance(event, Request) and environment.holds is NO_HOLDS:  # flat: this is the way of nearly every request
+            apis.behaviour(event.key)(self.cluster, event, turn)
+            return turn.out
+        self._let(event, turn)
+        if environment.ready:
+            self._let_ready(turn)
+        return turn.out
+
+    def expire(self, now: int) -> Effects:
+        """Fire every timer whose deadline is at or before `now`, in deadline order."""
+        turn = Turn(self.environment, now, [])
+        while (key := turn.timers.due(now)) is not None:
+            self._fire(key, turn)
+            if self.environment.ready:
+                self._let_ready(turn)
+        return turn.out
+
+    def deadline(self) -> int | None:
+        """When to call `expire` next; None: nothing is armed. May be early, never late."""
+        return self.environment.timers.next()
+
+    def renew(self, lease: Lease, now: int) -> None:
+        """A repeated heartbeat under a valid lease: the member's session deadline moves, nothing else."""
+        member = lease.member
+        member.session.deadline = now + member.session_timeout_ms * NS_PER_MS
+
+    def _let(self, event: Event, turn: Turn) -> None:
+        if isinstance(event, Request):
+            if not self.environment.holds.keeps(event):
+                apis.behaviour(event.key)(self.cluster, event, turn)
+        elif isinstance(event, Disconnected):
+            self.cluster.topics.disconnected(event.connection)
+        elif isinstance(event, Command):
+            from . import steering  # loaded by the first command
+
+            steering.steer(self.cluster, event, turn)
+
+    def _let_ready(self, turn: Turn) -> None:
+        """What was released happens. A timer that was set again meanwhile does not fire: a session renewed, a phase begun anew."""
+        ready = self.environment.ready
+        while ready:
+            released = ready.popleft()
+            if not isinstance(released, tuple):
+                self._let(released, turn)
+            elif released not in turn.timers:
+                self._fire(released, turn)
+
+    def _fire(self, key: Key, turn: Turn) -> None:
+        """Do what a timer is for, and tell it if that changed anything."""
+        place = len(turn.out)
+        if self.timer_handlers[key[0]](key[1:], turn):
+            turn.out.insert(place, TimerFired(key[0], key[1:]))
+
+    def _steered(self, name: str) -> TimerHandler:
+        def handle(subject: tuple[str, ...], turn: Turn) -> bool:
+            from .steering.clock import TIMERS
+
+            return TIMERS[name](self.cluster, subject, turn)
+
+        return handle

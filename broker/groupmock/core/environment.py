@@ -1,0 +1,110 @@
+"""The ground that every part of the core stands on: what a cluster was told, its clock and dice, which of its nodes run, who holds what.
+
+It imports no part, so that a part can be built, tested and replaced with this alone and what is handed in beside it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from .dice import Bits, Dice
+from .events import NS_PER_MS
+from .timers import Key, Timers
+
+if TYPE_CHECKING:
+    from .events import Event, Request
+    from .identity import Identity
+    from .settings import Settings
+
+
+class Held(NamedTuple):
+    """What an operator keeps from happening in one group: the state it is held in, how much waits for its release, who is not heard."""
+
+    state: str | None = None
+    waiting: int = 0
+    frozen: tuple[str, ...] = ()
+
+
+class Holds(Protocol):
+    """Where requests and timers wait because an operator told them to (core.steering.holds). Asked before anything happens to a group."""
+
+    def keeps(self, request: Request) -> bool:
+        """Does this request wait? Then it is kept."""
+
+    def defers(self, key: Key, group_id: str, state: str) -> bool:
+        """Does this timer of a group in that state wait? Then it is kept."""
+
+    def holds_phase(self, group_id: str) -> bool:
+        """Is the group's join phase not to end?"""
+
+    def keeps_group(self, group_id: str) -> bool:
+        """Is the group not to be swept away?"""
+
+    def leader(self, group_id: str) -> str | None:
+        """Who is to lead the group's next generation: a member id, an instance id or a client id."""
+
+    def leads(self, group_id: str) -> None:
+        """It leads: it was chosen for one generation."""
+
+    def of(self, group_id: str) -> Held:
+        """What is held in that group."""
+
+
+class NoHolds:
+    """Nobody steers: nothing waits."""
+
+    def keeps(self, request: Request) -> bool:
+        """It goes on."""
+        return False
+
+    def defers(self, key: Key, group_id: str, state: str) -> bool:
+        """It fires."""
+        return False
+
+    def holds_phase(self, group_id: str) -> bool:
+        """It ends."""
+        return False
+
+    def keeps_group(self, group_id: str) -> bool:
+        """It goes."""
+        return False
+
+    def leader(self, group_id: str) -> str | None:
+        """Whom Kafka would take."""
+        return None
+
+    def leads(self, group_id: str) -> None:
+        """Nobody was chosen."""
+
+    def of(self, group_id: str) -> Held:
+        """Nothing."""
+        return Held()
+
+
+NO_HOLDS: Final = NoHolds()
+"""Of every cluster that nobody steers: the core knows by it that a request need not be asked about."""
+
+
+class Environment:
+    """Settings, identity, dice, timers, nodes, the wall clock, holds.
+
+    `epoch_ms` is the wall clock (ms since 1970) at run time 0: timestamps on the wire are `wall_ms(now)`.
+    """
+
+    def __init__(self, settings: Settings, identity: Identity, bits: Bits, epoch_ms: int) -> None:
+        self.settings = settings
+        self.identity = identity
+        self.dice = Dice(bits)
+        self.timers = Timers()
+        self.up = identity.nodes
+        """The nodes that run; a stalled one does."""
+        self.stalled: set[int] = set()
+        self.holds: Holds = NO_HOLDS
+        self.ready: deque[Event | Key] = deque()
+        """What was held and may go on now: the core takes it from here, in order, before the entry that released it returns."""
+        self._epoch_ms = epoch_ms
+
+    def wall_ms(self, now: int) -> int:
+        """Milliseconds since 1970 at run time `now`."""
+        return self._epoch_ms + now // NS_PER_MS
