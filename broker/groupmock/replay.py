@@ -31,6 +31,8 @@ Fields = dict[str, Any]
 
 NOT_REPLAYED: Final = frozenset(("cut_bytes", "unread_bytes"))
 """Bytes that never became a request are not in a journal."""
+LATER: Final = frozenset(("cause",))
+"""Fields that rows did not have from the first: an older journal is compared without them."""
 
 
 class CannotReplay(ValueError):
@@ -143,7 +145,7 @@ class _Player:
             if len(self.produced.rows) <= place:
                 return Result(place, Difference(row["seq"], row, None), cut)
             got = self.produced.rows[place]
-            if _compared(got) != _compared(row):
+            if _compared(got, row) != _compared(row, row):
                 return Result(place, Difference(row["seq"], row, got), cut)
         return Result(len(self.expected), None, cut)
 
@@ -219,9 +221,10 @@ def _fields(row: Row | UnknownRow) -> Fields:
     return fields
 
 
-def _compared(row: Fields) -> Fields:
-    """A row without what a replay cannot know, tracebacks among it."""
-    kept = {name: value for name, value in row.items() if name not in NOT_REPLAYED}
+def _compared(row: Fields, recorded: Fields) -> Fields:
+    """A row without what a replay cannot know, tracebacks among it, and without what the journal is too old to have."""
+    unknown = NOT_REPLAYED | (LATER - recorded.keys())
+    kept = {name: value for name, value in row.items() if name not in unknown}
     if isinstance(fields := kept.get("fields"), dict) and "traceback" in fields:
         kept["fields"] = {name: value for name, value in fields.items() if name != "traceback"}
     return kept

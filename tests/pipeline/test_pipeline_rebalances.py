@@ -11,6 +11,7 @@ from rebalance_corners import CORNERS, expected
 from rebalance_reader import Reader
 from recorded_journals import LIBRARIES, recorded
 
+from groupmock.core.group.causes import CAUSES
 from groupmock_clients.scenarios.measure import measure
 from groupmock_clients.scenarios.play import Sizes
 from groupmock_clients.scenarios.results import jobs, play_one
@@ -105,6 +106,8 @@ def test_libraries_and_who_was_last(table: dict[str, list[Row]]) -> None:
 
 
 def test_every_sentence_of_the_coordinator_has_its_class(spark: SparkSession) -> None:
+    from pyspark.sql.functions import lit
+
     from groupmock_pipeline.rebalance.lines import TRIGGERS, trigger
 
     sentences = [
@@ -127,6 +130,27 @@ def test_every_sentence_of_the_coordinator_has_its_class(spark: SparkSession) ->
         ("Stable", "PreparingRebalance", "a sentence of another coordinator", None, "other"),
         ("PreparingRebalance", "CompletingRebalance", "the initial delay is over", None, "journal's begin"),
     ]
-    frame = spark.createDataFrame(sentences, "before string, after string, reason string, command string, wanted string")
+    columns = "before string, after string, reason string, command string, wanted string"
+    frame = spark.createDataFrame(sentences, columns).withColumn("cause", lit(None).cast("string"))
     assert [row for row in frame.withColumn("got", trigger()).collect() if row.got != row.wanted] == []
     assert {sentence[-1] for sentence in sentences} == set(TRIGGERS)
+
+
+def test_a_cause_is_believed_before_the_sentence(spark: SparkSession) -> None:
+    from pyspark.sql.functions import lit
+
+    from groupmock_pipeline.rebalance.lines import BY_CAUSE, trigger
+
+    causes = [(word, "Stable", name) for word, name in BY_CAUSE.items()]
+    causes += [("member_joined", "Empty", "first join"), ("delay_ended", "Stable", "other")]
+    frame = spark.createDataFrame(causes, "cause string, before string, wanted string")
+    told = {"reason": lit("member x left"), "command": lit(None).cast("string"), "after": lit("PreparingRebalance")}
+    assert [row for row in frame.withColumns(told).withColumn("got", trigger()).collect() if row.got != row.wanted] == []
+
+
+def test_the_words_are_the_coordinators() -> None:
+    from groupmock_pipeline.blast.strikes import EXPELLED, LEFT, RESERVED
+    from groupmock_pipeline.rebalance.lines import BY_CAUSE
+
+    said = {word for words, _ in (EXPELLED, LEFT, RESERVED) for word in words}
+    assert BY_CAUSE.keys() | said <= set(CAUSES)

@@ -303,14 +303,14 @@ class GroupModel:
             before = self.generations.get(one.group, 0)
             if one.before == "":
                 self.lives[one.group] = self.lives.get(one.group, 0) + 1
-                if "loaded partition" not in one.reason:
+                if one.cause != "coordinator_loaded":
                     assert one.generation == 0, f"a new group begins in generation {one.generation}"
             elif one.before == "PreparingRebalance" and one.after in ("CompletingRebalance", "Empty"):
                 assert one.generation == before + 1, f"generation {before} is followed by {one.generation}: {one}"
             else:
                 assert one.generation == before, f"generation {before} became {one.generation}: {one}"
             self.generations[one.group] = one.generation
-            if one.after == "Dead" and "left node" not in one.reason:
+            if one.after == "Dead" and one.cause != "coordinator_left":
                 self.offsets.pop(one.group, None)
             if one.after != "Stable":
                 self.owed.pop(one.group, None)
@@ -326,9 +326,8 @@ class GroupModel:
         if str(group.state) == "CompletingRebalance":
             longest = max(one.rebalance_timeout_ms for one in group.members.values())
             self.owed[move.group] = (self.world.now + longest, set(group.members))
-        expired = "expired" in move.reason or "not used in time" in move.reason
         assert by_timer or not group.pending_joins, f"a reserved id did not hold up the phase: {move}"
-        assert by_timer or expired or "initial delay" not in move.reason
+        assert by_timer or move.cause != "initial_delay_over"
 
     def _check_answers(self) -> None:
         for ticket in range(self.known + 1, len(self.world.asked) + 1):

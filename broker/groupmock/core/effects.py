@@ -71,12 +71,13 @@ class Close(msgspec.Struct, gc=False):
 
 
 class Moved(msgspec.Struct, gc=False):
-    """A group changed its state. `reason` is a plain sentence (who or what caused it), `generation` the one after the move."""
+    """A group changed its state. `cause` and `reason`: why, as word and sentence (group.causes); `generation`: the one after the move."""
 
     group: str
     before: str
     after: str
     generation: int
+    cause: str
     reason: str
     leader: str | None
     protocol_type: str | None
@@ -90,6 +91,7 @@ class MemberChanged(msgspec.Struct, gc=False):
     group: str
     member_id: str
     what: str
+    cause: str
     reason: str
     group_instance_id: str | None = None
     client_id: str | None = None

@@ -127,7 +127,8 @@ class MovedRow(Row, tag="moved", kw_only=True):
     before: Annotated[str, about("state before")]
     after: Annotated[str, about("state after")]
     generation: Annotated[int, about("generation after the move")]
-    reason: Annotated[str, about("who or what caused it")]
+    cause: Annotated[str | None, about("why, in a word (below); journals written before there were words have none")] = None
+    reason: Annotated[str, about("who or what caused it, in a sentence")]
     leader: Annotated[str | None, about("member id of the leader")] = None
     protocol_type: Annotated[str | None, about("consumer, connect, ...")] = None
     protocol_name: Annotated[str | None, about("the assignor that was voted for")] = None
@@ -140,6 +141,7 @@ class MemberRow(Row, tag="member", kw_only=True):
     group: Annotated[str, about("group id")]
     member_id: Annotated[str, about("member id")]
     what: Annotated[str, about("reserved, added, replaced, updated, removed, refused or led")]
+    cause: Annotated[str | None, about("why, in a word (below); journals written before there were words have none")] = None
     reason: Annotated[str, about("why, in a sentence")]
     group_instance_id: Annotated[str | None, about("static member's name")] = None
     client_id: Annotated[str | None, about("as the client calls itself")] = None

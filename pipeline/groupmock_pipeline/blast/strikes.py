@@ -31,9 +31,13 @@ JOIN: Final = 11
 STABLE: Final = "Stable"
 PREPARING: Final = "PreparingRebalance"
 GONE: Final = ("Empty", "Dead", "")
-EXPELLED: Final = "^(session of .* expired |member .* did not join again: |member .* sent no SyncGroup within )"
-LEFT: Final = "^member .* (left|was removed by its instance id)(:|$)"
-RESERVED: Final = "^the reserved id"
+EXPELLED: Final = (
+    ("session_expired", "member_silent", "sync_overdue"),
+    "^(session of .* expired |member .* did not join again: |member .* sent no SyncGroup within )",
+)
+"""Causes of a member's row (docs/reference/journal.md), and the sentences of journals that are older than the words; so the next two."""
+LEFT: Final = (("member_left", "instance_removed"), "^member .* (left|was removed by its instance id)(:|$)")
+RESERVED: Final = (("reservation_left", "reservation_expired"), "^the reserved id")
 SESSION_MS: Final = 45_000
 """Kafka's default, where a journal has no JoinGroup of a group."""
 GRACE_NS: Final = 1_000_000_000
@@ -65,7 +69,7 @@ def told(rows: DataFrame) -> DataFrame:
     codes = F.array_distinct(F.regexp_extract_all("message", F.lit('"error_code":(-?[1-9][0-9]*)'), F.lit(1)))
     return rows.where(others | request | answer | note).join(broken, "run", "left_semi").select(
         *(*PLACE, "kind", "at", "node", "connection", "ticket", "api_key", "api_name", "client_id", "stage", "action", "fields"),
-        *("name", "arguments", "error", "delivered", "group", "member_id", "what", "reason", "after", "members", "generation"),
+        *("name", "arguments", "error", "delivered", "group", "member_id", "what", "cause", "reason", "after", "members", "generation"),
         "group_instance_id", F.when(note, json("fields", "$.rule")).otherwise(F.col("rule")).alias("rule"),
         F.when(request, group_named("message")).alias("asked"), F.when(request & (member != ""), member).alias("asker"),
         F.when(request & (F.col("api_key") == JOIN), json("message", "$.session_timeout_ms").cast("long")).alias("session_ms"),
@@ -148,13 +152,18 @@ def stories(told: DataFrame) -> DataFrame:
     return points.groupBy("run", "group").agg(F.sort_array(F.collect_list(point)).alias("story"), session.alias("session_ns"))
 
 
+def _because(said: tuple[tuple[str, ...], str]) -> Column:
+    causes, sentences = said
+    return F.coalesce(F.col("cause").isin(*causes), F.col("reason").rlike(sentences))
+
+
 def _points(told: DataFrame) -> DataFrame:
     """A move says how many members there are; between two moves they are counted by the members' rows."""
     order = Window.partitionBy("run", "group").orderBy("seq")
     moved = F.col("kind") == "moved"
-    gone = (F.col("what") == "removed") & ~F.col("reason").rlike(RESERVED)
+    gone = (F.col("what") == "removed") & ~_because(RESERVED)
     step = F.when(moved, F.coalesce("members", F.lit(0))).when(F.col("what") == "added", 1).when(gone, -1).otherwise(0)
-    expelled = F.col("reason").rlike(EXPELLED)
+    expelled = _because(EXPELLED)
     who = F.coalesce("group_instance_id", "client_id", "member_id")
     marked = told.withColumn("block", F.count(F.when(moved, 1)).over(order))
     block = Window.partitionBy("run", "group", "block").orderBy("seq")
@@ -163,7 +172,7 @@ def _points(told: DataFrame) -> DataFrame:
         F.last("after", ignorenulls=True).over(order).alias("state"),
         F.coalesce(F.last("generation", ignorenulls=True).over(order), F.lit(0)).alias("generation"),
         F.sum(step).over(block).alias("live"),
-        F.coalesce(F.sum(F.when(gone & F.col("reason").rlike(LEFT) & ~expelled, 1)).over(order), F.lit(0)).alias("left"),
+        F.coalesce(F.sum(F.when(gone & _because(LEFT) & ~expelled, 1)).over(order), F.lit(0)).alias("left"),
         F.when(gone & expelled, who).alias("expelled"),
         F.when(F.col("what") == "added", who).alias("added"),
     )  # fmt: skip

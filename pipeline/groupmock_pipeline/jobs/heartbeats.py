@@ -94,7 +94,8 @@ def _asked(rows: DataFrame) -> DataFrame:
 
 
 def _expired(rows: DataFrame) -> DataFrame:
-    over = (F.col("kind") == "member") & (F.col("what") == "removed") & F.col("reason").startswith("session of ")
+    said = F.coalesce(F.col("cause") == "session_expired", F.col("reason").startswith("session of "))  # older journals have no words
+    over = (F.col("kind") == "member") & (F.col("what") == "removed") & said
     return rows.where(over).select("day", "run", "group", "member_id", "line", "at", F.lit(EXPIRED).cast("bigint").alias("api_key"))
 
 

@@ -30,7 +30,7 @@ COLUMNS: Final = {
     "started_at": "when the group left Stable or Empty, ns since 1970",
     "ended_at": "when it ended, ns since 1970",
     "ended": "stable, empty, dead, or journal's end: it was under way when the journal ended",
-    "trigger": "class of the reason",
+    "trigger": "class of the cause",
     "reason": "the coordinator's sentence about the begin",
     "command": "the steering command that began it",
     "members_before": "members before; null: the journal does not say",

@@ -56,7 +56,7 @@ def _rows(rows: DataFrame) -> DataFrame:
     group = F.when(F.col("kind") == COMMAND, command).otherwise(F.col("group"))
     kept = rows.where(F.col("kind").isin(MOVED, MEMBER, COMMAND)).select(
         "day", "run", group.alias("group"), "line", "at", F.col("kind").alias("event"),
-        "before", "after", "generation", "reason", "leader", "protocol_type", "protocol_name", "members",
+        "before", "after", "generation", "cause", "reason", "leader", "protocol_type", "protocol_name", "members",
         "member_id", "what", "client_id", "name",
     )  # fmt: skip
     return kept.where(F.col("group").isNotNull())

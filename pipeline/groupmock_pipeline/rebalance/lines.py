@@ -11,8 +11,23 @@ from .events import COMPLETING, JOIN, JOINED, MEMBER, MOVED, PREPARING, TOLD, UN
 
 KEY: Final = ("run", "group", "rebalance")
 
+BY_CAUSE: Final = {
+    "member_joined": "join",
+    "member_changed": "metadata change",
+    "leader_rejoined": "leader rejoin",
+    "instance_returned": "static replacement",
+    "instance_taken_over": "static replacement",
+    "member_left": "leave",
+    "instance_removed": "leave",
+    "session_expired": "session expiry",
+    "sync_overdue": "sync timeout",
+    "forced": "forced",
+    "assignment_too_large": "assignment too large",
+    "group_too_large": "group too large",
+}
+"""The word of the move that begins a rebalance (docs/reference/journal.md#causes) -> the class."""
 WHO: Final = r"^(?:static member|member|leader) .*? (joined|rejoined with other protocols|rejoined|came back as|(?:and \d+ more )?left)\b"
-"""The coordinator's sentence about one member; a reason that the client gave (KIP-800) follows after a colon."""
+"""The coordinator's sentence about one member, for journals older than the words; a reason that the client gave (KIP-800) follows."""
 CLASSES: Final = (
     (WHO, "joined", "join"),
     (WHO, "rejoined with other protocols", "metadata change"),
@@ -34,10 +49,19 @@ REJOINS: Final = ("metadata change", "leader rejoin")
 
 
 def trigger() -> Column:
-    """The class of `reason`, of the first `moved` row of a rebalance. `forced`: a command said so, whatever its words."""
-    word = F.regexp_extract("reason", WHO, 1)
+    """The class of the first `moved` row of a rebalance, by its `cause`. `forced`: a command said so, whatever its words."""
+    cause, from_empty = F.col("cause"), F.col("before").isin("", "Empty")
     found = F.when(F.col("command") == "force_rebalance", "forced").when(F.col("after") != PREPARING, "journal's begin")
-    found = found.when((word == "joined") & F.col("before").isin("", "Empty"), "first join")
+    found = found.when((cause == "member_joined") & from_empty, "first join")
+    for said, name in BY_CAUSE.items():
+        found = found.when(cause == said, name)
+    return found.when(cause.isNotNull(), "other").otherwise(_by_sentence(from_empty))
+
+
+def _by_sentence(from_empty: Column) -> Column:
+    """The same for journals that are older than the words."""
+    word = F.regexp_extract("reason", WHO, 1)
+    found = F.when((word == "joined") & from_empty, "first join")
     for _, said, name in CLASSES:
         found = found.when(word == said, name)
     found = found.when(word.endswith("left"), "leave")

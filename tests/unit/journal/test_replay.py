@@ -115,6 +115,21 @@ def test_a_changed_row_is_named_with_its_field(recorded, tmp_path):
     assert str(difference).startswith(f"row {lie.seq} (moved) differs: generation: was 77, is ")
 
 
+def test_a_journal_from_before_there_were_causes_replays_without_them(recorded, tmp_path):
+    def age(rows):
+        age.taken = [row.pop("cause") for row in rows if row.get("kind") in ("moved", "member")]
+
+    assert replay(changed(recorded, tmp_path, age)).difference is None
+    assert "member_joined" in age.taken
+
+
+def test_another_cause_is_a_difference(recorded, tmp_path):
+    def lie(rows):
+        next(row for row in rows if row.get("kind") == "moved" and row["after"] == "Stable")["cause"] = "forced"
+
+    assert "cause: was 'forced', is 'leader_assigned'" in str(replay(changed(recorded, tmp_path, lie)).difference)
+
+
 def test_a_missing_input_is_noticed(recorded, tmp_path):
     def forget(rows):
         rows.remove(next(row for row in rows if row.get("kind") == "request" and row["api_name"] == "SyncGroup"))

@@ -14,7 +14,7 @@ from groupmock_codec.messages.k08_offset_commit import (
     OffsetCommitResponseTopic,
 )
 
-from ..group import codes, offsets
+from ..group import causes, codes, offsets
 from ..group.group import Offset
 from ..group.offsets import Commit, Committer
 from ..java.hashes import id_partition_hash, java_hash, partition_hash
@@ -111,8 +111,7 @@ def _commit(cluster: Cluster, turn: Turn, request: Request, message: OffsetCommi
     if error:
         return [error] * len(lines)
     if group is None:
-        why = f"client {request.client_id or ''!r} committed offsets"
-        group = coordinators.create(turn, message.group_id, why, recorded=False)
+        group = coordinators.create(turn, message.group_id, causes.first_commit(request.client_id), recorded=False)
     return offsets.write(turn, group, [_wanted(request.version, message, line) for line in lines])
 
 

@@ -1,4 +1,4 @@
-"""JoinGroup (spec 2.4; order of checks and echo rules: checked-on-brokers part 1, J4-J8 and (d)4)."""
+"""JoinGroup (docs/kafka/group-protocol.md#joingroup: J4 to J8 give the order of the checks; whose id an error echoes: P1-d4)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest
 
-from ..group import answers, codes, membership, rebalance, replacement, sessions
+from ..group import answers, causes, codes, membership, rebalance, replacement, sessions
 from ..group.membership import Wish
-from ..group.rebalance import Outcome
+from ..group.rebalance import FAILED, FINE, Outcome
 from ..group.states import ANSWERS, EMPTY, PREPARING, Ask, Do
 from ..group.vote import select_protocol
 
@@ -30,7 +30,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         if message.member_id:
             _refuse(turn, request, codes.UNKNOWN_MEMBER_ID, message.member_id)
             return
-        why = f"client {request.client_id or ''!r} sent the first JoinGroup"
+        why = causes.first_join(request.client_id)
         group = cluster.coordinators.create(turn, message.group_id, why, recorded=not turn.quirks.empty_group_not_recorded)
     wish = _wish(request, message)
     if not _has_room(turn, group, message.member_id):
@@ -42,7 +42,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _refused_at_the_gate(cluster: Cluster, turn: Turn, request: Request, message: JoinGroupRequest) -> bool:
-    """Gates 6 to 9 of spec 1.5."""
+    """Empty group id, session timeout out of range, loading, another node's: before a group is looked for (SERVER-06, SERVER-07)."""
     settings = turn.settings
     if not message.group_id:
         _refuse(turn, request, codes.INVALID_GROUP_ID, message.member_id)
@@ -60,7 +60,7 @@ def _refuse(turn: Turn, request: Request, error: int, member_id: str) -> None:
 
 
 def _wish(request: Request, message: JoinGroupRequest) -> Wish:
-    """What is asked for; v0 has no rebalance timeout: the session timeout serves (spec 2.3)."""
+    """What is asked for; v0 has no rebalance timeout: the session timeout serves (KIP-62, SERVER-26)."""
     return Wish(
         protocol_type=message.protocol_type,
         protocols=tuple([(protocol.name, protocol.metadata) for protocol in message.protocols]),
@@ -74,7 +74,7 @@ def _wish(request: Request, message: JoinGroupRequest) -> Wish:
 
 
 def _has_room(turn: Turn, group: Group, member_id: str) -> bool:
-    """group.max.size as spec 2.12 counts."""
+    """group.max.size (docs/kafka/group-protocol.md#group-size-limit). While a phase collects, those who joined count."""
     limit = turn.settings.group_max_size
     member = group.members.get(member_id)
     if group.state is PREPARING:
@@ -83,15 +83,14 @@ def _has_room(turn: Turn, group: Group, member_id: str) -> bool:
 
 
 def _refuse_for_room(turn: Turn, group: Group, request: Request, message: JoinGroupRequest) -> None:
-    """81: the id is dropped. Kafka 4.3 does not look whether that ends the join phase; the old coordinator does (checked (c), (d)3)."""
+    """81: the id is dropped. Kafka 4.3 does not look whether that ends the join phase; the old coordinator does (P1-d3)."""
     quirks, reserved = turn.quirks, message.member_id in group.pending_joins
-    why = f"group.max.size is {turn.settings.group_max_size}"
     kept = reserved and quirks.refusal_keeps_reservation
-    dropped = not kept and membership.refuse(turn, group, message.member_id, why)
+    dropped = not kept and membership.refuse(turn, group, message.member_id, causes.group_full(turn.settings.group_max_size))
     error = codes.GROUP_MAX_SIZE_REACHED
     if dropped and (quirks.refused_reservation_ends_phase if reserved else quirks.refused_member_ends_phase):
-        outcome = rebalance.maybe_complete(turn, group, "nobody else is awaited: the last one found no room")
-        if outcome is Outcome.FAILED and quirks.failing_phase_replaces_refusal:
+        outcome = rebalance.maybe_complete(turn, group, causes.LAST_HAD_NO_ROOM)
+        if outcome is FAILED and quirks.failing_phase_replaces_refusal:
             error = codes.UNKNOWN_SERVER_ERROR
     _refuse(turn, request, error, "")
 
@@ -109,7 +108,7 @@ def _fits(group: Group, wish: Wish) -> bool:
 def _decide(turn: Turn, group: Group, request: Request, message: JoinGroupRequest, wish: Wish) -> None:
     """The tables 'member id empty' and 'member id given'."""
     member_id, instance = message.member_id, message.group_instance_id
-    outcome = Outcome.FINE
+    outcome = FINE
     if not member_id:
         outcome = _decide_without_id(turn, group, request, wish, message.reason)
     elif member_id in group.pending_joins:
@@ -121,12 +120,12 @@ def _decide(turn: Turn, group: Group, request: Request, message: JoinGroupReques
         _refuse(turn, request, error, member_id)
     else:
         outcome = _rejoin(turn, group, request, group.members[member_id], wish, message.reason)
-    if outcome is Outcome.FAILED:
+    if outcome is FAILED:
         _refuse_failed(turn, group, request)
 
 
 def _refuse_failed(turn: Turn, group: Group, request: Request) -> None:
-    """The join that would have ended a failing phase is refused, yet its member counts as joined (checked part 1 (b)5)."""
+    """The join that would have ended a failing phase is refused, yet its member counts as joined (P1-b5)."""
     for member in group.members.values():
         if member.join is not None and member.join.ticket == request.ticket:
             member.join.answered = True
@@ -142,7 +141,7 @@ def _decide_without_id(turn: Turn, group: Group, request: Request, wish: Wish, r
         assert answer.do is Do.RESERVE, f"{answer.do} is not for who has no id"
         member_id = membership.reserve(turn, group, request.client_id, wish.session_timeout_ms)
         _refuse(turn, request, answer.error, member_id)
-        return Outcome.FINE
+        return FINE
     return _add(turn, group, request, membership.new_id(turn, request.client_id, instance), wish, reason)
 
 
@@ -150,13 +149,13 @@ def _decide_without_id(turn: Turn, group: Group, request: Request, wish: Wish, r
 
 
 def _add(turn: Turn, group: Group, request: Request, member_id: str, wish: Wish, reason: str | None) -> Outcome:
-    """Add the member, then begin a rebalance or see whether the phase is over (spec 2.4, 'add+rebalance')."""
+    """Add the member, then begin a rebalance or see whether the phase is over."""
     do = ANSWERS[group.state, Ask.JOIN_NEW].do
     initial = group.generation == 0 if turn.quirks.new_member_at_generation_zero else group.previous_state is EMPTY
     if group.state is PREPARING and initial:
         group.new_member_added = True
     membership.add(turn, group, request, member_id, wish)
-    return rebalance.go_on(turn, group, do, _because(f"member {member_id} joined", reason))
+    return rebalance.go_on(turn, group, do, causes.member_joined(member_id, reason))
 
 
 def _rejoin(turn: Turn, group: Group, request: Request, member: Member, wish: Wish, reason: str | None) -> Outcome:
@@ -168,33 +167,28 @@ def _rejoin(turn: Turn, group: Group, request: Request, member: Member, wish: Wi
     if do is Do.ANSWER:
         members = answers.member_list(group)() if leads else []
         turn.reply(request.ticket, answers.joined(turn, group).to(request.version, member.member_id, members))
-        return Outcome.FINE
+        return FINE
     membership.update(turn, group, member, request, wish)
     if do is Do.COMPLETE:
-        return rebalance.go_on(turn, group, do, f"all members joined, {member.member_id} was the last")
-    what = f"leader {member.member_id} rejoined" if same else f"member {member.member_id} rejoined with other protocols"
-    return rebalance.go_on(turn, group, do, _because(what, reason))
-
-
-def _because(what: str, reason: str | None) -> str:
-    """The sentence with the reason that the client gave (KIP-800)."""
-    return f"{what}: {reason}" if reason else what
+        return rebalance.go_on(turn, group, do, causes.all_joined(member.member_id))
+    why = causes.leader_rejoined(member.member_id, reason) if same else causes.member_changed(member.member_id, reason)
+    return rebalance.go_on(turn, group, do, why)
 
 
 # -- static replacement ------------------------------------------------------------------------------------------------
 
 
 def _replace(turn: Turn, group: Group, request: Request, old: Member, wish: Wish, reason: str | None) -> Outcome:
-    """Spec 2.8: a static member came back without its id."""
+    """A static member came back without its id (SERVER-33 to SERVER-36)."""
     leader_before, do = group.leader_id, ANSWERS[group.state, Ask.JOIN_REPLACE].do
     new = membership.replace(turn, group, old, request, wish)
     if do is Do.KEEP:
         voted = select_protocol(group, turn.quirks.scala_vote_order)
         if voted is None:
-            return Outcome.FAILED  # Kafka's vote throws, with the replacement done
+            return FAILED  # Kafka's vote throws, with the replacement done
         if voted == group.protocol_name:
             replacement.keep_generation(turn, group, request, old, new, leader_before)
-            return Outcome.FINE
+            return FINE
     sessions.end(turn, group, old.member_id)
-    why = _because(f"static member {new.group_instance_id} came back as {new.member_id}", reason)
+    why = causes.instance_returned(new.group_instance_id, new.member_id, reason)
     return rebalance.go_on(turn, group, Do.REBALANCE if do is Do.KEEP else do, why)

@@ -1,4 +1,4 @@
-"""Heartbeat (spec 2.10). A 0 comes with a lease: the driver may repeat it while the group's epoch stands (architecture section 3)."""
+"""Heartbeat (docs/kafka/group-protocol.md#heartbeat). A 0 comes with a lease: the driver may repeat it while the group's epoch stands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""LeaveGroup (spec 2.11): one member up to v2, whose error is the answer's; from v3 a list with an error each."""
+"""LeaveGroup: one member up to v2, whose error is the answer's; from v3 a list with an error each (KIP-345).
+
+docs/kafka/group-protocol.md#leavegroup-and-expiry
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse
 
-from ..group import codes, leaving
-from ..group.rebalance import Outcome
+from ..group import causes, codes, leaving
+from ..group.causes import Why
+from ..group.rebalance import FAILED
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -54,19 +58,16 @@ def _leave(cluster: Cluster, turn: Turn, group_id: str, entries: list[MemberIden
             error, matters = leaving.leave(turn, group, entry.member_id, entry.group_instance_id, entry.reason)
             errors.append(error)
             if matters and turn.quirks.leaves_one_by_one:
-                if leaving.after(turn, group, _why([entry])) is Outcome.FAILED:
+                if leaving.after(turn, group, _why([entry])) is FAILED:
                     return None
             elif matters:
                 gone.append(entry)
     except leaving.WholeRequestFails:
         return None
-    if gone and leaving.after(turn, group, _why(gone)) is Outcome.FAILED:
+    if gone and leaving.after(turn, group, _why(gone)) is FAILED:
         return None
     return errors
 
 
-def _why(gone: list[MemberIdentity]) -> str:
-    first = gone[0]
-    who = f"member {first.member_id}" if first.member_id else f"static member {first.group_instance_id}"
-    told = f": {first.reason}" if first.reason else ""
-    return f"{who} left{told}" if len(gone) == 1 else f"{who} and {len(gone) - 1} more left{told}"
+def _why(gone: list[MemberIdentity]) -> Why:
+    return causes.members_left([(entry.member_id, entry.group_instance_id, entry.reason) for entry in gone])

@@ -1,4 +1,4 @@
-"""SyncGroup (spec 2.9)."""
+"""SyncGroup (docs/kafka/group-protocol.md#syncgroup: S4 to S6 in their order, then the table of states)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _gate(cluster: Cluster, turn: Turn, request: Request, message: SyncGroupRequest) -> int:
-    """Gates 1, 6, 8 and 9 of spec 1.5: a null type or name (v5) comes before everything."""
+    """Before a group is looked for; a null type or name (v5) comes before everything (KIP-559, SERVER-39)."""
     if request.version >= 5 and (message.protocol_type is None or message.protocol_name is None):
         return codes.INCONSISTENT_GROUP_PROTOCOL
     if not message.group_id:

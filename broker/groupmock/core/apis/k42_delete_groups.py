@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from groupmock_codec.messages.k42_delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 
-from ..group import codes
+from ..group import causes, codes
 from ..group.states import ANSWERS, Ask, Do
 
 if TYPE_CHECKING:
@@ -36,5 +36,5 @@ def _delete(cluster: Cluster, turn: Turn, request: Request, group_id: str) -> in
         return codes.GROUP_ID_NOT_FOUND
     answer = ANSWERS[group.state, Ask.DELETE]
     if answer.do is Do.DELETE:
-        coordinators.delete(turn, group, f"client {request.client_id or ''!r} deleted the group")
+        coordinators.delete(turn, group, causes.group_deleted(request.client_id))
     return answer.error

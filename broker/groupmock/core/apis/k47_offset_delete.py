@@ -12,7 +12,7 @@ from groupmock_codec.messages.k47_offset_delete import (
     OffsetDeleteResponseTopic,
 )
 
-from ..group import codes
+from ..group import causes, codes
 from ..group.states import EMPTY
 from ..java.hashes import java_hash, partition_hash
 from ..java.orders import scala_map_order, scala_table_order, scala_trie_order
@@ -67,7 +67,7 @@ def _delete(cluster: Cluster, turn: Turn, group: Group, topics: list[OffsetDelet
             else:
                 done.append((entry, topic.name, index, _delete_one(group, topic.name, index)))
     if turn.quirks.last_offset_deletes_group and done and group.state is EMPTY and group.offsets.used_up:
-        cluster.coordinators.delete(turn, group, "its last offset was deleted")
+        cluster.coordinators.delete(turn, group, causes.LAST_OFFSET_DELETED)
     if turn.quirks.refused_commits_in_place:
         return _as_in_2_8(refused + done)
     if turn.quirks.duplicates_answered_once:

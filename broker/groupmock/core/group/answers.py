@@ -1,4 +1,4 @@
-"""The messages a group answers with, as each version wants them (spec 1.5, 2.4, 2.9; echo rules: checked part 1 (d)4)."""
+"""The messages a group answers with, as each version wants them (docs/kafka/group-protocol.md#joingroup)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def protocol_name(turn: Turn, name: str | None, version: int) -> str | None:
 
 
 def join_refused(error: int, version: int, member_id: str = "") -> JoinGroupResponse:
-    """A JoinGroup answer with an error: no leader, no members, no names."""
+    """A JoinGroup answer with an error: no leader, no members, no names. Which errors echo the member id: P1-d4."""
     name = None if version >= 7 else ""
     return JoinGroupResponse(error_code=error, generation_id=-1, protocol_type=None, protocol_name=name, member_id=member_id)
 
@@ -62,12 +62,13 @@ class Joined(NamedTuple):
 
 
 def joined(turn: Turn, group: Group, leader_id: str | None = None) -> Joined:
-    """The facts of the current generation; `leader_id` overrides who is told to lead (spec 2.8, step 5)."""
+    """The facts of the current generation; `leader_id` overrides who is told to lead (SERVER-34)."""
     return Joined(turn, group.generation, group.protocol_type, group.protocol_name, leader_id or group.leader_id or "")
 
 
 def member_list(group: Group) -> Listed:
     """The leader's list of the members as they are now, made when called: in hash map order, metadata of the chosen protocol only."""
+    # Copied, not read when called: the answers are drained between turns of the loop, and the group may have moved on by then.
     rows = [(m.member_id, m.group_instance_id, m.protocols) for m in group.ordered()]
     chosen = group.protocol_name or ""
 

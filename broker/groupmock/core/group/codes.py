@@ -1,4 +1,4 @@
-"""Kafka's error codes as the group APIs use them (spec 1.7)."""
+"""Kafka's error codes as the group APIs use them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The group coordinators of a cluster: which group exists, which node has it, what its log remembers (spec 1.6, 2.13)."""
+"""The group coordinators of a cluster: which group exists, which node has it, what its log remembers.
+
+docs/kafka/group-protocol.md#load-unload-deletion
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,8 @@ from ..log.names import OFFSETS_TOPIC
 from ..log.placement import NO_LEADER
 from ..log.refusal import TopicRefused
 from ..turn import TimerHandler, Turn
-from . import codes, leaving, rebalance, replacement, retention, storage, telling
+from . import causes, codes, leaving, rebalance, replacement, retention, storage, telling
+from .causes import Why
 from .group import Group, Offset, StoredGroup
 from .listing import ByPartition, InOneMap, Listing
 from .states import DEAD, EMPTY, PREPARING, STABLE
@@ -94,7 +98,7 @@ class Coordinators:
         return min(made, len(self._leaders))
 
     def gate(self, group_id: str, node: int) -> int:
-        """May that node answer for the group? 14 while it loads, 16 when another leads, else 0 (spec 1.5, gates 8 and 9)."""
+        """May that node answer for the group? 14 while it loads, 16 when another leads, else 0 (SERVER-48)."""
         group = self._groups.get(group_id)
         partition = group.partition if group is not None else self.partition_of(group_id)
         if self._leaders[partition] != node:
@@ -119,7 +123,7 @@ class Coordinators:
         """Every group there is."""
         return iter(self._groups.values())
 
-    def create(self, turn: Turn, group_id: str, why: str, recorded: bool) -> Group:
+    def create(self, turn: Turn, group_id: str, why: Why, recorded: bool) -> Group:
         """A new Empty group; `recorded`: with an empty group record in the log, as after a JoinGroup that was refused with
         79 or 23 (seen in 4.3.0's __consumer_offsets).
 
@@ -154,7 +158,7 @@ class Coordinators:
         assert leader is not None, f"partition {partition} of {OFFSETS_TOPIC} has groups and nobody leads it"
         return leader
 
-    def delete(self, turn: Turn, group: Group, why: str) -> None:
+    def delete(self, turn: Turn, group: Group, why: Why) -> None:
         """The group dies, with its reservations and offsets; its id is unknown afterwards."""
         for member_id in group.pending_joins:
             turn.timers.cancel(("session", group.group_id, member_id))
@@ -233,7 +237,7 @@ class Coordinators:
     def _on_retention(self, subject: tuple[str, ...], turn: Turn) -> bool:
         for group in list(self._groups.values()):
             if retention.sweep(turn, group) and not self._environment.holds.keeps_group(group.group_id):
-                self.delete(turn, group, "no members and no offsets are left")
+                self.delete(turn, group, causes.NOTHING_LEFT)
         if self._groups:
             self._arm_retention(turn)
         return bool(turn.out)
@@ -271,7 +275,7 @@ class Coordinators:
                 self._leaders[partition] = node
 
     def unload(self, turn: Turn, partition: int) -> None:
-        """The partition's leader loses it: what was parked gets 16, every group dies, the log stays (spec 2.13, Unload)."""
+        """The partition's leader loses it: what was parked gets 16, every group dies, the log stays (SERVER-49)."""
         self._release(turn, partition)
         self._lead(turn, partition, None)
 
@@ -280,7 +284,7 @@ class Coordinators:
             self._loading.discard(partition)
             turn.timers.cancel(("load", str(partition)))
             return
-        why = f"partition {partition} of __consumer_offsets left node {self._leaders[partition]}"
+        why = causes.coordinator_left(partition, self._leaders[partition])
         log: Log = {}
         for group in [group for group in self._groups.values() if group.partition == partition]:
             log[group.group_id] = (group.stored, dict(group.offsets))
@@ -302,7 +306,7 @@ class Coordinators:
         self._listing.stopped(node)
 
     def load(self, turn: Turn, partition: int, node: int, loading_ms: int) -> None:
-        """The node takes the partition over and replays its log for `loading_ms` (spec 2.13, Loading)."""
+        """The node takes the partition over and replays its log for `loading_ms` (SERVER-48)."""
         if self._leaders[partition] is not None:
             self._release(turn, partition)
         self._lead(turn, partition, node)
@@ -318,7 +322,7 @@ class Coordinators:
 
     def _finish_load(self, turn: Turn, partition: int) -> None:
         self._loading.discard(partition)
-        why = f"node {self._leaders[partition]} loaded partition {partition} of __consumer_offsets"
+        why = causes.coordinator_loaded(partition, self._leaders[partition])
         for group_id, (stored, offsets) in self._logs.pop(partition, {}).items():
             if stored is None and not offsets:
                 continue  # only ever in memory: reservations of the old coordinator
@@ -328,4 +332,4 @@ class Coordinators:
             telling.tell_move(turn, group, "", str(group.state), why)
             self._arm_retention(turn)
             if group.state is STABLE and len(group.members) > turn.settings.group_max_size:
-                rebalance.prepare(turn, group, "the loaded group is larger than group.max.size")
+                rebalance.prepare(turn, group, causes.GROUP_TOO_LARGE)

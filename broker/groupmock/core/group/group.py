@@ -1,4 +1,4 @@
-"""A classic group and its members as data (spec 2.2), and what must always hold of them.
+"""A classic group and its members as data (docs/kafka/group-protocol.md#records), and what must always hold of them.
 
 Only functions of this package change them, and what a heartbeat's answer hangs on (state, generation, members, their protocols, the
 leader) only by methods of Group, because each of them ends the leases that were given before it (`Group.end_leases`).
@@ -179,8 +179,8 @@ class Group:
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def ordered(self) -> list[Member]:
-        """The members in the order of Kafka's hash map: leader's list, answers of a phase, DescribeGroups, next leader (checked part 1
-        (d)1). Not to be changed: it is kept until members come or go."""
+        """The members in the order of Kafka's hash map: leader's list, answers of a phase, DescribeGroups, next leader
+        (P1-d1). Not to be changed: it is kept until members come or go."""
         if self.order is None:
             self.order = self._sorted()
         return self.order
@@ -190,7 +190,7 @@ class Group:
         return sorted(self.members.values(), key=lambda member: order_key(member.spread, mask, scala))
 
     def first(self, awaiting_only: bool = False) -> Member | None:
-        """The first member of that order, perhaps only of those with a parked join."""
+        """The first member of that order, perhaps only of those with a parked join. Not by `ordered`, which a member that goes ends."""
         mask, scala = self.table - 1, self.scala
         among = (member for member in self.members.values() if not awaiting_only or member.join is not None)
         return min(among, key=lambda member: order_key(member.spread, mask, scala), default=None)
@@ -200,7 +200,7 @@ class Group:
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     def everybody_joined(self) -> bool:
-        """Nobody is awaited: every member has a parked join and no id is reserved (spec 2.5)."""
+        """Nobody is awaited: every member has a parked join and no id is reserved (SERVER-27)."""
         return len(self.members) == self.awaiting and not self.pending_joins
 
     def is_leader(self, member: Member) -> bool:
@@ -212,7 +212,7 @@ class Group:
         return self.supported[name] == len(self.members)
 
     def subscribed_to(self, topic: str) -> bool:
-        """Is the topic in use by the current generation? Unknown subscriptions count as all, other protocol types never (spec 3.3)."""
+        """Is the topic in use by the current generation? Unknown subscriptions count as all, other protocol types never (SERVER-56)."""
         if self.protocol_type != "consumer":
             return False
         topics = self.subscribed.topics
@@ -231,7 +231,7 @@ class Group:
         return before
 
     def next_generation(self) -> None:
-        """A join phase is over, also one that leaves nobody: the number grows at its end, not when it begins (spec 2.6)."""
+        """A join phase is over, also one that leaves nobody: the number grows at its end, not when it begins (SERVER-11)."""
         self.generation += 1
         self.end_leases()
 
@@ -253,7 +253,7 @@ class Group:
         """Take a member in: maps, counts, table. Its protocols are shared with members that list the very same."""
         self.members[member.member_id] = member
         self.order = None
-        self.table = table_for(len(self.members), self.table, self.scala)
+        self.table = table_for(len(self.members), self.table, self.scala)  # it grows here and never shrinks, as Java's does
         if member.group_instance_id is not None:
             self.static_members[member.group_instance_id] = member.member_id
         self.awaiting += member.join is not None
@@ -324,7 +324,7 @@ class Group:
                 del self.supported[name]
 
     def _names(self, protocols: Protocols) -> Iterable[str]:
-        if len(protocols) == 1:
+        if len(protocols) == 1:  # nearly always, and a storm comes through here
             return (protocols[0][0],)
         names = [name for name, _ in protocols]
         return names if self.duplicates_count else dict.fromkeys(names)

@@ -11,7 +11,8 @@ import msgspec
 from ..events import Request
 from ..java.hashes import spread
 from ..turn import Turn
-from . import answers, codes, sessions, telling
+from . import answers, causes, codes, sessions, telling
+from .causes import Why
 from .group import Group, Member, Parked, Protocols
 
 
@@ -26,10 +27,14 @@ class Wish(NamedTuple):
 
 
 def validate(turn: Turn, group: Group, member_id: str, group_instance_id: str | None, joining: bool = False) -> int:
-    """The code that these ids earn: 25 for an unknown instance or id, 82 for an instance of another member, else 0 (spec 2.2)."""
+    """The code that these ids earn: 25 for an unknown instance or id, 82 for an instance of another member, else 0.
+
+    The instance decides first (ClassicGroup.validateMember): a process that was replaced must learn that it is fenced for good, not that
+    its id is unknown, which it would answer with another JoinGroup (KIP-345, SERVER-37).
+    """
     if group_instance_id is not None:
         mapped = group.static_members.get(group_instance_id)
-        if mapped is None and (joining or not turn.quirks.unmapped_instance_ignored):
+        if mapped is None and (joining or not turn.quirks.unmapped_instance_ignored):  # 2.8 looks at it in JoinGroup alone
             return codes.UNKNOWN_MEMBER_ID
         if mapped is not None and mapped != member_id:
             return codes.FENCED_INSTANCE_ID
@@ -37,7 +42,10 @@ def validate(turn: Turn, group: Group, member_id: str, group_instance_id: str | 
 
 
 def new_id(turn: Turn, client_id: str | None, group_instance_id: str | None) -> str:
-    """A fresh member id: the instance id or the client id, a dash, a random UUID (spec 2.2)."""
+    """A fresh member id: the instance id or the client id, a dash, a random UUID (SERVER-01).
+
+    Nothing reads the parts again; but tools and people do, so that the prefix is the release's to the letter.
+    """
     prefix = group_instance_id
     if prefix is None:
         prefix = client_id if client_id is not None else ("null" if turn.quirks.null_client_id_prefix else "")
@@ -45,15 +53,18 @@ def new_id(turn: Turn, client_id: str | None, group_instance_id: str | None) -> 
 
 
 def reserve(turn: Turn, group: Group, client_id: str | None, session_timeout_ms: int) -> str:
-    """Reserve a fresh id for a client that has to come back with it (79)."""
+    """Reserve a fresh id for a client that has to come back with it (79).
+
+    No member: it is in no list, does not count for group.max.size, and keeps no protocols; only the join phase waits for it (KIP-394).
+    """
     member_id = new_id(turn, client_id, None)
     group.pending_joins.add(member_id)
     sessions.reserve(turn, group, member_id, session_timeout_ms)
-    telling.changed(turn, group, member_id, "reserved", f"client {client_id or ''!r} asked to join and must come back with this id")
+    telling.changed(turn, group, member_id, "reserved", causes.id_reserved(client_id))
     return member_id
 
 
-def drop_reservation(turn: Turn, group: Group, member_id: str, why: str, what: str = "removed") -> None:
+def drop_reservation(turn: Turn, group: Group, member_id: str, why: Why, what: str = "removed") -> None:
     """Forget a reserved id."""
     group.pending_joins.discard(member_id)
     sessions.end(turn, group, member_id)
@@ -61,13 +72,13 @@ def drop_reservation(turn: Turn, group: Group, member_id: str, why: str, what: s
 
 
 def add(turn: Turn, group: Group, request: Request, member_id: str, wish: Wish) -> Member:
-    """Take a new member in, its JoinGroup parked (spec 2.2, 'Add member')."""
-    if not group.members:
+    """Take a new member in, its JoinGroup parked."""
+    if not group.members:  # the first one decides; an Empty group may so become one of another type
         group.protocol_type = wish.protocol_type
     member = Member(
         member_id=member_id,
         group_instance_id=wish.group_instance_id,
-        client_id=sys.intern(request.client_id or ""),
+        client_id=sys.intern(request.client_id or ""),  # thousands of members have the same two
         client_host=sys.intern(request.client_host),
         session_timeout_ms=wish.session_timeout_ms,
         rebalance_timeout_ms=wish.rebalance_timeout_ms,
@@ -78,47 +89,49 @@ def add(turn: Turn, group: Group, request: Request, member_id: str, wish: Wish) 
     )
     group.pending_joins.discard(member_id)
     group.put(member)
-    telling.changed(turn, group, member_id, "added", f"member {member_id} joined", member)
-    if group.leader_id is None:
-        lead(turn, group, member, "it is the first member")
+    telling.changed(turn, group, member_id, "added", causes.member_joined(member_id), member)
+    if group.leader_id is None:  # somebody leads from the first member on, though nobody is told before the phase ends
+        lead(turn, group, member, causes.FIRST_MEMBER)
     return member
 
 
 def update(turn: Turn, group: Group, member: Member, request: Request, wish: Wish) -> None:
-    """A member joined again: take over what it offers and asks for, park its JoinGroup; an earlier one is never answered (spec 2.4)."""
+    """A member joined again: take over what it offers and asks for, park its JoinGroup; an earlier one is never answered (P1-d8)."""
     if member.protocols != wish.protocols:
         group.relist(member, wish.protocols)
-        telling.changed(turn, group, member.member_id, "updated", f"member {member.member_id} joined again with other protocols", member)
+        telling.changed(turn, group, member.member_id, "updated", causes.protocols_changed(member.member_id), member)
     if not turn.quirks.rejoin_keeps_timeouts:
         member.session_timeout_ms = wish.session_timeout_ms
         member.rebalance_timeout_ms = wish.rebalance_timeout_ms
     earlier = group.park_join(member, Parked(request.ticket, request.version))
     if earlier is not None and not earlier.answered:
+        # Kafka replaces the callback and so loses it; the connection waits for an answer and is read no more (P1-d6)
         turn.abandon(earlier.ticket, f"member {member.member_id} sent another JoinGroup")
 
 
-def remove(turn: Turn, group: Group, member: Member, why: str) -> None:
-    """Take a member out: its parked join is answered 25, its parked sync never (spec 2.11)."""
+def remove(turn: Turn, group: Group, member: Member, why: Why) -> None:
+    """Take a member out: its parked join is answered 25 with an empty id, its parked sync never (P1-d4, P1-d6)."""
     if member.join is not None and not member.join.answered:
         turn.reply(member.join.ticket, answers.join_refused(codes.UNKNOWN_MEMBER_ID, member.join.version))
     discard(turn, group, member, why)
 
 
-def discard(turn: Turn, group: Group, member: Member, why: str, what: str = "removed") -> None:
+def discard(turn: Turn, group: Group, member: Member, why: Why, what: str = "removed") -> None:
     """Take a member without a parked join out of the group; the next leader is the first of Kafka's member map."""
     sessions.end(turn, group, member.member_id)
     group.drop(member)
-    group.pending_syncs.discard(member.member_id)
+    group.pending_syncs.discard(member.member_id)  # but for an id that was replaced: see `replace`
     telling.changed(turn, group, member.member_id, what, why, member)
     if member.sync is not None:
-        turn.abandon(member.sync.ticket, f"member {member.member_id} is gone: {why}")
+        turn.abandon(member.sync.ticket, f"member {member.member_id} is gone: {why.sentence}")
     if group.is_leader(member):
-        lead(turn, group, group.first(), f"leader {member.member_id} is gone")
+        lead(turn, group, group.first(), causes.leader_gone(member.member_id))
 
 
-def discard_all(turn: Turn, group: Group, members: list[Member], why: Callable[[Member], str]) -> None:
+def discard_all(turn: Turn, group: Group, members: list[Member], why: Callable[[Member], Why]) -> None:
     """Take many members out, electing a leader once: the first of those who remain, as one by one would give."""
     leader = group.members.get(group.leader_id) if group.leader_id is not None else None
+    # Taken out one by one, as Kafka does it, several might lead in turn; only the last of them is ever told to anybody.
     for member in members:
         if member is not leader:
             discard(turn, group, member, why(member))
@@ -126,15 +139,15 @@ def discard_all(turn: Turn, group: Group, members: list[Member], why: Callable[[
         discard(turn, group, leader, why(leader))
 
 
-def lead(turn: Turn, group: Group, member: Member | None, why: str) -> None:
+def lead(turn: Turn, group: Group, member: Member | None, why: Why) -> None:
     """Make a member the leader; None: there is none any more."""
     group.lead(member)
     if member is not None:
-        telling.changed(turn, group, member.member_id, "led", f"member {member.member_id} leads: {why}", member)
+        telling.changed(turn, group, member.member_id, "led", causes.leads(member.member_id, why), member)
 
 
-def refuse(turn: Turn, group: Group, member_id: str, why: str) -> bool:
-    """Drop an id, member or reserved, that found no room (81, spec 2.12). Was there one?"""
+def refuse(turn: Turn, group: Group, member_id: str, why: Why) -> bool:
+    """Drop an id, member or reserved, that found no room (81, SERVER-32). Was there one?"""
     if member_id in group.pending_joins:
         drop_reservation(turn, group, member_id, why, "refused")
         return True
@@ -145,18 +158,19 @@ def refuse(turn: Turn, group: Group, member_id: str, why: str) -> bool:
 
 
 def replace(turn: Turn, group: Group, old: Member, request: Request, wish: Wish) -> Member:
-    """A static member came back without its id: a new id takes the old one's place (spec 2.8, steps 1 to 4).
+    """A static member came back without its id: a new id takes the old one's place (docs/kafka/group-protocol.md#static-membership).
 
     `pending_syncs` keeps the old id on purpose: Kafka forgets to rewrite it (2.8 does), so a sync timer may start a rebalance later.
     The old session timer is left to the caller.
     """
     assert old.group_instance_id is not None
+    # whoever still waits under the old id is another process, or the same one before it died: 82 ends it (SERVER-36)
     refuse_parked(turn, group, old)
     member_id = new_id(turn, request.client_id, old.group_instance_id)
     new = msgspec.structs.replace(
         old,
         member_id=member_id,
-        session=turn.timers.set(sessions.key(group, member_id), turn.after(old.session_timeout_ms)),
+        session=turn.timers.set(sessions.key(group, member_id), turn.after(old.session_timeout_ms)),  # the new timeout counts from the next
         spread=spread(member_id),
         is_new=old.is_new and turn.quirks.replacement_stays_new,
     )
@@ -164,8 +178,7 @@ def replace(turn: Turn, group: Group, old: Member, request: Request, wish: Wish)
     if turn.quirks.replacement_takes_over_debts and old.member_id in group.pending_syncs:
         group.pending_syncs.remove(old.member_id)
         group.pending_syncs.add(member_id)
-    why = f"instance {old.group_instance_id} came back: {member_id} replaces {old.member_id}"
-    telling.changed(turn, group, member_id, "replaced", why, new)
+    telling.changed(turn, group, member_id, "replaced", causes.instance_replaced(old.group_instance_id, member_id, old.member_id), new)
     group.relist(new, wish.protocols)
     if not turn.quirks.rejoin_keeps_timeouts:
         new.session_timeout_ms = wish.session_timeout_ms

@@ -1,4 +1,4 @@
-"""Committed offsets: who may commit, what is stored, what is read (spec 3.1-3.3)."""
+"""Committed offsets: who may commit, what is stored, what is read (docs/kafka/offsets.md)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Commit(NamedTuple):
 
 
 def admit(turn: Turn, group_id: str, group: Group | None, by: Committer, version: int) -> int:
-    """The group checks (spec 3.1, unknown group and C1 to C6); a member's session is re-armed when it may commit."""
+    """The group checks (docs/kafka/offsets.md#offsetcommit, SERVER-50, SERVER-51); a member's session is re-armed when it may commit."""
     if group is None:
         return _admit_to_unknown(turn, by, version)
     if not by.named or (by.generation < 0 and group.state is EMPTY):
@@ -99,7 +99,7 @@ def _size_error(turn: Turn) -> int:
 
 
 def _too_large(turn: Turn, group: Group, commits: list[Commit]) -> bool:
-    """The records of one commit are one batch, which the log takes or refuses as a whole (spec 1.7)."""
+    """The records of one commit are one batch, which the log takes or refuses as a whole."""
     if not turn.quirks.group_record_limit:
         return False
     fixed = 40 + len(group.group_id.encode("utf-8", "surrogatepass"))

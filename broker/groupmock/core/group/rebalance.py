@@ -1,14 +1,56 @@
-"""The join phase and the sync phase (spec 2.5-2.7, 2.9)."""
+"""The join phase and the sync phase: what a rebalance is made of.
+
+In Kafka: GroupMetadataManager.prepareRebalance, maybeCompleteJoinPhase, completeClassicGroupJoin, classicGroupSync. The tables that lead
+here are in `states`; rules with numbers are those of docs/kafka/group-protocol.md and docs/kafka/seen-on-brokers.md.
+
+**The join phase waits for everybody**: for a JoinGroup of each member, and for each reserved id (79) to be used, given back or to expire
+(SERVER-27). It ends early only when nobody is awaited, else when the join timer fires: the largest rebalance timeout of the members,
+taken when the phase begins (SERVER-26; a leave does not shorten it, P1-d11). Then dynamic members that did not join are removed; static
+ones stay, for a process that restarts is exactly who does not join in time (SERVER-22, SERVER-23). If only such are left the phase starts
+over, and the generation does not move: there is nobody to tell it (SERVER-24). If the leader did not join somebody who did leads
+(SERVER-25).
+
+**The initial phase** (KIP-134), of a group that was Empty, is the other way round: it lasts its delay even when nobody is awaited,
+because the first of ten members that start together would otherwise be given all partitions, and the group rebalance nine times more.
+When a slice of the delay is over and a member was added within it another slice follows; all of it is bounded by the rebalance timeout
+(SERVER-08, SERVER-09). Joins and leaves do not cut it short (SERVER-10). An expiry may, in 4.x, where it takes another path through the
+code.
+
+**Ending it** has an order that shows when something fails: the generation is raised, then the vote is held and the subscriptions are
+read, then the state moves. Kafka throws in the middle where a list names a protocol twice or a Subscription is malformed (P1-b5, P1-b6):
+the generation has moved, nobody is answered, the group stays in PreparingRebalance. That is `Outcome.FAILED`, no exception here, since it
+is what a broken client makes of a healthy broker. The one JoinGroup that ended the phase is answered -1 and its member still counts as
+joined. A timer that ended it has nobody to tell.
+
+**The sync phase** waits for the leader alone. Its SyncGroup answers all that wait, and makes the group Stable; whoever comes later is
+answered from what is stored (SERVER-38, SERVER-40). But every member *owes* a SyncGroup, within one rebalance timeout from the end of the
+join phase, and heartbeats do not pay for it: who has not sent one is removed, in Stable as well, and the group rebalances (KAFKA-12890,
+SERVER-41). A leader whose assignment hangs while its heartbeats go on used to hold the group in CompletingRebalance for ever.
+
+**Requests that wait** are data (`Parked`), and what happens to them is not symmetric. A JoinGroup whose member joins again is
+*abandoned*: the second is parked in its place, the first is never answered, and since Kafka reads no further request of a connection
+before it has answered, that connection stays mute (P1-d6, P1-d8). The same goes for a second SyncGroup, and for the SyncGroup of a member
+that is removed; a removed member's JoinGroup however is answered 25. A connection that closes changes nothing: its request still counts
+(P1-d7).
+
+**Sessions** run on while a request waits, but end nothing then: its connection cannot carry a heartbeat. The timer that fires is spent,
+and the answer starts a new one (SERVER-30). New members are the exception: they have 300 s and then expire all the same (SERVER-29,
+KAFKA-7610), for nothing else would end the place of a client that went away during its first join.
+
+All of it happens in one call; only the answers, which may be ten thousand, are an effect that makes them one by one.
+"""
 
 from __future__ import annotations
 
 from enum import Enum
+from typing import Final
 
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 
 from ..events import Request
 from ..turn import Turn
-from . import answers, codes, membership, sessions, storage, telling
+from . import answers, causes, codes, membership, sessions, storage, telling
+from .causes import Why
 from .group import Group, Member, Parked, metadata_of
 from .states import COMPLETING, EMPTY, PREPARING, STABLE, Do
 from .subscription import NO_TOPICS, UNKNOWN, Malformed, Subscribed, read_topics
@@ -19,28 +61,32 @@ class Outcome(Enum):
     """How it went to begin a join phase, to look at one, or to end it."""
 
     FINE = "the phase is over, or waits for its members"
-    FAILED = "Kafka's completion throws: the generation has moved, nobody is answered, the state stays (checked part 1 (b)5, 6)"
+    FAILED = "Kafka's completion throws: the generation has moved, nobody is answered, the state stays (P1-b5, P1-b6)"
 
 
-def go_on(turn: Turn, group: Group, do: Do, why: str) -> Outcome:
+FINE: Final = Outcome.FINE
+FAILED: Final = Outcome.FAILED
+
+
+def go_on(turn: Turn, group: Group, do: Do, why: Why) -> Outcome:
     """What the table (states.ANSWERS) says about somebody who came, came back, or went."""
-    if do is Do.REBALANCE:
-        return prepare(turn, group, why)
     if do is Do.COMPLETE:
         return maybe_complete(turn, group, why)
+    if do is Do.REBALANCE:
+        return prepare(turn, group, why)
     assert do is Do.NOTHING, f"{do} is not for who comes or goes"
-    return Outcome.FINE
+    return FINE
 
 
 # -- starting ----------------------------------------------------------------------------------------------------------
 
 
-def prepare(turn: Turn, group: Group, why: str) -> Outcome:
-    """Begin to collect JoinGroups (spec 2.5). FAILED: the phase was over at once, and failed."""
+def prepare(turn: Turn, group: Group, why: Why) -> Outcome:
+    """Begin to collect JoinGroups. FAILED: the phase was over at once, and failed."""
     if group.state is COMPLETING:
         _reset_assignments(group)
         refuse_syncs(turn, group, codes.REBALANCE_IN_PROGRESS)
-    group.pending_syncs.clear()
+    group.pending_syncs.clear()  # debts are to a generation, and this one is over
     turn.timers.cancel(("sync", group.group_id))
     initial = group.state is EMPTY
     group.join_phase_dead = False
@@ -48,10 +94,10 @@ def prepare(turn: Turn, group: Group, why: str) -> Outcome:
     if initial:
         _begin_initial_phase(turn, group)
     elif group.everybody_joined():
-        return complete(turn, group, "nobody else is awaited")
+        return complete(turn, group, causes.NOBODY_AWAITED)
     else:
         turn.timers.set(("join", group.group_id), turn.after(group.rebalance_timeout_ms()))
-    return Outcome.FINE
+    return FINE
 
 
 def _begin_initial_phase(turn: Turn, group: Group) -> None:
@@ -85,49 +131,49 @@ def _take_syncs(turn: Turn, group: Group) -> list[tuple[Parked, bytes]]:
 # -- the join phase ----------------------------------------------------------------------------------------------------
 
 
-def maybe_complete(turn: Turn, group: Group, why: str) -> Outcome:
-    """End a normal join phase if nobody is awaited; the initial delay is not cut short (spec 2.5)."""
+def maybe_complete(turn: Turn, group: Group, why: Why) -> Outcome:
+    """End a normal join phase if nobody is awaited; the initial delay is not cut short (SERVER-10)."""
     if group.state is PREPARING and group.previous_state is not EMPTY and group.everybody_joined():
         return complete(turn, group, why)
-    return Outcome.FINE
+    return FINE
 
 
 def on_join_timer(turn: Turn, group: Group) -> None:
-    """The join timer fired: extend the initial delay or end the phase (spec 2.6)."""
+    """The join timer fired: extend the initial delay or end the phase (SERVER-09)."""
     delay, remaining = group.initial
     initial = group.previous_state is EMPTY
-    if initial and group.new_member_added and remaining:
+    if initial and group.new_member_added and remaining:  # added, not joined: who comes back within the delay extends nothing
         group.new_member_added = False
         step = min(turn.settings.group_initial_rebalance_delay_ms, remaining)
         group.initial = (step, max(remaining - delay, 0))
         turn.timers.set(("join", group.group_id), turn.after(step))
         return
-    complete(turn, group, "the initial delay is over" if initial else "the rebalance timeout is over")
+    complete(turn, group, causes.INITIAL_DELAY_OVER if initial else causes.REBALANCE_TIMEOUT_OVER)
 
 
-def complete(turn: Turn, group: Group, why: str) -> Outcome:
-    """End the join phase (spec 2.6, 'Completion'). Where it fails a note says why, and only who asked has to be told."""
+def complete(turn: Turn, group: Group, why: Why) -> Outcome:
+    """End the join phase. Where it fails a note says why, and only who asked has to be told."""
     if group.join_phase_dead or turn.environment.holds.holds_phase(group.group_id):
-        return Outcome.FINE
+        return FINE
     turn.timers.cancel(("join", group.group_id))
     _remove_silent(turn, group, why)
     if not _leader_joined(turn, group) and group.members:  # only silent static members are left
         group.initial = (0, 0)
         again = max(group.rebalance_timeout_ms(), 1)  # a timeout of 0 keeps Kafka's timer thread busy; in one call here it would never end
         turn.timers.set(("join", group.group_id), turn.after(again))
-        return Outcome.FINE
+        return FINE
     group.next_generation()
     if group.members:
         return _begin_generation(turn, group, why)
     _become_empty(turn, group, why)
-    return Outcome.FINE
+    return FINE
 
 
-def _remove_silent(turn: Turn, group: Group, why: str) -> None:
+def _remove_silent(turn: Turn, group: Group, why: Why) -> None:
     if group.awaiting == len(group.members):
         return
     silent = [member for member in group.members.values() if member.join is None and member.group_instance_id is None]
-    membership.discard_all(turn, group, silent, lambda member: f"member {member.member_id} did not join again: {why}")
+    membership.discard_all(turn, group, silent, lambda member: causes.member_silent(member.member_id, why))
 
 
 def _leader_joined(turn: Turn, group: Group) -> bool:
@@ -138,7 +184,7 @@ def _leader_joined(turn: Turn, group: Group) -> bool:
         return True
     chosen = group.first(awaiting_only=True)
     if chosen is not None:
-        membership.lead(turn, group, chosen, "the leader did not join again" if leader is not None else "there was none")
+        membership.lead(turn, group, chosen, causes.LEADER_SILENT)
     return chosen is not None
 
 
@@ -154,18 +200,18 @@ def _leads_as_chosen(turn: Turn, group: Group) -> bool:
         return False
     holds.leads(group.group_id)
     if not group.is_leader(chosen):
-        membership.lead(turn, group, chosen, "it was chosen")
+        membership.lead(turn, group, chosen, causes.LEADER_CHOSEN)
     return True
 
 
-def _become_empty(turn: Turn, group: Group, why: str) -> None:
+def _become_empty(turn: Turn, group: Group, why: Why) -> None:
     group.protocol_name = None
     group.subscribed = NO_TOPICS if group.protocol_type == "consumer" else UNKNOWN
-    telling.move(turn, group, EMPTY, f"no members are left: {why}")
+    telling.move(turn, group, EMPTY, causes.no_members_left(why))
     storage.store(turn, group)
 
 
-def _begin_generation(turn: Turn, group: Group, why: str) -> Outcome:
+def _begin_generation(turn: Turn, group: Group, why: Why) -> Outcome:
     chosen = select_protocol(group, turn.quirks.scala_vote_order)
     if chosen is None:
         return _fail(turn, group, "no protocol is listed by all members once each (a list names one twice)")
@@ -180,7 +226,7 @@ def _begin_generation(turn: Turn, group: Group, why: str) -> Outcome:
     group.pending_syncs = set(group.members)
     turn.timers.set(("sync", group.group_id), turn.after(group.rebalance_timeout_ms()))
     turn.replies(answers.joined(turn, group).all(waiting, answers.member_list(group)))
-    return Outcome.FINE
+    return FINE
 
 
 def _take_joins(turn: Turn, group: Group) -> list[tuple[Parked, str]]:
@@ -213,14 +259,14 @@ def _malformed(metadata: list[bytes]) -> Malformed | None:
 def _fail(turn: Turn, group: Group, why: str) -> Outcome:
     group.join_phase_dead = turn.quirks.failing_join_unanswered
     turn.note("join_phase_failed", group=group.group_id, generation=group.generation, reason=why)
-    return Outcome.FAILED
+    return FAILED
 
 
 # -- the sync phase ----------------------------------------------------------------------------------------------------
 
 
 def collect(turn: Turn, group: Group, member: Member, request: Request, message: SyncGroupRequest) -> None:
-    """A SyncGroup in CompletingRebalance: park it; the leader's brings the assignments (spec 2.9, S9)."""
+    """A SyncGroup in CompletingRebalance: park it; the leader's brings the assignments (SERVER-40)."""
     earlier, member.sync = member.sync, Parked(request.ticket, request.version)
     if earlier is not None:
         turn.abandon(earlier.ticket, f"member {member.member_id} sent another SyncGroup")
@@ -237,28 +283,27 @@ def settle(turn: Turn, group: Group, member: Member) -> None:
 
 
 def _assign(turn: Turn, group: Group, message: SyncGroupRequest) -> None:
-    wanted = {one.member_id: one.assignment for one in message.assignments}
+    wanted = {one.member_id: one.assignment for one in message.assignments}  # of an id named twice the last counts; strangers are ignored
     for member in group.members.values():
         member.assignment = wanted.get(member.member_id, b"")
     if storage.too_large(turn, group):
         _reset_assignments(group)
         refuse_syncs(turn, group, codes.UNKNOWN_SERVER_ERROR)
-        prepare(turn, group, f"the assignment of leader {group.leader_id} is too large to be stored")
+        prepare(turn, group, causes.assignment_too_large(group.leader_id))
         return
-    telling.move(turn, group, STABLE, f"leader {group.leader_id} brought the assignments")
+    telling.move(turn, group, STABLE, causes.leader_assigned(group.leader_id))
     storage.store(turn, group)
     waiting = _take_syncs(turn, group)
     turn.replies(answers.all_synced(turn, group, waiting))
 
 
 def on_sync_timer(turn: Turn, group: Group) -> bool:
-    """The sync timer fired: whoever still owes a SyncGroup is removed and the group rebalances (spec 2.9, KAFKA-12890)."""
+    """The sync timer fired: whoever still owes a SyncGroup is removed and the group rebalances (KAFKA-12890, SERVER-41)."""
     if group.state not in (COMPLETING, STABLE) or not group.pending_syncs:
         return False
     late = [group.members[member_id] for member_id in group.pending_syncs if member_id in group.members]
     late.sort(key=lambda member: member.member_id)
     timeout = group.rebalance_timeout_ms()
-    membership.discard_all(turn, group, late, lambda member: f"member {member.member_id} sent no SyncGroup within {timeout} ms")
-    names = ", ".join(member.member_id for member in late[:3]) + (f" and {len(late) - 3} more" if len(late) > 3 else "")
-    prepare(turn, group, f"{names} sent no SyncGroup within {timeout} ms" if late else "a replaced member's id still owed a SyncGroup")
+    membership.discard_all(turn, group, late, lambda member: causes.member_sync_overdue(member.member_id, timeout))
+    prepare(turn, group, causes.sync_overdue([member.member_id for member in late], timeout) if late else causes.REPLACED_ID_OVERDUE)
     return True

@@ -12,13 +12,15 @@ from __future__ import annotations
 
 from ..events import Request
 from ..turn import Turn
-from . import answers, codes, membership, sessions, storage, telling
+from . import answers, causes, codes, membership, sessions, storage, telling
 from .group import Group, Member, Parked
 
 
 def keep_generation(turn: Turn, group: Group, request: Request, old: Member, new: Member, led: str | None) -> None:
     """No rebalance. `led`: who led before: below v9 the member is told that the old id leads."""
     assert led is not None, "a Stable group has a leader"
+    # Below v9 no answer can say "do not assign" (skip_assignment, KIP-814): a leader that came back is told that its old id leads, takes
+    # itself for a follower and fetches its stored assignment (SERVER-34).
     group.park_join(new, Parked(request.ticket, request.version, led=led))
     if storage.too_large(turn, group):
         _undo(turn, group, request, old, new, led)
@@ -33,9 +35,9 @@ def keep_generation(turn: Turn, group: Group, request: Request, old: Member, new
 
 def _undo(turn: Turn, group: Group, request: Request, old: Member, new: Member, led: str) -> None:
     group.park_join(new, None)
-    membership.swap(group, new, old)
+    membership.swap(group, new, old)  # the old timer runs on: it was not ended yet
     sessions.end(turn, group, new.member_id)
-    telling.changed(turn, group, old.member_id, "replaced", f"undone: {new.member_id} could not be stored", old)
+    telling.changed(turn, group, old.member_id, "replaced", causes.replacement_undone(new.member_id), old)
     refused = answers.joined(turn, group, led).to(request.version, "", [])  # Kafka names all but the member
     refused.error_code = codes.UNKNOWN_SERVER_ERROR
     turn.reply(request.ticket, refused)
@@ -47,7 +49,7 @@ def written(turn: Turn, group: Group, member_id: str) -> bool:
     join = member.join if member is not None else None
     if member is None or join is None or join.led is None or join.answered:
         return False
-    group.park_join(member, None)
+    group.park_join(member, None)  # its session began with the replacement and is not renewed by the answer
     leads = group.is_leader(member)
     if join.version >= 9:
         members = answers.member_list(group)() if leads else []

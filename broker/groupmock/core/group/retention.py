@@ -1,4 +1,9 @@
-"""Which offsets are too old to keep (KIP-211, spec 3.4)."""
+"""Which offsets are too old to keep (KIP-211; docs/kafka/offsets.md#retention; SERVER-57).
+
+Age counts from when nobody could be using the offset any more: since the group is Empty; in a Stable group since the commit, of topics
+that nobody subscribes to; in a group that only ever commits (no protocol type) since the commit. While a group rebalances, or where its
+subscriptions cannot be read, nothing expires: it cannot be known what is in use.
+"""
 
 from __future__ import annotations
 
@@ -40,6 +45,6 @@ def _committed(offset: Offset) -> int:
 def _expired(turn: Turn, group: Group, at: At, offset: Offset, base_ms: int) -> bool:
     if group.subscribed_to(at[0]) or at in group.offsets.lingering:
         return False
-    if offset.expire_ms is not None:
+    if offset.expire_ms is not None:  # asked for by a commit v2 to v4, before KIP-211
         return turn.wall_ms >= offset.expire_ms
     return turn.wall_ms - base_ms >= turn.settings.offsets_retention_minutes * 60_000

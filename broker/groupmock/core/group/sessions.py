@@ -1,4 +1,8 @@
-"""Session timers: one per member and per reserved id (spec 2.3)."""
+"""Session timers: one per member and per reserved id (docs/kafka/group-protocol.md#timers).
+
+A sign of life is a valid Heartbeat, a commit that is taken, or being answered; a JoinGroup or SyncGroup that waits is none, the answer
+to it is. A session that is renewed stays where it is in the heap and only its deadline moves: Timers looks at it when the old one is due.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ def key(group: Group, member_id: str) -> Key:
 
 
 def reserve(turn: Turn, group: Group, member_id: str, session_timeout_ms: int) -> None:
-    """A reserved id lives for the session timeout of the request that asked for it."""
+    """A reserved id lives for the session timeout of the request that asked for it, whatever the one that uses it will say (P1-d13)."""
     turn.timers.set(key(group, member_id), turn.after(session_timeout_ms))
 
 

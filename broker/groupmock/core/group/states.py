@@ -1,4 +1,51 @@
-"""The classic group's states and what each answers: dispatch, tests and the docs page read these tables (spec 2.1, 2.4, 2.9-2.11, 3.1)."""
+"""The classic group as a machine: its states, and what each of them answers. Dispatch, tests and the page of states read these tables.
+
+A classic group agrees on two things, who is in it and who decides, and carries one message from the one who decides to everybody. The
+broker understands neither the metadata nor the assignments. It offers two barriers: JoinGroup, where it waits for the members and names a
+generation and a leader, and SyncGroup, where all wait for what the leader made of it.
+
+    Empty --join--> PreparingRebalance --everybody joined, or time is up--> CompletingRebalance --the leader's SyncGroup--> Stable
+      ^                 |     ^                                                    |                                          |
+      +--nobody is left-+     +---- somebody joins, changes, leaves, expires, or owes a SyncGroup for too long ---------------+
+
+From every state a group may become Dead, and is gone. In Kafka: ClassicGroup and ClassicGroupState for the data, GroupMetadataManager's
+methods `classicGroup...` for the behaviour; up to 3.9 GroupCoordinator.scala, whose differences are quirks (core.settings.Quirks).
+docs/kafka/group-protocol.md says all of it with numbers (SERVER-nn) that Kafka 4.3.0, 3.9.1 and 2.8.2 were asked about.
+
+**Order of checks.** Ids first (25, 82), then the generation (22), then SyncGroup's type and name (23), the state last. So a cell of the
+table speaks of members of the current generation; what only members ask has no cell in Empty.
+
+**A generation** is a completed join phase. The number grows when the phase ends, not when it begins, and also when it ends with nobody
+(SERVER-11): during PreparingRebalance the old generation is still the current one. Two rules that look the wrong way round follow:
+
+* Heartbeat is 27 in PreparingRebalance but 0 in CompletingRebalance (SERVER-42): 27 means "join again", and in CompletingRebalance
+  everybody has just done so. The answer renews the session in both; the news does not cost a member its place (SERVER-43).
+* OffsetCommit is taken in PreparingRebalance and refused (27) in CompletingRebalance (SERVER-50): in the former a member commits what it
+  did in the generation that it still has, in the latter it has a new one and was given nothing to commit for.
+
+**Who joins again** with the list it had (the same names and metadata, in the same order; SERVER-19) either lost its answer or wants
+something. A follower of a Stable group, and anybody in CompletingRebalance, is given the answer again, and nobody else notices
+(SERVER-17, SERVER-20). A leader of a Stable group wants a rebalance: it alone sees that partitions were added (SERVER-18). A changed list
+always rebalances.
+
+**Ids.** A member id is the broker's and is never taken back: whoever was removed gets 25 in every API, at any time, and must join without
+an id. The same 25 is given for ids that never were, and for a group that does not exist, which a JoinGroup with an id does not create
+(SERVER-04, SERVER-05). A JoinGroup v4+ without id and instance id adds nobody: it is answered MEMBER_ID_REQUIRED (79) with an id to come
+back with (KIP-394), because clients that time out and ask again used to leave a ghost behind each time, and every ghost cost the group a
+rebalance timeout. The id is only reserved, no member, but the join phase waits for it as for one (SERVER-27).
+
+**Instances** (KIP-345). A group.instance.id stands for a process that may come back. It joins without 79, it is not dropped when it
+misses a join phase, and when it joins without its member id it is given a new one in the place of the old: *static replacement*. Whoever
+then speaks with the old id and the instance id is fenced (82) and must stop, since two processes would otherwise take each other's place
+for ever; with the old id alone it is a stranger (25). In Stable the group keeps its generation, unless the vote changes: a restart that
+costs nobody anything is what instance ids are for (SERVER-33, module replacement). In CompletingRebalance the leader may be assigning to
+the old id, so the group starts over (SERVER-36).
+
+**What is no state.** A group whose partition of __consumer_offsets is being loaded is not there yet: the gate (coordinator) answers 14
+before a state is asked for, and Heartbeat 0, so that a move of the coordinator is no reason to join again (SERVER-48). Loaded, it is
+Stable or Empty, never in between: only those two are ever written. Dead is a name for an instant: the registry forgets the group in the
+same turn.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +63,8 @@ class State(StrEnum):
     COMPLETING = "CompletingRebalance"
     STABLE = "Stable"
     DEAD = "Dead"
+
+    __hash__ = str.__hash__  # every request looks its cell up, and Enum's own is not C
 
 
 EMPTY: Final = State.EMPTY
@@ -49,6 +98,8 @@ class Ask(StrEnum):
     COMMIT_MEMBER = "OffsetCommit of a member in the current generation"
     COMMIT_SIMPLE = "OffsetCommit with a generation below 0 and no ids"
     DELETE = "DeleteGroups"
+
+    __hash__ = str.__hash__
 
 
 MEMBERS_ASK: Final = frozenset(

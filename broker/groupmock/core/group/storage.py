@@ -1,4 +1,9 @@
-"""What the coordinator's log remembers of a group: its last group record (spec 2.13)."""
+"""What the coordinator's log remembers of a group: its last group record (docs/kafka/group-protocol.md#load-unload-deletion).
+
+Written when the leader's assignment comes, when a group becomes Empty and when a static member is replaced, never in between: so a
+coordinator that moves in the middle of a rebalance brings back the generation before, or nothing, and members of the one that was lost
+get 22 or 25 and join again.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,7 @@ RECORD_OVERHEAD = 80
 
 
 def store(turn: Turn, group: Group) -> None:
-    """Write the group record: what a load brings back."""
+    """Write the group record: what a load brings back. Columns beside the members themselves, as only these few fields ever change."""
     members = tuple(group.members.values())
     group.stored = StoredGroup(
         generation=group.generation,
@@ -50,7 +55,7 @@ def _text(value: str | None) -> int:
 
 
 def unload(turn: Turn, group: Group) -> None:
-    """The coordinator loses the group: whoever waits gets 16 (a join with its own id), every timer stops (spec 2.13, Unload)."""
+    """The coordinator loses the group: whoever waits gets 16 (a join with its own id), every timer stops (SERVER-49)."""
     for member in group.members.values():
         sessions.end(turn, group, member.member_id)
         if member.join is not None and not member.join.answered:
@@ -81,7 +86,7 @@ def _restored(turn: Turn, group: Group, stored: StoredGroup, row: int, member: M
         client_host=member.client_host,
         session_timeout_ms=timeout,
         rebalance_timeout_ms=stored.rebalance_timeouts_ms[row],
-        protocols=((chosen, metadata_of(stored.protocols[row], chosen)),),
+        protocols=((chosen, metadata_of(stored.protocols[row], chosen)),),  # the record has no other, so the first rejoin may look changed
         session=turn.timers.set(sessions.key(group, member.member_id), turn.after(timeout)),
         spread=member.spread,
         is_new=False,

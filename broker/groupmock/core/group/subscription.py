@@ -1,7 +1,7 @@
-"""Which topics a consumer group uses: the v0 prefix of each member's Subscription, read as Kafka's coordinator reads it (spec 2.6).
+"""Which topics a consumer group uses: the v0 prefix of each member's Subscription, read as ClassicGroup.computeSubscribedTopics reads it.
 
 The coordinator is lenient where bytes simply end and falls over where a count or a length points beyond them: then the end of the
-join phase fails (checked-on-brokers part 1 (b)5). `Malformed` is that case.
+join phase fails (P1-b5). `Malformed` is that case. OffsetDelete (86) and the sweep of expired offsets ask, both seldom: it is read then.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def read_topics(metadata: bytes) -> list[str] | None:
 
 
 def _read(data: bytes) -> list[str]:
-    _int(data, 0, 2)  # the version: any, since only the v0 prefix is read
+    _int(data, 0, 2)  # the version: any, negative ones too, since only the v0 prefix is read
     count, at = _int(data, 2, 4), 6
     if not 0 <= count <= len(data) - at:
         raise Malformed(f"{count} topics in {len(data) - at} bytes")
@@ -74,7 +74,7 @@ def _read(data: bytes) -> list[str]:
         topics.append(data[at : at + length].decode("utf-8", "replace"))
         at += length
     user_data, at = _int(data, at, 4), at + 4
-    if user_data > len(data) - at:
+    if user_data > len(data) - at:  # null (-1) is fine, and so is what follows: later versions put fields there
         raise Malformed(f"user data of {user_data} bytes where {len(data) - at} are left")
     return topics
 

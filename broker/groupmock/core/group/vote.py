@@ -1,4 +1,9 @@
-"""Which protocol a generation uses (spec 2.7): of the names all members list, the one most members prefer."""
+"""Which protocol a generation uses: of the names all members list, the one most members prefer (SERVER-14; ClassicGroup.selectProtocol).
+
+Members vote for their first choice among the candidates, so that a group whose members all list the old and the new assignor changes over
+when most of them put the new one first: how one goes from an eager to a cooperative assignor (KIP-429). Ties are no rule of Kafka's, they
+fall out of its hash maps; clients can see them, so they fall here as there (P1-d2).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +22,7 @@ def select_protocol(group: Group, scala: bool = False) -> str | None:
     candidates = {name for name, count in group.supported.items() if count == len(group.members)}
     if not candidates:
         return None
-    votes: Counter[str] = Counter()
+    votes: Counter[str] = Counter()  # by list, not by member: ten thousand members have one or two
     for protocols, listing in group.listings.items():
         votes[_choice(protocols, candidates)] += listing.members
     most = max(votes.values())

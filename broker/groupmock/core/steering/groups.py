@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from ..effects import TimerFired
 from ..events import Command
-from ..group import rebalance
+from ..group import causes, rebalance
 from ..group.states import COMPLETING, EMPTY, PREPARING, STABLE, State
 from .find import group_of
 from .holds import Hold, OperatorHolds, holds_of
@@ -42,7 +42,7 @@ def force_rebalance(cluster: Cluster, wish: ForceRebalance, turn: Turn) -> None:
     if group.state not in (COMPLETING, STABLE):
         raise NotNow(f"group {wish.group!r} is {group.state}: only a Stable or a CompletingRebalance group can be made to rebalance")
     not_held(cluster, wish.group, "let it rebalance")
-    rebalance.prepare(turn, group, wish.reason)
+    rebalance.prepare(turn, group, causes.forced(wish.reason))
 
 
 class HoldGroup(Arguments):
@@ -104,7 +104,7 @@ def _end_phase_if_due(cluster: Cluster, turn: Turn, group_id: str) -> None:
         return
     over = ("join", group_id) not in turn.timers
     if over or (group.previous_state is not EMPTY and group.everybody_joined()):
-        rebalance.complete(turn, group, "the group was released")
+        rebalance.complete(turn, group, causes.RELEASED)
 
 
 def _end_leases(cluster: Cluster, group_id: str) -> None:
@@ -129,4 +129,4 @@ def complete_delay(cluster: Cluster, wish: CompleteDelay, turn: Turn) -> None:
     not_held(cluster, wish.group, "end its delay")
     turn.timers.cancel(key)
     turn.out.append(TimerFired("join", (wish.group,)))
-    rebalance.complete(turn, group, "its delay was ended")
+    rebalance.complete(turn, group, causes.DELAY_ENDED)

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from ..effects import TimerFired
-from ..group import leaving, membership, rebalance, sessions, storage, telling
+from ..group import causes, leaving, membership, rebalance, sessions, storage, telling
 from ..group.group import Group as GroupData
 from ..group.group import Member
 from ..group.states import COMPLETING, PREPARING
@@ -72,7 +72,7 @@ def fence_instance(cluster: Cluster, wish: FenceInstance, turn: Turn) -> None:
     membership.refuse_parked(turn, group, old)
     new = _successor(turn, group, old)
     sessions.end(turn, group, old.member_id)
-    why = f"instance {wish.instance} was taken over: {new.member_id} replaces {old.member_id}"
+    why = causes.instance_taken_over(wish.instance, new.member_id, old.member_id)
     telling.changed(turn, group, new.member_id, "replaced", why, new)
     if group.state is COMPLETING:
         rebalance.prepare(turn, group, why)

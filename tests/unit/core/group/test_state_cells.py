@@ -40,7 +40,7 @@ KAFKA: dict[Ask, tuple[Answer, Answer, Answer, Answer]] = {
     Ask.COMMIT_SIMPLE: (Answer(Do.ANSWER), NOBODY, NOBODY, NOBODY),
     Ask.DELETE: (Answer(Do.DELETE), HELD, HELD, HELD),
 }
-"""What Kafka does, per state: written from docs/kafka/group-protocol.md 2.4, 2.8-2.11, 3.1 and 4.3, not from states.py."""
+"""What Kafka does, per state: written from docs/kafka (group-protocol, offsets, admin), not from states.py."""
 
 
 class Stage(NamedTuple):

@@ -12,7 +12,7 @@ from groupmock.core.group.states import MAY_FOLLOW, State
 
 STATES = [State.EMPTY, State.PREPARING, State.COMPLETING, State.STABLE]
 
-# Row: what is asked -> code per state (Empty, Preparing, Completing, Stable). "parked": no answer yet. Spec 2.4, 2.9, 2.10, 3.1, 4.3.
+# Row: what is asked -> code per state (Empty, Preparing, Completing, Stable). "parked": no answer yet.
 ROWS: dict[str, tuple[int | str, int | str, int | str, int | str]] = {
     "join: id-less, v4": (79, 79, 79, 79),
     "join: id-less, v3": ("parked", "parked", "parked", "parked"),

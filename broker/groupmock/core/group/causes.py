@@ -1,0 +1,271 @@
+"""Why a group or a member changed: a word for programs, a sentence for people. Every one of both stands here.
+
+Rows of kind `moved` and `member` carry them as `cause` and `reason`. The words are a closed set that analyses rely on; the sentences may be
+put better at any time. A client's own reason (KIP-800) follows the sentence after a colon and has no word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal, get_args
+
+import msgspec
+
+Cause = Literal[
+    # a group comes and goes
+    "group_created",
+    "coordinator_loaded",
+    "coordinator_left",
+    "group_deleted",
+    "last_offset_deleted",
+    "nothing_left",
+    # somebody comes
+    "id_reserved",
+    "member_joined",
+    "member_changed",
+    "leader_rejoined",
+    "instance_returned",
+    "instance_taken_over",
+    "replacement_undone",
+    # somebody goes
+    "member_left",
+    "instance_removed",
+    "reservation_left",
+    "reservation_expired",
+    "session_expired",
+    "member_silent",
+    "sync_overdue",
+    "group_full",
+    # a phase ends
+    "all_joined",
+    "initial_delay_over",
+    "rebalance_timeout_over",
+    "no_members_left",
+    "leader_assigned",
+    "assignment_too_large",
+    "group_too_large",
+    # who leads
+    "first_member",
+    "leader_gone",
+    "leader_silent",
+    "leader_chosen",
+    # somebody steered
+    "forced",
+    "released",
+    "delay_ended",
+]
+"""The words. A Literal and no enumeration: a mistyped one is an error of types, and a join costs no look-up (a storm has thousands)."""
+
+CAUSES: Final[tuple[Cause, ...]] = get_args(Cause)
+
+
+class Why(msgspec.Struct, frozen=True, gc=False):
+    """A cause and its sentence."""
+
+    cause: Cause
+    sentence: str
+
+
+def _told(sentence: str, reason: str | None) -> str:
+    return f"{sentence}: {reason}" if reason else sentence
+
+
+# -- a group comes and goes --------------------------------------------------------------------------------------------
+
+
+def first_join(client_id: str | None) -> Why:
+    """Whatever becomes of that JoinGroup."""
+    return Why("group_created", f"client {client_id or ''!r} sent the first JoinGroup")
+
+
+def first_commit(client_id: str | None) -> Why:
+    """A consumer that assigns itself, or an administrator."""
+    return Why("group_created", f"client {client_id or ''!r} committed offsets")
+
+
+def coordinator_loaded(partition: int, node: int | None) -> Why:
+    """Read from the log of __consumer_offsets."""
+    return Why("coordinator_loaded", f"node {node} loaded partition {partition} of __consumer_offsets")
+
+
+def coordinator_left(partition: int, node: int | None) -> Why:
+    """The group lives on in the log alone."""
+    return Why("coordinator_left", f"partition {partition} of __consumer_offsets left node {node}")
+
+
+def group_deleted(client_id: str | None) -> Why:
+    """DeleteGroups."""
+    return Why("group_deleted", f"client {client_id or ''!r} deleted the group")
+
+
+LAST_OFFSET_DELETED: Final = Why("last_offset_deleted", "its last offset was deleted")
+NOTHING_LEFT: Final = Why("nothing_left", "no members and no offsets are left")
+
+# -- somebody comes ----------------------------------------------------------------------------------------------------
+
+
+def id_reserved(client_id: str | None) -> Why:
+    """The answer is 79."""
+    return Why("id_reserved", f"client {client_id or ''!r} asked to join and must come back with this id")
+
+
+def member_joined(member_id: str, reason: str | None = None) -> Why:
+    """A new member."""
+    return Why("member_joined", _told(f"member {member_id} joined", reason))
+
+
+def protocols_changed(member_id: str) -> Why:
+    """What changed about the member itself; `member_changed` is what that does to the group."""
+    return Why("member_changed", f"member {member_id} joined again with other protocols")
+
+
+def member_changed(member_id: str, reason: str | None) -> Why:
+    """It joined again with another list of protocols or other metadata."""
+    return Why("member_changed", _told(f"member {member_id} rejoined with other protocols", reason))
+
+
+def leader_rejoined(member_id: str, reason: str | None) -> Why:
+    """With the same protocols: how a leader asks for a rebalance."""
+    return Why("leader_rejoined", _told(f"leader {member_id} rejoined", reason))
+
+
+def instance_replaced(group_instance_id: str, member_id: str, old_id: str) -> Why:
+    """What changed about the member; `instance_returned` is what that does to the group."""
+    return Why("instance_returned", f"instance {group_instance_id} came back: {member_id} replaces {old_id}")
+
+
+def instance_returned(group_instance_id: str | None, member_id: str, reason: str | None) -> Why:
+    """A static member joined without its member id."""
+    return Why("instance_returned", _told(f"static member {group_instance_id} came back as {member_id}", reason))
+
+
+def instance_taken_over(group_instance_id: str, member_id: str, old_id: str) -> Why:
+    """Somebody steered: whoever has the old id is fenced."""
+    return Why("instance_taken_over", f"instance {group_instance_id} was taken over: {member_id} replaces {old_id}")
+
+
+def replacement_undone(member_id: str) -> Why:
+    """The old member is there again."""
+    return Why("replacement_undone", f"undone: {member_id} could not be stored")
+
+
+# -- somebody goes -----------------------------------------------------------------------------------------------------
+
+
+def member_left(member_id: str, reason: str | None) -> Why:
+    """LeaveGroup by the member itself."""
+    return Why("member_left", _told(f"member {member_id} left", reason))
+
+
+def instance_removed(member_id: str, reason: str | None) -> Why:
+    """LeaveGroup that names the instance alone: an administrator's (KIP-345)."""
+    return Why("instance_removed", _told(f"member {member_id} was removed by its instance id", reason))
+
+
+def members_left(gone: Sequence[tuple[str, str | None, str | None]]) -> Why:
+    """What one LeaveGroup does to the group: (member id, instance id, reason) of each that went, told by the first."""
+    member_id, group_instance_id, reason = gone[0]
+    who = f"member {member_id}" if member_id else f"static member {group_instance_id}"
+    left = f"{who} left" if len(gone) == 1 else f"{who} and {len(gone) - 1} more left"
+    return Why("member_left" if member_id else "instance_removed", _told(left, reason))
+
+
+def reservation_left(member_id: str) -> Why:
+    """LeaveGroup with an id that was never used."""
+    return Why("reservation_left", f"the reserved id {member_id} left")
+
+
+def reservation_expired(member_id: str) -> Why:
+    """The client never came back with it."""
+    return Why("reservation_expired", f"the reserved id {member_id} was not used in time")
+
+
+def session_expired(member_id: str, session_timeout_ms: int, is_new: bool) -> Why:
+    """No sign of life."""
+    waited = "before its first answer" if is_new else f"after {session_timeout_ms} ms"
+    return Why("session_expired", f"session of {member_id} expired {waited}")
+
+
+def member_silent(member_id: str, why: Why) -> Why:
+    """The join phase ended without it; `why` it ended."""
+    return Why("member_silent", f"member {member_id} did not join again: {why.sentence}")
+
+
+def sync_overdue(member_ids: Sequence[str], timeout_ms: int) -> Why:
+    """They owed a SyncGroup (KAFKA-12890)."""
+    more = f" and {len(member_ids) - 3} more" if len(member_ids) > 3 else ""
+    return Why("sync_overdue", f"{', '.join(member_ids[:3])}{more} sent no SyncGroup within {timeout_ms} ms")
+
+
+def member_sync_overdue(member_id: str, timeout_ms: int) -> Why:
+    """What changed about one of them."""
+    return Why("sync_overdue", f"member {member_id} sent no SyncGroup within {timeout_ms} ms")
+
+
+REPLACED_ID_OVERDUE: Final = Why("sync_overdue", "a replaced member's id still owed a SyncGroup")
+
+
+def group_full(limit: int) -> Why:
+    """81."""
+    return Why("group_full", f"group.max.size is {limit}")
+
+
+LAST_HAD_NO_ROOM: Final = Why("group_full", "nobody else is awaited: the last one found no room")
+
+# -- a phase ends ------------------------------------------------------------------------------------------------------
+
+
+def all_joined(member_id: str) -> Why:
+    """The last one awaited."""
+    return Why("all_joined", f"all members joined, {member_id} was the last")
+
+
+NOBODY_AWAITED: Final = Why("all_joined", "nobody else is awaited")
+INITIAL_DELAY_OVER: Final = Why("initial_delay_over", "the initial delay is over")
+REBALANCE_TIMEOUT_OVER: Final = Why("rebalance_timeout_over", "the rebalance timeout is over")
+
+
+def no_members_left(why: Why) -> Why:
+    """The join phase ended with nobody in it; `why` it ended."""
+    return Why("no_members_left", f"no members are left: {why.sentence}")
+
+
+def leader_assigned(member_id: str | None) -> Why:
+    """Its SyncGroup came."""
+    return Why("leader_assigned", f"leader {member_id} brought the assignments")
+
+
+def assignment_too_large(member_id: str | None) -> Why:
+    """The group record would not fit into a batch of the log."""
+    return Why("assignment_too_large", f"the assignment of leader {member_id} is too large to be stored")
+
+
+GROUP_TOO_LARGE: Final = Why("group_too_large", "the loaded group is larger than group.max.size")
+
+# -- who leads ---------------------------------------------------------------------------------------------------------
+
+FIRST_MEMBER: Final = Why("first_member", "it is the first member")
+LEADER_SILENT: Final = Why("leader_silent", "the leader did not join again")
+LEADER_CHOSEN: Final = Why("leader_chosen", "it was chosen")
+
+
+def leader_gone(member_id: str) -> Why:
+    """The leader before."""
+    return Why("leader_gone", f"leader {member_id} is gone")
+
+
+def leads(member_id: str, why: Why) -> Why:
+    """`why` it does."""
+    return Why(why.cause, f"member {member_id} leads: {why.sentence}")
+
+
+# -- somebody steered --------------------------------------------------------------------------------------------------
+
+
+def forced(reason: str) -> Why:
+    """A rebalance that no client asked for."""
+    return Why("forced", reason)
+
+
+RELEASED: Final = Why("released", "the group was released")
+DELAY_ENDED: Final = Why("delay_ended", "its delay was ended")
