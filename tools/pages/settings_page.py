@@ -11,10 +11,10 @@ from groupmock.core.settings import Quirks
 from .markdown import cell, notice, table
 
 BOUNDS = """The default profile bounds what a long run keeps: 64 MiB per partition (`log.retention.bytes`) and 1 GiB of requests that wait
-(`queued.max.request.bytes`); DescribeConfigs says so, as of any setting that is not Kafka's default. The profiles of Kafka's releases have
-Kafka's values, which are no bound: records stay until the process ends, their topic is deleted or DeleteRecords drops them, since groupmock
-drops nothing by age (Kafka would after seven days). Who writes much to such a profile sets `--set log.retention.bytes=...`, changes it
-while it runs (IncrementalAlterConfigs of a topic or a broker), or gives topics a `retention.bytes`.
+(`queued.max.request.bytes`); DescribeConfigs shows both as changed settings. The profiles of Kafka's releases have
+Kafka's values, which are no bound: records stay until the process ends, their topic is deleted or DeleteRecords drops them. groupmock
+drops nothing by age (Kafka would after seven days). To write much with such a profile, bound it: `--set log.retention.bytes=...`, or while
+it runs IncrementalAlterConfigs of a topic or a broker, or a `retention.bytes` per topic.
 
 Every other config of Kafka's brokers is described and can be altered as that release does (340 on 4.3):
 [differences](../kafka/differences.md) says what follows from a change."""
