@@ -19,6 +19,7 @@ from groupmock.config import resolve
 from groupmock.core.cluster import Cluster, Identity, Node
 from groupmock.journal.journal import Journal
 from groupmock.journal.rows import VERSION, Header
+from groupmock.net.backlog import Backlog
 from groupmock.net.connection import Connection
 from groupmock.net.driver import Driver
 
@@ -79,7 +80,7 @@ class Memory:
         self.clock = VirtualClock()
         cluster = Cluster(config.settings, identity, random.Random(1), self.clock.epoch_ns // 1_000_000)
         header = Header(v=VERSION, run="0", product="bytes", seed=1, epoch_ns=0, profile=profile, config={}, complete=False)
-        self.driver = Driver(cluster, self.clock, Journal(header, []), config.limits)
+        self.driver = Driver(cluster, self.clock, Journal(header, []), config.limits, backlog=Backlog(None))
         self._numbers = 0
 
     def play(self, writes: list[bytes]) -> Outcome:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
@@ -19,6 +19,7 @@ from groupmock.core.events import Command
 from groupmock.journal.file import FileSink
 from groupmock.journal.journal import Journal, Repeated
 from groupmock.journal.rows import END, KINDS, VERSION, Header, RequestRow, Row
+from groupmock.net.backlog import Backlog
 from groupmock.net.describe import describe
 from groupmock.net.driver import Driver
 from groupmock.net.limits import Limits
@@ -27,9 +28,6 @@ from ..names import run_name
 from ..play import Missed, Sizes
 from ..play import Row as Fields
 from .link import HOST, NODE, Link
-
-NEVER_SLICED: Final = Limits(replies_slice_us=2**31 - 1)
-"""There is no loop that answers could be spread over."""
 
 
 class Kept:
@@ -96,7 +94,7 @@ class World:
         self.journal = Journal(header, [self.kept])
         if journal is not None:
             self.journal.add(FileSink(str(journal), self._broken))
-        self.driver = Driver(self.cluster, self.clock, self.journal, NEVER_SLICED)
+        self.driver = Driver(self.cluster, self.clock, self.journal, Limits(), backlog=Backlog(None))
         self.journal.begin(describe(self.cluster))
         self._links = 0
 
