@@ -111,9 +111,11 @@ class _Recorded(Backlog):
         self._expects = expects
         self._next: Reply | None = None
 
-    def due(self, now: int) -> Iterator[Reply]:
+    def due(self, now: int, more: Iterator[Reply] | None = None) -> Iterator[Reply]:
         """See `Backlog.due`."""
-        while self:
+        if more is not None:
+            self.waiting.append(more)
+        while self.waiting:
             reply = self._next = self._next or self.take()
             if reply is not None:
                 if not self._expects(reply, now):

@@ -27,19 +27,18 @@ class Backlog:
         self.again: Callable[[], None] = _nobody
         self.broken: Callable[[Exception], None] = _nobody_minds
         self._slice_ns = None if slice_us is None else slice_us * 1000
-        self._waiting: deque[Iterator[Reply]] = deque()
+        self.waiting: deque[Iterator[Reply]] = deque()
         self._next_slice: asyncio.Handle | None = None
 
-    def add(self, replies: Iterator[Reply]) -> None:
-        """They follow what waits already."""
-        self._waiting.append(replies)
-
-    def due(self, now: int) -> Iterator[Reply]:
-        """What is to be sent now, each made when it is asked for. Nothing while a next slice is ordered: that one comes first."""
+    def due(self, now: int, more: Iterator[Reply] | None = None) -> Iterator[Reply]:
+        """What is to be sent now, each made when it is asked for; `more` follow what waits already. Nothing while a next slice is ordered:
+        that one comes first."""
+        if more is not None:
+            self.waiting.append(more)
         if self._next_slice is not None:
             return
         end = None if self._slice_ns is None else time.monotonic_ns() + self._slice_ns
-        count, waiting = 0, self._waiting
+        count, waiting = 0, self.waiting
         while waiting:
             replies = waiting[0]
             try:
@@ -62,7 +61,7 @@ class Backlog:
 
     def rest(self) -> Iterator[Reply]:
         """All that waits."""
-        while self._waiting:
+        while self.waiting:
             reply = self.take()
             if reply is not None:
                 yield reply
@@ -70,16 +69,13 @@ class Backlog:
     def take(self) -> Reply | None:
         """One of the oldest; None: those are done, or their iterator broke."""
         try:
-            reply = next(self._waiting[0], None)
+            reply = next(self.waiting[0], None)
         except Exception as defect:
             self.broken(defect)
             reply = None
         if reply is None:
-            self._waiting.popleft()
+            self.waiting.popleft()
         return reply
-
-    def __bool__(self) -> bool:
-        return bool(self._waiting)
 
     def _turn(self) -> None:
         self._next_slice = None

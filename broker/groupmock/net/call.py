@@ -28,7 +28,7 @@ class Call(msgspec.Struct, eq=False):
     frame: bytes  # without its length
     client_id: str | None
     message: Message | None  # see `asked`
-    trailing: int  # bytes behind the message, which Kafka ignores
+    end: int  # of the message in the frame; Kafka ignores what is behind it
     received: int  # ns of the run: when its last byte came
     handled: int  # when its turn came: later, if it waited behind another one
     ticket: int = 0  # given by `Tickets.open`

@@ -99,7 +99,7 @@ class Driver:
         self.connections: dict[int, Connection] = {}
         self.nodes = Nodes(self.connections, self.record, clock)
         self.codecs = Codecs(cluster.identity.advertised)
-        self.gate: FaultGate | None = None  # there while a fault rule could strike
+        self.gate: FaultGate | None = None  # see `arm`
         self._leases = True
         self.vacated: Callable[[], None] = _nothing
         self._resumable: deque[Connection] = deque()
@@ -109,7 +109,6 @@ class Driver:
         self._alarm = ClockAlarm(clock) if alarm is None else alarm
         self._alarm.ring = self._ring
         self._performers: dict[type, Callable[[Any, int], None]] = {
-            Reply: self._reply,
             Replies: self._replies,
             Silent: self._silent,
             Abandoned: self._abandoned,
@@ -117,6 +116,7 @@ class Driver:
             **self.record.effects,
             **self.nodes.effects,
         }
+        self.arm(None)
 
     @cached_property
     def rules(self) -> FaultGate:
@@ -124,6 +124,11 @@ class Driver:
         from .fault_gate import FaultGate
 
         return FaultGate(self)
+
+    def arm(self, gate: FaultGate | None) -> None:
+        """Where requests and answers pass from now on; None: no fault rule could strike. Answers then have no gate on their way at all."""
+        self.gate = gate
+        self._answer = self._performers[Reply] = self.deliver if gate is None else self._try_gate
 
     # What connections report
 
@@ -155,7 +160,7 @@ class Driver:
             self._not_taken(connection, frame, received, refusal)
             return
         now = self.now()
-        call = Call(connection, codec, frame, client_id, message, len(frame) - end, received, now)
+        call = Call(connection, codec, frame, client_id, message, end, received, now)
         self.tickets.open(call)
         if self.gate is None or self.gate.before(call, now):
             self.apply(call, now)
@@ -163,7 +168,7 @@ class Driver:
     def apply(self, call: Call, now: int) -> None:
         """A request that passed the gate goes to the core. Written flat, as what is on the way of every request."""
         connection, codec = call.connection, call.codec
-        asked, client = call.asked(), connection.client_host
+        asked, client = call.message or call.asked(), connection.client_host
         event = Request(call.ticket, connection.number, connection.node, codec.key, codec.version, call.client_id, client, asked)
         try:
             effects = self.cluster.handle(event, now)
@@ -284,7 +289,7 @@ class Driver:
         now = self.now()
         self._expire_due(now)  # a static member may wait for a record that is written (core.group.replacement)
         for reply in self._backlog.rest():
-            self._reply(reply, now)
+            self._answer(reply, now)
 
     # Effects
 
@@ -293,16 +298,17 @@ class Driver:
         for effect in effects:
             self._performers[effect.__class__](effect, now)
 
-    def _reply(self, reply: Reply, now: int) -> None:
+    def _try_gate(self, reply: Reply, now: int) -> None:
         call = self.tickets.get(reply.ticket)
+        if call is None or self.gate is None or self.gate.after(call, reply, now):
+            self.deliver(reply, now)
+
+    def deliver(self, reply: Reply, now: int) -> None:
+        """An answer that passed the gate goes out. Written flat: it is on the way of every answer."""
+        call = self.tickets.pop(reply.ticket, None)
         if call is None:
             self._nobody_asked(reply.ticket)
-        elif self.gate is None or self.gate.after(call, reply, now):
-            self.deliver(call, reply, now)
-
-    def deliver(self, call: Call, reply: Reply, now: int) -> None:
-        """An answer that passed the gate goes out. Written flat: it is on the way of every answer."""
-        del self.tickets[call.ticket]
+            return
         connection = call.connection
         connection.call = None
         try:
@@ -326,11 +332,11 @@ class Driver:
     def drain(self, now: int) -> None:
         """Send what is due of the answers that came as one effect."""
         for reply in self._backlog.due(now):
-            self._reply(reply, now)
+            self._answer(reply, now)
 
     def _replies(self, effect: Replies, now: int) -> None:
-        self._backlog.add(effect.replies)
-        self.drain(now)
+        for reply in self._backlog.due(now, effect.replies):
+            self._answer(reply, now)
 
     def _next_slice(self) -> None:
         self.drain(self.now())
@@ -404,7 +410,7 @@ class Driver:
             return
         header, message, answer = unknown
         now = self.now()
-        call = Call(connection, ApiCodec(header.api_key, 0), frame, header.client_id, None, 0, received, now)
+        call = Call(connection, ApiCodec(header.api_key, 0), frame, header.client_id, None, len(frame), received, now)
         self.tickets.open(call)
         self.record.request(call, note=f"{refusal}; answered in version 0")
         self.tickets.close(call.ticket)

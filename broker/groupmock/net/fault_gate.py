@@ -1,6 +1,6 @@
 """The gate at which fault rules strike: at a new connection, before a request is applied, before its answer goes out.
 
-`Driver.gate` is this object while a rule could still fire, else None: then nothing here is ever called. Rules are changed by commands, so
+The driver is armed with this object while a rule could still fire: else nothing here is ever called. Rules are changed by commands, so
 that a journal holds them; what is decided is a row each, and the end of every wait is one too, so that replay can play it again.
 """
 
@@ -164,7 +164,7 @@ class FaultGate:
 
     def _mute(self, armed: Armed, call: Call, reply: Reply, ns: int, now: int) -> None:
         """The answer goes out and its connection stays mute, as Kafka throttles one (KIP-219)."""
-        self._driver.deliver(call, reply, now)
+        self._driver.deliver(reply, now)
         if not call.connection.deaf:
             self._driver.tickets.reopen(call)
         self._wait(armed, call, ns, now, partial(self._free, call))
@@ -188,7 +188,7 @@ class FaultGate:
 
     def _late_reply(self, call: Call, reply: Reply, now: int) -> None:
         if call.ticket in self._driver.tickets:
-            self._driver.deliver(call, reply, now)
+            self._driver.deliver(reply, now)
 
     def _free(self, call: Call, now: int) -> None:
         """It was answered before: its connection goes on now."""
@@ -255,7 +255,7 @@ class FaultGate:
     def _refresh(self) -> None:
         """Only what could still fire costs anything, and heartbeats are repeated only where no rule could match one."""
         driver = self._driver
-        driver.gate = self if self.registry.live() else None
+        driver.arm(self if self.registry.live() else None)
         lets_repeat = not self.registry.live(api="Heartbeat")
         if lets_repeat != self.lets_repeat:
             self.lets_repeat = lets_repeat

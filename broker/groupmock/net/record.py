@@ -110,7 +110,7 @@ class Record:
             handled=call.handled,
             size=len(frame),
             message=shown,
-            trailing_bytes=call.trailing,
+            trailing_bytes=len(frame) - call.end,
             note=note,
             embedded=embedded,
             payloads=payloads,
