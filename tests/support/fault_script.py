@@ -69,10 +69,7 @@ class FakeTransport:
 
     def resume_reading(self) -> None: ...
 
-    def get_extra_info(self, name: str) -> Any:
-        return self
-
-    def setsockopt(self, *_: object) -> None: ...
+    def get_extra_info(self, name: str) -> None: ...
 
 
 class Scripted:

@@ -307,7 +307,9 @@ class Connection(asyncio.Protocol):
         self.repeat = None
         transport = self.transport
         if transport is not None:
-            transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
+            link = transport.get_extra_info("socket")
+            if link is not None:  # else there is no network, and nothing to be reset
+                link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
             transport.abort()
 
     def how_it_ended(self, failure: Exception | None) -> str:
