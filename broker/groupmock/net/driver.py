@@ -184,7 +184,7 @@ class Driver:
         for effect in effects:
             self._performers[effect.__class__](effect, now)
         if connection.call is call and self.gate is None:
-            call.message = None
+            call.message = None  # parked: see `Call.asked`
 
     def lost(self, connection: Connection, failure: Exception | None) -> None:
         """The transport is gone."""

@@ -9,10 +9,10 @@ import pytest
 from stub_core import StubCore, frame
 
 from groupmock.clock import VirtualClock
-from groupmock.core.effects import TimerFired
+from groupmock.core.effects import MemberChanged, Moved, Note, TimerFired
 from groupmock.core.events import NS_PER_MS, Command
 from groupmock.journal.journal import Journal
-from groupmock.journal.rows import Header
+from groupmock.journal.rows import Header, kind_of
 from groupmock.net.alarm import NoAlarm
 from groupmock.net.backlog import Backlog
 from groupmock.net.connection import Connection
@@ -100,6 +100,21 @@ def test_without_an_alarm_time_is_looked_at_when_the_driver_is_told(header: Head
     assert rig.core.fired == [70]
 
 
-def test_a_row_has_a_field_for_each_of_its_effect() -> None:
-    assert all(set(effect.__struct_fields__) <= set(row.__struct_fields__) for effect, row in ROW_OF.items())
-    assert msgspec.structs.asdict(TimerFired("join", ("g",))) == {"timer": "join", "subject": ("g",)}
+@pytest.mark.parametrize(
+    "effect",
+    [
+        Moved("g", "Empty", "Stable", 1, "because", "m1", "consumer", "range", 2),
+        MemberChanged("g", "m1", "added", "it joined", "i1", "c1", "/127.0.0.1"),
+        TimerFired("join", ("g",)),
+        Note("topic_created", {"topic": "t"}),
+    ],
+)
+def test_an_effect_of_the_table_is_a_row_with_all_its_fields(effect: msgspec.Struct) -> None:
+    kind, make = ROW_OF[type(effect)]
+    row = make(effect, 7)
+    assert (kind_of(row), row.t) == (kind, 7)
+    assert msgspec.structs.asdict(effect).items() <= msgspec.structs.asdict(row).items()
+
+
+def test_every_effect_of_the_table_was_looked_at() -> None:
+    assert set(ROW_OF) == {Moved, MemberChanged, TimerFired, Note}
