@@ -17,6 +17,7 @@ from groupmock.faults.plan import BadPlan
 from groupmock.journal.file import FileSink
 from groupmock.journal.journal import Journal
 from groupmock.journal.rows import END, Header
+from groupmock.net.backlog import Backlog
 from groupmock.net.connection import Connection
 from groupmock.net.driver import Driver
 from groupmock.net.limits import Limits
@@ -70,10 +71,7 @@ class FakeTransport:
 
     def resume_reading(self) -> None: ...
 
-    def get_extra_info(self, name: str) -> Any:
-        return self
-
-    def setsockopt(self, *_: object) -> None: ...
+    def get_extra_info(self, name: str) -> None: ...
 
 
 class Scripted:
@@ -181,8 +179,8 @@ class Run:
         core = core_of(Settings(group_initial_rebalance_delay_ms=50), IDENTITY, Random(seed), self.clock.epoch_ns // NS_PER_MS)
         header = Header(v=1, run="r", product="p", seed=seed, epoch_ns=self.clock.epoch_ns, profile="p", config={}, complete=False)
         self.journal = Journal(header, [FileSink(str(path), self._failed)])
-        self.driver = Driver(core, self.clock, self.journal, Limits(replies_slice_us=10**9))
-        self.driver.leases = leases
+        self.driver = Driver(core, self.clock, self.journal, Limits(), backlog=Backlog(None))
+        self.driver.use_leases(leases)
         self.journal.begin(describe(core.environment))
         self.numbers = 0
         self.written: dict[int, FakeTransport] = {}

@@ -33,7 +33,7 @@ class Dice(Protocol):
         """A number in [0, limit)."""
 
 
-class Call(NamedTuple):
+class Target(NamedTuple):
     """The call a fault strikes. `request` is None at stage connect, `response` before stage reply."""
 
     facts: Facts
@@ -64,7 +64,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         lacking = next((need for need in self.needs() if not tells(api, version, need)), None)
         return None if lacking is None else f"it names no {lacking.removesuffix('_id')}: say which api"
 
-    def act(self, call: Call) -> Action:
+    def act(self, target: Target) -> Action:
         """What is to be done to this call."""
         raise NotImplementedError
 

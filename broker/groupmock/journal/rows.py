@@ -197,8 +197,8 @@ ROWS: Final[dict[str, type[Row]]] = {
 KINDS: Final = tuple(ROWS)
 
 
-def kind_of(row: Row) -> str:
-    """The row's kind: request, moved, ..."""
+def kind_of(row: Row | type[Row]) -> str:
+    """The kind of a row or of a class of rows: request, moved, ..."""
     return str(row.__struct_config__.tag)
 
 

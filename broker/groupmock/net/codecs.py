@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
@@ -15,7 +15,6 @@ from groupmock_codec.headers import RequestHeader, decode_request_header, peek, 
 
 if TYPE_CHECKING:
     from ..core.identity import ApiRange
-    from .connection import Connection
 
 API_VERSIONS: Final = 18
 HEARTBEAT: Final = 12
@@ -89,20 +88,6 @@ class ApiCodec:
         """Compile both halves now."""
         for _ in (self.decode, self.encode):
             pass
-
-
-class Asked(NamedTuple):
-    """A request that was decoded and not yet applied."""
-
-    connection: Connection
-    codec: ApiCodec
-    frame: bytes
-    at: int
-    end: int
-    client_id: str | None
-    message: Message
-    received: int
-    ticket: int
 
 
 class Codecs(dict[bytes, ApiCodec]):

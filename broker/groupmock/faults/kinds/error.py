@@ -11,7 +11,7 @@ from groupmock_codec.errors import ErrorCode
 from ...suggest import hint
 from .. import refusals
 from ..actions import Answer
-from ..kind import Call, Fault
+from ..kind import Fault, Target
 
 
 class Error(Fault, tag="error", frozen=True, kw_only=True):
@@ -30,11 +30,11 @@ class Error(Fault, tag="error", frozen=True, kw_only=True):
         """Where is the error in the answer?"""
         return refusals.cannot(stage, api, version)
 
-    def act(self, call: Call) -> Answer:
+    def act(self, target: Target) -> Answer:
         """The refusal."""
-        assert call.request is not None
-        facts = call.facts
-        return Answer(refusals.refusal(facts.api, facts.version, call.request, call.response, number_of(self.code)))
+        assert target.request is not None
+        facts = target.facts
+        return Answer(refusals.refusal(facts.api, facts.version, target.request, target.response, number_of(self.code)))
 
 
 def number_of(code: str | int) -> int:
