@@ -72,6 +72,16 @@ def test_what_waits_can_be_seen_in_the_tickets(rig: Rig) -> None:
     assert [connection.call for connection in (first, second)] == [None, None] and not rig.tickets
 
 
+def test_a_whole_frame_behind_a_parked_request_waits_for_its_answer(rig: Rig) -> None:
+    """One read, one frame: the shortest way through the connection."""
+    connection, tape = rig.connect(1)
+    connection.data_received(frame(JOIN, 5, 1))
+    connection.data_received(frame(VERSIONS, 0, 2))
+    assert ([request.key for request in rig.core.requests], tape.correlations()) == ([JOIN], [])
+    rig.driver.submit(Command("release", {}))
+    assert tape.correlations() == [1, 2]
+
+
 def test_a_backlog_without_slices_needs_no_loop(rig: Rig) -> None:
     tapes = []
     for number in range(100):
