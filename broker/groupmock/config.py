@@ -1,4 +1,4 @@
-"""One frozen object of everything that can be set: profile < TOML file < environment < flags (architecture section 5).
+"""One frozen object of everything that can be set: profile < TOML file < environment < flags (docs/reference/architecture.md#settings).
 
 Kafka's settings keep Kafka's names and are declared once, in `core.settings` and `net.limits`; groupmock's own options are declared
 once, in `OPTIONS`. `Config.origins` remembers where each value came from (`groupmock config` shows it).

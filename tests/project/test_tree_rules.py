@@ -151,7 +151,7 @@ def test_nothing_names_a_package_registry() -> None:
     assert lines_with(re.compile("|".join(hosts))) == []
 
 
-SHARED_DOCUMENTS = {"checked-on-brokers.md", "group-protocol.md", "limits.md", "kafka.py"}
+SHARED_DOCUMENTS = {"kafka.py"}
 """What developers have beside the tree; comments cite it."""
 MADE_UP = {"block.py", "name.py", "test_lost_sync.py", "_page.py"}
 """Files that tools write, or that a reader of a page would."""

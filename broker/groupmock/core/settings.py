@@ -39,7 +39,7 @@ def declarations(declaring: type[msgspec.Struct]) -> Iterator[tuple[str, type, D
 
 
 class Quirks(msgspec.Struct, frozen=True):
-    """What releases do differently, one named flag per row of spec 2.15 / checked-on-brokers (c). All false: groupmock's own profile,
+    """What releases do differently, one named flag per row of docs/kafka/releases.md. All false: groupmock's own profile,
     which is Kafka 4.3.0 without the flags that 4.3.0 has (two of them make large or sloppy test groups hang, one leaves a client waiting).
 
     The comment behind a flag says which releases have it.

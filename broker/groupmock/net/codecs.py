@@ -119,7 +119,7 @@ class Codecs(dict[bytes, ApiCodec]):
 def unknown_api_versions(frame: bytes, advertised: dict[int, ApiRange]) -> tuple[RequestHeader, Message, bytes] | None:
     """ApiVersions in a version that is not served: header, answer, and the frame of it; None if `frame` is something else.
 
-    The body is not read, the header must be right (spec part 2 (d)12): answered in version 0 with error 35 and one row, its own.
+    The body is not read, the header must be right (P2-d12): answered in version 0 with error 35 and one row, its own.
     Raises DecodeError.
     """
     row = advertised.get(API_VERSIONS)

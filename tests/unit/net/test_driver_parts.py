@@ -114,8 +114,8 @@ def test_without_an_alarm_time_is_looked_at_when_the_driver_is_told(header: Head
 @pytest.mark.parametrize(
     "effect",
     [
-        Moved("g", "Empty", "Stable", 1, "because", "m1", "consumer", "range", 2),
-        MemberChanged("g", "m1", "added", "it joined", "i1", "c1", "/127.0.0.1"),
+        Moved("g", "Empty", "Stable", 1, "member_joined", "because", "m1", "consumer", "range", 2),
+        MemberChanged("g", "m1", "added", "member_joined", "it joined", "i1", "c1", "/127.0.0.1"),
         TimerFired("join", ("g",)),
         Note("topic_created", {"topic": "t"}),
     ],

@@ -1,4 +1,4 @@
-"""Ten thousand members: one call ends a phase, its answers are made lazily, timers stay bounded (limits.md section 5)."""
+"""Ten thousand members: one call ends a phase, its answers are made lazily, timers stay bounded (docs/kafka/limits.md#join-storms)."""
 
 from __future__ import annotations
 

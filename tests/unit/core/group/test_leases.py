@@ -1,4 +1,4 @@
-"""Leases: a repeated heartbeat may be answered without asking while the epoch stands (architecture section 3)."""
+"""Leases: a repeated heartbeat may be answered without asking while the epoch stands (docs/reference/architecture.md#leases)."""
 
 from __future__ import annotations
 
