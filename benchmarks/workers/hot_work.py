@@ -26,7 +26,7 @@ try:
     from groupmock.core.identity import ApiRange, Identity, Node
 except ImportError:  # a build before the core had a funnel of its own
     from groupmock.core.cluster import ApiRange, Identity, Node  # type: ignore[no-redef,attr-defined]
-    from groupmock.core.cluster import Cluster as core_of  # type: ignore[no-redef]
+    from groupmock.core.cluster import Cluster as core_of  # type: ignore[no-redef,assignment]
 
 JOIN, HEARTBEAT, SYNC = (11, 5), (12, 3), (14, 3)
 RESPONSE_HEADER = 8  # length and correlation id
