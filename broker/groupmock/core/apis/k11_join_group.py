@@ -9,7 +9,7 @@ from groupmock_codec.messages.k11_join_group import JoinGroupRequest
 from ..group import answers, causes, codes, membership, rebalance, replacement, sessions
 from ..group.membership import Wish
 from ..group.rebalance import FAILED, FINE, Outcome
-from ..group.states import ANSWERS, EMPTY, PREPARING, Ask, Do
+from ..group.states import ANSWERS, EMPTY, JOIN_NEW, JOIN_RESERVE, PREPARING, RESERVE, Ask, Do
 from ..group.vote import select_protocol
 
 if TYPE_CHECKING:
@@ -137,8 +137,8 @@ def _decide_without_id(turn: Turn, group: Group, request: Request, wish: Wish, r
     if instance is not None and instance in group.static_members:
         return _replace(turn, group, request, group.members[group.static_members[instance]], wish, reason)
     if instance is None and request.version >= 4:
-        answer = ANSWERS[group.state, Ask.JOIN_RESERVE]
-        assert answer.do is Do.RESERVE, f"{answer.do} is not for who has no id"
+        answer = ANSWERS[group.state, JOIN_RESERVE]
+        assert answer.do is RESERVE, f"{answer.do} is not for who has no id"
         member_id = membership.reserve(turn, group, request.client_id, wish.session_timeout_ms)
         _refuse(turn, request, answer.error, member_id)
         return FINE
@@ -150,12 +150,13 @@ def _decide_without_id(turn: Turn, group: Group, request: Request, wish: Wish, r
 
 def _add(turn: Turn, group: Group, request: Request, member_id: str, wish: Wish, reason: str | None) -> Outcome:
     """Add the member, then begin a rebalance or see whether the phase is over."""
-    do = ANSWERS[group.state, Ask.JOIN_NEW].do
+    do = ANSWERS[group.state, JOIN_NEW].do
     initial = group.generation == 0 if turn.quirks.new_member_at_generation_zero else group.previous_state is EMPTY
     if group.state is PREPARING and initial:
         group.new_member_added = True
-    membership.add(turn, group, request, member_id, wish)
-    return rebalance.go_on(turn, group, do, causes.member_joined(member_id, reason))
+    why = causes.member_joined(member_id)
+    membership.add(turn, group, request, member_id, wish, why)
+    return rebalance.go_on(turn, group, do, causes.with_reason(why, reason) if reason else why)
 
 
 def _rejoin(turn: Turn, group: Group, request: Request, member: Member, wish: Wish, reason: str | None) -> Outcome:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 
 from ..group import answers, codes, membership, rebalance, sessions
-from ..group.states import ANSWERS, Ask, Do
+from ..group.states import ANSWERS, COLLECT, SYNC, Do
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -29,8 +29,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     if error:
         turn.reply(request.ticket, answers.sync_refused(error))
         return
-    answer, member = ANSWERS[group.state, Ask.SYNC], group.members[message.member_id]
-    if answer.do is Do.COLLECT:
+    answer, member = ANSWERS[group.state, SYNC], group.members[message.member_id]
+    if answer.do is COLLECT:
         rebalance.collect(turn, group, member, request, message)
     elif answer.do is Do.ASSIGNMENT:
         rebalance.settle(turn, group, member)
