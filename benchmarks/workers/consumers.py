@@ -4,7 +4,7 @@
 
 One JSON line: {"seconds": ..., "cpu": CPU seconds of this process meanwhile}. Imports are done before the clock starts.
 "Hold" means that the assignments handed to the application's callbacks are disjoint, cover the topic, and leave no consumer
-empty-handed.
+empty-handed. The consumers are the live stage's member programs with what their libraries do by default.
 """
 
 from __future__ import annotations
@@ -14,28 +14,48 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from groupmock_clients.scenarios.live.member_spec import RANGE, ROUND_ROBIN, MemberSpec
+from groupmock_clients.scenarios.live.members.channel import Channel
+
 GIVE_UP = 60.0
-GROUP = "settle"
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "aiokafka": {"library": "aiokafka", "assignors": (ROUND_ROBIN,), "session_ms": 10_000, "options": {"fetch_max_wait_ms": 500}},
+    "confluent": {
+        "library": "confluent-kafka", "assignors": (RANGE, ROUND_ROBIN), "session_ms": 45_000,
+        "options": {"fetch.wait.max.ms": 500, "log_level": 2},
+    },
+}  # fmt: skip
+
+
+def specs(client: str, count: int, bootstrap: str, topic: str) -> list[MemberSpec]:
+    """What each consumer is started with."""
+    times = {"heartbeat_ms": 3000, "commit_ms": 5000, "metadata_ms": 300_000}
+    where = {"bootstrap": bootstrap, "group": "settle", "topics": (topic,)}
+    return [MemberSpec(name=f"{client}-{number}", **where, **times, **DEFAULTS[client]) for number in range(count)]
 
 
 class Holdings:
-    """Who holds which partitions, as the callbacks tell; knows when everybody is served."""
+    """Who holds which partitions, as the callbacks tell; calls `settled` when everybody is served."""
 
-    def __init__(self, consumers: int, partitions: int) -> None:
-        self.consumers, self.partitions = consumers, partitions
+    def __init__(self, consumers: int, partitions: int, settled: Callable[[], object]) -> None:
+        self.consumers, self.partitions, self._settled = consumers, partitions, settled
         self.held: dict[int, frozenset[int]] = {}
+        self._lock = threading.Lock()
 
-    def assign(self, consumer: int, partitions: Iterable[int]) -> bool:
-        """A consumer was given these; True when this completes the picture."""
-        self.held[consumer] = frozenset(partitions)
-        return self.complete()
+    def assign(self, consumer: int, partitions: Iterable[int]) -> None:
+        """A consumer was given these."""
+        with self._lock:
+            self.held[consumer] = frozenset(partitions)
+            if self.complete():
+                self._settled()
 
     def revoke(self, consumer: int) -> None:
         """A consumer gave up what it had."""
-        self.held.pop(consumer, None)
+        with self._lock:
+            self.held.pop(consumer, None)
 
     def complete(self) -> bool:
         """Every partition with exactly one consumer, and nobody without."""
@@ -45,65 +65,52 @@ class Holdings:
         return counted == self.partitions == len(frozenset().union(*self.held.values()))
 
 
-async def with_aiokafka(count: int, bootstrap: str, topic: str, partitions: int) -> dict[str, float]:
+class Holding(Channel):
+    """One consumer's callbacks."""
+
+    def __init__(self, number: int, holdings: Holdings) -> None:
+        self._number, self._holdings = number, holdings
+
+    def callback(self, event: str, partitions: Iterable[Any]) -> None:
+        if event == "assigned":
+            self._holdings.assign(self._number, [each.partition for each in partitions])
+        else:
+            self._holdings.revoke(self._number)
+
+
+async def with_aiokafka(wanted: list[MemberSpec], partitions: int) -> dict[str, float]:
     """All consumers on one event loop, started together."""
-    from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener
+    from groupmock_clients.scenarios.live.members.aiokafka import consume
 
-    holdings, settled = Holdings(count, partitions), asyncio.Event()
-
-    class Listener(ConsumerRebalanceListener):  # type: ignore[misc]
-        def __init__(self, index: int) -> None:
-            self.index = index
-
-        def on_partitions_revoked(self, revoked: Iterable[Any]) -> None:
-            holdings.revoke(self.index)
-
-        def on_partitions_assigned(self, assigned: Iterable[Any]) -> None:
-            if holdings.assign(self.index, (each.partition for each in assigned)):
-                settled.set()
-
+    settled = asyncio.Event()
+    holdings = Holdings(len(wanted), partitions, settled.set)
+    channels = [Holding(number, holdings) for number in range(len(wanted))]
     begin, cpu = time.perf_counter(), time.process_time()
-    consumers = [AIOKafkaConsumer(bootstrap_servers=bootstrap, group_id=GROUP) for _ in range(count)]
-    for index, consumer in enumerate(consumers):
-        consumer.subscribe([topic], listener=Listener(index))
-    starting = asyncio.gather(*(consumer.start() for consumer in consumers))
+    consuming = asyncio.gather(*map(consume, wanted, channels))
     await asyncio.wait_for(settled.wait(), GIVE_UP)
     told = {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu}
-    await starting
-    await asyncio.gather(*(consumer.stop() for consumer in consumers))
+    for each in channels:
+        each.ended = True
+    await consuming
     return told
 
 
-def with_confluent(count: int, bootstrap: str, topic: str, partitions: int) -> dict[str, float]:
+def with_confluent(wanted: list[MemberSpec], partitions: int) -> dict[str, float]:
     """A thread per consumer, each blocked in poll(): that is where librdkafka calls back."""
-    from confluent_kafka import Consumer
+    from groupmock_clients.scenarios.live.members.confluent_kafka import run
 
-    holdings, settled, lock = Holdings(count, partitions), threading.Event(), threading.Lock()
-
-    def consume(index: int) -> None:
-        consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": GROUP, "log_level": 2})
-
-        def assigned(_consumer: Consumer, given: Iterable[Any]) -> None:
-            with lock:
-                if holdings.assign(index, (each.partition for each in given)):
-                    settled.set()
-
-        def revoked(_consumer: Consumer, _given: Iterable[Any]) -> None:
-            with lock:
-                holdings.revoke(index)
-
-        consumer.subscribe([topic], on_assign=assigned, on_revoke=revoked)
-        while not settled.is_set():
-            consumer.poll(0.5)
-        consumer.close()
-
+    settled = threading.Event()
+    holdings = Holdings(len(wanted), partitions, settled.set)
+    channels = [Holding(number, holdings) for number in range(len(wanted))]
     begin, cpu = time.perf_counter(), time.process_time()
-    threads = [threading.Thread(target=consume, args=(index,), daemon=True) for index in range(count)]
+    threads = [threading.Thread(target=run, args=pair, daemon=True) for pair in zip(wanted, channels, strict=True)]
     for thread in threads:
         thread.start()
     if not settled.wait(GIVE_UP):
         raise TimeoutError
     told = {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu}
+    for each in channels:
+        each.ended = True
     for thread in threads:
         thread.join(10)
     return told
@@ -112,9 +119,9 @@ def with_confluent(count: int, bootstrap: str, topic: str, partitions: int) -> d
 def main() -> None:
     """Runs one group."""
     client, count, bootstrap, topic, partitions = sys.argv[1:]
-    arguments = (int(count), bootstrap, topic, int(partitions))
+    wanted = specs(client, int(count), bootstrap, topic)
     try:
-        told = asyncio.run(with_aiokafka(*arguments)) if client == "aiokafka" else with_confluent(*arguments)
+        told = asyncio.run(with_aiokafka(wanted, int(partitions))) if client == "aiokafka" else with_confluent(wanted, int(partitions))
     except TimeoutError:
         sys.exit(f"{count} {client} consumers did not hold {partitions} partitions within {GIVE_UP:.0f} s")
     print(json.dumps(told))

@@ -1,6 +1,7 @@
 """How much CPU one build's driver takes for one kind of work as a share of another's: `python hot_path.py KIND BUILD OTHER PAIRS`.
 
-KIND: lease (equal heartbeats, repeated), full (the same with repeating off), rounds (JoinGroup and SyncGroup of one member).
+KIND: lease (equal heartbeats, repeated), full (the same with repeating off), rounds (JoinGroup and SyncGroup of one member), storm (members
+who come together: two JoinGroups and a SyncGroup each, on connections of their own, until their sessions end).
 BUILD, OTHER: folders with `broker` and `codec`. Both builds live in this process and take turns of about a millisecond, one quartet (BUILD,
 OTHER, OTHER, BUILD) after the other: whatever the host does meanwhile, both have their share of it. Prints the median of the quartets.
 Whoever is loaded second runs up to a twentieth slower for that alone, so ask in both orders.
@@ -17,8 +18,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-COUNTS: Final = {"lease": 2_000, "full": 200, "rounds": 20}
+COUNTS: Final = {"lease": 2_000, "full": 200, "rounds": 20, "storm": 30}
 """Work of a turn by kind."""
+STORM_DELAY_MS: Final = 3000
+"""Into which all members of a storm fit."""
 WARM: Final = 20  # turns before it counts: CPython specialises what runs often
 COLLECT_EVERY: Final = 50  # quartets between two collections of garbage, which count for nobody
 WORK: Final = Path(__file__).with_name("hot_work.py")
@@ -35,7 +38,7 @@ class Build:
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         del sys.path[:2]
-        self.work: Any = module.Work()
+        self.work: Any = module.Work(STORM_DELAY_MS if kind == "storm" else 0)
         self.kind = kind
         if kind == "full":
             self.work.driver.use_leases(False)
@@ -48,14 +51,14 @@ class Build:
         """CPU nanoseconds of one turn. Ends the process if the work was not done as its kind says."""
         sys.modules.update(self.modules)
         count, driver = COUNTS[self.kind], self.work.driver
-        work = self.work.rounds if self.kind == "rounds" else self.work.heartbeats
+        work = {"rounds": self.work.rounds, "storm": self.work.storm}.get(self.kind, self.work.heartbeats)
         handled, repeated = driver.counters.handled, driver.counters.repeated_heartbeats
         begun = time.process_time_ns()
         work(count)
         used = time.process_time_ns() - begun
         self.modules = taken_out()
         handled, repeated = driver.counters.handled - handled, driver.counters.repeated_heartbeats - repeated
-        expected = {"lease": 0, "full": count, "rounds": 2 * count}[self.kind]
+        expected = {"lease": 0, "full": count, "rounds": 2 * count + 1, "storm": 3 * count}[self.kind]
         if not expected <= handled - repeated <= expected + 1 or driver.counters.internal_errors:
             raise SystemExit(f"{self.kind}: {handled} requests were handled, {repeated} of them repeated: {driver.counters}")
         return used

@@ -9,8 +9,6 @@ from random import Random
 from typing import Any
 
 from groupmock.clock import VirtualClock
-from groupmock.core.core import core_of
-from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.settings import Settings
 from groupmock.journal.journal import Journal
 from groupmock.journal.rows import Header
@@ -22,6 +20,13 @@ from groupmock_codec.headers import RequestHeader, encode_request_header
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+
+try:
+    from groupmock.core.core import core_of
+    from groupmock.core.identity import ApiRange, Identity, Node
+except ImportError:  # a build before the core had a funnel of its own
+    from groupmock.core.cluster import ApiRange, Identity, Node  # type: ignore[no-redef,attr-defined]
+    from groupmock.core.cluster import Cluster as core_of  # type: ignore[no-redef,assignment]
 
 JOIN, HEARTBEAT, SYNC = (11, 5), (12, 3), (14, 3)
 RESPONSE_HEADER = 8  # length and correlation id
@@ -46,15 +51,36 @@ class Kept:
         """There is nothing to close."""
 
 
+class Link:
+    """A connection of its own."""
+
+    def __init__(self, driver: Driver, number: int) -> None:
+        self.kept = Kept()
+        self.member_id = ""
+        self.connection = Connection(driver, number, 1, "/1", 1)
+        self.connection.connection_made(self.kept)  # type: ignore[arg-type]  # all of a transport that is used
+
+    def ask(self, api: tuple[int, int], message: Any) -> Any:
+        """One request that is answered at once; its answer."""
+        self.connection.data_received(frame(api, message))
+        return self.answer(api)
+
+    def answer(self, api: tuple[int, int]) -> Any:
+        """The last answer."""
+        return APIS[api[0]].response.decode(api[1], self.kept.data[RESPONSE_HEADER:])
+
+
 class Work:
     """A cluster with one member that is alone in its group."""
 
-    def __init__(self) -> None:
+    def __init__(self, delay_ms: int) -> None:
+        self.storms = 0
+        self.delay_ms = delay_ms
         self.clock = VirtualClock()
         identity = Identity("hot", (Node(1, "h", 1),), tuple(ApiRange(key, *APIS[key].versions) for key in (11, 12, 14, 18)))
-        self.core = core_of(Settings(group_initial_rebalance_delay_ms=0), identity, Random(1), 0)
+        self.core = core_of(Settings(group_initial_rebalance_delay_ms=delay_ms), identity, Random(1), 0)
         header = Header(v=1, run="r", product="p", seed=1, epoch_ns=0, profile="p", config={}, complete=False)
-        self.driver = Driver(self.core, self.clock, Journal(header), Limits())
+        self.driver = Driver(self.core, self.clock, Journal(header), Limits(replies_slice_us=2**31 - 1))  # there is no loop to slice for
         self.kept = Kept()
         self.connection = Connection(self.driver, 1, 1, "/1", 1)
         self.connection.connection_made(self.kept)  # type: ignore[arg-type]  # all of a transport that is used
@@ -73,14 +99,47 @@ class Work:
     def ask(self, api: tuple[int, int], message: Any) -> Any:
         """One request; its answer."""
         self.connection.data_received(frame(api, message))
-        self.clock.advance(1)
+        self.clock.advance(self.delay_ms + 1)
         return APIS[api[0]].response.decode(api[1], self.kept.data[RESPONSE_HEADER:])
 
     def heartbeats(self, count: int) -> None:
         """Equal ones."""
-        beat = frame(HEARTBEAT, HeartbeatRequest(group_id="g", generation_id=self.sync.generation_id, member_id=self.join.member_id))
+        beat = frame(HEARTBEAT, self.heartbeat())
         for _ in range(count):
             self.connection.data_received(beat)
+
+    def storm(self, members: int) -> None:
+        """So many members come to a new group over connections of their own: two JoinGroups and a SyncGroup each; then all hang up."""
+        self.storms += 1
+        group = f"storm{self.storms}"
+        links = [Link(self.driver, self.storms * 100_000 + number) for number in range(members)]
+        join = JoinGroupRequest(
+            group_id=group, session_timeout_ms=30_000, rebalance_timeout_ms=30_000, protocol_type="consumer", protocols=self.join.protocols
+        )
+        for link in links:
+            link.member_id = link.ask(JOIN, join).member_id
+        for link in links:
+            join.member_id = link.member_id
+            link.connection.data_received(frame(JOIN, join))
+        self.clock.advance(2 * self.delay_ms + 1)  # the delay is extended once for who came during it
+        generation = links[0].answer(JOIN).generation_id
+        sync = SyncGroupRequest(group_id=group, generation_id=generation)
+        for link in reversed(links):  # the leader came first
+            sync.member_id = link.member_id
+            sync.assignments = []
+            if link is links[0]:
+                sync.assignments = [SyncGroupRequestAssignment(member_id=each.member_id, assignment=bytes(60)) for each in links]
+            link.connection.data_received(frame(SYNC, sync))
+        self.clock.advance(1)
+        if any(link.answer(SYNC).error_code for link in (links[0], links[-1])):
+            raise SystemExit("the storm did not come to its end")
+        for link in links:
+            link.connection.connection_lost(None)
+        self.clock.advance(60_000)  # sessions end, and with them the group's members
+
+    def heartbeat(self) -> HeartbeatRequest:
+        """The member's, in its generation."""
+        return HeartbeatRequest(group_id="g", generation_id=self.sync.generation_id, member_id=self.join.member_id)
 
     def rounds(self, count: int) -> None:
         """The member joins and syncs over and over."""
@@ -90,9 +149,7 @@ class Work:
             self.clock.advance(1)
             self.sync.generation_id += 1
             self.connection.data_received(frame(SYNC, self.sync))
-        cluster = self.core.cluster
-        group = (cluster.groups if hasattr(cluster, "groups") else cluster.coordinators).find("g")  # builds of before have coordinators
-        if group is None or group.generation != self.sync.generation_id or str(group.state) != "Stable":
+        if self.ask(HEARTBEAT, self.heartbeat()).error_code:
             raise SystemExit("the rounds did not come to their end")
 
 

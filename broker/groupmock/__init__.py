@@ -10,17 +10,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from .broker import Broker
+from .version import __version__
 
-__version__ = "0.1.0"
-__all__ = ["Broker", "__version__"]
+if TYPE_CHECKING:
+    from .inprocess.broker import AsyncBroker, Broker, GroupTimeout
+    from .inprocess.faults import FaultNeverFired, FaultNotSeen
+
+__all__ = ["AsyncBroker", "Broker", "FaultNeverFired", "FaultNotSeen", "GroupTimeout", "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    """`Broker` is loaded when it is asked for: `groupmock serve` never needs it and must be listening fast."""
-    if name == "Broker":
-        from .broker import Broker
+    """`Broker` and what belongs to it are loaded when they are asked for: `groupmock serve` never needs them and must be listening fast."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .inprocess import broker, faults
 
-        return Broker
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(faults if name.startswith("Fault") else broker, name)

@@ -1,4 +1,5 @@
-"""What a cluster says of itself as a profile has it: the APIs with a behaviour, cut by the profile (architecture rule 4), and its features.
+"""What a cluster says of itself as a profile has it: the APIs with a behaviour, cut by the profile (docs/reference/architecture.md#rule-4),
+and its features.
 
 Every Identity of a served, played or simulated cluster is made here. It is not made in `core.identity`: that file stands below the APIs,
 whose listing says what can be advertised, and the core knows no profiles.

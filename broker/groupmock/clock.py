@@ -9,10 +9,9 @@ import asyncio
 from collections.abc import Callable
 from heapq import heappop, heappush
 from time import monotonic_ns, time_ns
-from typing import Final, Protocol
+from typing import Protocol
 
-NS_PER_MS: Final = 1_000_000
-NS_PER_S: Final = 1_000_000_000
+from .core.units import NS_PER_MS, NS_PER_S
 
 Callback = Callable[[], None]
 

@@ -1,6 +1,6 @@
-"""One frozen object of everything that can be set: profile < TOML file < environment < flags (architecture section 5).
+"""One frozen object of everything that can be set: profile < TOML file < environment < flags (docs/reference/architecture.md#settings).
 
-Kafka's knobs keep Kafka's names and are declared once, in `core.settings` and `net.limits`; groupmock's own options are declared
+Kafka's settings keep Kafka's names and are declared once, in `core.settings` and `net.limits`; groupmock's own options are declared
 once, in `OPTIONS`. `Config.origins` remembers where each value came from (`groupmock config` shows it).
 """
 
@@ -117,14 +117,14 @@ def resolve(
     table = _read_file(file) if file else {}
     options = _options(given, variables, table, file)
     profile = _profile(options)
-    knobs = _Layers()
+    layers = _Layers()
     for key, value in profile.settings.items():
-        knobs.put(key, value, f"profile {profile.name}")
-    _file_knobs(table, file, knobs)
-    _environment_knobs(variables, knobs)
-    _flag_knobs(sets, knobs)
-    settings, limits = _build(knobs)
-    _check_sessions(settings, knobs)
+        layers.put(key, value, f"profile {profile.name}")
+    _file_settings(table, file, layers)
+    _environment_settings(variables, layers)
+    _flag_settings(sets, layers)
+    settings, limits = _build(layers)
+    _check_sessions(settings, layers)
     values = options.values
     nodes = _number(values["nodes"], options.origins["nodes"], 1, MAX_NODES)
     config = Config(
@@ -143,7 +143,7 @@ def resolve(
         log=_one_of(values["log"], LOGS, options.origins["log"]),
         seed=_seed(values["seed"], options.origins["seed"]),
         run=_run_name(values["run"], options.origins["run"]),
-        origins={**options.origins, **knobs.origins},
+        origins={**options.origins, **layers.origins},
     )
     if config.host in UNROUTABLE and config.advertise is None:
         raise ConfigError(
@@ -193,12 +193,12 @@ def _read_file(path: str) -> dict[str, Any]:
         raise ConfigError(f"{path} is not TOML: {broken}") from None
 
 
-def _file_knobs(table: Mapping[str, Any], file: str | None, knobs: _Layers) -> None:
+def _file_settings(table: Mapping[str, Any], file: str | None, layers: _Layers) -> None:
     entries = table.get("set", {})
     if not isinstance(entries, dict):
         raise ConfigError(f'{file}: [set] must be a table of settings, as in\n[set]\n"group.initial.rebalance.delay.ms" = 0')
     for key, value in _flatten(entries):
-        knobs.put(key, value, f"file {file}")
+        layers.put(key, value, f"file {file}")
 
 
 def _flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -210,7 +210,7 @@ def _flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
             yield f"{prefix}{key}", value
 
 
-def _environment_knobs(variables: Mapping[str, str], knobs: _Layers) -> None:
+def _environment_settings(variables: Mapping[str, str], layers: _Layers) -> None:
     given = sorted(name for name in variables if name.startswith(ENVIRONMENT_SET))
     if not given:
         return
@@ -220,53 +220,60 @@ def _environment_knobs(variables: Mapping[str, str], knobs: _Layers) -> None:
             raise ConfigError(
                 f"environment {variable}: {_no_such_setting(variable.removeprefix(ENVIRONMENT_SET).replace('_', '.').lower())}"
             )
-        knobs.put(by_variable[variable], variables[variable], f"environment {variable}")
+        layers.put(by_variable[variable], variables[variable], f"environment {variable}")
 
 
-def _flag_knobs(sets: Iterable[str | tuple[str, Any]], knobs: _Layers) -> None:
+def _flag_settings(sets: Iterable[str | tuple[str, Any]], layers: _Layers) -> None:
     for entry in sets:
         key, mark, value = entry.partition("=") if isinstance(entry, str) else (entry[0], "=", entry[1])
         if not mark:
             raise ConfigError(f"--set takes KEY=VALUE, not {entry!r}: for instance --set group.initial.rebalance.delay.ms=0")
-        knobs.put(key.strip(), value, f"flag --set {key.strip()}")
+        layers.put(key.strip(), value, f"flag --set {key.strip()}")
 
 
 def all_settings() -> dict[str, Any]:
-    """Kafka name -> `knobs.Setting`, of the core and of the network limits."""
-    from .knobs import settings_of
+    """Kafka name -> `declared.Setting`, of the core and of the network limits."""
+    from .declared import settings_of
 
     return {**settings_of(Settings), **settings_of(Limits)}
 
 
+def settings_by_name(config: Config) -> dict[str, Any]:
+    """Kafka name -> value of every setting."""
+    from .declared import settings_of
+
+    told = ((config.settings, settings_of(Settings)), (config.limits, settings_of(Limits)))
+    return {name: getattr(values, setting.field) for values, declared in told for name, setting in declared.items()}
+
+
 def _no_such_setting(key: str) -> str:
-    import difflib
+    from .suggest import did_you_mean
 
-    near = difflib.get_close_matches(key, all_settings(), 3, 0.5)
-    return f"no setting {key!r}" + (f": did you mean {' or '.join(near)}?" if near else ": `groupmock config` lists them")
+    return f"no setting {key!r}: {did_you_mean(key, all_settings(), 3, 0.5) or '`groupmock config` lists them'}"
 
 
-def _build(knobs: _Layers) -> tuple[Settings, Limits]:
-    if not knobs.values:
+def _build(layers: _Layers) -> tuple[Settings, Limits]:
+    if not layers.values:
         return Settings(), Limits()
-    from .knobs import BadValue, settings_of
+    from .declared import BadValue, settings_of
 
     core, net = settings_of(Settings), settings_of(Limits)
     chosen: dict[str, dict[str, Any]] = {"core": {}, "net": {}}
-    for key, value in knobs.values.items():
+    for key, value in layers.values.items():
         setting = core.get(key) or net.get(key)
         if setting is None:
-            raise ConfigError(f"{knobs.origins[key]}: {_no_such_setting(key)}")
+            raise ConfigError(f"{layers.origins[key]}: {_no_such_setting(key)}")
         try:
             chosen["core" if key in core else "net"][setting.field] = setting.parse(value)
         except BadValue as bad:
-            raise ConfigError(f"{knobs.origins[key]}: {bad}") from None
+            raise ConfigError(f"{layers.origins[key]}: {bad}") from None
     return Settings(**chosen["core"]), Limits(**chosen["net"])
 
 
-def _check_sessions(settings: Settings, knobs: _Layers) -> None:
+def _check_sessions(settings: Settings, layers: _Layers) -> None:
     lowest, highest = settings.group_min_session_timeout_ms, settings.group_max_session_timeout_ms
     if lowest > highest:
-        places = {knobs.origins[key] for key in ("group.min.session.timeout.ms", "group.max.session.timeout.ms") if key in knobs.origins}
+        places = {layers.origins[key] for key in ("group.min.session.timeout.ms", "group.max.session.timeout.ms") if key in layers.origins}
         raise ConfigError(
             f"{' and '.join(sorted(places))}: group.min.session.timeout.ms ({lowest}) is above group.max.session.timeout.ms ({highest})"
         )

@@ -7,6 +7,7 @@ looked at, when answers were drained); everything else must come out again, row 
 from __future__ import annotations
 
 from base64 import b64decode
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -14,14 +15,16 @@ from typing import Any, Final
 import msgspec
 
 from .clock import VirtualClock
-from .core.effects import Replies, Reply
-from .core.events import Command, Disconnected
+from .core.effects import Reply
+from .core.events import Command
 from .core.ingredients import rebuild
 from .journal.file import without_empty_tags
 from .journal.journal import Journal, Repeated, Sink
 from .journal.read import Journal as Source
 from .journal.read import UnknownRow
 from .journal.rows import DISCONNECTED, SURROUNDINGS, Header, Row
+from .net.alarm import NoAlarm
+from .net.backlog import Backlog
 from .net.connection import Connection
 from .net.driver import Driver
 from .net.fault_gate import OVER
@@ -92,32 +95,25 @@ class _Produced(Sink):
         raise AssertionError("a replay has no leases")
 
 
-class _Driver(Driver):
-    """Answers are drained when the journal says they were."""
+class _Recorded(Backlog):
+    """Answers that came as one effect are sent when the journal says they were: as many as it has at this place."""
 
-    player: _Player
+    def __init__(self, expects: Callable[[Reply, int], bool]) -> None:
+        super().__init__(None)
+        self._expects = expects
+        self._next: Reply | None = None
 
-    def _arm(self) -> None:
-        """Time is looked at when the journal says so."""
-
-    def _replies(self, effect: Replies, now: int) -> None:
-        self._backlog.append(effect.replies)
-        self.drain_as_recorded(now)
-
-    def leave(self, connection: Connection) -> None:
-        """The client closed; its row is there already."""
-        self.connections.pop(connection.number, None)
-        self._happen(Disconnected(connection.number), self.now())
-
-    def drain_as_recorded(self, now: int) -> None:
-        """As many as the journal has at this place."""
-        while self._backlog:
-            reply = self.player.peeked = self.player.peeked or self._next_reply()
+    def due(self, now: int, more: Iterator[Reply] | None = None) -> Iterator[Reply]:
+        """See `Backlog.due`."""
+        if more is not None:
+            self.waiting.append(more)
+        while self.waiting:
+            reply = self._next = self._next or self.take()
             if reply is not None:
-                if not self.player.expects_reply(reply, now):
+                if not self._expects(reply, now):
                     return
-                self.player.peeked = None
-                self._reply(reply, now)
+                self._next = None
+                yield reply
 
 
 class _Player:
@@ -130,10 +126,9 @@ class _Player:
             raise CannotReplay(f"the cluster in the header cannot be made again: {refusal}") from None
         self.clock = VirtualClock(header.epoch_ns)
         self.produced = _Produced()
-        self.driver = _Driver(core, self.clock, Journal(header, [self.produced]), Limits())
-        self.driver.player = self
-        self.driver.leases = False
-        self.peeked: Reply | None = None
+        journal = Journal(header, [self.produced])
+        self.driver = Driver(core, self.clock, journal, Limits(), backlog=_Recorded(self.expects_reply), alarm=NoAlarm())
+        self.driver.use_leases(False)
         self.expected = rows
         self.connections: dict[int, Connection] = {}
 
@@ -171,14 +166,14 @@ class _Player:
         self.driver.request(self.connections[row["connection"]], b64decode(row["raw"]), row["received"])
 
     def _feed_reply(self, row: Fields) -> None:
-        self.driver.drain_as_recorded(row["t"])
+        self.driver.drain(row["t"])
 
     def _feed_fault(self, row: Fields) -> None:
         """A wait is over; or the answer that a rule strikes is due."""
         if row["action"] == OVER:
             self.driver.rules.over(row["ticket"], row["t"])
         elif row["stage"] == "reply":
-            self.driver.drain_as_recorded(row["t"])
+            self.driver.drain(row["t"])
 
     def _feed_close(self, row: Fields) -> None:
         """The client's doing, or ours because of bytes that are no request, of time or of the end: the row is the event."""
@@ -186,7 +181,7 @@ class _Player:
         self._as_it_was(row)
         connection.shut()
         if row["by"] == "client":
-            self.driver.leave(connection)
+            self.driver.forget(connection, row["t"])
 
     def _feed_timer(self, row: Fields) -> None:
         self.driver.expire(row["t"])

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from groupmock import Broker
-    from groupmock.broker import AsyncBroker
+    from groupmock import AsyncBroker, Broker
 
 BROKERS: pytest.StashKey[list[Broker]] = pytest.StashKey()
 MUST_FIRE: pytest.StashKey[bool] = pytest.StashKey()
@@ -57,7 +56,7 @@ def groupmock(request: pytest.FixtureRequest, groupmock_config: dict[str, Any]) 
 @pytest.fixture
 def groupmock_async(groupmock: Broker) -> AsyncBroker:
     """The cluster of `groupmock`, with the same names as coroutines."""
-    from groupmock.broker import AsyncBroker
+    from groupmock import AsyncBroker
 
     return AsyncBroker(groupmock)
 

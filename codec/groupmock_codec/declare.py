@@ -1,6 +1,6 @@
 """What a message class says about its fields: wire type, versions, nullability, tag.
 
-A message is a `msgspec.Struct` whose annotations are the whole declaration (architecture rule 5)::
+A message is a `msgspec.Struct` whose annotations are the whole declaration (docs/reference/architecture.md#rule-5)::
 
     class Protocol(Message):
         name: Annotated[str, STRING] = ""
@@ -88,7 +88,7 @@ def array(element: Wire | type[Message]) -> Wire:
 
 
 def struct(element: type[Message]) -> Wire:
-    """A struct in place; nullable ones carry an int8 marker (spec 1.1)."""
+    """A struct in place; nullable ones carry an int8 marker (docs/kafka/apis.md#wire-conventions)."""
     return Wire("struct", element)
 
 
@@ -118,7 +118,8 @@ class Tag(msgspec.Struct, frozen=True):
 
 
 class Ignorable(msgspec.Struct, frozen=True):
-    """A field that a version without it drops silently; others make the encoder refuse a non-default value (spec 1.1)."""
+    """A field that a version without it drops silently; others make the encoder refuse a non-default value
+    (docs/kafka/apis.md#wire-conventions)."""
 
 
 def since(version: int) -> Since:

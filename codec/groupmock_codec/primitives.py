@@ -1,6 +1,6 @@
 """Kafka's wire types as construct pieces: the judge's vocabulary. Slow and plain on purpose; nothing here serves requests.
 
-Every piece refuses what a broker refuses (checked-on-brokers.md, part 2): lengths below null, null where there is none, counts
+Every piece refuses what a broker refuses (docs/kafka/seen-on-brokers.md#bad-bytes): lengths below null, null where there is none, counts
 beyond the bytes left, varints of more than five bytes.
 """
 
@@ -167,7 +167,7 @@ class ArrayOf(Construct):  # type: ignore[misc]
 
 
 class Marked(Construct):  # type: ignore[misc]
-    """A nullable struct: an int8 marker, negative for null (spec 1.1), then the struct."""
+    """A nullable struct: an int8 marker, negative for null (docs/kafka/apis.md#wire-conventions), then the struct."""
 
     def __init__(self, inner: Construct) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What generated code calls for the uncommon cases, and the rules of lengths both ways (checked-on-brokers.md, part 2).
+"""What generated code calls for the uncommon cases, and the rules of lengths both ways (docs/kafka/seen-on-brokers.md#bad-bytes).
 
 Nothing here is public. The common cases (one-byte varints, whole ASCII) are inlined by `emit_decode` and `emit_encode`.
 """

@@ -10,9 +10,10 @@ import pytest
 import uvloop
 from raw_wire import KeptRows, RawWire, until
 
-from groupmock.assembly import Running, start
+from groupmock.assembly import start
 from groupmock.config import resolve
 from groupmock.core.turn import Turn
+from groupmock.running import Running
 
 
 @dataclass
@@ -48,9 +49,9 @@ def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[]
 
 @pytest.fixture
 async def stand(request: pytest.FixtureRequest) -> AsyncIterator[Stand]:
-    """`@pytest.mark.parametrize("stand", [{"knob": value}], indirect=True)` sets knobs."""
-    knobs = {"group.initial.rebalance.delay.ms": 0, **getattr(request, "param", {})}
-    running = await start(resolve({"port": 0, "log": "off", "seed": 1, "profile": "kafka-4.3"}, list(knobs.items())))
+    """`@pytest.mark.parametrize("stand", [{"setting": value}], indirect=True)` sets settings."""
+    settings = {"group.initial.rebalance.delay.ms": 0, **getattr(request, "param", {})}
+    running = await start(resolve({"port": 0, "log": "off", "seed": 1, "profile": "kafka-4.3"}, list(settings.items())))
     made = Stand(running, KeptRows(heartbeats=True))
     running.server.journal.add(made.rows)
     yield made

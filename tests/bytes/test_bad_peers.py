@@ -179,8 +179,8 @@ async def test_a_fetch_whose_client_hung_up_leaves_nothing_behind(stand):
     partitions = [FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1000)]
     wire.send(request(1, 4, FetchRequest(max_wait_ms=60_000, min_bytes=1, topics=[FetchTopic(topic="orders", partitions=partitions)])))
     await stand.until(lambda: stand.rows.of("request"))
-    assert len(stand.running.server.driver._tickets) == 1, "it waits for records"
+    assert len(stand.running.server.driver.tickets) == 1, "it waits for records"
     wire.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
     wire.writer.transport.abort()  # RST: a FIN alone would leave it the right to an answer
     await stand.until(lambda: stand.rows.of("close"))
-    assert stand.running.server.driver._tickets == {}
+    assert stand.running.server.driver.tickets == {}

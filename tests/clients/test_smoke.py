@@ -20,7 +20,7 @@ def test_a_group_shares_its_topic_hands_over_and_repeats_nothing(cluster: Cluste
     early = produce(cluster, topic, "early")
     delivered([first], early)
     first.commit()
-    assert sum(cluster.groups[team.wish.group].offsets[topic].values()) == len(early)
+    assert sum(cluster.groups[team.group].offsets[topic].values()) == len(early)
 
     second = team.join(library, session_ms=SESSION_MS)
     settled([first, second], partitions(topic, 6), sizes=[3, 3])

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from coop_house import ALL, PER_PARTITION, everything, fill, holding
-from coop_members import LIBRARIES
+from coop_house import ALL, LIBRARIES, PER_PARTITION, everything, fill, holding
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

@@ -11,9 +11,10 @@ import aiohttp
 import pytest
 from raw_wire import RawWire
 
-from groupmock.assembly import start, start_control
+from groupmock.assembly import start
 from groupmock.config import resolve
 from groupmock.control.server import Control
+from groupmock.control.start import start_control
 from groupmock_codec import APIS
 from groupmock_codec.headers import RequestHeader, encode_request_header
 from groupmock_codec.messages.k11_join_group import JoinGroupRequestProtocol
@@ -83,7 +84,6 @@ async def opened(**flags: Any) -> AsyncIterator[Api]:
     config = resolve({"port": 0, "control": "0", "nodes": 2, "topic": ("orders:2",), "seed": 1, "log": "off"} | flags)
     running = await start(config, stories=True)
     control = await start_control(config, running)
-    assert control is not None
     headers = {"Authorization": f"Bearer {config.token}"} if config.token else {}
     async with aiohttp.ClientSession(headers=headers) as session:
         api = Api(control, session)

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from groupmock.assembly import CannotStart, start, start_control
+from groupmock.assembly import start
 from groupmock.config import ConfigError, resolve
+from groupmock.control.start import start_control
+from groupmock.running import CannotStart
 
 BAD: dict[str, tuple[str, str, Any, int, str]] = {
     "unknown route": ("GET", "/v1/grups", None, 404, "no route GET /v1/grups: did you mean /v1/groups"),
@@ -125,7 +127,6 @@ async def test_a_taken_port_is_named_with_a_remedy(api) -> None:
     running = await start(config, stories=True)
     with pytest.raises(CannotStart, match=rf"cannot serve the control API on 127.0.0.1:{port}: .*: choose another --control PORT"):
         await start_control(config, running)
-    await running.close()
 
 
 CONFIG = {

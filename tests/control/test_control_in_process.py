@@ -9,7 +9,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from groupmock import Broker
-from groupmock.assembly import CannotStart
+from groupmock.running import CannotStart
 
 
 def ask(broker: Broker, method: str, path: str, body: object = None) -> Any:

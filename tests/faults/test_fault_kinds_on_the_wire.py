@@ -191,7 +191,7 @@ def test_throttle_time(world: World, key: int, version: int) -> None:
 
 
 NO_THROTTLE = {(8, 0), (9, 0), (10, 0), (11, 0), (12, 0), (13, 0), (14, 0), (15, 0), (16, 0)}
-"""Versions before KIP-124 (spec 1.4)."""
+"""Versions before KIP-124 (docs/kafka/apis.md#field-layouts)."""
 
 
 def whole_answer(world: World, asked: Occasion) -> bytes:

@@ -35,8 +35,8 @@ DOINGS: list[tuple[dict[str, Any], str | None]] = [
 @pytest.mark.parametrize(("do", "stage"), DOINGS, ids=lambda each: each["kind"] if isinstance(each, dict) else each)
 def test_each_kind_at_each_group_api(tmp_path: Path, do: dict[str, Any], stage: str | None) -> None:
     path = tmp_path / "run.jsonl"
-    knobs: dict[str, Any] = {"group_initial_rebalance_delay_ms": 0, "seed": 4}
-    with Broker(topics={TOPIC: 2}, nodes=2, journal=str(path), **knobs) as broker:
+    settings: dict[str, Any] = {"group_initial_rebalance_delay_ms": 0, "seed": 4}
+    with Broker(topics={TOPIC: 2}, nodes=2, journal=str(path), **settings) as broker:
         world = World(broker)
         for key in GROUP_APIS:
             asked = world.occasion(key, ends(key)[-1])

@@ -180,7 +180,7 @@ def test_a_fault_for_a_block_must_fire(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
         from kafka import KafkaConsumer
-        from groupmock.faulted import FaultNeverFired
+        from groupmock import FaultNeverFired
         import pytest
 
         WHEN = {"api": "SyncGroup", "group": "kitchen"}

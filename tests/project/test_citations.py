@@ -26,10 +26,10 @@ OWN_ROWS = re.compile(r"D-[a-z-]+|versions")
 """Rows of the probe that docs/kafka does not number: of topics and their records."""
 
 NOWHERE = {
-    "a specification by section": r"\b[Ss]pec (?:\d|Appendix|part\b)|\(spec\b",
+    "a specification by section": r"\b[Ss]pec (?:\d|Appendix|part\b)|\(spec[ ;]",
     "a chapter of checks": r"checked(?:-on-brokers)?(?:\.md)?,? (?:part [12]|\([a-d]\))|checked-on-brokers|\b[Pp]art [12] \([a-d]\)",
     "the house's design by section": r"\barchitecture (?:rule|section) \d|\((?:see )?rule [1-6]\b",
-    "a page of limits by section": r"(?<!/)\blimits\.md\b|\blimits section",
+    "a page of limits by section": r"(?<![/(])\blimits\.md\b|\blimits section",
     "a page of clients by section": r"\(clients \d",
     "a table by number": r"\b[Tt]ables? \d\.\d",
     "a KIP in another spelling": r"\bKIP(?: |_)\d",

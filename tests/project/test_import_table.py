@@ -51,7 +51,7 @@ def test_the_tree_keeps_its_contracts(tree: Path) -> None:
         ("groupmock.net.driver", "groupmock_clients.pytest_plugin", False),
         ("groupmock_clients.cooperative.policy", "groupmock_codec.embedded.designs", True),
         ("groupmock_clients.cooperative.policy", "groupmock.core.timers", False),
-        ("groupmock_clients.pytest_plugin", "groupmock.broker", True),
+        ("groupmock_clients.pytest_plugin", "groupmock.inprocess.broker", True),
         ("groupmock_clients.scenarios.table", "tools.records", False),
         ("tools.fidelity.families", "tools.pages.all_pages", False),
         ("tools.pages.scenarios_page", "groupmock_clients.scenarios.table", True),
@@ -97,3 +97,12 @@ def test_every_row_is_about_a_part_that_is_there(table: dict[str, tuple[str, ...
     named = {name.removesuffix(".*") for row in table.items() for name in (row[0], *row[1])}
     paths = {name: name.replace(".", "/") for name in named}
     assert [name for name, at in paths.items() if not any((root / at).is_dir() or (root / f"{at}.py").is_file() for root in roots)] == []
+
+
+def test_no_circle_of_files_around_the_driver_is_larger_than_two() -> None:
+    """Imports for type checkers count: a file that can only be understood with five others is no file of its own."""
+    graph = grimp.build_graph("groupmock", exclude_type_checking_imports=False, cache_dir=None)
+    net = {name for name in graph.modules if name.startswith("groupmock.net.")}
+    reached = {name: graph.find_upstream_modules(name) & net for name in net}
+    circles = {frozenset((name, *(other for other in reached[name] if name in reached[other]))) for name in net}
+    assert [sorted(circle) for circle in circles if len(circle) > 2] == []

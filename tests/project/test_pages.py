@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tools.pages.all_pages import PAGES, current, path
+from tools.runs import ROOT
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -13,5 +14,5 @@ def test_the_page_is_current(name: str) -> None:
 
 
 def test_every_writer_has_a_line_in_the_table() -> None:
-    writers = {file.stem.removesuffix("_page") for file in path("readme").parent.glob("tools/pages/*_page.py")}
+    writers = {file.stem.removesuffix("_page") for file in ROOT.glob("tools/pages/*_page.py")}
     assert writers == set(PAGES)

@@ -14,8 +14,8 @@ TREE = Path(__file__).resolve().parents[2]
 ROOTS = {"codec": "groupmock_codec", "broker": "groupmock", "clients": "groupmock_clients", "pipeline": "groupmock_pipeline"}
 FOLDERS = (*ROOTS, "tests", "tools", "docker", "docs", "benchmarks", ".ci")
 GENERATED = ("__pycache__", "node_modules", "target", ".mypy_cache", "out")
-LONGEST_MODULE, LONGEST_FUNCTION = 600, 60
-"""Length follows the idea: one of 450 lines stays whole, and no class is cut in two to fit a number. Beyond these somebody must look."""
+LONGEST_MODULE, LONGEST_FUNCTION = 450, 60
+"""Length follows the idea: no class is cut in two to fit a number. Beyond these somebody must look."""
 TEXT = {".py", ".exchange", ".toml", ".md", ".txt", ".yaml", ".sh", ".json", ".js", ".mjs", ".go", ".mod", ".sum", ".java", ".xml", ""}
 
 
@@ -81,7 +81,8 @@ def test_the_house_has_a_line_for_every_folder_of_the_tree() -> None:
 
 
 def test_modules_are_short() -> None:
-    lengths = {shown(file): file.read_text().count("\n") for file, _ in modules()}
+    """Code, that is: the theory above it may take the room that it needs."""
+    lengths = {shown(file): file.read_text().count("\n") - (ast.get_docstring(tree) or "").count("\n") for file, tree in modules()}
     assert {name: length for name, length in lengths.items() if length > LONGEST_MODULE} == {}
 
 
@@ -150,7 +151,7 @@ def test_nothing_names_a_package_registry() -> None:
     assert lines_with(re.compile("|".join(hosts))) == []
 
 
-SHARED_DOCUMENTS = {"checked-on-brokers.md", "group-protocol.md", "limits.md", "kafka.py"}
+SHARED_DOCUMENTS = {"kafka.py"}
 """What developers have beside the tree; comments cite it."""
 MADE_UP = {"block.py", "name.py", "test_lost_sync.py", "_page.py"}
 """Files that tools write, or that a reader of a page would."""

@@ -1,4 +1,5 @@
-"""Mistakes planted in the policy, one rule left out each: random histories must find it, by the invariant that is there for it."""
+"""Mistakes planted in the policy, one leader rule (docs/how-to/cooperative.md) left out each: random histories must find it, by its
+invariant."""
 
 from __future__ import annotations
 

@@ -9,11 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from coop_members import EVERY, Partition, heard
-from raw_member import RawMember, until
+from raw_member import RawMember
+from stock_members import Member, Partition, heard, spec
+from waiting import until
 
 from groupmock import Broker
+from groupmock_clients.scenarios.live.member_spec import COOPERATIVE, DUAL, RANGE
 
+LIBRARIES = ("aiokafka", "kafka-python")
+EVERY = (*LIBRARIES, "aiokafka twin", "kafka-python twin")
+RARELY_MS = 3_600_000
+"""How often a twin commits by itself: only its end and a hand-over commit."""
 ALL = frozenset(("T", number) for number in range(4))
 PER_PARTITION = 20
 
@@ -32,7 +38,7 @@ def holding(house: Any, *members: Any, wanted: frozenset[Partition] = ALL, sizes
         for member in members:
             member.check()
         held = [member.owned() for member in members]
-        told = all(heard(member) == member.owned() for member in members if getattr(member, "listens", True))
+        told = all(heard(member) == member.owned() for member in members if member.listens)
         return told and sorted(part for each in held for part in each) == sorted(wanted) and sizes in (None, sorted(map(len, held)))
 
     until(f"{sorted(wanted)} as {sizes}", done, lambda: ([sorted(each.owned()) for each in members], house.broker.story("g")))
@@ -56,9 +62,20 @@ class House:
         self.broker = broker
         self._open: list[Any] = []
 
-    def stock(self, library: str, name: str, settings: dict[str, Any], topics: tuple[str, ...] = ("T",), **options: Any) -> Any:
-        """A running stock consumer of group g."""
-        member = EVERY[library](self.broker.bootstrap, "g", name, topics, settings, **options)
+    def stock(
+        self, library: str, name: str, settings: dict[str, Any] | None, topics: tuple[str, ...] = ("T",), *, dual: bool = False,
+        also_range: bool = False, commit_revoked: bool = False, listens: bool = True, poll_ms: int = 500, **options: Any,
+    ) -> Member:  # fmt: skip
+        """A running stock consumer of group g: one of EVERY, with our assignor of these settings or, for None, the library's own range."""
+        ours = (DUAL,) if dual else (COOPERATIVE, RANGE) if also_range else (COOPERATIVE,)
+        twin = library.endswith(" twin")
+        member = Member(
+            spec(
+                library.removesuffix(" twin"), name, self.broker.bootstrap, "g", topics,
+                assignors=(RANGE,) if settings is None else ours, settings=settings or {}, twin=twin, heartbeat_ms=50,
+                commit_ms=RARELY_MS if twin else None, commit_revoked=commit_revoked, listens=listens, poll_ms=poll_ms, options=options,
+            )
+        )  # fmt: skip
         self._open.append(member)
         return member
 
@@ -85,9 +102,9 @@ class House:
 
 @pytest.fixture
 def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
-    """`@pytest.mark.parametrize("house", [{"group_initial_rebalance_delay_ms": 0}], indirect=True)` sets knobs."""
-    knobs = {"group_initial_rebalance_delay_ms": 300, **getattr(request, "param", {})}
-    with Broker(topics={"T": 4}, seed=1, journal=str(tmp_path / "journal.jsonl"), **knobs) as broker:
+    """`@pytest.mark.parametrize("house", [{"group_initial_rebalance_delay_ms": 0}], indirect=True)` sets settings."""
+    settings = {"group_initial_rebalance_delay_ms": 300, **getattr(request, "param", {})}
+    with Broker(topics={"T": 4}, seed=1, journal=str(tmp_path / "journal.jsonl"), **settings) as broker:
         made = House(broker)
         try:
             yield made

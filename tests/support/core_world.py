@@ -11,7 +11,7 @@ from groupmock.core.cluster import Cluster, cluster_on
 from groupmock.core.core import Core
 from groupmock.core.effects import Abandoned, Effect, Effects, Lease, MemberChanged, Moved, Replies, Reply, TimerFired
 from groupmock.core.environment import Environment
-from groupmock.core.events import NS_PER_MS, Command, Request
+from groupmock.core.events import Command, Request
 from groupmock.core.groups.classic.type import ClassicGroup
 from groupmock.core.groups.registry import Registry
 from groupmock.core.identity import Identity, Node
@@ -19,6 +19,7 @@ from groupmock.core.log.partition import Partition
 from groupmock.core.log.topics import Topic
 from groupmock.core.settings import Quirks, Settings
 from groupmock.core.turn import Turn
+from groupmock.core.units import NS_PER_MS
 from groupmock_codec.declare import Message
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol

@@ -6,16 +6,18 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from groupmock.clock import NS_PER_MS, VirtualClock
+from groupmock.clock import VirtualClock
 from groupmock.core.core import core_of
 from groupmock.core.events import Command
 from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.ingredients import describe
 from groupmock.core.settings import Settings
+from groupmock.core.units import NS_PER_MS
 from groupmock.faults.plan import BadPlan
 from groupmock.journal.file import FileSink
 from groupmock.journal.journal import Journal
 from groupmock.journal.rows import END, Header
+from groupmock.net.backlog import Backlog
 from groupmock.net.connection import Connection
 from groupmock.net.driver import Driver
 from groupmock.net.limits import Limits
@@ -69,10 +71,7 @@ class FakeTransport:
 
     def resume_reading(self) -> None: ...
 
-    def get_extra_info(self, name: str) -> Any:
-        return self
-
-    def setsockopt(self, *_: object) -> None: ...
+    def get_extra_info(self, name: str) -> None: ...
 
 
 class Scripted:
@@ -180,8 +179,8 @@ class Run:
         core = core_of(Settings(group_initial_rebalance_delay_ms=50), IDENTITY, Random(seed), self.clock.epoch_ns // NS_PER_MS)
         header = Header(v=1, run="r", product="p", seed=seed, epoch_ns=self.clock.epoch_ns, profile="p", config={}, complete=False)
         self.journal = Journal(header, [FileSink(str(path), self._failed)])
-        self.driver = Driver(core, self.clock, self.journal, Limits(replies_slice_us=10**9))
-        self.driver.leases = leases
+        self.driver = Driver(core, self.clock, self.journal, Limits(), backlog=Backlog(None))
+        self.driver.use_leases(leases)
         self.journal.begin(describe(core.environment))
         self.numbers = 0
         self.written: dict[int, FakeTransport] = {}

@@ -125,7 +125,7 @@ class Occasion:
         return read(self.key, self.version, frame)
 
     def error(self, answer: Any) -> int:
-        """The error code where Kafka has it in this version (spec part 1, each API's section)."""
+        """The error code where Kafka has it in this version (docs/kafka/apis.md#field-layouts)."""
         place = ERROR_AT[self.key](answer, self.version)
         return int(place.error_code)
 

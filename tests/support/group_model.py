@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from core_world import Asked, Protocols, World, subscription
 
 from groupmock.core.effects import Effect, Lease, Moved, TimerFired
-from groupmock.core.events import NS_PER_MS
 from groupmock.core.groups.classic.group import Group
 from groupmock.core.settings import Quirks
+from groupmock.core.units import NS_PER_MS
 from groupmock_codec.messages.k15_describe_groups import DescribeGroupsRequest
 from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest
 

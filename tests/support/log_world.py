@@ -7,10 +7,11 @@ from typing import Any
 
 from groupmock.core.core import core_of
 from groupmock.core.effects import Abandoned, Close, Effect, Effects, Note, Reply, Silent
-from groupmock.core.events import NS_PER_MS, Command, Disconnected, Request
+from groupmock.core.events import Command, Disconnected, Request
 from groupmock.core.identity import ApiRange, Feature, Identity, Node
 from groupmock.core.settings import Quirks, Settings
 from groupmock.core.turn import Turn
+from groupmock.core.units import NS_PER_MS
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, fields_of
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData

@@ -8,8 +8,9 @@ from importlib.metadata import version
 from typing import Any, Final
 
 import msgspec
-from stock_members import Member, Wish, until
+from stock_members import Member
 from stock_team import Team, partitions
+from waiting import until
 
 from groupmock import Broker
 from groupmock.faults.plan import Plan, Rule, read_plan
@@ -67,11 +68,10 @@ def run(name: str, library: str) -> Outcome:
     nodes = 1 if name == WHERE_IT_IS else 2
     with Broker(topics={TOPIC: COUNT}, nodes=nodes, seed=11, plan=plan, group_initial_rebalance_delay_ms=200) as broker:
         commit = None if name == BY_HAND else AUTO_COMMIT_MS
-        wish = Wish(
-            broker.bootstrap, GROUP, (TOPIC,), session_ms=SESSION_MS, heartbeat_ms=100, request_ms=REQUEST_MS, auto_commit_ms=commit,
-            goes_on=True,
-        )  # fmt: skip
-        team = Team(wish)
+        request = {"socket.timeout.ms" if library == "confluent-kafka" else "request_timeout_ms": REQUEST_MS}
+        team = Team(
+            broker.bootstrap, GROUP, (TOPIC,), goes_on=True, session_ms=SESSION_MS, heartbeat_ms=100, commit_ms=commit, options=request
+        )
         try:
             return _watch(broker, team, name, library)
         finally:
@@ -95,9 +95,9 @@ def _watch(broker: Broker, team: Team, name: str, library: str) -> Outcome:
     settled = _settles(broker, members, [*expected, *after], static)
     seconds, generations = _since_the_fault(broker)
     values = Counter(value for each in members for value in each.values())
-    failed = [each.failure() for each in members if each.failure() is not None]
-    raised += [_words(each) for each in failed if each is not None]
-    raised += [text for each in members for text in dict.fromkeys(each.told)]
+    failed = [failure for each in members if (failure := each.failure) is not None]
+    raised += [_words(each) for each in failed]
+    raised += [text for each in members for text in dict.fromkeys(each.errors)]
     return Outcome(
         plan=name,
         library=library,
@@ -132,7 +132,7 @@ def _settles(broker: Broker, members: list[Member], expected: list[bytes], stati
     to: its place is taken, by nobody here."""
 
     def done() -> bool:
-        alive = [each for each in members if each.failure() is None]
+        alive = [each for each in members if each.failure is None]
         held = [partition for each in alive for partition in each.owned()]
         if static and len(alive) < len(members):
             return True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from typing import Any, Final
 
 from groupmock_clients.cooperative.balance import Partition
@@ -160,11 +159,3 @@ def _read(connection: socket.socket, size: int) -> bytes:
             raise ConnectionError("the server closed the connection")
         found += more
     return found
-
-
-def until(what: str, done: Any, seen: Any, patience: float = 120.0) -> None:
-    """Block until `done()`, else fail with `seen()`."""
-    end = time.monotonic() + patience
-    while not done():
-        assert time.monotonic() < end, f"{what}: not within {patience:g} s; last seen: {seen()}"
-        time.sleep(0.005)

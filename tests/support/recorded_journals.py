@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from kp_reader import Reader
-from raw_member import until
+from stock_members import Member, spec
+from waiting import until
 
 from groupmock import Broker
 
@@ -42,13 +42,11 @@ def two_members(library: str, path: Path) -> None:
 def struck(path: Path) -> None:
     """kafka-python in the group `struck`, expelled at its third heartbeat, and in the group `calm` of the same broker."""
     when = {"api": "Heartbeat", "group": "struck", "state": "Stable", "nth": 3}
-    everything = {(number % 2, number // 2) for number in range(20)}
+    everything = {(("orders", number % 2), number // 2) for number in range(20)}
     with Broker(topics={"orders": 2}, seed=1, journal=str(path), group_initial_rebalance_delay_ms=20) as broker:
 
-        def reader(name: str) -> Reader:
-            options = {"bootstrap_servers": broker.bootstrap, "heartbeat_interval_ms": 30, "fetch_max_wait_ms": 50}
-            more = {"group_id": name, "client_id": f"reader-{name}", "auto_offset_reset": "earliest", "enable_auto_commit": False}
-            return Reader("orders", **options, **more)
+        def reader(name: str) -> Member:
+            return Member(spec("kafka-python", f"reader-{name}", broker.bootstrap, name, ("orders",), heartbeat_ms=30, poll_ms=1000))
 
         for number in range(20):
             broker.produce("orders", b"one coffee", partition=number % 2)
@@ -62,9 +60,9 @@ def struck(path: Path) -> None:
                 broker.wait_for("struck", state="Stable", generation=3, timeout=40)
             until("all again", lambda: everything <= set(one.delivered[before:]), lambda: broker.story("struck"))
             broker.produce("orders", b"the last one", partition=0)
-            until("the last one", lambda: (0, 10) in one.delivered, lambda: broker.story("struck"))
-            one.close()
-            calm.close()
+            until("the last one", lambda: (("orders", 0), 10) in one.delivered, lambda: broker.story("struck"))
+            one.stop()
+            calm.stop()
 
 
 RECORDS: Final[dict[str, Callable[[Path], None]]] = {name: partial(two_members, name) for name in LIBRARIES} | {"struck": struck}

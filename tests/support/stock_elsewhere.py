@@ -7,8 +7,8 @@ from typing import Any
 
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
-from stock_members import until
 from stock_team import Seen
+from waiting import until
 
 QUIET = {"log_level": 3}
 

@@ -61,10 +61,9 @@ def topic(cluster: Cluster) -> str:
 @pytest.fixture
 def team(cluster: Cluster, topic: str) -> Iterator[Team]:
     """Members of one group that read `topic`; all of them are stopped at the end."""
-    from stock_members import Wish
     from stock_team import Team
 
-    people = Team(Wish(cluster.bootstrap, f"group-{topic}", (topic,)))
+    people = Team(cluster.bootstrap, f"group-{topic}", (topic,))
     yield people
     people.close()
     del people

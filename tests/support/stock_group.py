@@ -2,74 +2,47 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
 
-from kp_reader import Reader
+from kafka import KafkaProducer
+from stock_members import Member, spec
 
 TURN_MS = 20
+NAMES = {"aiokafka": ("anna", "ben"), "kafka-python": ("kafka-python", "kafka-python")}
+"""kafka-python's have one name between them, as applications that give none."""
+ASSIGNORS = {"aiokafka": "roundrobin", "kafka-python": "cooperative-sticky"}
+"""Eager; incremental."""
 
 
-def where() -> dict[str, Any]:
-    """What both libraries are told."""
-    return {"bootstrap_servers": os.environ["KAFKA_BOOTSTRAP_SERVERS"], "group_id": "kitchen", "heartbeat_interval_ms": 50}
+def main(library: str) -> None:
+    """Both members come one after the other, the second goes first."""
+    where = os.environ["KAFKA_BOOTSTRAP_SERVERS"]
+    producer = KafkaProducer(bootstrap_servers=where)
 
-
-async def aiokafka() -> None:
-    """With names of their own; eager."""
-    from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
-
-    producer = AIOKafkaProducer(bootstrap_servers=os.environ["KAFKA_BOOTSTRAP_SERVERS"])
-    await producer.start()
-    anna, ben = (AIOKafkaConsumer("orders", client_id=name, session_timeout_ms=6000, **where()) for name in ("anna", "ben"))
-    await anna.start()
-    await ben.start()
-    await _until(lambda: len(anna.assignment()) == len(ben.assignment()) == 3, producer)
-    await anna.stop()
-    await _until(lambda: len(ben.assignment()) == 6, producer)
-    await ben.stop()
-    await producer.stop()
-
-
-async def _until(reached: Any, producer: Any) -> None:
-    """A record goes to every partition meanwhile, again and again."""
-    while not reached():
-        for partition in range(6):
-            await producer.send_and_wait("orders", b"one", partition=partition)
-        await asyncio.sleep(TURN_MS / 1000)
-
-
-def kafka_python() -> None:
-    """By their default client id; cooperative-sticky."""
-    from kafka import KafkaProducer
-    from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
-
-    def reader() -> Reader:
-        return Reader("orders", partition_assignment_strategy=[CooperativeStickyAssignor], session_timeout_ms=6000, **where())
+    def member(name: str) -> Member:
+        chosen = {"assignors": (ASSIGNORS[library],), "commit_ms": 5000, "session_ms": 6000, "heartbeat_ms": 50, "poll_ms": 1000}
+        return Member(spec(library, name, where, "kitchen", ("orders",), **chosen))
 
     def until(reached: Callable[[], bool]) -> None:
+        """A record goes to every partition meanwhile, again and again."""
         while not reached():
             for partition in range(6):
                 producer.send("orders", b"one", partition=partition)
             time.sleep(TURN_MS / 1000)
 
-    producer = KafkaProducer(bootstrap_servers=os.environ["KAFKA_BOOTSTRAP_SERVERS"])
-    one = reader()
-    until(lambda: one.held == 6)
-    two = reader()
-    until(lambda: one.held == two.held == 3)
-    two.close()
-    until(lambda: one.held == 6)
-    one.close()
+    first, second = NAMES[library]
+    one = member(first)
+    until(lambda: len(one.owned()) == 6)
+    two = member(second)
+    until(lambda: len(one.owned()) == len(two.owned()) == 3)
+    two.stop()
+    until(lambda: len(one.owned()) == 6)
+    one.stop()
     producer.close()
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "aiokafka":
-        asyncio.run(aiokafka())
-    else:
-        kafka_python()
+    main(sys.argv[1])

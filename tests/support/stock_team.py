@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import signal
-import subprocess
-import sys
-import threading
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from stock_members import PATIENCE, LoopThread, Member, Partition, ThreadMember, Wish, open_member, until
+from stock_members import Member, MemberSpec, Partition, spec
+from waiting import PATIENCE, until
 
-CHILD = Path(__file__).with_name("stock_child.py")
+from groupmock_clients.scenarios.live.forkserver import close_all
+from groupmock_clients.scenarios.live.process import MemberProcess
 
 
 class Group(Protocol):
@@ -58,83 +56,73 @@ class Seen:
 class Child:
     """A member in another process; `kill` ends it as a crash does: no LeaveGroup, the kernel closes its sockets."""
 
-    def __init__(self, library: str, wish: Wish) -> None:
-        self.library = library
-        self._state: dict[str, Any] = {"owned": [], "generation": -1, "values": 0}
-        self._process = subprocess.Popen(
-            [sys.executable, str(CHILD), library, json.dumps(wish.plain())],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+    def __init__(self, spec: MemberSpec, log: Path) -> None:
+        self.library = spec.library
+        self._owned: frozenset[Partition] = frozenset()
+        self._process = MemberProcess(spec, log, self._hear)
+        self.check = self._process.check
 
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self._state = json.loads(line)
+    def _hear(self, member: str, event: str, facts: dict[str, Any]) -> None:
+        if event == "holds":
+            self._owned = frozenset((topic, partition) for topic, partition in facts["partitions"])
 
-    def owned(self) -> set[Partition]:
+    def owned(self) -> frozenset[Partition]:
         """What it last said to hold."""
-        return {(topic, partition) for topic, partition in self._state["owned"]}
-
-    def check(self) -> None:
-        """Raise if it ended by itself."""
-        if self._process.poll() is not None:
-            assert self._process.stderr is not None
-            raise AssertionError(f"{self.library} child ended with {self._process.returncode}: {self._process.stderr.read()[-2000:]}")
+        return self._owned
 
     def kill(self) -> float:
         """SIGKILL; returns when, on the monotonic clock. Idempotent."""
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGKILL)
         when = time.monotonic()
-        self._process.wait(PATIENCE)
-        self._reader.join(PATIENCE)
-        for pipe in (self._process.stdout, self._process.stderr):
-            if pipe is not None:
-                pipe.close()
+        self._process.kill()
         return when
 
 
 class Team:
-    """The members of one test; everything it started ends with it."""
+    """The members of one test, of one group unless they are told otherwise; everything it started ends with it."""
 
-    def __init__(self, wish: Wish) -> None:
-        self.wish = wish
-        self._thread = LoopThread()
+    def __init__(self, bootstrap: str, group: str, topics: tuple[str, ...], goes_on: bool = False, **changes: Any) -> None:
+        self.bootstrap, self.group, self.topics = bootstrap, group, topics
+        self._goes_on, self._changes = goes_on, changes
         self._members: list[Member] = []
         self._children: list[Child] = []
+        self._folder = tempfile.TemporaryDirectory(prefix="stock-team-")
+
+    def _spec(self, library: str, name: str, changes: dict[str, Any]) -> MemberSpec:
+        where = {"bootstrap": self.bootstrap, "group": self.group, "topics": self.topics}
+        return spec(library, name, **{**where, **self._changes, **changes})
 
     def join(self, library: str, **changes: Any) -> Member:
-        """Start a member: the team's wish with some of its fields changed."""
-        member = open_member(library, replace(self.wish, **{"client_id": f"{library}-{len(self._members)}"} | changes), self._thread)
+        """Start a member: as all of the team, with some fields of its spec changed."""
+        member = Member(self._spec(library, f"{library}-{len(self._members)}", changes), self._goes_on)
         self._members.append(member)
         return member
 
     def join_child(self, library: str, **changes: Any) -> Child:
         """Start a member in a process of its own."""
-        child = Child(library, replace(self.wish, **{"client_id": f"{library}-child-{len(self._children)}"} | changes))
+        name = f"{library}-child-{len(self._children)}"
+        child = Child(self._spec(library, name, changes), Path(self._folder.name, name))
         self._children.append(child)
         return child
 
     def close(self) -> None:
-        """Stop everybody, all blocking members at once."""
+        """Stop everybody, all at once."""
         for child in self._children:
             child.kill()
         for member in self._members:
-            if isinstance(member, ThreadMember):
-                member.start_stopping()
+            member.start_stopping()
         for member in self._members:
             member.stop()
-        self._thread.close()
+        if self._children:
+            close_all()
+        self._folder.cleanup()
 
 
-def partitions(topic: str, count: int) -> set[Partition]:
+def partitions(topic: str, count: int) -> frozenset[Partition]:
     """Every partition of a topic."""
-    return {(topic, index) for index in range(count)}
+    return frozenset((topic, index) for index in range(count))
 
 
-def settled(members: Iterable[Member | Child], wanted: set[Partition], sizes: Iterable[int] | None = None,
+def settled(members: Iterable[Member | Child], wanted: Set[Partition], sizes: Iterable[int] | None = None,
             patience: float = PATIENCE) -> None:
     """Block until the members hold exactly `wanted` among them, each partition once (and, sorted, that many each)."""
     people = list(members)

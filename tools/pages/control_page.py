@@ -13,26 +13,26 @@ from groupmock.control.routes import ROUTES
 from .markdown import cell, notice, table
 
 CONTROL = """
-`groupmock serve --control PORT` (or `run --control PORT`) serves it beside the cluster, on loopback; the ready line's `control` has the
-URL, 0 picks a free port. It needs the extra `control`: `pip install 'groupmock[control]'`. With `--token TOKEN` every request must
-carry `Authorization: Bearer TOKEN`; on another address than loopback a token is a must. Pages of web sites are refused (`Origin`,
-`Host`).
+`groupmock serve --control PORT` (or `run --control PORT`) serves it beside the cluster, on loopback; port 0 picks a free one. The line that
+`serve` prints when it is ready has the URL as `control`. It needs the extra `control`: `pip install 'groupmock[control]'`. With
+`--token TOKEN` every request must carry `Authorization: Bearer TOKEN`; on any address but loopback a token is required. Requests
+that a web page of another site makes (`Origin`, `Host`) are refused.
 
 Bodies and answers are JSON; times are milliseconds, `t` of rows nanoseconds since the start. What cannot be done is answered with one
-sentence, `{"error": ...}`, and nothing is changed: 400 something in the request is wrong, 401 no token, 404 what it names is not there
-(the sentence says what is), 405 the path takes another method, 408 what was waited for did not happen in time, 409 it is there, but not
-in a state for that.
+sentence, `{"error": ...}`, and nothing is changed: 400 something in the request is wrong, 401 no token, 404 there is no such thing (the
+sentence says what there is), 405 the path takes another method, 408 what was waited for did not happen in time, 409 it is not in a state
+in which that can be done.
 
-A command answers `{"seq": N}`, the number of its row in the journal: what it caused has the rows behind it, so that
-`/v1/journal/wait?since=N&...` waits for an effect. Journal queries see the rows that are kept in memory (8 MiB of them), which is all
-but heartbeats that changed nothing. `/openapi.json` describes all of it to machines; the verbs `groupmock topic`, `group`, `faults`,
+A command answers `{"seq": N}`, the number of its row in the journal. What it causes is written in later rows, so
+`/v1/journal/wait?since=N&...` waits for an effect. Journal queries see the rows that are kept in memory: the last 8 MiB, without
+heartbeats that changed nothing. `/openapi.json` describes all of it to machines; the verbs `groupmock topic`, `group`, `faults`,
 `cluster` and `journal` are the same routes as commands, with `--control URL` or the variable `GROUPMOCK_CONTROL_URL`. In a
 container: `--control 0.0.0.0:9093 --token TOKEN`, and publish the port.
 
 In process, `Broker(control=0).control` is the URL, and `Broker` and the fixture `groupmock` have the same as methods: `create_topic`,
 `grow_topic`, `delete_topic`, `hold`, `release`, `expire`, `fence`, `rebalance`, `choose_leader`, `order_joins`, `complete_delay`, `freeze`,
 `thaw`, `move_coordinator`, `unload_coordinator`, `move_leader`, `stop_node`, `start_node`, `stall_node`, `step`, `jump_timer`, `wait_for`;
-`hold`, `freeze` and `stall_node` may be used with `with`, then they end with the block.
+`hold`, `freeze` and `stall_node` may be used with `with`; then they end with the block.
 """.strip()
 
 

@@ -19,7 +19,8 @@ NOTICE = notice("faults", "plans.json")
 LIBRARIES = ("aiokafka", "kafka-python", "confluent-kafka")
 USE = """\
 A *rule* says **when** (which calls), at which **stage**, and what to **do**; a *plan* is a file of rules. Whatever a rule does is a
-`fault` row of the journal with its name, and `replay` plays it again. With no rule registered nothing of this costs anything.
+`fault` [row](../reference/glossary.md#row) of the journal with its name, and `replay` plays it again. Without rules nothing of this
+costs time.
 
 ```toml
 # lost-sync.toml
@@ -61,17 +62,18 @@ def test_under_a_ready_plan(groupmock):
     cook.close()
 ```
 
-Leaving the block, or the marked test, with a rule that never fired fails the test and names the call that came nearest and the
-condition that kept the rule from it; `must_fire=False` allows it. `fault.wait(fired=1)` blocks until it fired, `fault.release()` lets go
-of what it holds. `groupmock_async.fault(...)` is the same as `async with`. Standing rules: `add_fault`, `load_plan`, `remove_fault`,
+A rule that has never fired when the block, or the marked test, ends fails the test. The message names the call that came nearest and the
+condition that it did not meet; `must_fire=False` allows it. `fault.wait(fired=1)` blocks until it fired, `fault.release()` releases
+the calls that it holds. `groupmock_async.fault(...)` is the same as `async with`. Standing rules: `add_fault`, `load_plan`, `remove_fault`,
 `release_fault`, `clear_faults`; `faults` are all rules as they stand, `never_fired()` those that did nothing.
 
-A rule that cannot be is refused when it is registered, with the reason, and nothing of its plan is applied: an unknown key, a condition
+An impossible rule is refused when it is registered, with the reason, and nothing of its plan is applied: an unknown key, a condition
 that no request of that API can meet, an error or a throttle time that the answer of that version has no field for.
 
-Rules are looked at in the order of their registration. The first that takes the call ends the matter; a changed answer (`error` at stage
-reply, `throttle_time`) and what only moves something in the cluster (marked *steers* below) let it go on to the next rule. Chances
-(`probability`, the bytes of `garble`) come from the plan's seed, else the run's: the same seed and the same calls give the same faults."""
+Rules are looked at in the order of their registration. The first that takes the call is the last that is looked at. Exceptions: a
+changed answer (`error` at stage reply, `throttle_time`) and kinds that only change the cluster (marked *steers* below) leave the
+call to the next rule. Chances (`probability`, the bytes of `garble`) come from the plan's seed, else the run's: the same seed and
+the same calls give the same faults."""
 
 
 def text() -> str:
@@ -83,7 +85,7 @@ def page(data: list[dict[str, Any]]) -> str:
     """The whole page. `data`: one dict per run, the fields of tests/support/plan_runs.Outcome."""
     lines = [NOTICE, "# Breaking it on purpose: fault rules", "", USE, ""]
     lines += ["## Rule", "", *table(["key", "meaning"], iter(RULE.items())), ""]
-    lines += ["## `when`", "", "What is not said is any. Texts may be a list (one of them) and hold `*`.", ""]
+    lines += ["## `when`", "", "A condition that is left out is met. A text may contain `*`, or be a list of which one has to match.", ""]
     lines += [*table(["condition", "meaning"], ((f"`{name}`", text) for name, text in ABOUT.items())), ""]
     lines += ["## `do`", "", "The first stage is the one meant when `stage` is left out.", ""]
     lines += [*table(["kind", "stages", "takes", "what it does"], map(_kind, all_kinds())), ""]

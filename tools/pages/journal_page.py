@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, get_type_hints
 
+from groupmock.core.groups.causes import CAUSES
 from groupmock.journal.rows import KINDS, ROWS, Header, documentation
 
 from .markdown import cell, notice, table
@@ -20,6 +21,9 @@ from groupmock.rounds import rebalances
 for each in rebalances(read("journal.jsonl")[1]):
     print(each.group, each.number, each.reason, each.last_joined, len(each.moves))
 ```"""
+
+ABOUT_CAUSES: Final = """\
+`cause` of `moved` and `member` rows is one of these words; `reason` says the same to people, and may be put in other words at any time."""
 
 
 def text() -> str:
@@ -38,6 +42,7 @@ def text() -> str:
             "",
             *table(["field", "meaning"], ([f"`{n}`", cell(t)] for n, t in documentation(kind).items())),
         ]
+    lines += ["", "## Causes", "", ABOUT_CAUSES, "", ", ".join(f"`{cause}`" for cause in CAUSES) + "."]
     return "\n".join(lines) + "\n"
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any
 
 from groupmock_pipeline import command, jobs
@@ -21,13 +22,14 @@ DATA = RECORDS / "pipeline.json"
 JOBS = path("campaign").parent
 """Folder of the pages about single jobs."""
 NOTICE = notice("pipeline", "pipeline.json")
-INTRO = """\
+NOT_RUN = "<!-- not run: Spark is no part of the environment that runs these pages; tests/pipeline runs the jobs -->"
+INTRO = f"""\
 # The pipeline: Spark over the journals of many runs
 
-One run is a file, a CI farm is a hundred thousand of them. `pip install 'groupmock[pipeline]'` brings PySpark, and a Java for machines that
+One run makes one file; a CI farm makes a hundred thousand. `pip install 'groupmock[pipeline]'` brings PySpark, and a Java for machines that
 have none; a job is a command, on all cores of this machine or on a cluster:
 
-<!-- not run: Spark is no part of the environment that runs these pages; tests/pipeline runs the jobs -->
+{NOT_RUN}
 ```text
 groupmock pipeline ingest   journals/ lake/     # JSON Lines (.gz, .zst) -> Parquet, by day and run; again and again, only what is new
 groupmock pipeline rebalances  lake/ lake/      # one line per rebalance
@@ -36,7 +38,7 @@ groupmock pipeline report      lake/ out/       # one HTML page, and its plots a
 ```
 
 `groupmock run --journal FILE --run NAME -- COMMAND` (or `GROUPMOCK_JOURNAL`, `GROUPMOCK_RUN` in the environment of a CI job) makes the
-journals: give runs of one kind names that begin alike, and `drift` and `compare` can put them together.
+journals. Give runs of one kind names that begin alike, so that `drift` and `compare` can put them together.
 
 A *lake* is a folder of tables. `ingest` makes `rows` (one line per journal row; its columns are
 [the fields of all kinds](../reference/journal.md)), `runs` (one line per file, with its counts) and `quarantine` (what was no row, with
@@ -64,7 +66,7 @@ def _job(name: str) -> Iterator[str]:
     yield f"### `{name}`"
     yield ""
     yield first
-    yield from rest
+    yield from _fenced(rest)
     if (JOBS / f"{name}.md").exists():
         yield ""
         yield f"[What its table means](../reference/pipeline/{name}.md)"
@@ -74,6 +76,13 @@ def _job(name: str) -> Iterator[str]:
         yield "| option | what it does |"
         yield "|---|---|"
         yield from options
+
+
+def _fenced(lines: Iterable[str]) -> Iterator[str]:
+    """Commands that a docstring shows by indenting them, as blocks that say why the gate does not run them."""
+    for indented, group in groupby(lines, lambda line: line.startswith("    ")):
+        some = list(group)
+        yield from [NOT_RUN, "```text", *(line[4:] for line in some), "```"] if indented else some
 
 
 def _options(name: str) -> Iterator[str]:

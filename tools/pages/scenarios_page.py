@@ -40,10 +40,10 @@ something of this was not so.
 """.strip()
 
 READING: Final = """
-A cell has the document's word, if it has one for that line, the partitions that moved to another process, and the partition-seconds in
-which records waited. Designs II and III wait on purpose: what a process had is kept for it, so a process that comes back costs no move, and
-one that does not costs the delay. Consumers of both libraries deliver nothing while a round is under way, whatever the assignor; a twin
-does, so its partition-seconds are those of what really moved.
+A cell has the design document's word, if it has one for that line; the partitions that moved to another process; and the partition-seconds
+in which records waited. Designs II and III wait on purpose: the partitions of a departed process are kept for it. If it comes back, nothing
+moves; if it does not, the delay is lost. Consumers of both libraries deliver nothing while a round is under way, with any assignor. A
+[twin](../reference/glossary.md#twin) does deliver, so its partition-seconds are those of partitions that really moved.
 """.strip()
 
 

@@ -1,4 +1,4 @@
-"""Settings: every option and knob, and what each profile changes."""
+"""Settings: every option and setting, and what each profile changes."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from groupmock.core.settings import Quirks
 from .markdown import cell, notice, table
 
 BOUNDS = """The default profile bounds what a long run keeps: 64 MiB per partition (`log.retention.bytes`) and 1 GiB of requests that wait
-(`queued.max.request.bytes`); DescribeConfigs says so, as of any setting that is not Kafka's default. The profiles of Kafka's releases have
-Kafka's values, which are no bound: records stay until the process ends, their topic is deleted or DeleteRecords drops them, since groupmock
-drops nothing by age (Kafka would after seven days). Who writes much to such a profile sets `--set log.retention.bytes=...`, changes it
-while it runs (IncrementalAlterConfigs of a topic or a broker), or gives topics a `retention.bytes`.
+(`queued.max.request.bytes`); DescribeConfigs shows both as changed settings. The profiles of Kafka's releases have
+Kafka's values, which are no bound: records stay until the process ends, their topic is deleted or DeleteRecords drops them. groupmock
+drops nothing by age (Kafka would after seven days). To write much with such a profile, bound it: `--set log.retention.bytes=...`, or while
+it runs IncrementalAlterConfigs of a topic or a broker, or a `retention.bytes` per topic.
 
 Every other config of Kafka's brokers is described and can be altered as that release does (340 on 4.3):
 [differences](../kafka/differences.md) says what follows from a change."""
 
 
 def text() -> str:
-    """Every option and knob, and what each profile changes."""
+    """Every option and setting, and what each profile changes."""
     lines = [
         notice("settings"),
         "# Settings",
@@ -35,7 +35,7 @@ def text() -> str:
         "`--set KEY=VALUE`, the TOML table `[set]`, or `GROUPMOCK_SET_<KEY>` with dots as underscores. Times are ms, sizes bytes.",
         "",
     ]
-    lines += table(["setting", "default", "takes", "what it does"], _knobs())
+    lines += table(["setting", "default", "takes", "what it does"], _settings())
     lines += ["", BOUNDS]
     for name in profiles.names():
         lines += ["", *_profile(name)]
@@ -48,10 +48,10 @@ def _options() -> Iterator[list[str]]:
         yield [f"`--{option.name} {cell(option.metavar)}`", default, cell(option.about)]
 
 
-def _knobs() -> Iterator[list[str]]:
+def _settings() -> Iterator[list[str]]:
     for name, setting in sorted(all_settings().items()):
         default = str(setting.default).lower() if setting.kind is bool else setting.default
-        yield [f"`{name}`", f"`{default}`", setting.takes, cell(setting.knob.about)]
+        yield [f"`{name}`", f"`{default}`", setting.takes, cell(setting.declared.about)]
 
 
 def _profile(name: str) -> list[str]:

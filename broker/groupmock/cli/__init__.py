@@ -20,7 +20,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Final, NoReturn
 
-from .. import __version__
+from ..version import __version__
 
 GROUP: Final = "groupmock.verbs"
 

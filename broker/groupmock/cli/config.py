@@ -11,9 +11,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from ..config import OPTIONS, Config, all_settings
-from ..core.settings import Settings
-from ..knobs import settings_of
+from ..config import OPTIONS, Config, all_settings, settings_by_name
 from . import BAD_USE, OK
 from ._options import ConfigError, add_options, complain, resolve_arguments
 
@@ -48,10 +46,10 @@ def rows(config: Config) -> Iterator[dict[str, Any]]:
     """{name, value, from, about} of groupmock's options, then of Kafka's settings by name."""
     for option in OPTIONS:
         yield {"name": option.name, "value": _option(config, option.name), "from": config.origins[option.name], "about": option.about}
-    core = settings_of(Settings)
+    values = settings_by_name(config)
     for name, setting in sorted(all_settings().items()):
-        value = getattr(config.settings if name in core else config.limits, setting.field)
-        yield {"name": name, "value": value, "from": config.origins.get(name, "default"), "about": setting.knob.about}
+        origin = config.origins.get(name, "default")
+        yield {"name": name, "value": values[name], "from": origin, "about": setting.declared.about}
     loop = os.environ.get("GROUPMOCK_LOOP")
     yield {
         "name": "GROUPMOCK_LOOP",

@@ -39,8 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     except ConfigError as bad:
         complain("run", bad)
         return BAD_USE
-    from ..assembly import CannotStart
     from ..net.loops import run as run_loop
+    from ..running import CannotStart
 
     try:
         return run_loop(_run(config, arguments.command))
@@ -53,14 +53,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _run(config: Config, command: list[str]) -> int:
-    from ..assembly import CannotStart, start, start_control
+    from ..assembly import start
 
     running = await start(config, stories=config.control is not None)
-    try:
+    control = None
+    if config.control is not None:
+        from ..control.start import start_control
+
         control = await start_control(config, running)
-    except CannotStart:
-        await running.close()
-        raise
     environment = os.environ | dict.fromkeys(VARIABLES, running.bootstrap)
     if control is not None:
         environment |= {"GROUPMOCK_CONTROL_URL": control.url} | ({"GROUPMOCK_TOKEN": config.token} if config.token else {})

@@ -34,8 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def serve(config: Config) -> int:
     """Serve until a signal comes; returns the exit code."""
-    from ..assembly import CannotStart
     from ..net.loops import run as run_loop
+    from ..running import CannotStart
 
     try:
         trouble = run_loop(_serve(config))
@@ -56,18 +56,18 @@ async def _serve(config: Config) -> Exception | None:
     import os
     import signal
 
-    from ..assembly import CannotStart, start, start_control
+    from ..assembly import start
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     running = await start(config, on_failure=stop.set, stories=config.control is not None)
-    try:
+    control = None
+    if config.control is not None:
+        from ..control.start import start_control
+
         control = await start_control(config, running, stop.set)
-    except CannotStart:
-        await running.close()
-        raise
     os.write(1, running.ready_line(control.url if control is not None else None))
     await stop.wait()
     if control is not None:

@@ -1,15 +1,15 @@
-"""What there is: health, nodes, groups; reset and seed; the two documents for machines."""
+"""What there is: health, nodes, groups; reset, seed and metrics."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
-from .. import __version__
 from ..core.groups.view import GroupView
 from ..core.steering.find import group_of
+from ..version import __version__
 from .context import Context, Done
 from .route import Call
 
@@ -165,10 +165,3 @@ async def metrics(context: Context, call: Call) -> bytes:
     from .metrics import text_of
 
     return text_of(context.running)
-
-
-async def openapi(context: Context, call: Call) -> dict[str, Any]:
-    """The document."""
-    from .openapi import document
-
-    return document()

@@ -14,7 +14,7 @@ from ..journal.ring import Ring
 from ..journal.rows import Row
 
 if TYPE_CHECKING:
-    from ..assembly import Running
+    from ..running import Running
 
 
 class Done(msgspec.Struct):
@@ -46,10 +46,7 @@ class Context:
     async def reset(self) -> None:
         """Forget everything but configuration and addresses."""
         async with self._one_at_a_time:
-            before = self.ring
             self.running = await self._restart(self.running)
-        for watcher in list(before.watchers):
-            watcher()  # whoever waits for rows of the cluster that was is told
 
 
 def plain_row(row: Row) -> Any:

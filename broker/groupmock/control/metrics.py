@@ -11,7 +11,7 @@ from groupmock_codec import APIS
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
-    from ..assembly import Running
+    from ..running import Running
 
 TOTALS = {
     "replies": "answers to requests that took the full path",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 
-from .. import __version__
+from ..version import __version__
 from .route import Nothing, Route
 
 REFERENCE: Final = "#/components/schemas/{name}"
@@ -26,17 +27,15 @@ class Error(msgspec.Struct):
     error: str
 
 
-def document() -> dict[str, Any]:
+def document(routes: Sequence[Route]) -> dict[str, Any]:
     """Every route with its parameters, body, answers."""
-    from .routes import ROUTES
-
-    answers = [route.answer for route in ROUTES]
-    bodies = [route.body for route in ROUTES if route.body is not Nothing]
+    answers = [route.answer for route in routes]
+    bodies = [route.body for route in routes if route.body is not Nothing]
     types = list(dict.fromkeys([*answers, *bodies, Error]))
     schemas, components = msgspec.json.schema_components(types, ref_template=REFERENCE)
     by_type = dict(zip(types, schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
-    for route in ROUTES:
+    for route in routes:
         paths.setdefault(route.full_path, {})[route.method.lower()] = _operation(route, by_type)
     return {
         "openapi": "3.1.0",

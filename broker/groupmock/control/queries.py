@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from typing import Annotated, Any
 
@@ -109,29 +108,19 @@ async def find(context: Context, call: Call) -> Found:
 async def wait(context: Context, call: Call) -> Found:
     """Until there are so many. Raises NotInTime."""
     wanted: Wait = call.query
-    changed = asyncio.Event()
-    end = asyncio.get_running_loop().time() + wanted.timeout
-    ring = context.ring
-    ring.watchers.append(changed.set)
-    try:
-        while True:
-            changed.clear()
-            if context.ring is not ring:
-                raise NotInTime(f"the cluster was reset while {_asked(wanted)} were waited for")
-            rows = matching(context, wanted)
-            if len(rows) >= wanted.count:
-                return Found(len(rows), ring.dropped, [plain_row(row) for row in rows])
-            try:
-                async with asyncio.timeout_at(end):
-                    await changed.wait()
-            except TimeoutError:
-                raise NotInTime(_missed(wanted, len(rows))) from None
-    finally:
-        ring.watchers.remove(changed.set)
+    running = context.running
 
+    def there() -> list[Row] | None:
+        if running.closed:
+            raise NotInTime(f"the cluster was reset while {_asked(wanted)} were waited for")
+        found = matching(context, wanted)
+        return found if len(found) >= wanted.count else None
 
-def _missed(wanted: Wait, count: int) -> str:
-    return f"{count} of {_asked(wanted)} within {wanted.timeout:g} s"
+    kinds = frozenset(KINDS if wanted.kind is None else (wanted.kind,))
+    rows = await running.until(kinds, there, wanted.timeout)
+    if rows is None:
+        raise NotInTime(f"{len(matching(context, wanted))} of {_asked(wanted)} within {wanted.timeout:g} s")
+    return Found(len(rows), context.ring.dropped, [plain_row(row) for row in rows])
 
 
 def _asked(wanted: Wait) -> str:

@@ -11,13 +11,14 @@ import msgspec
 from aiohttp import web
 
 from ..config import LOOPBACK
-from ..net.listen import listen
+from ..net.listen import bracketed, listen
+from ..suggest import did_you_mean
 from .context import Context
 from .route import Call, Nothing, Route, read_body, read_strings, said, status_of
 from .routes import ROUTES
 
 if TYPE_CHECKING:
-    from ..assembly import Running
+    from ..running import Running
 
 MAX_BODY: Final = 4 * 1024 * 1024
 JSON: Final = "application/json"
@@ -50,8 +51,7 @@ async def serve(running: Running, host: str, port: int, token: str | None, resta
     runner = web.AppRunner(_application(context, host, token), access_log=None, shutdown_timeout=0.5, handle_signals=False)
     await runner.setup()
     await web.SockSite(runner, listener).start()
-    shown = f"[{host}]" if ":" in host else host
-    return Control(context, runner, f"http://{shown}:{listener.getsockname()[1]}")
+    return Control(context, runner, f"http://{bracketed(host)}:{listener.getsockname()[1]}")
 
 
 def _application(context: Context, host: str, token: str | None) -> web.Application:
@@ -111,8 +111,8 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
     except web.HTTPRequestEntityTooLarge:
         return _refused(413, f"body: more than {MAX_BODY} bytes")
     except web.HTTPNotFound:
-        near = _near(request.path)
-        return _refused(404, f"no route {request.method} {request.path}: {near}")
+        near = did_you_mean(request.path, sorted({route.full_path for route in ROUTES}), 2, 0.5)
+        return _refused(404, f"no route {request.method} {request.path}: {near or 'GET /openapi.json has them all'}")
     except web.HTTPException:
         raise
     except Exception as error:
@@ -120,14 +120,6 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
         if status is None:
             return _defect(request, error)
         return _refused(status, said(error))
-
-
-def _near(path: str) -> str:
-    from difflib import get_close_matches
-
-    known = sorted({route.full_path for route in ROUTES})
-    near = get_close_matches(path, known, 2, 0.5)
-    return f"did you mean {' or '.join(near)}?" if near else "GET /openapi.json has them all"
 
 
 def _defect(request: web.Request, error: Exception) -> web.Response:

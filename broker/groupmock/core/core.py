@@ -3,7 +3,7 @@
 What the funnel is. A pure state machine: an event (a request that was decoded, a connection that ended, a command) and the time go in, a
 list of effects comes out. Nothing here waits, reads a clock or draws from a generator of its own; `now` is an argument and dice are
 handed in. So a session of 45 seconds is tested in microseconds, and a journal with the same events, times and draws plays the same run
-again (journal rows: docs/journal.md; groupmock.replay).
+again (journal rows: docs/reference/journal.md; groupmock.replay).
 
 Order of effects. Effects are performed in the order of the list, and each entry's before the next entry. Within an entry a state moves
 before the answers that tell of it are given. A timer that did something is told in front of what it did (`TimerFired`). What a thousand
@@ -14,7 +14,8 @@ Waiting. A request that cannot be answered yet is data (a ticket kept with the m
 operations in a purgatory (kafka.server.DelayedOperationPurgatory): a later entry's effects answer it, or nobody does.
 
 Timers. They ring after arrivals: whoever drives the core hands in all that has arrived before it calls `expire`, as Kafka 4 queues a
-timer that is due behind the requests that are there (docs/differences.md, "rebalance timeout 0"). Those that are due fire by deadline,
+timer that is due behind the requests that are there (docs/kafka/differences.md, "rebalance timeout 0"). Those that are due fire by
+deadline,
 then in the order in which they were set. `deadline` may be too early and is never too late.
 
 Held and released. An operator may hold groups, members and joins (core.steering.holds). A held request or timer is asked about once,
@@ -34,9 +35,10 @@ from . import apis
 from .cluster import Cluster, cluster_on
 from .effects import Effects, Lease, TimerFired
 from .environment import NO_HOLDS, Environment
-from .events import NS_PER_MS, Command, Disconnected, Event, Request
+from .events import Command, Disconnected, Event, Request
 from .timers import Key
 from .turn import TimerHandler, Turn
+from .units import NS_PER_MS
 
 if TYPE_CHECKING:
     from .dice import Bits

@@ -1,4 +1,5 @@
-"""What the core wants done. The driver performs effects in list order; most of them are journal rows as well (rule 2)."""
+"""What the core wants done. The driver performs effects in list order; most of them are journal rows as well
+(docs/reference/architecture.md#rule-2)."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ class Leased(Protocol):
 
 
 class Lease(msgspec.Struct, gc=False):
-    """Leave to repeat a heartbeat's answer while `group.epoch == epoch` (architecture section 3): `Core.renew` moves one deadline."""
+    """Leave to repeat a heartbeat's answer while `group.epoch == epoch` (docs/reference/architecture.md#the-way-of-a-joingroup):
+    `Core.renew` moves one deadline."""
 
     group: Leasing
     member: Leased
@@ -57,7 +59,7 @@ class Silent(msgspec.Struct, gc=False):
 
 
 class Abandoned(msgspec.Struct, gc=False):
-    """`ticket` will never be answered and its connection stays mute, as Kafka's does (checked-on-brokers part 1 (d)6)."""
+    """`ticket` will never be answered and its connection stays mute, as Kafka's does (P1-d6)."""
 
     ticket: int
     reason: str

@@ -9,8 +9,8 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from .dice import Bits, Dice
-from .events import NS_PER_MS
 from .timers import Key, Timers
+from .units import NS_PER_MS
 
 if TYPE_CHECKING:
     from .events import Event, Request

@@ -1,17 +1,15 @@
-"""What can happen to the cluster. Events are values; `Core.handle(event, now)` is the only way in (architecture rule 1).
+"""What can happen to the cluster. Events are values; `Core.handle(event, now)` is the only way in (docs/reference/architecture.md#rule-1).
 
 Times (`now`, deadlines) are int nanoseconds since the run's epoch; durations in settings keep Kafka's milliseconds.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from groupmock_codec.declare import Message
-
-NS_PER_MS: Final = 1_000_000
 
 
 class Request(msgspec.Struct, gc=False, frozen=True):
@@ -23,12 +21,12 @@ class Request(msgspec.Struct, gc=False, frozen=True):
     key: int
     version: int
     client_id: str | None
-    client_host: str  # Java's InetAddress.toString(): "/10.0.0.7" (spec 2.2)
+    client_host: str  # Java's InetAddress.toString(): "/10.0.0.7" (docs/kafka/group-protocol.md#records)
     message: Message
 
 
 class Disconnected(msgspec.Struct, gc=False, frozen=True):
-    """The connection is gone. Groups do not care (spec part 1 (d)7); parked fetches and fetch sessions of it may be dropped."""
+    """The connection is gone. Groups do not care (P1-d7); parked fetches and fetch sessions of it may be dropped."""
 
     connection: int
 

@@ -1,12 +1,13 @@
-"""The knobs of the core under Kafka's own names, and its release quirks. Declared here once; `groupmock.config` reads names, types,
+"""The settings of the core under Kafka's own names, and its release quirks. Declared here once; `groupmock.config` reads names, types,
 defaults and the sentences from these annotations, so that CLI, TOML, environment and docs cannot drift.
 
-`Annotated[type, knob("kafka.name", "what it does", lowest, highest)]`; times are milliseconds, sizes bytes.
+`Annotated[type, setting("kafka.name", "what it does", lowest, highest)]`; times are milliseconds, sizes bytes.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from collections.abc import Iterator
+from typing import Annotated, NamedTuple, get_type_hints
 
 import msgspec
 
@@ -14,8 +15,8 @@ INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
 
 
-class Knob(NamedTuple):
-    """Documentation and bounds of one setting."""
+class Declaration(NamedTuple):
+    """What is declared of one setting: its name in Kafka, a sentence, bounds, the values a text may have."""
 
     name: str
     about: str
@@ -24,13 +25,21 @@ class Knob(NamedTuple):
     choices: tuple[str, ...] = ()
 
 
-def knob(name: str, about: str, lowest: int | None = None, highest: int | None = INT_MAX, choices: tuple[str, ...] = ()) -> Knob:
+def setting(name: str, about: str, lowest: int | None = None, highest: int | None = INT_MAX, choices: tuple[str, ...] = ()) -> Declaration:
     """Declare a setting: its Kafka name, one sentence, inclusive bounds for numbers, the values a text may have."""
-    return Knob(name, about, lowest, highest, choices)
+    return Declaration(name, about, lowest, highest, choices)
+
+
+def declarations(declaring: type[msgspec.Struct]) -> Iterator[tuple[str, type, Declaration]]:
+    """Field, its type without the annotation, and what is declared of it; in the order of the class."""
+    for field, hint in get_type_hints(declaring, include_extras=True).items():
+        for mark in getattr(hint, "__metadata__", ()):
+            if isinstance(mark, Declaration):
+                yield field, hint.__origin__, mark
 
 
 class Quirks(msgspec.Struct, frozen=True):
-    """What releases do differently, one named flag per row of spec 2.15 / checked-on-brokers (c). All false: groupmock's own profile,
+    """What releases do differently, one named flag per row of docs/kafka/releases.md. All false: groupmock's own profile,
     which is Kafka 4.3.0 without the flags that 4.3.0 has (two of them make large or sloppy test groups hang, one leaves a client waiting).
 
     The comment behind a flag says which releases have it.
@@ -120,59 +129,59 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Everything the core may ask about its configuration. Defaults are groupmock's own profile: Kafka's, but quick to start."""
 
     group_min_session_timeout_ms: Annotated[
-        int, knob("group.min.session.timeout.ms", "smallest session timeout a member may ask for", 0)
+        int, setting("group.min.session.timeout.ms", "smallest session timeout a member may ask for", 0)
     ] = 100
     group_max_session_timeout_ms: Annotated[
-        int, knob("group.max.session.timeout.ms", "largest session timeout a member may ask for", 0)
+        int, setting("group.max.session.timeout.ms", "largest session timeout a member may ask for", 0)
     ] = 1_800_000
     group_initial_rebalance_delay_ms: Annotated[
-        int, knob("group.initial.rebalance.delay.ms", "how long the first rebalance of an empty group waits for more members", 0)
+        int, setting("group.initial.rebalance.delay.ms", "how long the first rebalance of an empty group waits for more members", 0)
     ] = 100
-    group_max_size: Annotated[int, knob("group.max.size", "most members one group may have", 1)] = INT_MAX
-    offset_metadata_max_bytes: Annotated[int, knob("offset.metadata.max.bytes", "longest metadata of one commit, in UTF-16 units", 0)] = (
-        4096
-    )
-    offsets_retention_minutes: Annotated[int, knob("offsets.retention.minutes", "how long offsets outlive their group or commit", 1)] = (
+    group_max_size: Annotated[int, setting("group.max.size", "most members one group may have", 1)] = INT_MAX
+    offset_metadata_max_bytes: Annotated[
+        int, setting("offset.metadata.max.bytes", "longest metadata of one commit, in UTF-16 units", 0)
+    ] = 4096
+    offsets_retention_minutes: Annotated[int, setting("offsets.retention.minutes", "how long offsets outlive their group or commit", 1)] = (
         10080
     )
     offsets_retention_check_interval_ms: Annotated[
-        int, knob("offsets.retention.check.interval.ms", "how often expired offsets and empty groups are swept", 1)
+        int, setting("offsets.retention.check.interval.ms", "how often expired offsets and empty groups are swept", 1)
     ] = 600_000
     offsets_topic_num_partitions: Annotated[
-        int, knob("offsets.topic.num.partitions", "partitions of __consumer_offsets: groups are placed by hash", 1)
+        int, setting("offsets.topic.num.partitions", "partitions of __consumer_offsets: groups are placed by hash", 1)
     ] = 50
-    num_partitions: Annotated[int, knob("num.partitions", "partitions of an auto-created topic", 1)] = 1
-    default_replication_factor: Annotated[int, knob("default.replication.factor", "replicas of an auto-created topic", 1)] = 1
-    auto_create_topics_enable: Annotated[bool, knob("auto.create.topics.enable", "create a topic that a client asks for")] = True
-    message_max_bytes: Annotated[int, knob("message.max.bytes", "largest record batch a topic takes", 0)] = 1_048_588
+    num_partitions: Annotated[int, setting("num.partitions", "partitions of an auto-created topic", 1)] = 1
+    default_replication_factor: Annotated[int, setting("default.replication.factor", "replicas of an auto-created topic", 1)] = 1
+    auto_create_topics_enable: Annotated[bool, setting("auto.create.topics.enable", "create a topic that a client asks for")] = True
+    message_max_bytes: Annotated[int, setting("message.max.bytes", "largest record batch a topic takes", 0)] = 1_048_588
     log_retention_bytes: Annotated[
         int,
-        knob(
+        setting(
             "log.retention.bytes",
             "bytes kept per partition, the bound of memory (-1: all, as in the profiles of Kafka's releases); the oldest batches go first",
             -1,
             LONG_MAX,
         ),
     ] = 64 * 1024 * 1024
-    fetch_max_bytes: Annotated[int, knob("fetch.max.bytes", "most bytes of one fetch answer", 1024)] = 57_671_680
+    fetch_max_bytes: Annotated[int, setting("fetch.max.bytes", "most bytes of one fetch answer", 1024)] = 57_671_680
     max_incremental_fetch_session_cache_slots: Annotated[
-        int, knob("max.incremental.fetch.session.cache.slots", "most incremental fetch sessions kept", 0)
+        int, setting("max.incremental.fetch.session.cache.slots", "most incremental fetch sessions kept", 0)
     ] = 1000
     log_message_timestamp_type: Annotated[
         str,
-        knob(
+        setting(
             "log.message.timestamp.type",
             "whose clock stamps records: CreateTime (the producer's) or LogAppendTime (the broker's)",
             choices=("CreateTime", "LogAppendTime"),
         ),
     ] = "CreateTime"
     log_message_timestamp_before_max_ms: Annotated[
-        int, knob("log.message.timestamp.before.max.ms", "how far a record's timestamp may lie in the past", 0, LONG_MAX)
+        int, setting("log.message.timestamp.before.max.ms", "how far a record's timestamp may lie in the past", 0, LONG_MAX)
     ] = LONG_MAX
     log_message_timestamp_after_max_ms: Annotated[
-        int, knob("log.message.timestamp.after.max.ms", "how far a record's timestamp may lie in the future", 0, LONG_MAX)
+        int, setting("log.message.timestamp.after.max.ms", "how far a record's timestamp may lie in the future", 0, LONG_MAX)
     ] = 3_600_000
     producer_id_expiration_ms: Annotated[
-        int, knob("producer.id.expiration.ms", "how long a partition remembers an idempotent producer that writes nothing", 1)
+        int, setting("producer.id.expiration.ms", "how long a partition remembers an idempotent producer that writes nothing", 1)
     ] = 86_400_000
     quirks: Quirks = Quirks()

@@ -1,6 +1,7 @@
 """Keyed deadlines: set, cancel, due(now), next(). Moving a deadline later costs one assignment, never a heap operation.
 
-A heartbeat moves a session's deadline tens of thousands of times a second (limits.md section 4: a timer per heartbeat doubles its
+A heartbeat moves a session's deadline tens of thousands of times a second (docs/kafka/limits.md#heartbeats: a timer per heartbeat doubles
+its
 cost), so the heap holds each timer once, at the time it was last *looked at*, and an entry that comes up too early is pushed back.
 """
 
@@ -40,7 +41,7 @@ _Entry = tuple[int, int, Timer]  # when to look, order of arming, what at; a pla
 
 
 class Timers:
-    """All deadlines of a cluster, in int nanoseconds. Arming a key that is armed replaces it (spec 0.2, 'timer')."""
+    """All deadlines of a cluster, in int nanoseconds. Arming a key that is armed replaces it (docs/kafka/index.md#timer)."""
 
     def __init__(self) -> None:
         self._armed: dict[Key, Timer] = {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from groupmock_codec.declare import Message
 
 from .effects import Abandoned, Effects, Lease, Note, Replies, Reply
-from .events import NS_PER_MS
+from .units import NS_PER_MS
 
 if TYPE_CHECKING:
     from .environment import Environment
@@ -29,7 +29,7 @@ class Turn:
 
     @property
     def settings(self) -> Settings:
-        """The cluster's knobs."""
+        """The cluster's settings."""
         return self.environment.settings
 
     @property

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
+from ..core.units import NS_PER_S
 from .plan import ABOUT, When, texts, version_ranges
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from .kind import Dice, Fault
     from .plan import Rule
 
-NS_PER_S: Final = 1_000_000_000
 CHANCES: Final = 1 << 53
 COUNTS: Final = ("nth", "every", "probability")
 """Conditions that are looked at when all others hold."""

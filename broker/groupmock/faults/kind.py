@@ -5,15 +5,15 @@ The listing of `kinds/` is the registry: `kind_of({"kind": "drop"})`, the docs a
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import msgspec
 
+from ..suggest import hint
 from . import kinds
 from .facts import tells
 from .plan import BadPlan
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from .actions import Action
     from .facts import Facts
 
-NS_PER_S: Final = 1_000_000_000
-MS_PER_S: Final = 1000
 
 
 class Dice(Protocol):
@@ -35,7 +33,7 @@ class Dice(Protocol):
         """A number in [0, limit)."""
 
 
-class Call(NamedTuple):
+class Target(NamedTuple):
     """The call a fault strikes. `request` is None at stage connect, `response` before stage reply."""
 
     facts: Facts
@@ -66,7 +64,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         lacking = next((need for need in self.needs() if not tells(api, version, need)), None)
         return None if lacking is None else f"it names no {lacking.removesuffix('_id')}: say which api"
 
-    def act(self, call: Call) -> Action:
+    def act(self, target: Target) -> Action:
         """What is to be done to this call."""
         raise NotImplementedError
 
@@ -87,9 +85,7 @@ def kind_of(do: Mapping[str, Any], origin: str = "do") -> Fault:
     known = all_kinds()
     name = do.get("kind")
     if not isinstance(name, str) or name not in known:
-        near = difflib.get_close_matches(str(name), known, 1, 0.6)
-        hint = f" (did you mean {near[0]}?)" if near else ""
-        raise BadPlan(f"{origin}, do: no kind {name!r}{hint}: there are {', '.join(known)}")
+        raise BadPlan(f"{origin}, do: no kind {name!r}{hint(str(name), known)}: there are {', '.join(known)}")
     kind = known[name]
     for key in do:
         if key != "kind" and key not in kind.__struct_fields__:

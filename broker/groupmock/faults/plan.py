@@ -1,18 +1,19 @@
 """Fault rules as data: `when` x `stage` x `do`, with a name, a lifetime and a count; a plan is a seed and a list of them.
 
 A plan comes as TOML (`[[rule]]` tables) or as the same in JSON ({"seed": 7, "rule": [...]}); one clear error each for what it cannot be.
-Nothing of ours is imported here: what `do` may say is known to `faults.kinds`, what a version carries to the codec.
+Of ours only `suggest` is imported here: what `do` may say is known to `faults.kinds`, what a version carries to the codec.
 """
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import msgspec
+
+from ..suggest import hint
 
 STAGES: Final = ("connect", "request", "reply")
 """connect: a client connected; request: before it is applied; reply: after it was applied, before its answer goes out."""
@@ -194,7 +195,7 @@ def _check(rule: Rule, origin: str) -> None:
     """What no API has to be known for."""
     when = rule.when
     if rule.stage not in (None, *STAGES):
-        raise BadPlan(f"{origin}: stage is one of {', '.join(STAGES)}, not {rule.stage!r}{_near(str(rule.stage), STAGES)}")
+        raise BadPlan(f"{origin}: stage is one of {', '.join(STAGES)}, not {rule.stage!r}{hint(str(rule.stage), STAGES)}")
     if rule.times is not None and rule.times < 1:
         raise BadPlan(f"{origin}: times is 1 or more, not {rule.times}; left out: until it is removed")
     if when.role not in (None, *ROLES):
@@ -238,7 +239,7 @@ def _known(table: Mapping[str, Any], kind: type[msgspec.Struct], origin: str) ->
     known = kind.__struct_fields__
     for key in table:
         if key not in known:
-            raise BadPlan(f"{origin}: no key {str(key)!r}{_near(str(key), known)}: there are {', '.join(known)}")
+            raise BadPlan(f"{origin}: no key {str(key)!r}{hint(str(key), known)}: there are {', '.join(known)}")
 
 
 def _convert(table: dict[str, Any], kind: type[_S], origin: str) -> _S:
@@ -248,11 +249,6 @@ def _convert(table: dict[str, Any], kind: type[_S], origin: str) -> _S:
         what, _, where = str(wrong).partition(" - at `$")
         place = where.strip("`.")
         raise BadPlan(f"{origin}: {place + ': ' if place else ''}{what[:1].lower() + what[1:]}") from None
-
-
-def _near(word: str, known: tuple[str, ...]) -> str:
-    near = difflib.get_close_matches(word, known, 1, 0.6)
-    return f" (did you mean {near[0]}?)" if near else ""
 
 
 def _shown(value: object) -> str:

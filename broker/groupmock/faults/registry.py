@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from ..suggest import hint
 from .decide import Armed, Failure, Tally, decide, fits
 from .facts import tells
 from .kind import kind_of
@@ -220,7 +221,7 @@ class Registry:
         wanted, ranges = rule.when.api, version_ranges(rule.when.version)
         for pattern in texts(wanted):
             if not any(fits(pattern, [name]) for name in self.served):
-                raise BadPlan(f"{origin}, when: no API {pattern!r} is served{_near(pattern, self.served)}: `groupmock apis` lists them")
+                raise BadPlan(f"{origin}, when: no API {pattern!r} is served{hint(pattern, self.served)}: `groupmock apis` lists them")
         names = [name for name in self.served if wanted is None or fits(wanted, [name])]
         scopes = [
             (name, version)
@@ -246,11 +247,3 @@ def _scope_words(scopes: list[tuple[str, int]]) -> str:
         return "these APIs"
     versions = [version for _, version in scopes]
     return f"{names[0]} v{min(versions)}" + (f" to v{max(versions)}" if len(versions) > 1 else "")
-
-
-def _near(word: str, known: Iterable[str]) -> str:
-    import difflib
-
-    by_lower = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(word.lower(), by_lower, 1, 0.6)
-    return f" (did you mean {by_lower[near[0]]}?)" if near else ""

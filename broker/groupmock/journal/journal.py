@@ -1,4 +1,4 @@
-"""Appends rows and fans them out. A sink says which kinds it wants, and only those are built (rule 2)."""
+"""Appends rows and fans them out. A sink says which kinds it wants, and only those are built (docs/reference/architecture.md#rule-2)."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from typing import Final
 
 from .journal import Sink
@@ -27,8 +26,6 @@ class Ring(Sink):
         self._costs: deque[int] = deque()  # beside the rows: a row that goes is old, and reading it once more would fetch it from far away
         self.bytes = 0
         self.dropped = 0
-        self.watchers: list[Callable[[], object]] = []
-        """Called after every row."""
 
     def take(self, row: Row) -> None:
         """Keep one; the oldest go when there are too many."""
@@ -40,8 +37,6 @@ class Ring(Sink):
             self.rows.popleft()
             self.bytes -= self._costs.popleft()
             self.dropped += 1
-        for watcher in self.watchers:
-            watcher()
 
     def story(self, group: str) -> list[str]:
         """What happened to one group, a sentence per row, oldest first."""

@@ -1,4 +1,5 @@
-"""THE schema of every journal row (architecture section 5, Journal v1). JSON, docs and Spark's schema are made from these classes.
+"""THE schema of every journal row (docs/reference/architecture.md#journal-version-1). JSON, docs and Spark's schema are made from these
+classes.
 
 Times are ns since the header's `epoch_ns`; `seq` counts from 1 without gaps. A row is written without the fields that are at their
 default. `message` is a request or response of the codec with Kafka's field names in snake_case; read back it is a plain dict.
@@ -197,8 +198,8 @@ ROWS: Final[dict[str, type[Row]]] = {
 KINDS: Final = tuple(ROWS)
 
 
-def kind_of(row: Row) -> str:
-    """The row's kind: request, moved, ..."""
+def kind_of(row: Row | type[Row]) -> str:
+    """The kind of a row or of a class of rows: request, moved, ..."""
     return str(row.__struct_config__.tag)
 
 

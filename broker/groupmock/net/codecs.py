@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
@@ -15,7 +15,6 @@ from groupmock_codec.headers import RequestHeader, decode_request_header, peek, 
 
 if TYPE_CHECKING:
     from ..core.identity import ApiRange
-    from .connection import Connection
 
 API_VERSIONS: Final = 18
 HEARTBEAT: Final = 12
@@ -91,20 +90,6 @@ class ApiCodec:
             pass
 
 
-class Asked(NamedTuple):
-    """A request that was decoded and not yet applied."""
-
-    connection: Connection
-    codec: ApiCodec
-    frame: bytes
-    at: int
-    end: int
-    client_id: str | None
-    message: Message
-    received: int
-    ticket: int
-
-
 class Codecs(dict[bytes, ApiCodec]):
     """First four bytes of a frame (api key and version) -> ApiCodec. Asking for one that is not advertised raises Refused."""
 
@@ -134,7 +119,7 @@ class Codecs(dict[bytes, ApiCodec]):
 def unknown_api_versions(frame: bytes, advertised: dict[int, ApiRange]) -> tuple[RequestHeader, Message, bytes] | None:
     """ApiVersions in a version that is not served: header, answer, and the frame of it; None if `frame` is something else.
 
-    The body is not read, the header must be right (spec part 2 (d)12): answered in version 0 with error 35 and one row, its own.
+    The body is not read, the header must be right (P2-d12): answered in version 0 with error 35 and one row, its own.
     Raises DecodeError.
     """
     row = advertised.get(API_VERSIONS)

@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections import deque
 from struct import Struct
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
-from groupmock_codec.frame import FrameError, Framer
+from groupmock_codec.frame import FrameError
 
+from .inbox import Inbox
 from .repeat import ID_AT, ID_END
 
 if TYPE_CHECKING:
-    from .codecs import ApiCodec
-    from .driver import Driver
+    from collections.abc import Callable
+
+    from ..core.effects import Lease
+    from ..journal.journal import Journal
+    from .call import Call
+    from .counters import Counters
+    from .limits import Limits
     from .repeat import Repeat
 
 # Bits of `Connection.state`: why it is not served, or what else is special about it.
@@ -35,27 +40,68 @@ DEAF: Final = CLOSING | LOST
 LINGER_S: Final = 1.0
 """How long a connection that we close may take to read the rest and to close its half."""
 NO_LINGER: Final = Struct("ii").pack(1, 0)
-CHUNK_OVERHEAD: Final = 128
-"""What a waiting piece costs beyond its bytes; counted, so that a megabyte sent byte by byte is no hundred megabytes here."""
 
 _length = Struct(">i").unpack_from
 
 
+class Repetitions(Protocol):
+    """Where heartbeats are told that were answered here."""
+
+    def repeated(self, connection: Connection, repeat: Repeat, identifiers: bytes, now: int) -> None:
+        """So many as there are correlation ids; they are counted already."""
+
+
+class Dispatcher(Protocol):
+    """What a connection needs of who handles its requests: `net.driver.Driver` is one."""
+
+    limits: Limits
+    counters: Counters
+    journal: Journal
+    now: Callable[[], int]
+    renew: Callable[[Lease, int], None]
+
+    @property
+    def record(self) -> Repetitions:
+        """Asked only while a sink wants heartbeats."""
+
+    def opened(self, connection: Connection) -> None:
+        """It has a transport."""
+
+    def arrived(self, connection: Connection, data: bytes) -> None:
+        """Bytes that are no repeated heartbeat."""
+
+    def request(self, connection: Connection, frame: bytes, received: int) -> None:
+        """One whole frame, its turn having come."""
+
+    def refuse(self, connection: Connection, reason: str) -> None:
+        """Close it: it sent something that Kafka does not take."""
+
+    def holds(self, connection: Connection, change: int) -> None:
+        """So many more (or fewer) bytes wait in it."""
+
+    def not_reading(self, connection: Connection) -> None:
+        """Its answers pile up."""
+
+    def resume(self, connection: Connection) -> None:
+        """It can be served again."""
+
+    def serve_soon(self, connection: Connection) -> None:
+        """The same, when the present entry is done."""
+
+    def lost(self, connection: Connection, failure: Exception | None) -> None:
+        """Its transport is gone."""
+
+
 class Connection(asyncio.Protocol):
-    """The loop's callbacks on top, what the driver calls below. `ticket` is that of the open request, 0: none."""
+    """The loop's callbacks on top, what the driver calls below. `call`: the request that is open; `inbox`: what waits behind it."""
 
     __slots__ = (
         "active",
-        "chunks",
+        "call",
         "client_host",
-        "codec",
-        "correlation",
         "driver",
-        "frame",
-        "framer",
-        "frames",
-        "handled",
         "held",
+        "inbox",
         "late",
         "node",
         "number",
@@ -64,12 +110,10 @@ class Connection(asyncio.Protocol):
         "port",
         "repeat",
         "state",
-        "ticket",
         "transport",
-        "waiting",
     )
 
-    def __init__(self, driver: Driver, number: int, node: int, client_host: str, port: int) -> None:
+    def __init__(self, driver: Dispatcher, number: int, node: int, client_host: str, port: int) -> None:
         self.driver = driver
         self.number = number
         self.node = node
@@ -77,18 +121,11 @@ class Connection(asyncio.Protocol):
         self.port = port
         self.transport: asyncio.Transport | None = None
         self.state = 0
-        self.ticket = 0
-        self.codec: ApiCodec | None = None
-        self.correlation = b""
-        self.frame = b""  # of the request that is open
-        self.handled = 0
+        self.call: Call | None = None
         self.active = 0
         self.repeat: Repeat | None = None  # only while idle: nothing open, cut, waiting or stopped
-        self.framer: Framer | None = None
-        self.frames: deque[tuple[int, bytes]] | None = None
-        self.chunks: deque[tuple[int, bytes]] | None = None
-        self.waiting = 0
-        self.held = 0
+        self.inbox: Inbox | None = None  # only while something is in it
+        self.held = 0  # bytes of the inbox, as the driver was told last
         self.out: list[bytes] | None = None
         self.out_bytes = 0
         self.late: list[bytes] | None = None  # answers of a stalled node
@@ -138,8 +175,7 @@ class Connection(asyncio.Protocol):
         self.state |= LOST
         self.repeat = None
         self.driver.lost(self, exc)
-        self.frames = self.chunks = self.framer = None
-        self.waiting = 0
+        self.inbox = None
         self._account()
 
     def pause_writing(self) -> None:
@@ -159,7 +195,7 @@ class Connection(asyncio.Protocol):
     @property
     def idle(self) -> bool:
         """Nothing is open, cut, waiting or stopped: the next bytes start a request that is handled at once."""
-        return not (self.ticket or self.state or self.waiting or self.framer)
+        return not (self.call is not None or self.state or self.inbox is not None)
 
     @property
     def gone(self) -> bool:
@@ -179,27 +215,49 @@ class Connection(asyncio.Protocol):
     @property
     def cut_bytes(self) -> int:
         """Bytes that have come of a frame whose rest has not."""
-        return self.framer.buffered if self.framer else 0
+        return self.inbox.cut_bytes if self.inbox is not None else 0
+
+    @property
+    def waiting(self) -> int:
+        """Bytes of requests that wait for the open one, with what each piece costs."""
+        return self.inbox.waiting if self.inbox is not None else 0
 
     def take(self, data: bytes, received: int) -> None:
         """New bytes: handle them now, or keep them until the open request is answered."""
-        if self.state & (CLOSING | LOST):
-            return
-        if self.ticket or self.waiting or self.state & STOPPED:
-            self._keep(data, received)
-            return
-        if not self.framer and len(data) >= 4 and _length(data)[0] == len(data) - 4 <= self.driver.limits.socket_request_max_bytes:
+        inbox, waits = self.inbox, self.call is not None or self.state & STOPPED
+        limit = self.driver.limits.socket_request_max_bytes
+        if inbox is None and not waits and len(data) >= 4 and _length(data)[0] == len(data) - 4 <= limit:
             self.driver.request(self, data[4:], received)
             return
-        self.out, self.out_bytes = [], 0
-        self._cut(data, received)
-        self._serve()
-        self._flush()
+        if self.state & DEAF:
+            return
+        if inbox is None:
+            inbox = self.inbox = Inbox(limit)
+        if waits or inbox.waiting:
+            inbox.keep(data, received)
+            self._account()
+            self._flow()
+            return
+        self.repeat = None
+        inbox.cut(data, received)
+        self.serve()
 
     def serve(self) -> None:
-        """Handle what waited, until an answer is waited for again."""
+        """Handle what waited, until an answer is waited for again; the answers go out together."""
         self.out, self.out_bytes = [], 0
-        self._serve()
+        while (inbox := self.inbox) is not None and self.call is None and not self.state & STOPPED:
+            try:
+                found = inbox.pop()
+            except FrameError as broken:
+                self.driver.refuse(self, str(broken))
+                break
+            if inbox.empty:
+                self.inbox = None
+            if found is None:
+                break
+            self.driver.request(self, found[1], found[0])
+        self._account()
+        self._flow()
         self._flush()
 
     def answer(self, frame: bytes) -> None:
@@ -249,7 +307,9 @@ class Connection(asyncio.Protocol):
         self.repeat = None
         transport = self.transport
         if transport is not None:
-            transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
+            link = transport.get_extra_info("socket")
+            if link is not None:  # else there is no network, and nothing to be reset
+                link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
             transport.abort()
 
     def how_it_ended(self, failure: Exception | None) -> str:
@@ -257,34 +317,11 @@ class Connection(asyncio.Protocol):
         how = f"the connection broke: {failure}" if failure is not None else "the client closed"
         if self.cut_bytes:
             how += f" in the middle of a frame, of which {self.cut_bytes} bytes had come"
-        if self.state & LOST and self.ticket:
+        if self.state & LOST and self.call is not None:
             how += ", with a request unanswered"
         return how
 
     # Inside
-
-    def _serve(self) -> None:
-        while not (self.ticket or self.state & STOPPED):
-            if self.frames:
-                received, frame = self.frames.popleft()
-                self.waiting -= len(frame) + CHUNK_OVERHEAD
-                self.driver.request(self, frame, received)
-            elif self.framer is not None and self.framer.broken is not None:
-                self.driver.refuse(self, str(self.framer.broken))
-            elif self.chunks:
-                received, chunk = self.chunks.popleft()
-                self.waiting -= len(chunk) + CHUNK_OVERHEAD
-                self._cut(chunk, received)
-            else:
-                break
-        self._settle()
-
-    def _settle(self) -> None:
-        """Nothing more can be done for now: let go of empty queues, read on, or close for a peer that finished."""
-        self._account()
-        if not self.waiting:
-            self.frames = self.chunks = None
-        self._flow()
 
     def _flow(self) -> None:
         """Read on while not too much waits."""
@@ -300,36 +337,11 @@ class Connection(asyncio.Protocol):
             transport.resume_reading()
 
     def _owes(self) -> bool:
-        return bool(self.ticket or self.frames or self.chunks or self.late or self.state & BLOCKED)
-
-    def _cut(self, data: bytes, received: int) -> None:
-        """Frames out of bytes, into `frames`. A bad length is left in `framer.broken`, found when the frames before it are done."""
-        framer = self.framer
-        if framer is None:
-            framer = self.framer = Framer(self.driver.limits.socket_request_max_bytes)
-        self.repeat = None
-        try:
-            cut = framer.feed(data)
-        except FrameError:
-            return
-        if not framer.buffered and framer.broken is None:
-            self.framer = None
-        if cut:
-            if self.frames is None:
-                self.frames = deque()
-            self.frames.extend((received, frame) for frame in cut)
-            self.waiting += sum(map(len, cut)) + CHUNK_OVERHEAD * len(cut)
-
-    def _keep(self, data: bytes, received: int) -> None:
-        if self.chunks is None:
-            self.chunks = deque()
-        self.chunks.append((received, data))
-        self.waiting += len(data) + CHUNK_OVERHEAD
-        self._account()
-        self._flow()
+        return bool(self.call is not None or self.waiting or self.late or self.state & BLOCKED)
 
     def _account(self) -> None:
-        held = self.waiting + (self.framer.buffered if self.framer else 0)
+        inbox = self.inbox
+        held = inbox.waiting + inbox.cut_bytes if inbox is not None else 0
         if held != self.held:
             change, self.held = held - self.held, held
             self.driver.holds(self, change)

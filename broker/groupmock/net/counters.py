@@ -1,4 +1,5 @@
-"""Plain numbers of the driver, kept on the way; a scrape reads them and costs the data path nothing (rule 2)."""
+"""Plain numbers of the driver, kept on the way; a scrape reads them and costs the data path nothing
+(docs/reference/architecture.md#rule-2)."""
 
 from __future__ import annotations
 

@@ -1,55 +1,133 @@
-"""The loop around the pure core: decode -> core -> effects -> encode, timers, and answers in slices (architecture section 3).
+"""The loop around the pure core: requests in, effects out. Everything here runs on the thread of one loop.
 
-Everything here runs on one loop's thread. The core is entered from three places only: a request, a timer, a command (and the
-notice that a connection is gone); what it wants done is done here, in order.
+The way of one request. A connection hands over a whole frame when its turn has come. The first four bytes name API and version, which
+choose the codec; what is not served closes the connection, but for ApiVersions, which has an answer for that (KIP-511). Header and body
+are read once, into a `Call`; it gets a ticket, and its connection is mute. Then: gate `before` -> core -> request row -> effects, in the
+order in which the core lists them -> gate `after` -> encode -> reply row -> write; the connection goes on. The core sees messages and
+tickets, never bytes or sockets, and is entered from four places: a request, a timer, a command, a connection that is gone.
+
+Muting. A connection has one request open at a time, so its answers come in the order of its requests. Kafka's kafka.network.SocketServer
+does the same: its Processor mutes the channel (KafkaChannel.mute) when it has handed a request to the RequestChannel, and unmutes it when
+the response was sent. A client that keeps several requests in flight relies on the order: aiokafka's connection takes the next answer for
+that to its oldest request and gives up when the correlation ids differ. Mute means: not dispatched. Bytes are read on, up to a limit, as
+a loop that does not read does not see the peer go away (`net.inbox`).
+
+Parked tickets. An answer that has to wait (a JoinGroup until everybody joined, a Fetch until there are records: Kafka's delayed
+operations) is no coroutine: the core keeps the ticket's number in its own state and names it in a `Reply`, however much later. `tickets`
+maps it to the `Call`, which has all that the answer needs. The client may be gone by then: groups do not care who hangs up (P1-d7), the
+answer is made and counted as lost. Only a Fetch ends with its connection.
+
+Abandoned. Kafka never answers the parked JoinGroup of a member that has joined again, nor the parked SyncGroup of one that was removed,
+and the connection stays open and mute for ever, since it is unmuted by a response only (P1-d6, P2-d1). `Abandoned` is that effect: a row,
+the connection wedged, the bytes behind it counted on.
+
+Slices. The end of a join phase answers everybody who waits for it, by one effect with a lazy iterator. The state of the group has changed
+at once; the answers are made one by one, for about 2 ms (`replies_slice_us`) between two turns of the loop. Effects and requests that
+come meanwhile are dealt with at once, but an answer cannot overtake one that the same connection waits for: that connection is mute.
+
+Arrivals before timers. One alarm stands at the core's next deadline. When it rings, what has reached the sockets by then is handled first
+(`clock.LoopClock`): in Kafka 4 timers of the group coordinator are events of the queue in which its requests wait
+(org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime), so a heartbeat that came in time saves its member, however busy the
+broker. `settle`, the end of every entry, serves the connections whose answer went out before it looks at the deadline.
+
+The gates. `gate` is there while a fault rule could strike (`net.fault_gate`). It lets a call pass or keeps it, and hands it back later to
+`apply` or `deliver`, which are behind it. Without rules the gate costs one comparison.
+
+Defects. An exception out of the core is ours: a note with the traceback, the connection of that request is closed, all others go on.
 """
 
 from __future__ import annotations
 
+import traceback
+from collections import deque
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from groupmock_codec.errors import CodecError
 
-from ..core.effects import Effects, Reply
+from ..core.effects import Abandoned, Close, Effects, Replies, Reply, Silent
 from ..core.events import Command, Disconnected, Event, Request
 from ..journal.rows import DISCONNECTED, NOT_READING
-from .answers import Answers
-from .codecs import FETCH, HEARTBEAT, ApiCodec, Asked, Codecs, Refused, unknown_api_versions
-from .connection import STOPPED, Connection
+from .alarm import ClockAlarm
+from .backlog import Backlog
+from .call import Call
+from .codecs import FETCH, HEARTBEAT, ApiCodec, Codecs, Refused, unknown_api_versions
+from .connection import DEAF, STOPPED, Connection
 from .nodes import Nodes
-from .repeat import Current
+from .record import Record
+from .repeat import Repeat
+from .tickets import Tickets
 
 if TYPE_CHECKING:
-    from ..clock import Clock, Handle
+    from ..clock import Clock
     from ..core.core import Core
+    from ..core.effects import Lease
     from ..journal.journal import Journal
-    from .fault_gate import Faults
+    from .alarm import Alarm
+    from .fault_gate import FaultGate
     from .limits import Limits
 
 
-class Driver(Answers):
-    """Owns the connections of one cluster and performs what its core wants. `vacated` is called when a connection is gone."""
+class Driver:
+    """Owns the connections of one cluster and performs what its core wants. `vacated` is called when a connection is gone.
 
-    def __init__(self, core: Core, clock: Clock, journal: Journal, limits: Limits) -> None:
-        super().__init__(clock, journal, limits)
+    `tickets`, `backlog` and `alarm` are what a server on a loop does not hand in: a replay, a virtual world or a rig has its own.
+    """
+
+    def __init__(
+        self,
+        core: Core,
+        clock: Clock,
+        journal: Journal,
+        limits: Limits,
+        *,
+        tickets: Tickets | None = None,
+        backlog: Backlog | None = None,
+        alarm: Alarm | None = None,
+    ) -> None:
         self.core = core
-        self.renew = core.renew
-        self.nodes = Nodes(self)
-        self.codecs = Codecs(core.environment.identity.advertised)
+        self.clock = clock
+        self.journal = journal
+        self.limits = limits
+        self.now: Callable[[], int] = clock.now
+        self.renew: Callable[[Lease, int], None] = core.renew
+        self.tickets = Tickets() if tickets is None else tickets
+        self.counters = self.tickets.counters
+        self.record = Record(journal, self.counters)
         self.connections: dict[int, Connection] = {}
+        self.nodes = Nodes(self.connections, self.record, clock)
+        self.codecs = Codecs(core.environment.identity.advertised)
+        self.gate: FaultGate | None = None  # see `arm`
+        self._leases = True
         self.vacated: Callable[[], None] = _nothing
-        self._alarm: Handle | None = None
-        self._alarm_at = 0
-        self._performers |= self.nodes.effects
+        self._resumable: deque[Connection] = deque()
+        self._backlog = Backlog(limits.replies_slice_us) if backlog is None else backlog
+        self._backlog.again = self._next_slice
+        self._backlog.broken = self._broken
+        self._alarm = ClockAlarm(clock) if alarm is None else alarm
+        self._alarm.ring = self._ring
+        self._performers: dict[type, Callable[[Any, int], None]] = {
+            Replies: self._replies,
+            Silent: self._silent,
+            Abandoned: self._abandoned,
+            Close: self._close,
+            **self.record.effects,
+            **self.nodes.effects,
+        }
+        self.arm(None)
 
     @cached_property
-    def rules(self) -> Faults:
+    def rules(self) -> FaultGate:
         """The fault rules; loaded when somebody asks for them, since a server without any is to start fast."""
-        from .fault_gate import Faults
+        from .fault_gate import FaultGate
 
-        return Faults(self)
+        return FaultGate(self)
+
+    def arm(self, gate: FaultGate | None) -> None:
+        """Where requests and answers pass from now on; None: no fault rule could strike. Answers then have no gate on their way at all."""
+        self.gate = gate
+        self._answer = self._performers[Reply] = self.deliver if gate is None else self._try_gate
 
     # What connections report
 
@@ -61,8 +139,8 @@ class Driver(Answers):
         self.record.opened(connection, now)
         if self.nodes.stalled:
             self.nodes.opened(connection)
-        if self.faults is not None:
-            self.faults.connect(connection, now)
+        if self.gate is not None:
+            self.gate.connect(connection, now)
 
     def arrived(self, connection: Connection, data: bytes) -> None:
         """Bytes that are no repeated heartbeat."""
@@ -70,21 +148,64 @@ class Driver(Answers):
         connection.take(data, now)
         self.settle()
 
-    def lost(self, connection: Connection, failure: Exception | None) -> None:
-        """The transport is gone. The core is told; an open request stays with it."""
-        now = self.now()
-        if self.connections.pop(connection.number, None) is None:
+    def request(self, connection: Connection, frame: bytes, received: int) -> None:
+        """One whole frame, its turn having come."""
+        connection.repeat = None
+        try:
+            codec = self.codecs[frame[:4]]
+            client_id, at = codec.header(frame)
+            message, end = codec.decode(frame, at)
+        except (Refused, CodecError) as refusal:
+            self._not_taken(connection, frame, received, refusal)
             return
-        self.counters.connections_closed += 1
+        now = self.now()
+        call = Call(connection, codec, frame, client_id, message, end, received, now)
+        self.tickets.open(call)
+        if self.gate is None or self.gate.before(call, now):
+            self.apply(call, now)
+
+    def apply(self, call: Call, now: int) -> None:
+        """A request that passed the gate goes to the core. Written flat, as what is on the way of every request."""
+        connection, codec = call.connection, call.codec
+        asked, client = call.message or call.asked(), connection.client_host
+        event = Request(call.ticket, connection.number, connection.node, codec.key, codec.version, call.client_id, client, asked)
+        try:
+            effects = self.core.handle(event, now)
+        except Exception as defect:
+            if not call.recorded:
+                self.record.request(call)
+            self._defect(f"{codec.name} v{codec.version}", defect, call)
+            return
+        if codec.key == HEARTBEAT and _changed_nothing(effects):
+            call.quiet = True
+        if self.journal.routine and not call.recorded:
+            self.record.request(call)
+        for effect in effects:
+            self._performers[effect.__class__](effect, now)
+        if connection.call is call and self.gate is None:
+            call.message = None  # parked: see `Call.asked`
+
+    def lost(self, connection: Connection, failure: Exception | None) -> None:
+        """The transport is gone."""
+        now = self.now()
+        if connection.number not in self.connections:
+            return
         if not connection.closing:
             self.record.closed(connection, "client", connection.how_it_ended(failure), now)
         elif self.journal.details:
             self.record.remark(DISCONNECTED, now, connection=connection.number)
-        self._happen(Disconnected(connection.number), now)
-        if connection.ticket and connection.codec is not None and connection.codec.key == FETCH:
-            self._done(connection.ticket)  # the core forgot this fetch (events.Disconnected); joins and syncs are still answered
+        self.forget(connection, now)
         self.settle()
         self.vacated()
+
+    def forget(self, connection: Connection, now: int) -> None:
+        """A connection is gone and its row is there: the core is told. A join or a sync that is open stays with it."""
+        del self.connections[connection.number]
+        self.counters.connections_closed += 1
+        self._happen(Disconnected(connection.number), now)
+        call = connection.call
+        if call is not None and call.codec.key == FETCH:
+            self.tickets.close(call.ticket)  # the core forgot this fetch (events.Disconnected)
 
     def holds(self, connection: Connection, change: int) -> None:
         """So many more (or fewer) bytes wait in this connection."""
@@ -103,56 +224,9 @@ class Driver(Answers):
         self._resumable.append(connection)
         self.settle()
 
-    def request(self, connection: Connection, frame: bytes, received: int) -> None:
-        """One whole frame, its turn having come. Written flat, as what is on the way of every request."""
-        connection.repeat = None
-        try:
-            codec = self.codecs[frame[:4]]
-            client_id, at = codec.header(frame)
-            message, end = codec.decode(frame, at)
-        except (Refused, CodecError) as refusal:
-            self._not_taken(connection, frame, received, refusal)
-            return
-        now = self.now()
-        ticket = self._open(connection, codec, frame, now)
-        if self.faults is not None:
-            self.faults.request(Asked(connection, codec, frame, at, end, client_id, message, received, ticket), now)
-            return
-        event = Request(
-            ticket, connection.number, connection.node, codec.key, codec.version, client_id, connection.client_host, message
-        )
-        try:
-            effects = self.core.handle(event, now)
-        except Exception as defect:
-            self.record.request(connection, codec, client_id, message, frame, received)
-            self._defect(connection, f"{codec.name} v{codec.version}", defect)
-            return
-        quiet = codec.key == HEARTBEAT and _changed_nothing(effects)
-        if self.journal.routine:
-            self.record.request(connection, codec, client_id, message, frame, received, len(frame) - end, quiet)
-        self._current = Current(connection, frame, at, client_id) if quiet else None
-        self.perform(effects, now)
-        self._current = None
-
-    def apply(self, asked: Asked, now: int, recorded: bool) -> None:
-        """The second half of `request`, for one that passed the fault rules. `recorded`: its row is there already, a rule struck it."""
-        connection, codec, frame, at, end, client_id, message, received, ticket = asked
-        event = Request(
-            ticket, connection.number, connection.node, codec.key, codec.version, client_id, connection.client_host, message
-        )
-        try:
-            effects = self.core.handle(event, now)
-        except Exception as defect:
-            if not recorded:
-                self.record.request(connection, codec, client_id, message, frame, received)
-            self._defect(connection, f"{codec.name} v{codec.version}", defect)
-            return
-        quiet = codec.key == HEARTBEAT and _changed_nothing(effects)
-        if self.journal.routine and not recorded:
-            self.record.request(connection, codec, client_id, message, frame, received, len(frame) - end, quiet)
-        self._current = Current(connection, frame, at, client_id) if quiet else None
-        self.perform(effects, now)
-        self._current = None
+    def serve_soon(self, connection: Connection) -> None:
+        """Serve it when the present entry is done: what else it wants comes first, in its order."""
+        self._resumable.append(connection)
 
     # What steers
 
@@ -181,7 +255,7 @@ class Driver(Answers):
 
     def use_leases(self, use: bool) -> None:
         """Off: every heartbeat takes the full path (tests)."""
-        self.leases = use
+        self._leases = use
         self.end_repeats()
 
     def end_repeats(self) -> None:
@@ -189,19 +263,14 @@ class Driver(Answers):
         for connection in self.connections.values():
             connection.repeat = None
 
-    # Effects
-
-    def perform(self, effects: Effects, now: int) -> None:
-        """Do what the core wants, in order."""
-        for effect in effects:
-            self._performers[effect.__class__](effect, now)
+    # Time
 
     def expire(self, now: int) -> None:
         """Let every deadline that passed do what it does."""
         try:
             effects = self.core.expire(now)
         except Exception as defect:
-            self._defect(None, "a timer", defect)
+            self._defect("a timer", defect)
             effects = []
         self.record.expired(effects, now)
         self.perform(effects, now)
@@ -210,9 +279,125 @@ class Driver(Answers):
         """After every entry: serve connections whose answer came, then look at the timers."""
         while self._resumable:
             connection = self._resumable.popleft()
-            if not connection.ticket and not connection.state & STOPPED:
+            if connection.call is None and not connection.state & STOPPED:
                 connection.serve()
-        self._arm()
+        self._alarm.set(self.core.deadline())
+
+    def stop(self) -> None:
+        """No more timers, no more slices: what is still to be answered is answered now."""
+        self._alarm.cancel()
+        self._backlog.stop()
+        if "rules" in self.__dict__:
+            self.rules.stop()
+        now = self.now()
+        self._expire_due(now)  # a static member may wait for a record that is written (core.groups.classic.replacement)
+        for reply in self._backlog.rest():
+            self._answer(reply, now)
+
+    # Effects
+
+    def perform(self, effects: Effects, now: int) -> None:
+        """Do what the core wants, in order."""
+        for effect in effects:
+            self._performers[effect.__class__](effect, now)
+
+    def _try_gate(self, reply: Reply, now: int) -> None:
+        call = self.tickets.get(reply.ticket)
+        if call is None or self.gate is None or self.gate.after(call, reply, now):
+            self.deliver(reply, now)
+
+    def deliver(self, reply: Reply, now: int) -> None:
+        """An answer that passed the gate goes out. Written flat: it is on the way of every answer."""
+        call = self.tickets.pop(reply.ticket, None)
+        if call is None:
+            self._nobody_asked(reply.ticket)
+            return
+        connection = call.connection
+        connection.call = None
+        try:
+            answer = call.codec.answer(call.frame[4:8], reply.message)
+        except CodecError as defect:
+            self._defect(f"answer to {call.codec.name} v{call.codec.version}", defect, call)
+            return
+        if self.journal.wanted:
+            self.record.reply(call, reply.message, len(answer) - 4, now)
+        if connection.state & DEAF:
+            self.counters.lost_replies += 1
+            return
+        self.counters.replies += 1
+        lease = reply.lease
+        if lease is not None and call.quiet and self._leases and connection.idle and (self.gate is None or self.gate.lets_repeat):
+            connection.repeat = Repeat(call.codec, call.frame, answer, reply.message, lease)
+        connection.answer(answer)
+        if connection.out is None and connection.inbox is not None:
+            self._resumable.append(connection)
+
+    def drain(self, now: int) -> None:
+        """Send what is due of the answers that came as one effect."""
+        for reply in self._backlog.due(now):
+            self._answer(reply, now)
+
+    def _replies(self, effect: Replies, now: int) -> None:
+        for reply in self._backlog.due(now, effect.replies):
+            self._answer(reply, now)
+
+    def _next_slice(self) -> None:
+        self.drain(self.now())
+        self.settle()
+
+    def _silent(self, effect: Silent, now: int) -> None:
+        call = self._closed(effect.ticket)
+        if call is not None:
+            self.record.reply(call, None, 0, now)
+            self.go_on(call.connection)
+
+    def _abandoned(self, effect: Abandoned, now: int) -> None:
+        call = self._closed(effect.ticket)
+        if call is not None:
+            self.counters.abandoned += 1
+            self.record.abandoned(call, effect.reason, now)
+            call.connection.wedge()
+
+    def _close(self, effect: Close, now: int) -> None:
+        call = self._closed(effect.ticket)
+        if call is not None:
+            self.refuse(call.connection, effect.reason, now)
+
+    def _closed(self, ticket: int) -> Call | None:
+        """The request of an effect, which is open no more. None: the core answered twice, a defect of ours."""
+        call = self.tickets.close(ticket)
+        if call is None:
+            self._nobody_asked(ticket)
+        return call
+
+    # What becomes of connections
+
+    def go_on(self, connection: Connection) -> None:
+        """Its request is dealt with: serve what waits behind it."""
+        if connection.out is None and connection.inbox is not None:
+            self._resumable.append(connection)
+
+    def refuse(self, connection: Connection, reason: str, now: int | None = None) -> None:
+        """Close who sent something that Kafka does not take."""
+        self.counters.refused += 1
+        self.shut(connection, reason, now=now)
+
+    def shut(self, connection: Connection, reason: str, linger: bool = True, now: int | None = None) -> None:
+        """Close a connection from our side: one row, what was answered goes out, then FIN (and no more patience without `linger`).
+
+        `now`: of the event that wants it, so that replay has the same row.
+        """
+        if connection.gone or (connection.closing and linger):
+            return
+        if not connection.closing:
+            self.record.closed(connection, "server", reason, self.now() if now is None else now)
+        connection.shut(linger)
+
+    def break_off(self, connection: Connection, reason: str, now: int) -> None:
+        """End a connection by RST: one row; what was not sent yet is lost."""
+        if not connection.deaf:
+            self.record.closed(connection, "server", reason, now)
+            connection.break_off()
 
     # Inside
 
@@ -227,35 +412,23 @@ class Driver(Answers):
             self.refuse(connection, str(refusal))
             return
         header, message, answer = unknown
-        codec = ApiCodec(header.api_key, 0)
         now = self.now()
-        ticket = self._open(connection, codec, frame, now)
-        note = f"{refusal}; answered in version 0"
-        self.record.request(connection, codec, header.client_id, None, frame, received, note=note)
-        self._done(ticket)
-        self.record.reply(connection, codec, ticket, message, len(answer) - 4, now)
+        call = Call(connection, ApiCodec(header.api_key, 0), frame, header.client_id, None, len(frame), received, now)
+        self.tickets.open(call)
+        self.record.request(call, note=f"{refusal}; answered in version 0")
+        self.tickets.close(call.ticket)
+        self.record.reply(call, message, len(answer) - 4, now)
         connection.answer(answer)
 
     def _happen(self, event: Event, now: int) -> None:
         try:
             effects = self.core.handle(event, now)
         except Exception as defect:
-            self._defect(None, type(event).__name__, defect)
+            self._defect(type(event).__name__, defect)
             return
         self.perform(effects, now)
 
-    def _arm(self) -> None:
-        """One appointment for all timers, made again only when an earlier deadline comes up."""
-        deadline = self.core.deadline()
-        if deadline is None or (self._alarm is not None and self._alarm_at <= deadline):
-            return
-        if self._alarm is not None:
-            self._alarm.cancel()
-        self._alarm_at = deadline
-        self._alarm = self.clock.call_at(deadline, self._ring)
-
     def _ring(self) -> None:
-        self._alarm = None
         self._expire_due(self.now())
         self.settle()
 
@@ -264,21 +437,22 @@ class Driver(Answers):
         if deadline is not None and deadline <= now:
             self.expire(now)
 
-    def stop(self) -> None:
-        """No more timers, no more slices: what is still to be answered is answered now."""
-        if self._alarm is not None:
-            self._alarm.cancel()
-        if self._slice is not None:
-            self._slice.cancel()
-            self._slice = None
-        if "rules" in self.__dict__:
-            self.rules.stop()
-        now = self.now()
-        self._expire_due(now)  # a static member may wait for a record that is written (core.groups.classic.replacement)
-        while self._backlog:
-            reply = self._next_reply()
-            if reply is not None:
-                self._reply(reply, now)
+    def _nobody_asked(self, ticket: int) -> None:
+        self.counters.internal_errors += 1
+        self.record.remark("internal error", self.now(), ticket=ticket, error="an answer to no open request")
+
+    def _broken(self, defect: Exception) -> None:
+        self._defect("many answers", defect)
+
+    def _defect(self, where: str, defect: Exception, call: Call | None = None) -> None:
+        """An error of groupmock itself: a note with the traceback; the connection of its request is closed, all others go on."""
+        self.counters.internal_errors += 1
+        text = "".join(traceback.format_exception(defect))
+        error = f"{type(defect).__name__}: {defect}"
+        self.record.remark("internal error", self.now(), where=where, error=error, traceback=text)
+        if call is not None:
+            self.tickets.close(call.ticket)
+            self.shut(call.connection, f"internal error in {where}: {error}")
 
 
 def _changed_nothing(effects: Effects) -> bool:

@@ -1,28 +1,26 @@
-"""Where fault rules strike: at a new connection, before a request is applied, before its answer goes out.
+"""The gate at which fault rules strike: at a new connection, before a request is applied, before its answer goes out.
 
-`Driver.faults` is this object while a rule could still fire, else None: then nothing here is ever called. Rules are changed by commands,
-so that a journal holds them; what is decided is a row each, and the end of every wait is one too, so that replay can play it again.
+The driver is armed with this object while a rule could still fire: else nothing here is ever called. Rules are changed by commands, so
+that a journal holds them; what is decided is a row each, and the end of every wait is one too, so that replay can play it again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-from ..core.effects import Reply
+from ..core.effects import Abandoned, Reply
 from ..core.events import Command
 from ..faults.actions import Answer, CallOff, HangUp, Piece, Steer, Vanish, Wait, Write
 from ..faults.facts import Facts, GroupFacts, Lookup, facts_of
-from ..faults.kind import Call
+from ..faults.kind import Target
 from ..faults.registry import Registry, RuleReport
 from .fault_commands import change, dice_of
 
 if TYPE_CHECKING:
-    from groupmock_codec.declare import Message
-
     from ..faults.decide import Armed
-    from .codecs import ApiCodec, Asked
+    from .call import Call
     from .connection import Connection
     from .driver import Driver
 
@@ -30,21 +28,12 @@ OVER: Final = "over"
 """`action` of the row that says that a wait of a fault is over."""
 
 
-class Pending(NamedTuple):
-    """A call that waits because of a rule, and how it goes on."""
-
-    rule: str
-    stage: str
-    connection: Connection
-    go_on: Callable[[int], None]
-
-
-class Faults:
+class FaultGate:
     """The rules of one driver. Everything here is called on its loop's thread."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
-        self._pending: dict[int, Pending] = {}
+        self._held: dict[int, Call] = {}  # ticket -> a call that waits because of a rule
         self._lookup = Lookup(self._group, self._topic)
         self.lets_repeat = True
         served = {self._name(key): (row.lowest, row.highest) for key, row in driver.codecs.advertised.items()}
@@ -71,105 +60,104 @@ class Faults:
         """A connection is there and nothing was read from it."""
         facts = Facts("connect", now, connection.node, connection.number)
         for armed in self.registry.decide(facts):
-            action = armed.fault.act(Call(facts, None, None, self.registry.dice))
+            action = armed.fault.act(Target(facts, None, None, self.registry.dice))
             self._row(armed, connection, None, now)
             if isinstance(action, HangUp):
                 self._hang_up(armed, connection, action, now)
         self._refresh()
 
-    def request(self, asked: Asked, now: int) -> None:
-        """A request that would be applied now."""
-        facts = facts_of(self._place("request", asked.connection, asked.codec, asked.client_id, now), asked.message, None, self._lookup)
+    def before(self, call: Call, now: int) -> bool:
+        """A request that would be applied now. May it? Else a rule has it, for now or for good."""
+        facts = facts_of(self._place("request", call, now), call.asked(), None, self._lookup)
         fired = self.registry.decide(facts)
         if not fired:
-            self._driver.apply(asked, now, recorded=False)
-            return
+            return True
         self._refresh()
-        self._record(asked)
-        for armed in fired:
-            if self._strike_request(armed, Call(facts, asked.message, None, self.registry.dice), asked, now):
-                return
-        self._driver.apply(asked, now, recorded=True)
+        self._driver.record.request(call)
+        call.recorded = True
+        target = Target(facts, call.asked(), None, self.registry.dice)
+        return all(self._lets_pass(armed, target, call, now) for armed in fired)
 
-    def reply(self, effect: Reply, now: int) -> bool:
-        """An answer that would go out now. True: it was dealt with."""
-        connection = self._driver.waits(effect.ticket)
-        if connection is None or connection.codec is None:
-            return False
-        codec = connection.codec
-        client_id, at = codec.header(connection.frame)
-        request = codec.decode(connection.frame, at)[0]
-        facts = facts_of(self._place("reply", connection, codec, client_id, now), request, effect.message, self._lookup)
+    def after(self, call: Call, reply: Reply, now: int) -> bool:
+        """An answer that would go out now. May it, perhaps with another message in it? Else it was dealt with."""
+        facts = facts_of(self._place("reply", call, now), call.asked(), reply.message, self._lookup)
         fired = self.registry.decide(facts)
         if not fired:
-            return False
+            return True
         self._refresh()
-        effect.lease = None
-        return self._strike_reply(fired, facts, request, effect, connection, now)
+        reply.lease = None
+        return self._lets_out(fired, facts, call, reply, now)
 
     def over(self, ticket: int, now: int, action: str = OVER) -> None:
         """The wait of a call is over: one row, then it goes on."""
-        pending = self._pending.pop(ticket, None)
-        if pending is not None:
-            self._driver.record.fault(pending.rule, pending.stage, action, pending.connection, ticket, {}, now)
-            pending.go_on(now)
+        call = self._held.pop(ticket, None)
+        if call is not None:
+            rule, go_on = call.held_by, call.go_on
+            assert rule is not None and go_on is not None
+            call.held_by = call.go_on = None
+            self._driver.record.fault(rule, action, call.connection, ticket, {}, now)
+            go_on(now)
 
     def stop(self) -> None:
         """The server ends: nothing waits any more."""
-        self._pending.clear()
+        self._held.clear()
 
     # Strikes
 
-    def _strike_request(self, armed: Armed, call: Call, asked: Asked, now: int) -> bool:
-        """True: it does not go on to the core, or not now."""
-        action = armed.fault.act(call)
-        if isinstance(action, Steer):
-            self._steer(armed, action, asked, now)
-            return False
-        driver, connection, ticket = self._driver, asked.connection, asked.ticket
+    def _lets_pass(self, armed: Armed, target: Target, call: Call, now: int) -> bool:
+        action = armed.fault.act(target)
+        driver, connection = self._driver, call.connection
         if isinstance(action, CallOff):
-            self._row(armed, connection, ticket, now, called_off=action.reason)
-            return False
-        self._row(armed, connection, ticket, now)
+            self._row(armed, connection, call.ticket, now, called_off=action.reason)
+            return True
+        self._row(armed, connection, call.ticket, now)
+        if isinstance(action, Steer):
+            self._steer(armed, action, now)
+            return True
         if isinstance(action, Wait):
-            self._wait(armed, connection, ticket, action.ns, now, lambda then: self._late_request(asked, then))
+            self._wait(armed, call, action.ns, now, partial(self._late_request, call))
         elif isinstance(action, Answer):
-            driver.perform([Reply(ticket, action.message)], now)
+            driver.perform([Reply(call.ticket, action.message)], now)
         elif isinstance(action, HangUp):
-            driver.forget(ticket)
+            driver.tickets.close(call.ticket)
             self._hang_up(armed, connection, action, now)
         elif isinstance(action, Vanish):
-            driver.abandon(ticket, f'fault rule "{armed.rule.name}"', now)
-        return True
+            driver.perform([Abandoned(call.ticket, f'fault rule "{armed.rule.name}"')], now)
+        return False
 
-    def _strike_reply(self, fired: list[Armed], facts: Facts, request: Message, effect: Reply, connection: Connection, now: int) -> bool:
+    def _lets_out(self, fired: list[Armed], facts: Facts, call: Call, reply: Reply, now: int) -> bool:
         muted = 0
         for armed in fired:
-            action = armed.fault.act(Call(facts, request, effect.message, self.registry.dice))
-            self._row(armed, connection, effect.ticket, now)
+            action = armed.fault.act(Target(facts, call.asked(), reply.message, self.registry.dice))
+            self._row(armed, call.connection, call.ticket, now)
             if isinstance(action, Answer):
-                effect.message = action.message
+                reply.message = action.message
                 muted = max(muted, action.mute_ns)
-            elif isinstance(action, Wait):
-                self._wait(armed, connection, effect.ticket, action.ns, now, lambda then: self._late(effect, then))
-                return True
+                continue
+            call.quiet = False  # what became of it is worth a row
+            if isinstance(action, Wait):
+                self._wait(armed, call, action.ns, now, partial(self._late_reply, call, reply))
             elif isinstance(action, Write):
-                self._write(armed, effect, connection, action, now)
-                return True
+                self._write(armed, call, reply, action, now)
             else:
-                self._lose(armed, effect, connection, action, now)
-                return True
-        if not muted:
+                self._lose(armed, call, reply, action, now)
             return False
-        self._driver.send(effect, now)
-        self._wait(fired[-1], connection, effect.ticket, muted, now, lambda then: self._driver.free(effect.ticket))
-        return True
+        if muted:
+            self._mute(fired[-1], call, reply, muted, now)
+        return not muted
 
-    def _lose(self, armed: Armed, effect: Reply, connection: Connection, action: object, now: int) -> None:
+    def _mute(self, armed: Armed, call: Call, reply: Reply, ns: int, now: int) -> None:
+        """The answer goes out and its connection stays mute, as Kafka throttles one (KIP-219)."""
+        self._driver.deliver(reply, now)
+        if not call.connection.deaf:
+            self._driver.tickets.reopen(call)
+        self._wait(armed, call, ns, now, partial(self._free, call))
+
+    def _lose(self, armed: Armed, call: Call, reply: Reply, action: object, now: int) -> None:
         """The answer never goes out."""
-        driver = self._driver
-        driver.forget(effect.ticket)
-        self._record_reply(connection, effect, 0, False, now)
+        driver, connection = self._driver, call.connection
+        driver.tickets.close(call.ticket)
+        driver.record.reply(call, reply.message, 0, now, delivered=False)
         driver.counters.lost_replies += 1
         if isinstance(action, HangUp):
             self._hang_up(armed, connection, action, now)
@@ -178,40 +166,44 @@ class Faults:
         else:
             driver.go_on(connection)
 
-    def _late_request(self, asked: Asked, now: int) -> None:
-        if self._driver.waits(asked.ticket) is not None:  # else it was a fetch, and its client has gone
-            self._driver.apply(asked, now, recorded=True)
+    def _late_request(self, call: Call, now: int) -> None:
+        if call.ticket in self._driver.tickets:  # else it was a fetch, and its client has gone
+            self._driver.apply(call, now)
 
-    def _late(self, effect: Reply, now: int) -> None:
-        if self._driver.waits(effect.ticket) is not None:
-            self._driver.deliver(effect, now)
+    def _late_reply(self, call: Call, reply: Reply, now: int) -> None:
+        if call.ticket in self._driver.tickets:
+            self._driver.deliver(reply, now)
 
-    def _write(self, armed: Armed, effect: Reply, connection: Connection, write: Write, now: int) -> None:
+    def _free(self, call: Call, now: int) -> None:
+        """It was answered before: its connection goes on now."""
+        if self._driver.tickets.close(call.ticket) is not None:
+            self._driver.go_on(call.connection)
+
+    def _write(self, armed: Armed, call: Call, reply: Reply, write: Write, now: int) -> None:
         """Other bytes than the right ones, or in pieces."""
-        codec = connection.codec
-        assert codec is not None
-        frame = codec.answer(connection.correlation, effect.message)
+        frame = call.codec.answer(call.correlation, reply.message)
         whole = not (write.then_close or write.then_mute)
-        self._record_reply(connection, effect, len(frame) - 4, whole, now)
+        self._driver.record.reply(call, reply.message, len(frame) - 4, now, delivered=whole)
         self._driver.counters.replies += 1
-        self._dribble(armed, connection, effect.ticket, write, write.pieces(frame), now)
+        self._dribble(armed, call, write, write.pieces(frame), now)
 
-    def _dribble(self, armed: Armed, connection: Connection, ticket: int, write: Write, pieces: list[Piece], now: int) -> None:
+    def _dribble(self, armed: Armed, call: Call, write: Write, pieces: list[Piece], now: int) -> None:
         """The first piece now, the others each after its pause; then what follows."""
+        connection = call.connection
         if pieces and not connection.deaf:
             connection.answer(pieces[0].data)
         rest = pieces[1:]
         if rest:
-            self._wait(armed, connection, ticket, rest[0].after_ns, now, partial(self._dribble, armed, connection, ticket, write, rest))
+            self._wait(armed, call, rest[0].after_ns, now, partial(self._dribble, armed, call, write, rest))
             return
         if write.then_close or write.then_mute:
-            self._driver.forget(ticket)
+            self._driver.tickets.close(call.ticket)
             if write.then_mute:
                 connection.wedge()
             else:
                 self._hang_up(armed, connection, HangUp(reset=False), now)
         else:
-            self._driver.free(ticket)
+            self._free(call, now)
 
     def _hang_up(self, armed: Armed, connection: Connection, action: HangUp, now: int) -> None:
         reason = f'fault rule "{armed.rule.name}"'
@@ -220,22 +212,22 @@ class Faults:
         else:
             self._driver.shut(connection, reason, now=now)
 
-    def _wait(self, armed: Armed, connection: Connection, ticket: int, ns: int | None, now: int, go_on: Callable[[int], None]) -> None:
+    def _wait(self, armed: Armed, call: Call, ns: int | None, now: int, go_on: Callable[[int], None]) -> None:
         """The connection waits with it: its ticket stays open."""
-        self._pending[ticket] = Pending(armed.rule.name, str(armed.rule.stage), connection, go_on)
+        call.held_by, call.go_on = armed.rule, go_on
+        self._held[call.ticket] = call
         if ns is None:
-            self.registry.hold(armed.rule.name, ticket)
+            self.registry.hold(armed.rule.name, call.ticket)
         else:
-            self._driver.clock.call_at(now + ns, lambda: self._ring(ticket))
+            self._driver.clock.call_at(now + ns, partial(self._ring, call.ticket))
 
     def _ring(self, ticket: int) -> None:
-        if ticket in self._pending:
+        if ticket in self._held:
             self.over(ticket, self._driver.now())
             self._driver.settle()
 
-    def _steer(self, armed: Armed, action: Steer, asked: Asked, now: int) -> None:
-        """Commands of the core; one that cannot be done now is told in the row."""
-        self._row(armed, asked.connection, asked.ticket, now)
+    def _steer(self, armed: Armed, action: Steer, now: int) -> None:
+        """Commands of the core; one that cannot be done now is told in a row."""
         for name, arguments in action.commands:
             try:
                 self._driver.steer(Command(name, arguments), now)
@@ -247,32 +239,21 @@ class Faults:
     def _refresh(self) -> None:
         """Only what could still fire costs anything, and heartbeats are repeated only where no rule could match one."""
         driver = self._driver
-        driver.faults = self if self.registry.live() else None
+        driver.arm(self if self.registry.live() else None)
         lets_repeat = not self.registry.live(api="Heartbeat")
         if lets_repeat != self.lets_repeat:
             self.lets_repeat = lets_repeat
             driver.end_repeats()
 
-    def _record(self, asked: Asked) -> None:
-        if self._driver.journal.routine:
-            trailing = len(asked.frame) - asked.end
-            self._driver.record.request(
-                asked.connection, asked.codec, asked.client_id, asked.message, asked.frame, asked.received, trailing
-            )
-
-    def _record_reply(self, connection: Connection, effect: Reply, size: int, delivered: bool, now: int) -> None:
-        codec = connection.codec
-        if self._driver.journal.wanted and codec is not None:
-            self._driver.record.reply(connection, codec, effect.ticket, effect.message, size, now, delivered=delivered)
-
     def _row(self, armed: Armed, connection: Connection, ticket: int | None, now: int, **more: Any) -> None:
         rule = armed.rule
         self._driver.counters.faults += 1
         fields = {name: value for name, value in rule.do.items() if name != "kind"} | more
-        self._driver.record.fault(rule.name, str(rule.stage), rule.do["kind"], connection, ticket, fields, now)
+        self._driver.record.fault(rule, rule.do["kind"], connection, ticket, fields, now)
 
-    def _place(self, stage: str, connection: Connection, codec: ApiCodec, client_id: str | None, now: int) -> Facts:
-        return Facts(stage, now, connection.node, connection.number, codec.name, codec.version, client_id)
+    def _place(self, stage: str, call: Call, now: int) -> Facts:
+        codec, connection = call.codec, call.connection
+        return Facts(stage, now, connection.node, connection.number, codec.name, codec.version, call.client_id)
 
     def _group(self, group_id: str) -> GroupFacts | None:
         group = self._driver.core.cluster.groups.find(group_id)
@@ -287,4 +268,4 @@ class Faults:
         return APIS[key].name
 
 
-__all__ = ["OVER", "Faults", "Pending"]
+

@@ -1,4 +1,4 @@
-"""What the network side allows a peer, under Kafka's own names where Kafka has the knob. Declared like `core.settings`."""
+"""What the network side allows a peer, under Kafka's own names where Kafka has the setting. Declared like `core.settings`."""
 
 from __future__ import annotations
 
@@ -6,34 +6,36 @@ from typing import Annotated
 
 import msgspec
 
-from ..core.settings import INT_MAX, knob
+from ..core.settings import INT_MAX, setting
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Bounds that keep one peer from hurting the others. Defaults are Kafka's where Kafka bounds it at all."""
 
     socket_request_max_bytes: Annotated[
-        int, knob("socket.request.max.bytes", "largest frame; one that announces more is closed as soon as its length is read", 1)
+        int, setting("socket.request.max.bytes", "largest frame; one that announces more is closed as soon as its length is read", 1)
     ] = 104_857_600
     queued_max_request_bytes: Annotated[
         int,
-        knob(
+        setting(
             "queued.max.request.bytes",
             "most bytes of cut or waiting requests in all connections (-1: any); who exceeds it is closed",
             -1,
             2**62,
         ),
     ] = 1_073_741_824
-    max_connections: Annotated[int, knob("max.connections", "most connections; further ones wait in the listener's backlog", 1)] = INT_MAX
+    max_connections: Annotated[
+        int, setting("max.connections", "most connections; further ones wait in the listener's backlog", 1)
+    ] = INT_MAX
     connections_max_idle_ms: Annotated[
-        int, knob("connections.max.idle.ms", "a connection on which nothing arrives for this long is closed (-1: never)", -1)
+        int, setting("connections.max.idle.ms", "a connection on which nothing arrives for this long is closed (-1: never)", -1)
     ] = 600_000
     connection_read_ahead_bytes: Annotated[
-        int, knob("groupmock.connection.read.ahead.bytes", "bytes read from one connection while it waits for an answer", 1)
+        int, setting("groupmock.connection.read.ahead.bytes", "bytes read from one connection while it waits for an answer", 1)
     ] = 1_048_576
     connection_write_buffer_bytes: Annotated[
-        int, knob("groupmock.connection.write.buffer.bytes", "unread answers of one connection above which it is not served further", 1)
+        int, setting("groupmock.connection.write.buffer.bytes", "unread answers of one connection above which it is not served further", 1)
     ] = 1_048_576
     replies_slice_us: Annotated[
-        int, knob("groupmock.replies.slice.us", "longest stretch of answers between two turns of the loop, in microseconds", 1)
+        int, setting("groupmock.replies.slice.us", "longest stretch of answers between two turns of the loop, in microseconds", 1)
     ] = 2000

@@ -1,6 +1,7 @@
 """Listening sockets and an acceptor of our own.
 
-libuv takes one connection per turn of the loop; a thousand clients arriving together then wait 0.8 s (limits.md section 1), so
+libuv takes one connection per turn of the loop; a thousand clients arriving together then wait 0.8 s
+(docs/kafka/limits.md#accepting-connections), so
 connections are accepted here until the kernel has no more, and handed to the loop one by one.
 """
 
@@ -18,6 +19,11 @@ BACKLOG: Final = 4096
 ACCEPT_AT_ONCE: Final = 256
 RETRY_S: Final = 0.1
 OUT_OF_RESOURCES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+
+
+def bracketed(host: str) -> str:
+    """The host as it stands before a colon and a port: an IPv6 address in brackets."""
+    return f"[{host}]" if ":" in host else host
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -38,7 +44,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 @lru_cache(maxsize=1024)
 def java_host(host: str) -> str:
-    """What Java's InetAddress.toString() makes of a peer: "/10.0.0.7", "/0:0:0:0:0:0:0:1" (spec 2.2)."""
+    """What Java's InetAddress.toString() makes of a peer: "/10.0.0.7", "/0:0:0:0:0:0:0:1" (docs/kafka/group-protocol.md#records)."""
     if ":" not in host:
         return f"/{host}"
     groups = IPv6Address(host.partition("%")[0]).exploded.split(":")

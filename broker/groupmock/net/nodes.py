@@ -1,4 +1,4 @@
-"""Nodes as the driver has them: connections of a stalled node wait, those of a stopped one are closed, its port refuses."""
+"""Nodes as the network has them: connections of a stalled node wait, those of a stopped one are closed, its port refuses."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any
 from ..core.effects import ClockStepped, NodeChanged
 
 if TYPE_CHECKING:
+    from ..clock import Clock
     from .connection import Connection
-    from .driver import Driver
+    from .record import Record
 
 
 class Nodes:
     """Performs what is wanted of nodes and of the clock. `listening(node, on)` is told when a node's port is to open or to refuse."""
 
-    def __init__(self, driver: Driver) -> None:
-        self._driver = driver
+    def __init__(self, connections: dict[int, Connection], record: Record, clock: Clock) -> None:
+        self._connections = connections
+        self._record = record
+        self._clock = clock
         self.stalled: set[int] = set()
         self.listening: Callable[[int, bool], None] = _nobody
         self.effects: dict[type, Callable[[Any, int], None]] = {NodeChanged: self.changed, ClockStepped: self.stepped}
@@ -28,8 +31,8 @@ class Nodes:
 
     def changed(self, effect: NodeChanged, now: int) -> None:
         """A node stopped, started, stalled or goes on."""
-        self._driver.record.remark(f"node_{effect.what}", now, node=effect.node)
-        mine = [connection for connection in self._driver.connections.values() if connection.node == effect.node]
+        self._record.remark(f"node_{effect.what}", now, node=effect.node)
+        mine = [connection for connection in self._connections.values() if connection.node == effect.node]
         if effect.what == "stalled":
             self.stalled.add(effect.node)
             for connection in mine:
@@ -40,7 +43,7 @@ class Nodes:
             self.listening(effect.node, False)
             for connection in mine:
                 if not connection.closing:
-                    self._driver.record.closed(connection, "server", f"node {effect.node} was stopped", now)
+                    self._record.closed(connection, "server", f"node {effect.node} was stopped", now)
                 connection.shut(linger=False)
         elif effect.what == "started":
             self.listening(effect.node, True)
@@ -50,7 +53,7 @@ class Nodes:
 
     def stepped(self, effect: ClockStepped, now: int) -> None:
         """The clock moves on; timers on the way fire at their own times."""
-        self._driver.clock.step(effect.ns)
+        self._clock.step(effect.ns)
 
 
 def _nobody(node: int, on: bool) -> None:

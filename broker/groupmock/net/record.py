@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from groupmock_codec.errors import ErrorCode
 
@@ -24,6 +27,7 @@ from ..journal.rows import (
     RequestRow,
     Row,
     TimerRow,
+    kind_of,
 )
 from .details import EMBEDDED, details_of
 
@@ -31,24 +35,41 @@ if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
     from ..core.events import Command
-    from .codecs import ApiCodec
+    from ..faults.plan import Rule
+    from .call import Call
     from .connection import Connection
+    from .counters import Counters
     from .repeat import Repeat
+
+
+Maker = Callable[[Any, int], Row]
+
+
+def _maker(effect: type[msgspec.Struct], row: type[Row]) -> Maker:
+    """(effect, now) -> a row with the fields of the effect, which have the same names. Flat code: by way of a dict it takes four times as
+    long, and a rebalance has several such rows per member."""
+    fields = ", ".join(f"{name}=effect.{name}" for name in effect.__struct_fields__)
+    maker: Maker = eval(f"lambda effect, now: row(t=now, {fields})", {"row": row})  # made of our declarations only
+    return maker
+
+
+ROW_OF: Final[dict[type, tuple[str, Maker]]] = {
+    effect: (kind_of(row), _maker(effect, row))
+    for effect, row in ((Moved, MovedRow), (MemberChanged, MemberRow), (TimerFired, TimerRow), (Note, NoteRow))
+}
+"""Effects of the core that are rows as they stand: kind of the row, and what makes it."""
 
 
 class Record:
     """One method per thing that can be seen; each appends at most one row."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, counters: Counters) -> None:
         self._journal = journal
-        self._kinds: dict[str, str] = {}  # group -> protocol type; what rides inside its messages is read by it
-        self._open_kinds: dict[int, str] = {}  # ticket of an open JoinGroup or SyncGroup -> protocol type of its group
+        self._counters = counters
+        self._protocol_types: dict[str, str] = {}  # group -> what rides inside its messages is read by it
         self.effects: dict[type, Callable[[Any, int], None]] = {
-            Moved: self.moved,
-            MemberChanged: self.member,
-            TimerFired: self.timer,
-            Note: self.note,
-        }
+            effect: partial(self._effect, kind, make) for effect, (kind, make) in ROW_OF.items()
+        } | {Moved: self.moved}
 
     def opened(self, connection: Connection, now: int) -> None:
         """A client connected."""
@@ -78,41 +99,32 @@ class Record:
                 )
             )
 
-    def request(
-        self,
-        connection: Connection,
-        codec: ApiCodec,
-        client_id: str | None,
-        message: Message | None,
-        frame: bytes,
-        received: int,
-        trailing: int = 0,
-        quiet: bool = False,
-        note: str | None = None,
-    ) -> None:
-        """A request was handled. `quiet`: a heartbeat that changed nothing."""
-        journal = self._journal
+    def request(self, call: Call, note: str | None = None) -> None:
+        """A request was handled."""
+        journal, quiet = self._journal, call.quiet
         if "request" not in journal.wanted or (quiet and not journal.heartbeats) or not (journal.routine or note):
             return
-        shown: Any = message
+        connection, codec, frame = call.connection, call.codec, call.frame
+        shown: Any = call.message
         embedded = payloads = None
         if journal.details:
-            shown, embedded, payloads = details_of(codec, message, True, self._kind_of(codec, message, connection.ticket))
+            call.protocol_type = self._protocol_type_of(call)
+            shown, embedded, payloads = details_of(codec, call.message, True, call.protocol_type)
         row = RequestRow(
-            t=connection.handled,
+            t=call.handled,
             node=connection.node,
             connection=connection.number,
-            ticket=connection.ticket,
-            correlation_id=int.from_bytes(connection.correlation, "big", signed=True),
+            ticket=call.ticket,
+            correlation_id=int.from_bytes(frame[4:8], "big", signed=True),
             api_key=codec.key,
             api_name=codec.name,
             api_version=int.from_bytes(frame[2:4], "big", signed=True),
-            client_id=client_id,
-            received=received,
-            handled=connection.handled,
+            client_id=call.client_id,
+            received=call.received,
+            handled=call.handled,
             size=len(frame),
             message=shown,
-            trailing_bytes=trailing,
+            trailing_bytes=len(frame) - call.end,
             note=note,
             embedded=embedded,
             payloads=payloads,
@@ -120,38 +132,29 @@ class Record:
         )
         (journal.append_quiet if quiet else journal.append)(row)
 
-    def reply(
-        self,
-        connection: Connection,
-        codec: ApiCodec,
-        ticket: int,
-        message: Message | None,
-        size: int,
-        now: int,
-        quiet: bool = False,
-        delivered: bool = True,
-    ) -> None:
+    def reply(self, call: Call, message: Message | None, size: int, now: int, delivered: bool = True) -> None:
         """A request was answered; `message` None: no answer is due. `delivered` False: a fault rule took it."""
-        journal = self._journal
+        journal, quiet = self._journal, call.quiet
         if "reply" not in journal.wanted or (quiet and not journal.heartbeats):
             return
         error = error_of(message)
         if not (journal.routine or error):
             return
+        connection, codec = call.connection, call.codec
         shown: Any = message
         embedded = payloads = None
         if journal.details:
-            shown, embedded, payloads = details_of(codec, message, True, self._open_kinds.pop(ticket, None))
+            shown, embedded, payloads = details_of(codec, message, True, call.protocol_type)
         row = ReplyRow(
             t=now,
             node=connection.node,
             connection=connection.number,
-            ticket=ticket,
-            correlation_id=int.from_bytes(connection.correlation, "big", signed=True),
+            ticket=call.ticket,
+            correlation_id=int.from_bytes(call.correlation, "big", signed=True),
             api_key=codec.key,
             api_name=codec.name,
             api_version=codec.version,
-            waited=now - connection.handled,
+            waited=now - call.handled,
             error=error,
             size=size,
             delivered=delivered and not connection.deaf,
@@ -161,100 +164,65 @@ class Record:
         )
         (journal.append_quiet if quiet else journal.append)(row)
 
-    def _kind_of(self, codec: ApiCodec, message: Message | None, ticket: int) -> str | None:
-        """The protocol type of the group that a JoinGroup or SyncGroup is about: neither every version nor any answer says it."""
-        if not self._journal.details or codec.key not in EMBEDDED:
+    def _protocol_type_of(self, call: Call) -> str | None:
+        """Of the group that a JoinGroup or SyncGroup is about: neither every version nor any answer says it."""
+        if call.codec.key not in EMBEDDED:
             return None
-        group = getattr(message, "group_id", "")
-        kind = getattr(message, "protocol_type", None) or self._kinds.get(group)
-        if kind is not None:
-            self._kinds[group] = self._open_kinds[ticket] = kind
-        return kind
+        group = getattr(call.message, "group_id", "")
+        known = getattr(call.message, "protocol_type", None) or self._protocol_types.get(group)
+        if known is not None:
+            self._protocol_types[group] = known
+        return known
 
     def repeated(self, connection: Connection, repeat: Repeat, identifiers: bytes, now: int) -> None:
         """Heartbeats answered under a lease, after they were counted; called only when a sink wants such."""
         count = len(identifiers) // 4
-        first_ticket = repeat.driver.counters.handled - count + 1
-        self._journal.append_repeated(RepeatedHeartbeats(connection, repeat, identifiers, first_ticket, now), 2 * count)
+        first_ticket = self._counters.handled - count + 1
+        burst = RepeatedHeartbeats(connection, repeat, identifiers, first_ticket, now, self._journal.details)
+        self._journal.append_repeated(burst, 2 * count)
 
-    def abandoned(self, connection: Connection, ticket: int, reason: str, now: int) -> None:
+    def abandoned(self, call: Call, reason: str, now: int) -> None:
         """A request will never be answered."""
-        codec = connection.codec
-        self._open_kinds.pop(ticket, None)
-        if "abandoned" in self._journal.wanted and codec is not None:
+        if "abandoned" in self._journal.wanted:
             self._journal.append(
                 AbandonedRow(
                     t=now,
-                    node=connection.node,
-                    connection=connection.number,
-                    ticket=ticket,
-                    correlation_id=int.from_bytes(connection.correlation, "big", signed=True),
-                    api_key=codec.key,
-                    api_name=codec.name,
-                    api_version=codec.version,
+                    node=call.connection.node,
+                    connection=call.connection.number,
+                    ticket=call.ticket,
+                    correlation_id=int.from_bytes(call.correlation, "big", signed=True),
+                    api_key=call.codec.key,
+                    api_name=call.codec.name,
+                    api_version=call.codec.version,
                     reason=reason,
                 )
             )
 
+    def _effect(self, kind: str, make: Maker, effect: msgspec.Struct, now: int) -> None:
+        if kind in self._journal.wanted:
+            self._journal.append(make(effect, now))
+
     def moved(self, effect: Moved, now: int) -> None:
         """A group changed its state."""
         if effect.after == "Dead":
-            self._kinds.pop(effect.group, None)
+            self._protocol_types.pop(effect.group, None)
         if "moved" in self._journal.wanted:
-            self._journal.append(
-                MovedRow(
-                    t=now,
-                    group=effect.group,
-                    before=effect.before,
-                    after=effect.after,
-                    generation=effect.generation,
-                    cause=effect.cause,
-                    reason=effect.reason,
-                    leader=effect.leader,
-                    protocol_type=effect.protocol_type,
-                    protocol_name=effect.protocol_name,
-                    members=effect.members,
-                )
-            )
-
-    def member(self, effect: MemberChanged, now: int) -> None:
-        """Something happened to one member."""
-        if "member" in self._journal.wanted:
-            self._journal.append(
-                MemberRow(
-                    t=now,
-                    group=effect.group,
-                    member_id=effect.member_id,
-                    what=effect.what,
-                    cause=effect.cause,
-                    reason=effect.reason,
-                    group_instance_id=effect.group_instance_id,
-                    client_id=effect.client_id,
-                    client_host=effect.client_host,
-                )
-            )
-
-    def timer(self, effect: TimerFired, now: int) -> None:
-        """A deadline passed and did something."""
-        if "timer" in self._journal.wanted:
-            self._journal.append(TimerRow(t=now, timer=effect.timer, subject=effect.subject))
+            self._effect(*ROW_OF[Moved], effect, now)
 
     def expired(self, effects: Effects, now: int) -> None:
         """Time was looked at; if nothing fired, that alone is a row for those who want to replay."""
         if self._journal.details and "timer" in self._journal.wanted and not any(isinstance(effect, TimerFired) for effect in effects):
             self._journal.append(TimerRow(t=now))
 
-    def fault(
-        self, rule: str, stage: str, action: str, connection: Connection, ticket: int | None, fields: dict[str, Any], now: int
-    ) -> None:
+    def fault(self, rule: Rule, action: str, connection: Connection, ticket: int | None, fields: dict[str, Any], now: int) -> None:
         """A fault rule struck, or what it made wait goes on."""
         if "fault" in self._journal.wanted:
             self._journal.append(
                 FaultRow(
                     t=now,
                     node=connection.node,
-                    rule=rule,
-                    stage=stage,
+                    rule=rule.name,
+                    stage=str(rule.stage),
                     action=action,
                     connection=connection.number,
                     ticket=ticket,
@@ -271,10 +239,6 @@ class Record:
         """A client of ours says something about itself."""
         if "client" in self._journal.wanted:
             self._journal.append(ClientRow(t=now, client=client, what=what, fields=fields))
-
-    def note(self, effect: Note, now: int) -> None:
-        """A note of the core."""
-        self.remark(effect.what, now, **effect.fields)
 
     def remark(self, what: str, now: int, **fields: object) -> None:
         """A note of the driver."""
@@ -296,14 +260,15 @@ def error_of(message: Message | None) -> str | None:
 class RepeatedHeartbeats:
     """The rows of heartbeats under a lease: exactly those that the full path would have made."""
 
-    __slots__ = ("connection", "first", "first_ticket", "identifiers", "now", "repeat")
+    __slots__ = ("connection", "details", "first", "first_ticket", "identifiers", "now", "repeat")
 
-    def __init__(self, connection: Connection, repeat: Repeat, identifiers: bytes, first_ticket: int, now: int) -> None:
+    def __init__(self, connection: Connection, repeat: Repeat, identifiers: bytes, first_ticket: int, now: int, details: bool) -> None:
         self.connection = connection
         self.repeat = repeat
         self.identifiers = identifiers  # correlation ids, four bytes each
         self.first_ticket = first_ticket
         self.now = now
+        self.details = details
         self.first = 0
 
     @property
@@ -317,14 +282,41 @@ class RepeatedHeartbeats:
 
     def sample(self) -> tuple[RequestRow, ReplyRow]:
         """The first pair of rows."""
-        return self.repeat.rows(self.connection, self.identifiers[:4], self.first_ticket, self.now)
+        return self._pair(0)
 
     def rows(self) -> Iterator[Row]:
         """Request and reply rows in turn."""
-        sequence, now = self.first, self.now
-        for at in range(0, len(self.identifiers), 4):
-            request, reply = self.repeat.rows(self.connection, self.identifiers[at : at + 4], self.first_ticket + at // 4, now)
-            request.seq, reply.seq = sequence, sequence + 1
-            sequence += 2
+        for place in range(len(self.identifiers) // 4):
+            request, reply = self._pair(place)
+            request.seq = self.first + 2 * place
+            reply.seq = request.seq + 1
             yield request
             yield reply
+
+    def _pair(self, number: int) -> tuple[RequestRow, ReplyRow]:
+        repeat, codec = self.repeat, self.repeat.codec
+        identifier = self.identifiers[4 * number : 4 * number + 4]
+        frame = repeat.frame(identifier)
+        client_id, at = codec.header(frame)
+        message, end = codec.decode(frame, at)
+        place: dict[str, Any] = {
+            "t": self.now,
+            "node": self.connection.node,
+            "connection": self.connection.number,
+            "ticket": self.first_ticket + number,
+            "correlation_id": int.from_bytes(identifier, "big", signed=True),
+            "api_key": codec.key,
+            "api_name": codec.name,
+            "api_version": codec.version,
+        }
+        request = RequestRow(
+            **place,
+            client_id=client_id,
+            received=self.now,
+            handled=self.now,
+            size=len(frame),
+            message=message,
+            trailing_bytes=len(frame) - end,
+            raw=frame if self.details else None,
+        )
+        return request, ReplyRow(**place, size=repeat.answer_size, message=repeat.message)

@@ -1,65 +1,54 @@
 """The heartbeat fast path: within a generation a member's heartbeats are byte-identical but for the correlation id.
 
-A `Repeat` remembers the last heartbeat that was decoded, found good and answered under a lease, and that answer. While the lease
-stands and the bytes are the same, the answer is repeated and one deadline moves. It never decides anything: any difference takes
-the full path, and every change of group state ends the lease (architecture section 3). Lease on equals lease off, byte for byte.
+The lease. When the core answers a Heartbeat with 0 in Stable or CompletingRebalance and changes nothing but the session timer (rule H7 of
+docs/kafka/group-protocol.md), its `Reply` carries a `Lease`: group, member and the group's epoch. A `Repeat` keeps that heartbeat and
+that answer as bytes. While `group.epoch` is what it was and the next bytes of the same connection equal the last but for the correlation
+id (several such heartbeats in one read count too), the connection writes the same answer with the new id and calls `renew(lease, now)`,
+which moves the session deadline and does nothing else. Nothing is decoded, no event is made, the core decides nothing.
+
+Why it is safe. The answer to a Heartbeat is a function of the request and of the group's state (rules H1 to H8). The request is the same
+by comparison of all its bytes: same API and version, client id, group, generation, member, instance id, trailing bytes. The state is the
+same because the epoch counts everything that this answer or its timer depend on. What the full path does besides, the repetition does
+too: the deadline moves, the request is counted and takes its ticket number. Any difference whatever takes the full path, where the core
+decides afresh. So lease on equals lease off, byte for byte, for clients and in journals: a property test (tests/unit/net) and replay,
+which has no leases, hold the two against each other.
+
+What ends an epoch. Inside the core: every transition of the group, every change of its members or of their subscriptions, a session timer
+that fired or was stopped, a group loaded or moved to another coordinator, a hold or another command that steers it. Outside of it the
+`Repeat` itself is dropped: when any other request comes on the connection, when bytes wait in it, when it stops being idle (the peer
+finished or does not read, its node stalls, it closes), when a fault rule that could match a heartbeat is armed, and when leases are
+switched off.
+
+Rows. Heartbeats that changed nothing are rows only for a sink that wants all of them (`heartbeats`); such a sink gets the request and
+reply rows that the full path would have made, numbers and tickets included, and may write them without making them (`Repeated` in
+`journal.journal`). Without such a sink nothing is built.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-from ..journal.rows import ReplyRow, RequestRow
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
     from ..core.effects import Lease
-    from .answers import Answers
     from .codecs import ApiCodec
-    from .connection import Connection
 
 ID_AT: Final = 8  # size, key, version; then the correlation id
 ID_END: Final = 12
 ONE_ID: Final = {4}
 
 
-class Current(NamedTuple):
-    """The heartbeat that changed nothing and that the core is answering right now."""
-
-    connection: Connection
-    frame: bytes
-    body_at: int
-    client_id: str | None
-
-
 class Repeat:
     """`head` + correlation id + `tail` is the whole frame with its length; the answer alike."""
 
     __slots__ = (
-        "answer_head",
-        "answer_tail",
-        "body_at",
-        "client_id",
-        "codec",
-        "driver",
-        "epoch",
-        "group",
-        "head",
-        "lease",
-        "length",
-        "message",
-        "tail",
-        "template",
+        "answer_head", "answer_tail", "codec", "epoch", "group", "head", "lease", "length", "message", "tail", "template",
     )  # fmt: skip
 
-    def __init__(self, driver: Answers, codec: ApiCodec, request: Current, answer: bytes, message: Message, lease: Lease) -> None:
-        frame = request.frame
-        self.driver = driver
+    def __init__(self, codec: ApiCodec, frame: bytes, answer: bytes, message: Message, lease: Lease) -> None:
         self.codec = codec
-        self.client_id = request.client_id
-        self.body_at = request.body_at
-        self.message = message
+        self.message = message  # of the answer
         self.template: object = None  # kept by a sink that writes such rows without making them
         self.head = len(frame).to_bytes(4, "big") + frame[:4]
         self.tail = frame[8:]
@@ -85,30 +74,11 @@ class Repeat:
         pieces = [identifiers[at : at + 4] for at in range(0, len(identifiers), 4)]
         return self.answer_head + (self.answer_tail + self.answer_head).join(pieces) + self.answer_tail
 
-    def rows(self, connection: Connection, identifier: bytes, ticket: int, now: int) -> tuple[RequestRow, ReplyRow]:
-        """Request and reply row of one of them, as the full path would have made them."""
-        codec = self.codec
-        frame = self.head[4:] + identifier + self.tail
-        message, end = codec.decode(frame, self.body_at)
-        correlation = int.from_bytes(identifier, "big", signed=True)
-        place: dict[str, Any] = {
-            "t": now,
-            "node": connection.node,
-            "connection": connection.number,
-            "ticket": ticket,
-            "correlation_id": correlation,
-            "api_key": codec.key,
-            "api_name": codec.name,
-            "api_version": codec.version,
-        }
-        request = RequestRow(
-            **place,
-            client_id=self.client_id,
-            received=now,
-            handled=now,
-            size=len(frame),
-            message=message,
-            trailing_bytes=len(frame) - end,
-            raw=frame if self.driver.journal.details else None,
-        )
-        return request, ReplyRow(**place, size=len(self.answer_tail) + 4, message=self.message)
+    def frame(self, identifier: bytes) -> bytes:
+        """The heartbeat with this correlation id, without its length."""
+        return self.head[4:] + identifier + self.tail
+
+    @property
+    def answer_size(self) -> int:
+        """Bytes of the answer without its length."""
+        return len(self.answer_tail) + 4

@@ -7,9 +7,9 @@ import socket
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from ..clock import NS_PER_MS, NS_PER_S
 from ..core import apis
 from ..core.ingredients import describe
+from ..core.units import NS_PER_MS, NS_PER_S
 from ..journal.rows import CANNOT_ACCEPT, END
 from .connection import Connection
 from .counters import Counters

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from groupmock import __version__
+from groupmock.version import __version__
 
 from .language.exchange import BASE_SETTINGS
 from .language.exchange_suite import FOLDER, Suite, load_suite

@@ -63,7 +63,7 @@ def say(text: str) -> None:
 
 def tour(sizes: Sizes) -> None:
     """Play it and tell it. Raises Missed."""
-    from groupmock import __version__
+    from groupmock.version import __version__
 
     from .catalogue import TOUR, TOUR_PROTOCOL
     from .live.stage import open_stage

@@ -23,11 +23,11 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, Final
 
+from groupmock.core.units import NS_PER_MS, NS_PER_S
 from groupmock.rounds import Gap, Generation, Partition, Rebalances, name_of
 
 from .play import GROUP, PRODUCER, RUNNER, Row
 
-NS_PER_S: Final = 1_000_000_000
 GRACE_MS: Final = 150
 """A record that waits no longer than this is delivered at once."""
 
@@ -247,7 +247,7 @@ def _waits(rows: Sequence[Row], begin: int, end: int) -> Iterator[int]:
         if _client(row, "produced") and row["client"] == PRODUCER:
             for record in _records(row):
                 until = first.get(record, end)
-                if until - row["t"] > GRACE_MS * 1_000_000:
+                if until - row["t"] > GRACE_MS * NS_PER_MS:
                     waits[record[0]].append((max(row["t"], begin), min(until, end)))
     for spans in waits.values():
         yield _length(each for each in spans if each[0] < each[1])

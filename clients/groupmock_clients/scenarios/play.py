@@ -307,7 +307,7 @@ class _Play:
 
     def play(self) -> None:
         self.stage.create(TOPIC, self.sizes.partitions)
-        self.start(self.new_names(self.sizes.members))
+        self.start(itertools.islice(self.names, self.sizes.members))
         self.settled()
         self.stage.wait(self.sizes.commit_ms)  # everybody has committed by then what the topic held before
         begin = {"scenario": self.scenario.name, "protocol": self.protocol.name, "client": self.protocol.client}
@@ -319,7 +319,7 @@ class _Play:
     def do(self, step: Step) -> None:
         match step:
             case Start():
-                self.start(self.new_names(self.sizes.change))
+                self.start(itertools.islice(self.names, self.sizes.change))
             case Kill(who):
                 self.end(self.chosen(who), self.stage.kill, "kill")
             case Stop(who):
@@ -342,9 +342,6 @@ class _Play:
                 self.settled()
             case WaitDelayFraction(share):
                 self.stage.wait(self.sizes.delay_ms * share)
-
-    def new_names(self, count: int) -> list[str]:
-        return list(itertools.islice(self.names, count))
 
     def chosen(self, who: Who) -> list[str]:
         match who:

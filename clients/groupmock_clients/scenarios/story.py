@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from groupmock.clock import NS_PER_S
+from groupmock.core.units import NS_PER_S
 from groupmock.rounds import Rebalance, Rebalances
 from groupmock.rounds.rebalance_model import PREPARING
 

@@ -1,4 +1,5 @@
-"""Protocol type `connect`: worker metadata and assignment, versions 0 (eager), 1 (KIP-415) and 2 (KIP-507; as 1) (spec 7.4).
+"""Protocol type `connect`: worker metadata and assignment, versions 0 (eager), 1 (KIP-415) and 2 (KIP-507; as 1)
+(docs/kafka/embedded-protocols.md#kafka-connect).
 
 From v1 on assignments are incremental, and a worker's metadata carries its whole current assignment, version included.
 Trailing fields that are missing are read as null or 0, as Connect does.

@@ -1,4 +1,4 @@
-"""Protocol type `consumer`: Subscription and Assignment, versions 0-3 (spec 7.1, 7.2).
+"""Protocol type `consumer`: Subscription and Assignment, versions 0-3 (docs/kafka/embedded-protocols.md).
 
 v1 adds what the member owns (KIP-429), v2 the generation it owns it from (KIP-792), v3 its rack (KIP-881); the Assignment is
 the same in all four. Readers take a version above 3 as 3 and ignore what follows the fields they know; below 0 is an error.

@@ -1,4 +1,5 @@
-"""Designs I, II and III of "Incremental Cooperative Rebalancing": Subscription and Assignment as the document draws them (clients 3, 4.2).
+"""Designs I, II and III of "Incremental Cooperative Rebalancing": Subscription and Assignment as the document draws them
+(docs/kafka/cooperative-designs.md#byte-layouts).
 
 The document gives no Version values; here the version is the design: 1, 2, 3. Its Subscription is the same in all three and, with
 Version 1, KIP-429's Subscription byte for byte. Its Assignment adds RevokeTopicPartitions, and from Design II on

@@ -1,4 +1,5 @@
-"""User data of the sticky assignors (spec 7.3; clients 3): the previous assignment, without a version in front.
+"""User data of the sticky assignors (docs/kafka/embedded-protocols.md#client-side-assignors): the previous assignment, without a version in
+front.
 
 v0: topic partitions; v1: and a generation. kafka-python 3 puts an int16 version before it, which nobody else reads.
 cooperative-sticky sends four bytes, the generation alone.

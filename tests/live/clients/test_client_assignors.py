@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from stock_members import LIBRARIES, until
+from stock_members import LIBRARIES
 from stock_team import Cluster, Team, delivered, partitions, produce, settled
+from waiting import until
 
 HALVES = {
     "range": [{0, 1, 2}, {3, 4, 5}],
@@ -19,7 +20,7 @@ def test_the_assignor_decides_who_gets_what(library: str, assignor: str, cluster
     settled(people, partitions(topic, 6), sizes=(3, 3))
     halves = sorted(sorted(index for _, index in each.owned()) for each in people)
     assert halves == [sorted(half) for half in HALVES[assignor]]
-    assert cluster.groups[team.wish.group].protocol_name == assignor
+    assert cluster.groups[team.group].protocol_name == assignor
 
 
 @pytest.mark.parametrize("library", ["aiokafka", "kafka-python"])
@@ -67,14 +68,14 @@ def test_the_group_uses_an_assignor_that_everybody_has(
 ) -> None:
     people = [team.join(first[0], assignors=first[1])]
     settled(people, partitions(topic, 6))
-    assert cluster.groups[team.wish.group].protocol_name == first[1][0]
+    assert cluster.groups[team.group].protocol_name == first[1][0]
     people.append(team.join(second[0], assignors=second[1]))
     settled(people, partitions(topic, 6), sizes=(3, 3))
-    assert cluster.groups[team.wish.group].protocol_name == chosen
+    assert cluster.groups[team.group].protocol_name == chosen
     delivered(people, produce(cluster, topic, "mixed"))
     people[1].stop()
     settled(people[:1], partitions(topic, 6))
-    assert cluster.groups[team.wish.group].protocol_name == first[1][0], "alone again, the first choice is back"
+    assert cluster.groups[team.group].protocol_name == first[1][0], "alone again, the first choice is back"
 
 
 def test_the_majority_of_first_choices_wins(cluster: Cluster, team: Team, topic: str) -> None:
@@ -82,7 +83,7 @@ def test_the_majority_of_first_choices_wins(cluster: Cluster, team: Team, topic:
               ("kafka-python", ("roundrobin", "range"))]
     people = [team.join(library, assignors=assignors) for library, assignors in wishes]
     settled(people, partitions(topic, 6), sizes=(2, 2, 2))
-    assert cluster.groups[team.wish.group].protocol_name == "roundrobin"
+    assert cluster.groups[team.group].protocol_name == "roundrobin"
 
 
 @pytest.mark.parametrize("library", ["aiokafka", "kafka-python"])
@@ -93,8 +94,8 @@ def test_a_member_without_a_common_assignor_is_refused_and_nobody_else_notices(
     settled([first], partitions(topic, 6))
     generation, rounds = first.generation(), first.rounds()
     stranger = team.join(library, assignors=("sticky",))
-    until("the stranger to be refused", lambda: stranger.failure() is not None, lambda: stranger.owned())
-    assert "InconsistentGroupProtocol" in repr(stranger.failure())
+    until("the stranger to be refused", lambda: stranger.failure is not None, lambda: stranger.owned())
+    assert "InconsistentGroupProtocol" in repr(stranger.failure)
     delivered([first], produce(cluster, topic, "undisturbed"))
     assert (first.generation(), first.rounds(), first.owned()) == (generation, rounds, partitions(topic, 6))
-    cluster.wait_for(team.wish.group, state="Stable", members=1)
+    cluster.wait_for(team.group, state="Stable", members=1)

@@ -33,7 +33,7 @@ def test_three_libraries_share_and_go_one_after_another(cluster: Cluster, team: 
     for left in (2, 1):
         people.pop(0).stop()
         settled(people, partitions(topic, 6), sizes=[6 // left] * left)
-        cluster.wait_for(team.wish.group, state="Stable", members=left)
+        cluster.wait_for(team.group, state="Stable", members=left)
 
 
 def test_fifty_members_of_three_libraries_hold_sixty_partitions(cluster: Cluster, team: Team, topic: str) -> None:
@@ -41,11 +41,11 @@ def test_fifty_members_of_three_libraries_hold_sixty_partitions(cluster: Cluster
     cluster.create_topic(wide, 60)
     people = [team.join(LIBRARIES[index % 3], topics=(wide,), heartbeat_ms=500) for index in range(50)]
     settled(people, partitions(wide, 60), sizes=[1] * 40 + [2] * 10, patience=90)
-    cluster.wait_for(team.wish.group, state="Stable", members=50)
+    cluster.wait_for(team.group, state="Stable", members=50)
     delivered(people, produce(cluster, wide, "wide", count=120, across=range(60)), patience=60)
     for each in people:
         each.commit()
     for each in people[40:]:
         each.stop()
     settled(people[:40], partitions(wide, 60), sizes=[1] * 20 + [2] * 20, patience=90)
-    cluster.wait_for(team.wish.group, state="Stable", members=40)
+    cluster.wait_for(team.group, state="Stable", members=40)

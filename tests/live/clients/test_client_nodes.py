@@ -36,7 +36,7 @@ def groups_of_every_node(prefix: str, nodes: int) -> list[str]:
 def test_groups_on_every_node_read_partitions_of_every_node(library: str, cluster: Cluster, team: Team, topic: str) -> None:
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
     brokers = set(admin.list_topics(timeout=10).brokers)
-    groups = groups_of_every_node(team.wish.group, len(brokers))
+    groups = groups_of_every_node(team.group, len(brokers))
     wanted = produce(cluster, topic, "all")
     for reader in [team.join(library, group=group) for group in groups]:
         settled([reader], partitions(topic, 6))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from stock_members import LIBRARIES, until
+from stock_members import LIBRARIES
 from stock_team import Cluster, Team, delivered, partitions, produce, settled
+from waiting import until
 
 EVERY_LIBRARY = pytest.mark.parametrize("library", LIBRARIES)
 NEXT_LIBRARY = tuple(zip(LIBRARIES, LIBRARIES[1:] + LIBRARIES[:1], strict=True))
@@ -12,7 +13,7 @@ NEXT_LIBRARY = tuple(zip(LIBRARIES, LIBRARIES[1:] + LIBRARIES[:1], strict=True))
 
 def committed(cluster: Cluster, team: Team, topic: str) -> dict[int, int]:
     """partition -> committed offset, as the broker tells it."""
-    return dict(cluster.groups[team.wish.group].offsets.get(topic, {}))
+    return dict(cluster.groups[team.group].offsets.get(topic, {}))
 
 
 @EVERY_LIBRARY
@@ -23,7 +24,7 @@ def test_a_restarted_group_resumes_from_its_commit(library: str, cluster: Cluste
     first.commit()
     assert committed(cluster, team, topic) == dict.fromkeys(range(6), 5)
     first.stop()
-    cluster.wait_for(team.wish.group, state="Empty", members=0)
+    cluster.wait_for(team.group, state="Empty", members=0)
     after = produce(cluster, topic, "after")
     again = team.join(library)
     delivered([again], after)

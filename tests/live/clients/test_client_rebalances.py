@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 
 import pytest
-from stock_members import LIBRARIES, until
+from stock_members import LIBRARIES
 from stock_team import Cluster, Team, delivered, partitions, produce, settled
+from waiting import until
 
 EVERY_LIBRARY = pytest.mark.parametrize("library", LIBRARIES)
 
@@ -17,7 +18,7 @@ def test_first_member_gets_every_partition_and_reads_what_was_there(library: str
     only = team.join(library)
     settled([only], partitions(topic, 6))
     delivered([only], wanted)
-    cluster.wait_for(team.wish.group, state="Stable", members=1)
+    cluster.wait_for(team.group, state="Stable", members=1)
 
 
 @EVERY_LIBRARY
@@ -30,7 +31,7 @@ def test_second_member_takes_half_and_each_record_comes_once(library: str, clust
     until("one generation", lambda: first.generation() == second.generation() > alone,
           lambda: (alone, first.generation(), second.generation()))
     delivered([first, second], produce(cluster, topic, "shared"))
-    cluster.wait_for(team.wish.group, state="Stable", members=2)
+    cluster.wait_for(team.group, state="Stable", members=2)
 
 
 @EVERY_LIBRARY
@@ -49,7 +50,7 @@ def test_a_leave_hands_over_at_once(library: str, cluster: Cluster, team: Team, 
     second.stop()
     settled([first], partitions(topic, 6))
     assert time.monotonic() - began < 25, "far below the session timeout: the LeaveGroup itself must have started the round"
-    cluster.wait_for(team.wish.group, state="Stable", members=1)
+    cluster.wait_for(team.group, state="Stable", members=1)
 
 
 @EVERY_LIBRARY
@@ -57,7 +58,7 @@ def test_the_last_leave_empties_the_group(library: str, cluster: Cluster, team: 
     only = team.join(library)
     settled([only], partitions(topic, 6))
     only.stop()
-    cluster.wait_for(team.wish.group, state="Empty", members=0)
+    cluster.wait_for(team.group, state="Empty", members=0)
 
 
 @EVERY_LIBRARY
@@ -73,4 +74,4 @@ def test_a_crash_is_noticed_by_the_session_timeout_and_not_by_the_closed_socket(
     waited = time.monotonic() - killed
     assert waited > (session_ms - 2 * heartbeat_ms) / 1000, f"taken over after {waited:.2f} s: before its session could end"
     delivered([survivor], produce(cluster, topic, "after"))
-    cluster.wait_for(team.wish.group, state="Stable", members=1)
+    cluster.wait_for(team.group, state="Stable", members=1)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 
 import pytest
-from stock_members import LIBRARIES, Member, until
+from stock_members import LIBRARIES, Member
 from stock_team import Cluster, Team, delivered, partitions, produce, settled
+from waiting import until
 
 EVERY_LIBRARY = pytest.mark.parametrize("library", LIBRARIES)
 
@@ -33,7 +34,7 @@ def test_a_restart_within_the_session_is_no_rebalance(
     delivered([fresh, people[1 - index]], produce(cluster, topic, "after"))
     assert (fresh.generation(), people[1 - index].generation()) == (generation, generation)
     assert people[1 - index].rounds() == rounds, "the other member was disturbed"
-    cluster.wait_for(team.wish.group, state="Stable", members=2)
+    cluster.wait_for(team.group, state="Stable", members=2)
 
 
 @EVERY_LIBRARY
@@ -44,7 +45,7 @@ def test_a_static_member_that_stays_away_is_expelled(library: str, cluster: Clus
     two.stop()
     settled([one], partitions(topic, 6))
     assert time.monotonic() - went > (session_ms - 2 * heartbeat_ms) / 1000, "a static member's close must not be a leave"
-    cluster.wait_for(team.wish.group, state="Stable", members=1)
+    cluster.wait_for(team.group, state="Stable", members=1)
 
 
 def refusal(member: Member) -> str:
@@ -67,4 +68,4 @@ def test_a_second_member_with_the_same_instance_id_fences_the_first(
     until("the first to be fenced", lambda: "fenced" in refusal(first).replace("_", "").lower(), lambda: refusal(first))
     delivered([second], produce(cluster, topic, "after"))
     second.commit()
-    cluster.wait_for(team.wish.group, state="Stable", members=1)
+    cluster.wait_for(team.group, state="Stable", members=1)

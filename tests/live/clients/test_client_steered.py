@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from aiokafka import AIOKafkaConsumer
 
-from groupmock import Broker
-from groupmock.broker import GroupTimeout
+from groupmock import Broker, GroupTimeout
 from groupmock.core.steering import NoSuch
 from groupmock.journal.read import read
 from groupmock.journal.rows import CommandRow

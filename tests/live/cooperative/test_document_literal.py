@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import pytest
 from doc_vectors import T1_MS, Example, Held, examples, held
-from raw_member import HEARTBEAT, ID_REQUIRED, JOIN, LEAVE, REBALANCING, SYNC, VERSIONS, ask, read_answer, send, until
+from raw_member import HEARTBEAT, ID_REQUIRED, JOIN, LEAVE, REBALANCING, SYNC, VERSIONS, ask, read_answer, send
+from waiting import until
 
 from groupmock_clients.cooperative import policy
 from groupmock_clients.cooperative.member import flat, listed

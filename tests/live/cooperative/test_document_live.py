@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from coop_members import LIBRARIES
+from coop_house import LIBRARIES
 from doc_vectors import T1_MS, Example, Held, Round, examples, held
-from raw_member import until
+from waiting import until
 
 from groupmock_clients.cooperative.policy import name_of
 

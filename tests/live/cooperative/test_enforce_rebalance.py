@@ -7,8 +7,9 @@ from importlib import import_module
 from typing import Any
 
 import pytest
-from coop_members import EVERY, LIBRARIES, Partition, heard
-from raw_member import until
+from coop_house import EVERY, LIBRARIES
+from stock_members import Partition, heard
+from waiting import until
 
 from groupmock.journal.read import read
 from groupmock.journal.rows import ClientRow

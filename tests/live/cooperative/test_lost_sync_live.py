@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from coop_members import LIBRARIES, Partition
-from raw_member import until
+from coop_house import LIBRARIES
+from stock_members import Partition
+from waiting import until
 
 ALL = frozenset(("T", number) for number in range(4))
 RECORDS = 20

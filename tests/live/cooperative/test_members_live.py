@@ -6,9 +6,8 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from coop_house import ALL, PER_PARTITION, everything, fill, holding
-from coop_members import LIBRARIES
-from raw_member import until
+from coop_house import ALL, LIBRARIES, PER_PARTITION, everything, fill, holding
+from waiting import until
 
 EVERY_LIBRARY = pytest.mark.parametrize("library", LIBRARIES)
 DESIGNS = pytest.mark.parametrize("design", [1, 2, 3])
@@ -189,8 +188,6 @@ def test_aiokafka_delivers_nothing_new_before_the_callback_returned(house: Any) 
     """And what stays goes on while it runs, from where it was: without the restored position all of it would come again."""
     import asyncio
 
-    from coop_members import AioCoop
-
     fill(house)
     a = house.stock("aiokafka", "A", {"design": 1}, commit_revoked=True)
     everything(house, a, each=PER_PARTITION)
@@ -198,7 +195,7 @@ def test_aiokafka_delivers_nothing_new_before_the_callback_returned(house: Any) 
     holding(house, a, b, sizes=[2, 2])
     until("the first callback", lambda: b.told, lambda: house.broker.story("g"))
     seen: list[Any] = []
-    gate = asyncio.run_coroutine_threadsafe(_event(), b._thread.loop).result(10)
+    gate = asyncio.run_coroutine_threadsafe(_event(), b.loop).result(10)
 
     class Slow:
         async def on_partitions_revoked(self, revoked: Any) -> None: ...
@@ -207,14 +204,13 @@ def test_aiokafka_delivers_nothing_new_before_the_callback_returned(house: Any) 
             seen.append({(tp.topic, tp.partition) for tp in assigned})
             await gate.wait()
 
-    assert isinstance(b, AioCoop)
-    b.change_listener(Slow())
+    change_listener(b, Slow())
     house.gone(a)  # B gets the other two, and its callback does not return
     until("the callback", lambda: seen, lambda: house.broker.story("g"))
     fill(house, 3)
     until("what stayed at B", lambda: all((part, PER_PARTITION + 2) in b.delivered for part in [("T", 2), ("T", 3)]), lambda: b.delivered)
     assert {part for part, _ in b.delivered} == {("T", 2), ("T", 3)}, "nothing of what is new yet"
-    b._thread.loop.call_soon_threadsafe(gate.set)
+    b.loop.call_soon_threadsafe(gate.set)
     until("what is new", lambda: {part for part, _ in b.delivered} == ALL, lambda: b.delivered)
     assert max(count for (part, _), count in Counter(b.delivered).items() if part[1] >= 2) == 1
 
@@ -239,7 +235,7 @@ def test_what_the_user_pauses_in_the_callback_stays_paused(house: Any) -> None:
 
     holding(house, a, b, sizes=[2, 2])
     until("the first callback", lambda: b.told, lambda: house.broker.story("g"))
-    b.change_listener(Pausing())
+    change_listener(b, Pausing())
     house.gone(a)
     until("what came", lambda: {part for part, _ in b.delivered} >= ALL - {("T", 0)}, lambda: (told, b.delivered))
     assert b.call(lambda consumer: consumer.paused()) == {partition("aiokafka", 0)}
@@ -274,6 +270,11 @@ def test_aiokafka_subscribing_again_keeps_what_stays_subscribed(house: Any) -> N
     fill(house, 2)
     counts = everything(house, a, each=PER_PARTITION + 2)
     assert set(counts.values()) == {1}
+
+
+def change_listener(member: Any, user: Any) -> None:
+    """The same subscription tells another listener from now on."""
+    member.assignor._listener._user = user
 
 
 async def _event() -> Any:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from coop_members import heard as heard_by
-from coop_members import pairs
-from raw_member import until
+from stock_members import heard as heard_by
+from stock_members import pairs
+from waiting import until
 
 ALL = frozenset(("T", number) for number in range(4))
 

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from coop_members import EVERY, heard
-from raw_member import until
+from coop_house import EVERY
+from stock_members import heard
+from waiting import until
 
 NEW = {"SyncGroup": frozenset(("T", number) for number in range(4, 8)), "JoinGroup": frozenset(("U", number) for number in range(4))}
 

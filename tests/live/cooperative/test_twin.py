@@ -8,8 +8,9 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from coop_members import Loop, Partition
-from raw_member import RawMember, until
+from raw_member import RawMember
+from stock_members import Partition
+from waiting import until
 
 SINGLE = {"aiokafka twin": "aiokafka", "kafka-python twin": "kafka-python"}
 TWINS = pytest.mark.parametrize("twin", SINGLE)
@@ -277,9 +278,7 @@ def test_an_aiokafka_twins_errors_in_a_round_are_raised_and_its_loop_lives(broke
             await asyncio.sleep(0.5)  # nothing is waited for: hundreds of attempts fit in, few may come
             assert len(attempts) < 50
 
-    loop = Loop()
-    loop.run(story())
-    loop.close()
+    asyncio.run(story())
 
 
 def test_a_seek_of_what_a_kafka_python_twin_does_not_hold_is_refused_and_never_committed(house: Any) -> None:

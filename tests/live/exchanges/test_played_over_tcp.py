@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from groupmock.broker import Broker
+from groupmock import Broker
 from tools.fidelity.__main__ import main
 from tools.fidelity.compare.exchange_run import ExchangeRun, Wanted
 from tools.fidelity.play.tcp_link import Peer, parse_address

@@ -43,7 +43,7 @@ def strike(place: str) -> None:
 
 
 def on_a_server() -> bool:
-    """On the thread of a Broker (groupmock/broker.py names it), or in a process that is `python -m groupmock ...`."""
+    """On the thread of a Broker (groupmock/inprocess/broker.py names it), or in a process that is `python -m groupmock ...`."""
     if threading.current_thread() is not threading.main_thread():
         return threading.current_thread().name == "groupmock"
     return getattr(sys.modules["__main__"].__spec__, "name", "") == "groupmock.__main__"

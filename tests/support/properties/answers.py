@@ -17,8 +17,9 @@ from groupmock.advertise import identity_of
 from groupmock.config import resolve
 from groupmock.core.core import core_of
 from groupmock.core.effects import Abandoned, Effects, Replies, Reply
-from groupmock.core.events import NS_PER_MS, Command, Disconnected, Request
+from groupmock.core.events import Command, Disconnected, Request
 from groupmock.core.identity import ApiRange, Node
+from groupmock.core.units import NS_PER_MS
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
 

@@ -58,7 +58,7 @@ class Side:
         core = core_of(Settings(group_initial_rebalance_delay_ms=0), IDENTITY, Random(1), 0)
         self.driver = Driver(core, self.clock, Journal(header, [self.sink]), Limits())
         self.driver.journal.begin()
-        self.driver.leases = leases
+        self.driver.use_leases(leases)
         self.tapes = [Tape() for _ in range(MEMBERS + 1)]
         self.connections = [Connection(self.driver, number, 1, "/127.0.0.1", 5) for number in range(MEMBERS + 1)]
         for connection, tape in zip(self.connections, self.tapes, strict=True):

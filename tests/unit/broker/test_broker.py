@@ -6,15 +6,18 @@ import asyncio
 import json
 import socket
 from pathlib import Path
+from typing import assert_type
 
 import pytest
 from cases import for_each
 
-from groupmock import Broker
-from groupmock.assembly import CannotStart
-from groupmock.broker import GroupTimeout
+import groupmock
+from groupmock import AsyncBroker, Broker, GroupTimeout
 from groupmock.config import ConfigError
+from groupmock.core.steering import CannotSteer
 from groupmock.journal.read import read
+from groupmock.running import CannotStart
+from groupmock.views import Record
 
 
 def test_topics_by_name_and_by_text() -> None:
@@ -165,3 +168,53 @@ def test_what_a_client_says_is_a_row_where_it_was_said(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in file.read_text().splitlines()[1:]]
     assert [row["kind"] for row in rows][:2] == ["client", "command"]
     assert (rows[0]["client"], rows[0]["what"], rows[0]["fields"]) == ("A", "delivered", {"client": "A", "offsets": [1, 2]})
+
+
+def test_both_brokers_have_the_same_names() -> None:
+    def names(kind: type) -> set[str]:
+        return {name for name in dir(kind) if not name.startswith("_")}
+
+    assert names(Broker) - names(AsyncBroker) == {"start", "stop", "start_settings", "journal"}
+    assert names(AsyncBroker) - names(Broker) == set()
+
+
+def test_a_type_checker_is_told_what_each_gives() -> None:
+    """`make types` is the judge of the assertions; here they must not be wrong either."""
+    with Broker(topics={"orders": 1}) as broker:
+        assert_type(broker.create_topic("more"), None)
+        assert_type(broker.produce("orders", b"v"), int)
+        assert_type(broker.records("orders"), list[Record])
+        assert_type(broker.add_fault({"api": "Heartbeat"}, "drop"), str)
+        with broker.hold("kitchen", "Empty"), broker.fault({"api": "Heartbeat"}, "drop", must_fire=False) as rule:
+            assert_type(rule.fired, int)
+
+    async def main() -> None:
+        async with Broker(topics={"orders": 1}) as broker:
+            assert_type(await broker.create_topic("more"), None)
+            assert_type(await broker.produce("orders", b"v"), int)
+            assert_type(await broker.records("orders"), list[Record])
+            assert_type(await broker.add_fault({"api": "Heartbeat"}, "drop"), str)
+            async with broker.hold("kitchen", "Empty"), broker.fault({"api": "Heartbeat"}, "drop", must_fire=False) as rule:
+                assert_type(rule.fired, int)
+                assert_type(await rule.release(), None)
+
+    asyncio.run(main())
+
+
+def test_a_coroutine_does_nothing_before_it_is_awaited() -> None:
+    async def main() -> None:
+        async with Broker() as broker:
+            creation = broker.create_topic("late")
+            await broker.create_topic("early")
+            await creation
+            with pytest.raises(CannotSteer, match="there are early, late"):
+                await broker.delete_topic("nope")
+
+    asyncio.run(main())
+
+
+def test_what_the_package_gives() -> None:
+    for name in groupmock.__all__:
+        assert getattr(groupmock, name) is not None
+    with pytest.raises(AttributeError, match="module 'groupmock' has no attribute 'Brocker'"):
+        groupmock.Brocker  # noqa: B018

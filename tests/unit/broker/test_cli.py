@@ -10,8 +10,8 @@ from importlib import import_module, metadata
 import pytest
 from cases import for_each
 
-from groupmock import __version__
 from groupmock.cli import GROUP, main, own_verbs, verbs
+from groupmock.version import __version__
 
 
 def outcome(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:

@@ -1,4 +1,5 @@
-"""Embedded protocols: the byte vectors of spec Appendix A, what stock clients were seen to send, and lenient reading."""
+"""Embedded protocols: the vectors of docs/kafka/embedded-protocols.md#byte-vectors, what stock clients were seen to send, and lenient
+reading."""
 
 from __future__ import annotations
 

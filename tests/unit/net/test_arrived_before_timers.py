@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from raw_wire import until
 
-from groupmock.clock import NS_PER_MS, LoopClock, VirtualClock
+from groupmock.clock import LoopClock, VirtualClock
 from groupmock.core.core import core_of
 from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.settings import Quirks, Settings
+from groupmock.core.units import NS_PER_MS
 from groupmock.journal.file import FileSink
 from groupmock.journal.journal import Journal
 from groupmock.net.limits import Limits

@@ -8,7 +8,8 @@ import pytest
 
 from groupmock.clock import VirtualClock
 from groupmock.core.effects import TimerFired
-from groupmock.core.events import NS_PER_MS, Command
+from groupmock.core.events import Command
+from groupmock.core.units import NS_PER_MS
 from groupmock_codec import APIS
 
 

@@ -9,11 +9,12 @@ from random import Random
 import pytest
 from raw_wire import KeptRows, RawWire, until
 
-from groupmock.clock import NS_PER_MS, LoopClock
+from groupmock.clock import LoopClock
 from groupmock.core.core import core_of
 from groupmock.core.events import Command
 from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.settings import Settings
+from groupmock.core.units import NS_PER_MS
 from groupmock.journal.journal import Journal
 from groupmock.journal.rows import Header
 from groupmock.net.connection import FINISHED
@@ -85,7 +86,7 @@ async def test_an_answer_that_falls_due_while_the_node_is_stalled_comes_after_it
     node = pair.server.core.cluster.groups.hosting.node_of("g")
     waiting = wire if node == 1 else other
     waiting.send(frame(11, 0, 7, group_id="g", session_timeout_ms=10_000, protocol_type="consumer", protocols=[]))
-    await until(lambda: any(one.ticket for one in pair.server.driver.connections.values()))
+    await until(lambda: any(one.call for one in pair.server.driver.connections.values()))
     pair.tell("stall_node", node=node)
     pair.tell("release_group", group="g")
     assert [row.error for row in pair.sink.of("reply")] == ["INCONSISTENT_GROUP_PROTOCOL"], "answered, as far as the core is concerned"
@@ -133,7 +134,7 @@ async def test_who_waits_at_a_node_that_stops_is_told_only_by_a_clean_stop(pair:
     node = pair.server.core.cluster.groups.hosting.node_of("g")
     wire = await pair.connect(node)
     wire.send(frame(11, 0, 3, group_id="g", session_timeout_ms=10_000, protocol_type="consumer", protocols=RANGE))
-    await until(lambda: any(one.ticket for one in pair.server.driver.connections.values()))
+    await until(lambda: any(one.call for one in pair.server.driver.connections.values()))
     pair.tell("stop_node", node=node, clean=clean)
     left = await wire.ended()
     assert (left[4:8], left[8:10]) == ((b"\0\0\0\3", b"\0\x10") if clean else (b"", b""))
@@ -144,7 +145,7 @@ async def test_a_step_keeps_every_deadline_at_its_own_time_while_clients_stay(pa
     wire, idle = await pair.connect(node), await pair.connect(node)
     timeouts = {"session_timeout_ms": 30_000, "rebalance_timeout_ms": 50_000}
     wire.send(frame(11, 1, 3, group_id="g", protocol_type="consumer", protocols=RANGE, **timeouts))
-    await until(lambda: any(one.ticket for one in pair.server.driver.connections.values()))
+    await until(lambda: any(one.call for one in pair.server.driver.connections.values()))
     before = pair.clock.now()
     pair.tell("step_clock", ms=60_000)
     assert (await wire.receive())[:4] == b"\0\0\0\3"

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from groupmock.core.units import NS_PER_MS
 from groupmock_clients.probe.stages.tcp_broker import NoBroker
 from groupmock_codec import APIS
 from groupmock_codec.headers import RequestHeader, encode_request_header
@@ -90,7 +91,7 @@ class BytesRun:
     def __init__(self, release: str, host: str, port: int, parallel: int) -> None:
         self.release, self.host, self.port = release, host, port
         self._turns = asyncio.Semaphore(parallel)
-        self._stem = f"{time.time_ns() // 1_000_000 % 10**8:x}"
+        self._stem = f"{time.time_ns() // NS_PER_MS % 10**8:x}"
         self._plays = 0
         self.judged: list[Judged] = []
         self.differing: list[Judged] = []

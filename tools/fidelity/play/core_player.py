@@ -15,9 +15,10 @@ from random import Random
 from groupmock.advertise import identity_of
 from groupmock.core.core import core_of
 from groupmock.core.effects import Abandoned, Close, Effects, Moved, Replies, Reply, Silent
-from groupmock.core.events import NS_PER_MS, Disconnected, Request
+from groupmock.core.events import Disconnected, Request
 from groupmock.core.identity import Node
 from groupmock.core.turn import Turn
+from groupmock.core.units import NS_PER_MS
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
 

@@ -18,8 +18,10 @@ from groupmock.clock import VirtualClock
 from groupmock.config import resolve
 from groupmock.core.core import core_of
 from groupmock.core.identity import Node
+from groupmock.core.units import NS_PER_MS
 from groupmock.journal.journal import Journal
 from groupmock.journal.rows import VERSION, Header
+from groupmock.net.backlog import Backlog
 from groupmock.net.connection import Connection
 from groupmock.net.driver import Driver
 from groupmock_clients.probe.stages.tcp_broker import NoBroker
@@ -71,9 +73,9 @@ class InMemoryServer:
         config = resolve({"profile": profile}, list(settings.items()))
         identity = identity_of(config.profile, "memory", [Node(1, host, port)])
         self.clock = VirtualClock()
-        core = core_of(config.settings, identity, random.Random(1), self.clock.epoch_ns // 1_000_000)
+        core = core_of(config.settings, identity, random.Random(1), self.clock.epoch_ns // NS_PER_MS)
         header = Header(v=VERSION, run="0", product="bytes", seed=1, epoch_ns=0, profile=profile, config={}, complete=False)
-        self.driver = Driver(core, self.clock, Journal(header, []), config.limits)
+        self.driver = Driver(core, self.clock, Journal(header, []), config.limits, backlog=Backlog(None))
         self._numbers = 0
 
     def play(self, writes: list[bytes]) -> Outcome:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from groupmock.core.units import NS_PER_MS
 from groupmock_clients.probe.stages.frames import Unreadable, read_response, request_frame
 from groupmock_clients.probe.stages.tcp_broker import LARGEST_ANSWER, CannotProvide, NoBroker, TcpBroker
 from groupmock_codec import APIS
@@ -172,7 +173,7 @@ class Peer:
         self.node, self.advertised_host, self.advertised_port = node.node_id, node.host, node.port
         self.cluster_id = answer.cluster_id or ""
         self._shared: dict[str, asyncio.Task[TopicFact]] = {}
-        self._run = f"{time.time_ns() // 1_000_000 % 10**9:09d}"
+        self._run = f"{time.time_ns() // NS_PER_MS % 10**9:09d}"
         self._plays = 0
         self.slowness = 0.0
         """How many ms the broker has been taking for what it does at once: the worst of late, slowly forgotten."""
@@ -197,7 +198,7 @@ class Peer:
         assert self.settings is not None
         return Facts(
             self.release, self.settings, self.node, self.advertised_host, self.advertised_port, self.cluster_id, "/127.0.0.1",
-            time.time_ns() // 1_000_000, [f"{stem}-{number + 1}" for number in range(script.groups)], topics, stem,
+            time.time_ns() // NS_PER_MS, [f"{stem}-{number + 1}" for number in range(script.groups)], topics, stem,
         )  # fmt: skip
 
     async def _topic(self, stem: str, number: int, need: TopicNeed) -> TopicFact:

@@ -1,4 +1,4 @@
-"""OffsetCommit (spec 3.1; order of the answer: checked-on-brokers part 2 (b)2)."""
+"""OffsetCommit (docs/kafka/offsets.md#offsetcommit; order of the answer: P2-b2)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 
 class Line(NamedTuple):
-    """One partition of the request; `entry` numbers the topic elements, `error` is what the topic gates say (spec 1.5, 3 and 4)."""
+    """One partition of the request; `entry` numbers the topic elements, `error` is what the topic gates say
+    (docs/kafka/apis.md#gates-in-front-of-the-coordinator, 3 and 4)."""
 
     entry: int
     name: str

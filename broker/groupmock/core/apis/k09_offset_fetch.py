@@ -1,4 +1,4 @@
-"""OffsetFetch (spec 3.2): one group up to v7, from v8 several. Membership does not matter to classic groups."""
+"""OffsetFetch (docs/kafka/offsets.md#offsetfetch): one group up to v7, from v8 several. Membership does not matter to classic groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FindCoordinator (spec 1.6; messages per version and key type: checked-on-brokers part 2 (b)7, (d)9)."""
+"""FindCoordinator (docs/kafka/apis.md#findcoordinator; messages per version and key type: P2-b7, P2-d9)."""
 
 from __future__ import annotations
 

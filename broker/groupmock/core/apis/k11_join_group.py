@@ -10,7 +10,7 @@ from ..groups import causes, codes
 from ..groups.classic import answers, membership, rebalance, replacement, sessions
 from ..groups.classic.membership import Wish
 from ..groups.classic.rebalance import FAILED, FINE, Outcome
-from ..groups.classic.states import ANSWERS, EMPTY, PREPARING, Ask, Do
+from ..groups.classic.states import ANSWERS, EMPTY, JOIN_NEW, JOIN_RESERVE, PREPARING, RESERVE, Ask, Do
 from ..groups.classic.type import ClassicGroup
 from ..groups.classic.vote import select_protocol
 
@@ -152,8 +152,8 @@ def _decide_without_id(turn: Turn, group: Group, request: Request, wish: Wish, r
     if instance is not None and instance in group.static_members:
         return _replace(turn, group, request, group.members[group.static_members[instance]], wish, reason)
     if instance is None and request.version >= 4:
-        answer = ANSWERS[group.state, Ask.JOIN_RESERVE]
-        assert answer.do is Do.RESERVE, f"{answer.do} is not for who has no id"
+        answer = ANSWERS[group.state, JOIN_RESERVE]
+        assert answer.do is RESERVE, f"{answer.do} is not for who has no id"
         member_id = membership.reserve(turn, group, request.client_id, wish.session_timeout_ms)
         _refuse(turn, request, answer.error, member_id)
         return FINE
@@ -165,12 +165,13 @@ def _decide_without_id(turn: Turn, group: Group, request: Request, wish: Wish, r
 
 def _add(turn: Turn, group: Group, request: Request, member_id: str, wish: Wish, reason: str | None) -> Outcome:
     """Add the member, then begin a rebalance or see whether the phase is over."""
-    do = ANSWERS[group.state, Ask.JOIN_NEW].do
+    do = ANSWERS[group.state, JOIN_NEW].do
     initial = group.generation == 0 if turn.quirks.new_member_at_generation_zero else group.previous_state is EMPTY
     if group.state is PREPARING and initial:
         group.new_member_added = True
-    membership.add(turn, group, request, member_id, wish)
-    return rebalance.go_on(turn, group, do, causes.member_joined(member_id, reason))
+    why = causes.member_joined(member_id)
+    membership.add(turn, group, request, member_id, wish, why)
+    return rebalance.go_on(turn, group, do, causes.with_reason(why, reason) if reason else why)
 
 
 def _rejoin(turn: Turn, group: Group, request: Request, member: Member, wish: Wish, reason: str | None) -> Outcome:

@@ -9,7 +9,7 @@ from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest, HeartbeatRe
 from ..effects import Lease
 from ..groups import codes
 from ..groups.classic import membership, sessions
-from ..groups.classic.states import ANSWERS, Ask
+from ..groups.classic.states import ANSWERS, HEARTBEAT
 from ..groups.classic.type import ClassicGroup
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _beat(cluster: Cluster, turn: Turn, node: int, message: HeartbeatRequest) ->
         return error, None
     if message.generation_id != group.generation:
         return codes.ILLEGAL_GENERATION, None
-    member, answer = group.members[message.member_id], ANSWERS[group.state, Ask.HEARTBEAT]
+    member, answer = group.members[message.member_id], ANSWERS[group.state, HEARTBEAT]
     if answer.renews:
         sessions.renew(turn, group, member)
     return answer.error, None if answer.error else Lease(group, member, group.epoch)

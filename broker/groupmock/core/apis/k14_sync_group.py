@@ -8,7 +8,7 @@ from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 
 from ..groups import codes
 from ..groups.classic import answers, membership, rebalance, sessions
-from ..groups.classic.states import ANSWERS, Ask, Do
+from ..groups.classic.states import ANSWERS, COLLECT, SYNC, Do
 from ..groups.classic.type import ClassicGroup
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     if error:
         turn.reply(request.ticket, answers.sync_refused(error))
         return
-    answer, member = ANSWERS[group.state, Ask.SYNC], group.members[message.member_id]
-    if answer.do is Do.COLLECT:
+    answer, member = ANSWERS[group.state, SYNC], group.members[message.member_id]
+    if answer.do is COLLECT:
         rebalance.collect(turn, group, member, request, message)
     elif answer.do is Do.ASSIGNMENT:
         rebalance.settle(turn, group, member)

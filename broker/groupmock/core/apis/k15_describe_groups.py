@@ -1,4 +1,4 @@
-"""DescribeGroups (spec 4.2): one element per requested id, in request order."""
+"""DescribeGroups (docs/kafka/admin.md#describegroups): one element per requested id, in request order."""
 
 from __future__ import annotations
 

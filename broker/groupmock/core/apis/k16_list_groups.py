@@ -1,4 +1,4 @@
-"""ListGroups (spec 4.1): the groups this node coordinates."""
+"""ListGroups (docs/kafka/admin.md#listgroups): the groups this node coordinates."""
 
 from __future__ import annotations
 

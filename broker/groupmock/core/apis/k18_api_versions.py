@@ -1,6 +1,6 @@
 """ApiVersions (18): what this broker speaks. v3 names the client's software (KIP-511) and answers features (KIP-584).
 
-An unsupported version never gets here: the driver answers it in the v0 layout (checked-on-brokers part 2 (d)12).
+An unsupported version never gets here: the driver answers it in the v0 layout (P2-d12).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""OffsetDelete (KIP-496, spec 3.3). The group's own checks come before anything about topics."""
+"""OffsetDelete (KIP-496, docs/kafka/offsets.md#offsetdelete). The group's own checks come before anything about topics."""
 
 from __future__ import annotations
 

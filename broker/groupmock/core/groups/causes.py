@@ -66,6 +66,11 @@ class Why(msgspec.Struct, frozen=True, gc=False):
     sentence: str
 
 
+def with_reason(why: Why, reason: str) -> Why:
+    """And what the client gave as its reason (KIP-800)."""
+    return Why(why.cause, f"{why.sentence}: {reason}")
+
+
 def _told(sentence: str, reason: str | None) -> str:
     return f"{sentence}: {reason}" if reason else sentence
 
@@ -109,9 +114,9 @@ def id_reserved(client_id: str | None) -> Why:
     return Why("id_reserved", f"client {client_id or ''!r} asked to join and must come back with this id")
 
 
-def member_joined(member_id: str, reason: str | None = None) -> Why:
+def member_joined(member_id: str) -> Why:
     """A new member."""
-    return Why("member_joined", _told(f"member {member_id} joined", reason))
+    return Why("member_joined", f"member {member_id} joined")
 
 
 def protocols_changed(member_id: str) -> Why:

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from ..events import NS_PER_MS
 from ..hosting import Hosting
 from ..java.hashes import java_hash, partition_for, partition_hash
 from ..java.orders import java_order, scala_table_order
 from ..log.names import OFFSETS_TOPIC
 from ..turn import TimerHandler, Turn
+from ..units import NS_PER_MS
 from . import causes, telling
 from .causes import Why
 from .classic.type import ClassicGroup

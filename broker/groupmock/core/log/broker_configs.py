@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import dropwhile
-from typing import TYPE_CHECKING, Final, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ..settings import Knob, Settings
+from ..settings import Settings, declarations
 from . import tables
 from .config_keys import CLASS, KINDS, LIST, PASSWORD, TOPIC_CONFIGS, ConfigKey
 from .value_checks import Check, ListCheck, at_least, between, compression_level, fine, one_of, something, words, words_or_nothing
@@ -82,13 +82,13 @@ class Synonym(NamedTuple):
 
 
 @cache
-def _knob_fields() -> dict[str, str]:
-    return {mark.name: field for field, mark in _knobs()}
+def _setting_fields() -> dict[str, str]:
+    return {declared.name: field for field, _, declared in declarations(Settings)}
 
 
 def started_with(name: str, settings: Settings) -> str | None:
     """A broker config as this broker was started with it; None: it is not one of groupmock's settings."""
-    field = _knob_fields().get(name)
+    field = _setting_fields().get(name)
     return None if field is None else _text(getattr(settings, field))
 
 
@@ -99,7 +99,7 @@ def broker_keys(quirks: Quirks) -> dict[str, BrokerKey]:
 
 @cache
 def _release_keys(release: str) -> dict[str, BrokerKey]:
-    told = {mark.name: _sentence(mark.about) for _, mark in _knobs()}
+    told = {declared.name: _sentence(declared.about) for _, _, declared in declarations(Settings)}
     told |= {key.synonym: key.about for key in TOPIC_CONFIGS.values() if key.synonym is not None and key.synonym not in told}
     keys = {}
     for row in tables.rows(release):
@@ -139,7 +139,7 @@ def _known_class(default: str | None) -> Check:
 def started(settings: Settings, identity: Identity, node: int) -> dict[str, str]:
     """What this node's broker was started with where it is not Kafka's default, by Kafka's names: settings, limits, addresses, ids."""
     keys = broker_keys(settings.quirks)
-    told = {name: _text(getattr(settings, field)) for name, field in _knob_fields().items()} | dict(identity.limits)
+    told = {name: _text(getattr(settings, field)) for name, field in _setting_fields().items()} | dict(identity.limits)
     found = {name: value for name, value in told.items() if name in keys and value != keys[name].default}
     return found | {name: value for name, value in _host(identity, node, settings.quirks).items() if name in keys}
 
@@ -185,11 +185,6 @@ def chain(name: str, keys: Mapping[str, BrokerKey], changed: Overrides, static: 
 
 def _defaults(names: Iterable[str], keys: Mapping[str, BrokerKey]) -> dict[str, str]:
     return {name: keys[name].default or "" for name in names if name in keys and keys[name].default is not None}
-
-
-def _knobs() -> list[tuple[str, Knob]]:
-    hints = get_type_hints(Settings, include_extras=True)
-    return [(field, mark) for field, hint in hints.items() for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, Knob)]
 
 
 def _sentence(about: str) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 from msgspec import Meta
 
 from ..effects import ClockStepped
-from ..events import NS_PER_MS
 from ..timers import NAMES
+from ..units import NS_PER_MS
 from . import members, nodes
 from .find import listed
 from .members import ExpireMember, expire_member

@@ -33,7 +33,7 @@ class MoveCoordinator(Arguments):
 
 @steers("move_coordinator", MoveCoordinator)
 def move_coordinator(cluster: Cluster, wish: MoveCoordinator, turn: Turn) -> None:
-    """Unload and load (spec 2.13)."""
+    """Unload and load (docs/kafka/group-protocol.md#load-unload-deletion)."""
     hosting = cluster.groups.hosting
     partition = offsets_partition(cluster, wish.group, wish.partition)
     node = live_node(cluster, wish.node) if wish.node is not None else _next_up(turn, hosting.leader_of(partition) or 0)
@@ -58,7 +58,7 @@ class UnloadCoordinator(Arguments):
 
 @steers("unload_coordinator", UnloadCoordinator)
 def unload_coordinator(cluster: Cluster, wish: UnloadCoordinator, turn: Turn) -> None:
-    """Whoever waits is answered 16 (spec 2.13, Unload)."""
+    """Whoever waits is answered 16 (docs/kafka/group-protocol.md#unload)."""
     partition = offsets_partition(cluster, wish.group, wish.partition)
     if cluster.groups.hosting.leader_of(partition) is None:
         raise NotNow(f"partition {partition} of __consumer_offsets is led by nobody already")
@@ -76,7 +76,7 @@ class LoadCoordinator(Arguments):
 
 @steers("load_coordinator", LoadCoordinator)
 def load_coordinator(cluster: Cluster, wish: LoadCoordinator, turn: Turn) -> None:
-    """Spec 2.13, Loading, After load."""
+    """See docs/kafka/group-protocol.md#loading and docs/kafka/group-protocol.md#after-load."""
     partition, node = offsets_partition(cluster, None, wish.partition), live_node(cluster, wish.node)
     cluster.groups.hosting.make_topic(turn)
     cluster.groups.hosting.load(turn, partition, node, wish.loading_ms)

@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from ..actions import Piece, Write
-from ..kind import Call, Fault
+from ..kind import Fault, Target
 
 ID = slice(4, 8)
 
@@ -18,7 +18,7 @@ class WrongCorrelationId(Fault, tag="wrong_correlation_id", frozen=True, kw_only
 
     by: Annotated[int, Meta(description="what is added to the right one")] = 1
 
-    def act(self, call: Call) -> Write:
+    def act(self, target: Target) -> Write:
         """With another id."""
         return Write(partial(_moved, self.by))
 

@@ -6,8 +6,9 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
+from ...core.units import NS_PER_S
 from ..actions import Wait
-from ..kind import NS_PER_S, Call, Fault
+from ..kind import Fault, Target
 
 
 class Delay(Fault, tag="delay", frozen=True, kw_only=True):
@@ -17,7 +18,7 @@ class Delay(Fault, tag="delay", frozen=True, kw_only=True):
     STAGES: ClassVar[tuple[str, ...]] = ("reply", "request")
     seconds: Annotated[float, Meta(gt=0, le=86_400, description="how much later")]
 
-    def act(self, call: Call) -> Wait:
+    def act(self, target: Target) -> Wait:
         """Go on later."""
         return Wait(int(self.seconds * NS_PER_S))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ..actions import Vanish
-from ..kind import Call, Fault
+from ..kind import Fault, Target
 
 
 class Drop(Fault, tag="drop", frozen=True, kw_only=True):
@@ -14,9 +14,9 @@ class Drop(Fault, tag="drop", frozen=True, kw_only=True):
 
     STAGES: ClassVar[tuple[str, ...]] = ("reply", "request")
 
-    def act(self, call: Call) -> Vanish:
+    def act(self, target: Target) -> Vanish:
         """Never answer."""
-        return Vanish(applied=call.facts.stage == "reply", mute=True)
+        return Vanish(applied=target.facts.stage == "reply", mute=True)
 
 
 KIND = Drop

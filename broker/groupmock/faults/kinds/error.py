@@ -8,9 +8,10 @@ from msgspec import Meta
 
 from groupmock_codec.errors import ErrorCode
 
+from ...suggest import hint
 from .. import refusals
 from ..actions import Answer
-from ..kind import Call, Fault
+from ..kind import Fault, Target
 
 
 class Error(Fault, tag="error", frozen=True, kw_only=True):
@@ -29,17 +30,15 @@ class Error(Fault, tag="error", frozen=True, kw_only=True):
         """Where is the error in the answer?"""
         return refusals.cannot(stage, api, version)
 
-    def act(self, call: Call) -> Answer:
+    def act(self, target: Target) -> Answer:
         """The refusal."""
-        assert call.request is not None
-        facts = call.facts
-        return Answer(refusals.refusal(facts.api, facts.version, call.request, call.response, number_of(self.code)))
+        assert target.request is not None
+        facts = target.facts
+        return Answer(refusals.refusal(facts.api, facts.version, target.request, target.response, number_of(self.code)))
 
 
 def number_of(code: str | int) -> int:
     """Kafka's number. Raises ValueError for what is none of its errors; msgspec makes that a ValidationError with the place in the plan."""
-    import difflib
-
     names = ErrorCode.__members__
     if isinstance(code, int):
         if code in set(map(int, ErrorCode)) and code != ErrorCode.NONE:
@@ -47,8 +46,7 @@ def number_of(code: str | int) -> int:
         raise ValueError(f"{code} is no error of Kafka")
     if code in names and code != "NONE":
         return int(names[code])
-    near = difflib.get_close_matches(code.upper(), set(names) - {"NONE"}, 1, 0.6)
-    raise ValueError(f"no error {code!r}" + (f" (did you mean {near[0]}?)" if near else ""))
+    raise ValueError(f"no error {code!r}{hint(code, set(names) - {'NONE'})}")
 
 
 KIND = Error

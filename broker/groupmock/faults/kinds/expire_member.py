@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ..actions import CallOff, Steer
-from ..kind import Call, Fault
+from ..kind import Fault, Target
 
 
 class ExpireMember(Fault, tag="expire_member", frozen=True, kw_only=True):
@@ -15,9 +15,9 @@ class ExpireMember(Fault, tag="expire_member", frozen=True, kw_only=True):
     CAUSES: ClassVar[bool] = True
     NEEDS: ClassVar[tuple[str, ...]] = ("member_id", "group")
 
-    def act(self, call: Call) -> Steer | CallOff:
+    def act(self, target: Target) -> Steer | CallOff:
         """Expire those whom the call names."""
-        facts = call.facts
+        facts = target.facts
         if not facts.member_ids or not facts.groups:
             return CallOff("the request names no member id yet")
         return Steer([("expire_member", {"group": facts.groups[0], "member": member}) for member in facts.member_ids])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ..actions import CallOff, Steer
-from ..kind import Call, Fault
+from ..kind import Fault, Target
 
 
 class FenceInstance(Fault, tag="fence_instance", frozen=True, kw_only=True):
@@ -16,9 +16,9 @@ class FenceInstance(Fault, tag="fence_instance", frozen=True, kw_only=True):
     CAUSES: ClassVar[bool] = True
     NEEDS: ClassVar[tuple[str, ...]] = ("member_id", "group")
 
-    def act(self, call: Call) -> Steer | CallOff:
+    def act(self, target: Target) -> Steer | CallOff:
         """Take over the instances that the call names."""
-        facts = call.facts
+        facts = target.facts
         if not facts.instance_ids or not facts.groups:
             return CallOff("the member that calls is not static")
         return Steer([("fence_instance", {"group": facts.groups[0], "instance": instance}) for instance in facts.instance_ids])

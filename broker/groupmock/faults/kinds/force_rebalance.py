@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ..actions import CallOff, Steer
-from ..kind import Call, Fault
+from ..kind import Fault, Target
 
 
 class ForceRebalance(Fault, tag="force_rebalance", frozen=True, kw_only=True):
@@ -15,9 +15,9 @@ class ForceRebalance(Fault, tag="force_rebalance", frozen=True, kw_only=True):
     CAUSES: ClassVar[bool] = True
     NEEDS: ClassVar[tuple[str, ...]] = ("group",)
 
-    def act(self, call: Call) -> Steer | CallOff:
+    def act(self, target: Target) -> Steer | CallOff:
         """Let the groups that the call names rebalance."""
-        groups = call.facts.groups
+        groups = target.facts.groups
         if not groups:
             return CallOff("the request names no group")
         return Steer([("force_rebalance", {"group": group, "reason": "a fault rule"}) for group in groups])

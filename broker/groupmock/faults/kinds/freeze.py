@@ -6,8 +6,9 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta
 
+from ...core.units import MS_PER_S
 from ..actions import CallOff, Steer
-from ..kind import MS_PER_S, Call, Fault
+from ..kind import Fault, Target
 
 
 class FreezeMember(Fault, tag="freeze_member", frozen=True, kw_only=True):
@@ -19,9 +20,9 @@ class FreezeMember(Fault, tag="freeze_member", frozen=True, kw_only=True):
     NEEDS: ClassVar[tuple[str, ...]] = ("member_id", "group")
     seconds: Annotated[Annotated[float, Meta(gt=0, le=86_400)] | None, Meta(description="for how long; left out: until thawed")] = None
 
-    def act(self, call: Call) -> Steer | CallOff:
+    def act(self, target: Target) -> Steer | CallOff:
         """Freeze those whom the call names."""
-        facts = call.facts
+        facts = target.facts
         if not facts.member_ids or not facts.groups:
             return CallOff("the request names no member id yet")
         ms = None if self.seconds is None else int(self.seconds * MS_PER_S)

@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from ..actions import Piece, Write
-from ..kind import Call, Dice, Fault
+from ..kind import Dice, Fault, Target
 
 BODY_AT = 8
 """Behind the length and the correlation id: a client that could not find the frame or its request would never look at the body."""
@@ -20,9 +20,9 @@ class Garble(Fault, tag="garble", frozen=True, kw_only=True):
     bytes: Annotated[int, Meta(ge=1, description="how many bytes at most")] = 1
     at: Annotated[int | None, Meta(description="from this byte of the frame on (its length is 0 to 3); default: anywhere")] = None
 
-    def act(self, call: Call) -> Write:
+    def act(self, target: Target) -> Write:
         """With other bytes."""
-        return Write(partial(_spoil, self.bytes, self.at, call.dice))
+        return Write(partial(_spoil, self.bytes, self.at, target.dice))
 
 
 def _spoil(count: int, at: int | None, dice: Dice, frame: bytes) -> list[Piece]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ..actions import Wait
-from ..kind import Call, Fault
+from ..kind import Fault, Target
 
 
 class Hold(Fault, tag="hold", frozen=True, kw_only=True):
@@ -13,7 +13,7 @@ class Hold(Fault, tag="hold", frozen=True, kw_only=True):
 
     STAGES: ClassVar[tuple[str, ...]] = ("reply", "request")
 
-    def act(self, call: Call) -> Wait:
+    def act(self, target: Target) -> Wait:
         """Go on when released."""
         return Wait(None)
 

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from msgspec import Meta
 
 from ..actions import CallOff, Steer
-from ..kind import Call, Fault
+from ..kind import Fault, Target
 
 OF_MEMBER = "session"
 
@@ -25,9 +25,9 @@ class JumpTimer(Fault, tag="jump_timer", frozen=True, kw_only=True):
         """A group, for a session also a member."""
         return self.NEEDS if self.timer == OF_MEMBER else self.NEEDS[:1]
 
-    def act(self, call: Call) -> Steer | CallOff:
+    def act(self, target: Target) -> Steer | CallOff:
         """Let it fire."""
-        facts = call.facts
+        facts = target.facts
         subjects = [(group, *member) for group in facts.groups[:1] for member in self._members(facts.member_ids)]
         if not subjects:
             return CallOff("the request names no member id yet" if facts.groups else "the request names no group")

@@ -6,8 +6,9 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
+from ...core.units import MS_PER_S
 from ..actions import CallOff, Steer
-from ..kind import MS_PER_S, Call, Fault
+from ..kind import Fault, Target
 
 
 class MoveCoordinator(Fault, tag="move_coordinator", frozen=True, kw_only=True):
@@ -21,9 +22,9 @@ class MoveCoordinator(Fault, tag="move_coordinator", frozen=True, kw_only=True):
     node: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="where to; left out: the next node that runs")] = None
     loading_seconds: Annotated[float, Meta(ge=0, le=86_400, description="how long the new one loads")] = 0
 
-    def act(self, call: Call) -> Steer | CallOff:
+    def act(self, target: Target) -> Steer | CallOff:
         """Move what coordinates the group."""
-        groups = call.facts.groups
+        groups = target.facts.groups
         if not groups:
             return CallOff("the request names no group")
         wish = {"group": groups[0], "node": self.node, "loading_ms": int(self.loading_seconds * MS_PER_S)}

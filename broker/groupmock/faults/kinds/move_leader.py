@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from msgspec import Meta
 
 from ..actions import Steer
-from ..kind import Call, Fault
+from ..kind import Fault, Target
 
 
 class MoveLeader(Fault, tag="move_leader", frozen=True, kw_only=True):
@@ -19,7 +19,7 @@ class MoveLeader(Fault, tag="move_leader", frozen=True, kw_only=True):
     partition: Annotated[int, Meta(ge=0, description="this partition")]
     node: Annotated[int, Meta(ge=1, description="goes to this node")]
 
-    def act(self, call: Call) -> Steer:
+    def act(self, target: Target) -> Steer:
         """Move it."""
         return Steer([("move_leader", {"topic": self.topic, "partition": self.partition, "node": self.node})])
 

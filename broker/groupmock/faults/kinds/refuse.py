@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ..actions import HangUp
-from ..kind import Call, Fault
+from ..kind import Fault, Target
 
 
 class Refuse(Fault, tag="refuse", frozen=True, kw_only=True):
@@ -14,7 +14,7 @@ class Refuse(Fault, tag="refuse", frozen=True, kw_only=True):
 
     STAGES: ClassVar[tuple[str, ...]] = ("connect",)
 
-    def act(self, call: Call) -> HangUp:
+    def act(self, target: Target) -> HangUp:
         """RST."""
         return HangUp(reset=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ..actions import HangUp
-from ..kind import Call, Fault
+from ..kind import Fault, Target
 
 
 class Reset(Fault, tag="reset", frozen=True, kw_only=True):
@@ -14,7 +14,7 @@ class Reset(Fault, tag="reset", frozen=True, kw_only=True):
 
     STAGES: ClassVar[tuple[str, ...]] = ("reply", "request")
 
-    def act(self, call: Call) -> HangUp:
+    def act(self, target: Target) -> HangUp:
         """RST."""
         return HangUp(reset=True)
 

@@ -8,8 +8,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from ...core.units import NS_PER_S
 from ..actions import Piece, Write
-from ..kind import NS_PER_S, Call, Fault
+from ..kind import Fault, Target
 
 
 class Split(Fault, tag="split", frozen=True, kw_only=True):
@@ -18,7 +19,7 @@ class Split(Fault, tag="split", frozen=True, kw_only=True):
     pieces: Annotated[int, Meta(ge=2, description="how many (one byte each at most)")] = 2
     seconds: Annotated[float, Meta(gt=0, le=3600, description="pause between two of them")]
 
-    def act(self, call: Call) -> Write:
+    def act(self, target: Target) -> Write:
         """In pieces."""
         return Write(partial(_pieces, self.pieces, int(self.seconds * NS_PER_S)))
 

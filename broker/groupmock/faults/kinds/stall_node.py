@@ -6,8 +6,9 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
+from ...core.units import MS_PER_S
 from ..actions import Steer
-from ..kind import MS_PER_S, Call, Fault
+from ..kind import Fault, Target
 
 
 class StallNode(Fault, tag="stall_node", frozen=True, kw_only=True):
@@ -19,10 +20,10 @@ class StallNode(Fault, tag="stall_node", frozen=True, kw_only=True):
     node: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="which; left out: where the call came in")] = None
     seconds: Annotated[Annotated[float, Meta(gt=0, le=86_400)] | None, Meta(description="for how long; left out: until started")] = None
 
-    def act(self, call: Call) -> Steer:
+    def act(self, target: Target) -> Steer:
         """Stall it."""
         ms = None if self.seconds is None else int(self.seconds * MS_PER_S)
-        return Steer([("stall_node", {"node": self.node or call.facts.node, "ms": ms})])
+        return Steer([("stall_node", {"node": self.node or target.facts.node, "ms": ms})])
 
 
 KIND = StallNode

@@ -6,8 +6,9 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
+from ...core.units import MS_PER_S
 from ..actions import Steer
-from ..kind import MS_PER_S, Call, Fault
+from ..kind import Fault, Target
 
 
 class StopNode(Fault, tag="stop_node", frozen=True, kw_only=True):
@@ -20,9 +21,9 @@ class StopNode(Fault, tag="stop_node", frozen=True, kw_only=True):
     clean: Annotated[bool, Meta(description="a controlled shutdown")] = True
     loading_seconds: Annotated[float, Meta(ge=0, le=86_400, description="how long its coordinators load where they go")] = 0
 
-    def act(self, call: Call) -> Steer:
+    def act(self, target: Target) -> Steer:
         """Stop it."""
-        wish = {"node": self.node or call.facts.node, "clean": self.clean, "loading_ms": int(self.loading_seconds * MS_PER_S)}
+        wish = {"node": self.node or target.facts.node, "clean": self.clean, "loading_ms": int(self.loading_seconds * MS_PER_S)}
         return Steer([("stop_node", wish)])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ..actions import Vanish
-from ..kind import Call, Fault
+from ..kind import Fault, Target
 
 
 class Swallow(Fault, tag="swallow", frozen=True, kw_only=True):
@@ -14,7 +14,7 @@ class Swallow(Fault, tag="swallow", frozen=True, kw_only=True):
 
     STAGES: ClassVar[tuple[str, ...]] = ("reply",)
 
-    def act(self, call: Call) -> Vanish:
+    def act(self, target: Target) -> Vanish:
         """Apply, do not answer, go on."""
         return Vanish(applied=True, mute=False)
 

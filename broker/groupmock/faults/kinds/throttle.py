@@ -10,8 +10,9 @@ from msgspec import Meta
 from groupmock_codec import APIS
 from groupmock_codec.declare import fields_of
 
+from ...core.units import MS_PER_S, NS_PER_S
 from ..actions import Answer
-from ..kind import MS_PER_S, NS_PER_S, Call, Fault
+from ..kind import Fault, Target
 
 
 class ThrottleTime(Fault, tag="throttle_time", frozen=True, kw_only=True):
@@ -30,10 +31,10 @@ class ThrottleTime(Fault, tag="throttle_time", frozen=True, kw_only=True):
             return None
         return f'its answer has no throttle_time_ms before v{field.since}: say version = "{field.since}-"'
 
-    def act(self, call: Call) -> Answer:
+    def act(self, target: Target) -> Answer:
         """The same answer with the time in it."""
-        assert call.response is not None
-        message = msgspec.structs.replace(call.response, throttle_time_ms=int(self.seconds * MS_PER_S))
+        assert target.response is not None
+        message = msgspec.structs.replace(target.response, throttle_time_ms=int(self.seconds * MS_PER_S))
         return Answer(message, int(self.seconds * NS_PER_S) if self.mute else 0)
 
 

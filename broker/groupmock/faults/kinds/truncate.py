@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from ..actions import Piece, Write
-from ..kind import Call, Fault
+from ..kind import Fault, Target
 
 
 class Truncate(Fault, tag="truncate", frozen=True, kw_only=True):
@@ -18,7 +18,7 @@ class Truncate(Fault, tag="truncate", frozen=True, kw_only=True):
     at: Annotated[int, Meta(ge=0, description="so many bytes go out, the frame's length (4 bytes) among them")]
     close: Annotated[bool, Meta(description="close behind them")] = True
 
-    def act(self, call: Call) -> Write:
+    def act(self, target: Target) -> Write:
         """A part of it."""
         return Write(partial(_cut, self.at), then_close=self.close, then_mute=not self.close)
 

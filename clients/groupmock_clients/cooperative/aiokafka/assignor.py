@@ -1,4 +1,5 @@
-"""Designs I, II and III for stock aiokafka 0.14: one assignor per consumer, nothing patched (clients 2.1, 4.3).
+"""Designs I, II and III for stock aiokafka 0.14: one assignor per consumer, nothing patched
+(docs/kafka/cooperative-designs.md#member-rules).
 
     assignor = CooperativeAssignor(design=2, delay_ms=60_000)
     consumer = AIOKafkaConsumer(bootstrap_servers=..., group_id=..., partition_assignment_strategy=[assignor])

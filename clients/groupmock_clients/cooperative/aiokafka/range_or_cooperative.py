@@ -1,4 +1,5 @@
-"""Changing over aiokafka without a stop: one assignor by the name of `range` that is cooperative as soon as everybody is (clients 4.5).
+"""Changing over aiokafka without a stop: one assignor by the name of `range` that is cooperative as soon as everybody is
+(docs/how-to/cooperative.md#changing-over-without-a-stop).
 
 With two assignors aiokafka sends two JoinGroups per round. So this one joins under the stock name, with our data behind the stock fields,
 where range assignors do not look.

@@ -1,4 +1,4 @@
-"""The twin consumer for aiokafka: delivery goes on while a round is under way (clients 4.3, rule 5).
+"""The twin consumer for aiokafka: delivery goes on while a round is under way (docs/kafka/cooperative-designs.md#member-rule-5).
 
 aiokafka's own consumer delivers nothing from the moment it joins until the last member has. So two of them work as one: a *membership*
 consumer is in the group, with all its partitions paused, and a *data* consumer without a group is assigned what the membership holds.

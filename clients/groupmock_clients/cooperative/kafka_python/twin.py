@@ -1,4 +1,4 @@
-"""The twin consumer for kafka-python: delivery goes on while a round is under way (clients 4.3, rule 5).
+"""The twin consumer for kafka-python: delivery goes on while a round is under way (docs/kafka/cooperative-designs.md#member-rule-5).
 
 kafka-python's own `poll` returns nothing from the moment it joins until the last member has. So two of them work as one: a *membership*
 consumer, polled by a thread of its own with all its partitions paused, is in the group; a *data* consumer without a group is assigned what

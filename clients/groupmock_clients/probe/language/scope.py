@@ -107,7 +107,7 @@ def _string(text: str) -> bytes:
 
 
 def subscription(*topics: str) -> bytes:
-    """ConsumerProtocolSubscription v0 of these topics, no user data (spec 7.1)."""
+    """ConsumerProtocolSubscription v0 of these topics, no user data (docs/kafka/embedded-protocols.md#consumer-subscription)."""
     return struct.pack(">hi", 0, len(topics)) + b"".join(map(_string, topics)) + b"\xff\xff\xff\xff"
 
 
@@ -187,7 +187,7 @@ def _seek(topic: str, index: int, timestamp: int) -> Value:
 
 
 def java_hash(text: str) -> int:
-    """Java's String.hashCode, signed: what places a group (spec 1.6)."""
+    """Java's String.hashCode, signed: what places a group (docs/kafka/apis.md#findcoordinator)."""
     units = text.encode("utf-16-be")
     value = 0
     for high, low in zip(units[::2], units[1::2], strict=True):

@@ -17,9 +17,10 @@ from groupmock.advertise import identity_of
 from groupmock.config import Config, resolve
 from groupmock.core.core import core_of
 from groupmock.core.effects import Abandoned, Close, Effects, Replies, Reply, Silent
-from groupmock.core.events import NS_PER_MS, Command, Disconnected, Request
+from groupmock.core.events import Command, Disconnected, Request
 from groupmock.core.identity import Node
 from groupmock.core.turn import Turn
+from groupmock.core.units import NS_PER_MS
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, Versions
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Final
 
+from groupmock.core.units import NS_PER_MS
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, Versions
 
@@ -106,7 +107,7 @@ class TcpStage:
 
     def wall_ms(self) -> int:
         """The time of day here: broker and probe are assumed to agree on it."""
-        return time.time_ns() // 1_000_000
+        return time.time_ns() // NS_PER_MS
 
     def versions(self, key: int) -> Versions | None:
         """Both sides' versions."""

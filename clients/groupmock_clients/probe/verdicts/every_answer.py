@@ -1,4 +1,4 @@
-"""What holds for every answer, whatever the exchange is about (checked-on-brokers part 1 (d)4 and (d)5): checked on each one.
+"""What holds for every answer, whatever the exchange is about (P1-d4, P1-d5): checked on each one.
 
 A field that the exchange itself speaks of is left to it. Each belongs to a row: what one broker does in every answer is no reason to call
 every row broken.

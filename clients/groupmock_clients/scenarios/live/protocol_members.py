@@ -46,7 +46,9 @@ def spec_for(member: str, bootstrap: str, sizes: Sizes, protocol: Protocol, spea
         library=library, name=member, bootstrap=bootstrap, group=GROUP, topics=tuple(topics), assignors=assignors,
         # A twin has one assignor, so a kafka-python member that still lists range is a plain consumer.
         twin=protocol.twin and RANGE not in assignors,
-        design=protocol.design, delay_ms=sizes.delay_ms, max_moves=sizes.max_moves, move_interval_ms=sizes.move_interval_ms,
+        settings={
+            "design": protocol.design, "delay_ms": sizes.delay_ms, "max_moves": sizes.max_moves, "move_interval_ms": sizes.move_interval_ms
+        } if protocol.design else {},
         session_ms=sizes.session_ms, heartbeat_ms=sizes.heartbeat_ms, commit_ms=sizes.commit_ms, metadata_ms=sizes.metadata_ms,
     )  # fmt: skip
 

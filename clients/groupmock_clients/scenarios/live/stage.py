@@ -47,11 +47,11 @@ def open_stage(sizes: Sizes, protocol: Protocol, journal: Path | None = None) ->
     made = _stage_for(protocol)
     with tempfile.TemporaryDirectory(prefix="groupmock-scenario-") as folder:
         file = journal if journal is not None else Path(folder) / "journal.jsonl"
-        knobs = {
+        settings = {
             "group.initial.rebalance.delay.ms": sizes.initial_delay_ms,
             "group.min.session.timeout.ms": min(sizes.session_ms, 6000),
         }
-        with Broker(seed=sizes.seed, run=run_name(sizes, journal), journal=str(file), settings=knobs) as broker:
+        with Broker(seed=sizes.seed, run=run_name(sizes, journal), journal=str(file), settings=settings) as broker:
             stage = made(sizes, protocol, broker, file, Path(folder))
             try:
                 yield stage

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from groupmock.clock import NS_PER_MS
+from groupmock.core.units import NS_PER_MS
 from groupmock.net.connection import Connection
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message

@@ -5,32 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
-from groupmock import __version__
 from groupmock.advertise import identity_of
-from groupmock.assembly import settings_by_name
-from groupmock.clock import NS_PER_MS, Handle, VirtualClock
-from groupmock.config import resolve
+from groupmock.clock import Handle, VirtualClock
+from groupmock.config import resolve, settings_by_name
 from groupmock.core.core import core_of
 from groupmock.core.events import Command
 from groupmock.core.identity import Node
 from groupmock.core.ingredients import describe
+from groupmock.core.units import NS_PER_MS
 from groupmock.journal.file import FileSink
 from groupmock.journal.journal import Journal, Sink
 from groupmock.journal.rows import END, VERSION, Header, RequestRow, Row
+from groupmock.net.backlog import Backlog
 from groupmock.net.driver import Driver
 from groupmock.net.limits import Limits
+from groupmock.version import __version__
 
 from ..names import run_name
 from ..play import Missed, Sizes
 from ..play import Row as Fields
 from .link import HOST, NODE, Link
-
-NEVER_SLICED: Final = Limits(replies_slice_us=2**31 - 1)
-"""There is no loop that answers could be spread over."""
 
 
 class Kept(Sink):
@@ -80,7 +78,7 @@ class World:
         self.journal = Journal(header, [self.kept])
         if journal is not None:
             self.journal.add(FileSink(str(journal), self._broken))
-        self.driver = Driver(self.core, self.clock, self.journal, NEVER_SLICED)
+        self.driver = Driver(self.core, self.clock, self.journal, Limits(), backlog=Backlog(None))
         self.journal.begin(describe(self.core.environment))
         self._links = 0
 

@@ -216,7 +216,7 @@ LIES: list[tuple[str, str, Callable[[Any], object]]] = [
 
 @for_each(("api", "what", "lie"), LIES, ids=[f"{api}-{what}" for api, what, _ in LIES])
 def test_every_lie_is_noticed_by_an_exchange(api: str, what: str, lie: Callable[[Any], object]) -> None:
-    """The suite can fail: the control that the first checks on brokers had (checked-on-brokers, part 1)."""
+    """The suite can fail: an answer in which one field is falsified is noticed."""
     for exchange in SUITE:
         if exchange.needs or "core" not in exchange.stages or "4.3" not in exchange.releases:
             continue

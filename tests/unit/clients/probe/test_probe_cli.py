@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from cases import for_each
 
-from groupmock.broker import Broker
+from groupmock import Broker
 from groupmock.cli import main
 from groupmock_clients.probe.language.exchange import BASE_SETTINGS
 

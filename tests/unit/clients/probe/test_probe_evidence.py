@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from groupmock.broker import Broker
+from groupmock import Broker
 from groupmock_clients.probe.language.exchange import BASE_SETTINGS, Variant
 from groupmock_clients.probe.language.exchange_suite import load_suite
 from groupmock_clients.probe.language.parser import load

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from groupmock.broker import Broker
+from groupmock import Broker
 from groupmock_clients.probe.language.exchange import BASE_SETTINGS, Variant
 from groupmock_clients.probe.language.parser import load
 from groupmock_clients.probe.schedule import Pace, Schedule

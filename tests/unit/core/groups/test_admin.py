@@ -1,4 +1,4 @@
-"""ListGroups, DescribeGroups, DeleteGroups, FindCoordinator (spec 1.6, 4; checked part 2 (b)7-10, (c), (d)7-9)."""
+"""ListGroups, DescribeGroups, DeleteGroups, FindCoordinator (docs/kafka/admin.md; P2-b7 to P2-b10, P2-d7 to P2-d9)."""
 
 from __future__ import annotations
 

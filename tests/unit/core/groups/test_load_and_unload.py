@@ -1,4 +1,4 @@
-"""Coordinators that move (spec 2.13; checked part 2 (b)1, (c), (d)11)."""
+"""Coordinators that move (docs/kafka/group-protocol.md#load-unload-deletion; P2-b1, P2-c1, P2-c2, P2-d11)."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def drop_reservation(turn: Turn, group: Group, member_id: str, why: Why, what: s
     telling.changed(turn, group, member_id, what, why)
 
 
-def add(turn: Turn, group: Group, request: Request, member_id: str, wish: Wish) -> Member:
+def add(turn: Turn, group: Group, request: Request, member_id: str, wish: Wish, why: Why) -> Member:
     """Take a new member in, its JoinGroup parked."""
     if not group.members:  # the first one decides; an Empty group may so become one of another type
         group.protocol_type = wish.protocol_type
@@ -90,7 +90,7 @@ def add(turn: Turn, group: Group, request: Request, member_id: str, wish: Wish) 
     )
     group.pending_joins.discard(member_id)
     group.put(member)
-    telling.changed(turn, group, member_id, "added", causes.member_joined(member_id), member)
+    telling.changed(turn, group, member_id, "added", why, member)
     if group.leader_id is None:  # somebody leads from the first member on, though nobody is told before the phase ends
         lead(turn, group, member, causes.FIRST_MEMBER)
     return member

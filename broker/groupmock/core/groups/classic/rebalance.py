@@ -53,7 +53,7 @@ from .. import causes, codes, telling
 from ..causes import Why
 from . import answers, membership, sessions, storage
 from .group import Group, Member, Parked, metadata_of
-from .states import COMPLETING, EMPTY, PREPARING, STABLE, Do
+from .states import COMPLETE, COMPLETING, EMPTY, PREPARING, REBALANCE, STABLE, Do
 from .subscription import NO_TOPICS, UNKNOWN, Malformed, Subscribed, read_topics
 from .vote import select_protocol
 
@@ -71,9 +71,9 @@ FAILED: Final = Outcome.FAILED
 
 def go_on(turn: Turn, group: Group, do: Do, why: Why) -> Outcome:
     """What the table (states.ANSWERS) says about somebody who came, came back, or went."""
-    if do is Do.COMPLETE:
+    if do is COMPLETE:
         return maybe_complete(turn, group, why)
-    if do is Do.REBALANCE:
+    if do is REBALANCE:
         return prepare(turn, group, why)
     assert do is Do.NOTHING, f"{do} is not for who comes or goes"
     return FINE

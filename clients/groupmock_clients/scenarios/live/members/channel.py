@@ -1,4 +1,4 @@
-"""What every member program shares: events out, orders in, the end by SIGTERM."""
+"""What every member program shares: how it tells what happens to its consumer, and hears what it is to do."""
 
 from __future__ import annotations
 
@@ -8,12 +8,8 @@ import queue
 import signal
 import sys
 import threading
-from collections.abc import Iterable, Iterator
-from typing import Any, Final, Protocol
-
-POLL_MS: Final = 500
-"""Longer than the producer pauses: members look at their orders when records come, which is at the same moment for all."""
-FETCH_MS: Final = 100
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
 
 
 class Place(Protocol):
@@ -43,10 +39,34 @@ def spans(offsets: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 
 class Channel:
-    """`say` one event; `topics` a new subscription, when there is one; `ended` once SIGTERM came."""
+    """What a member program tells of its consumer, on the member's own thread; this one tells nobody. `ended`: the consumer is to close."""
+
+    ended = False
+
+    def opened(self, library: str, consumer: Any, assignor: Any) -> None:
+        """The consumer runs and has subscribed; `library`: name and version; `assignor`: ours, if it has one."""
+
+    def callback(self, event: str, partitions: Iterable[Place]) -> None:
+        """Its listener was told: `assigned`, `revoked` or `lost`."""
+
+    def polled(self, consumer: Any) -> None:
+        """A poll returned; what it brought is told next."""
+
+    def consumed(self, topic: str, partition: int, records: Sequence[tuple[int, bytes | None]]) -> None:
+        """(offset, value) of records of one partition, as the application got them."""
+
+    def error(self, error: Exception) -> None:
+        """librdkafka handed over an error in place of a record. It asks applications to poll on unless the error is fatal."""
+
+    def topics(self) -> list[str] | None:
+        """The next subscription that was ordered, or None."""
+        return None
+
+
+class Pipes(Channel):
+    """A process: events go to stdout, orders come from stdin, SIGTERM is the end."""
 
     def __init__(self) -> None:
-        self.ended = False
         self._topics: queue.SimpleQueue[list[str]] = queue.SimpleQueue()
         self._held: list[tuple[str, int]] | None = None
         self._out = threading.Lock()
@@ -60,24 +80,28 @@ class Channel:
             sys.stdout.write(line)
             sys.stdout.flush()
 
+    def opened(self, library: str, consumer: Any, assignor: Any) -> None:
+        """See Channel."""
+        self.say("ready", library=library)
+
     def callback(self, event: str, partitions: Iterable[Place]) -> None:
-        """A listener's callback."""
+        """See Channel."""
         self.say(event, partitions=pairs(partitions))
 
-    def holds(self, partitions: Iterable[Place]) -> None:
-        """What the library says the member holds; told when it changed."""
-        held = pairs(partitions)
+    def polled(self, consumer: Any) -> None:
+        """What the library says the member holds is told when it changed."""
+        held = pairs(consumer.assignment())
         if held != self._held:
             self._held = held
             self.say("holds", partitions=held)
 
-    def delivered(self, topic: str, partition: int, offsets: list[int]) -> None:
-        """Records of one partition, as the application got them."""
-        for first, last in spans(offsets):
+    def consumed(self, topic: str, partition: int, records: Sequence[tuple[int, bytes | None]]) -> None:
+        """See Channel."""
+        for first, last in spans(offset for offset, _ in records):
             self.say("delivered", topic=topic, partition=partition, first=first, last=last)
 
     def topics(self) -> list[str] | None:
-        """The next subscription that was ordered, or None."""
+        """See Channel."""
         try:
             return self._topics.get_nowait()
         except queue.Empty:
@@ -94,7 +118,7 @@ class Channel:
 
 
 class Listener:
-    """Tells what it hears; on_partitions_revoked of a cooperative member also commits where it was (docs/how-to/cooperative.md)."""
+    """Tells what it hears; with an assignor of ours, what was revoked is committed where the member was (docs/how-to/cooperative.md)."""
 
     def __init__(self, channel: Channel, assignor: Any = None) -> None:
         self._channel, self._assignor = channel, assignor

@@ -1,27 +1,30 @@
-"""A member that is stock confluent-kafka, which is librdkafka: range or cooperative-sticky."""
+"""A member that is stock confluent-kafka, which is librdkafka, with its own assignors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import confluent_kafka
+from confluent_kafka import KafkaError, KafkaException
 
-from ..member_spec import MemberSpec
-from .channel import FETCH_MS, POLL_MS, Channel
+from ..member_spec import FETCH_MS, MemberSpec
+from .channel import Channel
 
 
 def run(spec: MemberSpec, channel: Channel) -> None:
-    """Until SIGTERM."""
+    """Until the channel has ended."""
     consumer = _consumer(spec)
-    _subscribe(consumer, list(spec.topics), channel)
-    channel.say("ready", library=f"confluent-kafka {confluent_kafka.__version__} (librdkafka {confluent_kafka.libversion()[0]})")
+    # librdkafka takes a topic that starts with ^ for a regular expression.
+    _subscribe(consumer, spec.topics if spec.pattern is None else [spec.pattern], channel)
+    library = f"confluent-kafka {confluent_kafka.__version__} (librdkafka {confluent_kafka.libversion()[0]})"
+    channel.opened(library, consumer, None)
     try:
         while not channel.ended:
-            message = consumer.poll(POLL_MS / 1000)
-            channel.holds(consumer.assignment())
-            if message is not None and message.error() is None:
-                channel.delivered(str(message.topic()), int(message.partition() or 0), [int(message.offset() or 0)])
+            message = consumer.poll(spec.poll_ms / 1000)
+            channel.polled(consumer)
+            if message is not None:
+                _told(message, channel)
             topics = channel.topics()
             if topics is not None:
                 _subscribe(consumer, topics, channel)
@@ -29,26 +32,36 @@ def run(spec: MemberSpec, channel: Channel) -> None:
         consumer.close()
 
 
+def _told(message: Any, channel: Channel) -> None:
+    """A record, or an error in its place."""
+    error = message.error()
+    if error is None:
+        channel.consumed(str(message.topic()), int(message.partition() or 0), [(int(message.offset() or 0), message.value())])
+    elif error.code() not in (KafkaError._PARTITION_EOF, KafkaError.UNKNOWN_TOPIC_OR_PART):
+        channel.error(KafkaException(error))
+
+
 def _consumer(spec: MemberSpec) -> Any:
-    return confluent_kafka.Consumer(
-        {
-            "bootstrap.servers": spec.bootstrap,
-            "group.id": spec.group,
-            "client.id": spec.name,
-            "auto.offset.reset": "earliest",
-            "auto.commit.interval.ms": spec.commit_ms,
-            "session.timeout.ms": spec.session_ms,
-            "heartbeat.interval.ms": spec.heartbeat_ms,
-            "topic.metadata.refresh.interval.ms": spec.metadata_ms,
-            "fetch.wait.max.ms": FETCH_MS,
-            "partition.assignment.strategy": ",".join(spec.assignors),
-        }
-    )
+    options = {
+        "bootstrap.servers": spec.bootstrap,
+        "group.id": spec.group,
+        "client.id": spec.name,
+        "auto.offset.reset": "earliest",
+        "enable.auto.commit": spec.commit_ms is not None,
+        "auto.commit.interval.ms": spec.commit_ms or 5000,
+        "session.timeout.ms": spec.session_ms,
+        "heartbeat.interval.ms": spec.heartbeat_ms,
+        "topic.metadata.refresh.interval.ms": spec.metadata_ms,
+        "fetch.wait.max.ms": FETCH_MS,
+        "partition.assignment.strategy": ",".join(spec.assignors),
+        **({} if spec.instance is None else {"group.instance.id": spec.instance}),
+    }
+    return confluent_kafka.Consumer({**options, **spec.options})
 
 
-def _subscribe(consumer: Any, topics: list[str], channel: Channel) -> None:
+def _subscribe(consumer: Any, topics: Iterable[str], channel: Channel) -> None:
     events = {"on_assign": "assigned", "on_revoke": "revoked", "on_lost": "lost"}
-    consumer.subscribe(topics, **{name: _callback(channel, event) for name, event in events.items()})
+    consumer.subscribe(list(topics), **{name: _callback(channel, event) for name, event in events.items()})
 
 
 def _callback(channel: Channel, event: str) -> Callable[[Any, Any], None]:

@@ -20,7 +20,7 @@ from typing import Any, Final
 import msgspec
 
 from ..member_spec import MemberSpec
-from .channel import Channel
+from .channel import Channel, Pipes
 
 PROGRAMS: Final = {"aiokafka": "aiokafka", "kafka-python": "kafka_python", "confluent-kafka": "confluent_kafka"}
 ORDER_BYTES: Final = 65536
@@ -93,7 +93,7 @@ def _become(spec: MemberSpec, descriptors: list[int], orders: socket.socket, run
 
 def live(spec: MemberSpec, run: Run) -> int:
     """A member's life. 0: left in good order; what the library raised is told as its last event, and raised."""
-    channel = Channel()
+    channel = Pipes()
     try:
         run(spec, channel)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""A member that is stock kafka-python: range, KIP-429's cooperative-sticky, our assignor (beside range while it changes over), the twin."""
+"""A member that is stock kafka-python: with its own assignors, with ours (beside range while it changes over), or the twin."""
 
 from __future__ import annotations
 
@@ -9,57 +9,58 @@ from kafka import __version__ as version
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 
 from ....cooperative.kafka_python import CooperativeAssignor, CooperativeConsumer
 from ..member_spec import COOPERATIVE, MemberSpec
-from .channel import FETCH_MS, POLL_MS, Channel, Listener
+from .channel import Channel, Listener
 
-STOCK: Final = {each.name: each for each in (CooperativeStickyAssignor, RangePartitionAssignor, RoundRobinPartitionAssignor)}
+STOCK: Final = {
+    each.name: each
+    for each in (CooperativeStickyAssignor, RangePartitionAssignor, RoundRobinPartitionAssignor, StickyPartitionAssignor)
+}
 
 
-class Told(Listener, ConsumerRebalanceListener):  # type: ignore[misc]  # kafka-python ships no types
+class KafkaPythonListener(Listener, ConsumerRebalanceListener):  # type: ignore[misc]  # kafka-python ships no types
     """kafka-python wants its own class."""
 
 
 def run(spec: MemberSpec, channel: Channel) -> None:
-    """Until SIGTERM."""
+    """Until the channel has ended. No pause between two polls: 3.0.12 forgets a join that ends when no poll runs, and joins again."""
     consumer, assignor = _consumer(spec)
-    listener = Told(channel, None if spec.twin else assignor)
-    consumer.subscribe(list(spec.topics), listener=listener)
-    channel.say("ready", library=f"kafka-python {version}")
+    listener = _listener(spec, assignor, channel)
+    consumer.subscribe(list(spec.topics), pattern=spec.pattern, listener=listener)
+    channel.opened(f"kafka-python {version}", consumer, assignor)
     try:
         while not channel.ended:
-            batches = consumer.poll(timeout_ms=POLL_MS)
-            channel.holds(consumer.assignment())
+            batches = consumer.poll(timeout_ms=spec.poll_ms)
+            channel.polled(consumer)
             for tp, records in batches.items():
-                channel.delivered(tp.topic, tp.partition, [record.offset for record in records])
+                channel.consumed(tp.topic, tp.partition, [(record.offset, record.value) for record in records])
             topics = channel.topics()
             if topics is not None:
                 consumer.subscribe(topics, listener=listener)
-    finally:
-        consumer.close()
+    except Exception:
+        consumer.close(autocommit=False)  # told is what failed, not what a last commit would make of it
+        raise
+    consumer.close()
 
 
 def _consumer(spec: MemberSpec) -> tuple[Any, CooperativeAssignor | None]:
     """The consumer, and our assignor if it has one."""
-    options: dict[str, Any] = {
-        "bootstrap_servers": spec.bootstrap, "group_id": spec.group, "client_id": spec.name, "auto_offset_reset": "earliest",
-        "auto_commit_interval_ms": spec.commit_ms, "session_timeout_ms": spec.session_ms, "heartbeat_interval_ms": spec.heartbeat_ms,
-        "metadata_max_age_ms": spec.metadata_ms, "fetch_max_wait_ms": FETCH_MS, "metrics_enabled": False,
-    }  # fmt: skip
-    assignor: CooperativeAssignor | None = None
-    strategy: list[Any] = []
-    for word in spec.assignors:
-        if word == COOPERATIVE:
-            assignor = CooperativeAssignor(
-                spec.design, delay_ms=spec.delay_ms, max_moves=spec.max_moves, move_interval_ms=spec.move_interval_ms
-            )
-            strategy.append(assignor)
-        else:
-            strategy.append(STOCK[word])
+    options = {**spec.python_options(), "metrics_enabled": False}
+    assignor = CooperativeAssignor(**spec.settings) if COOPERATIVE in spec.assignors else None
     if spec.twin:
         return CooperativeConsumer(**options, assignor=assignor), assignor
-    consumer = KafkaConsumer(**options, partition_assignment_strategy=strategy)
+    consumer = KafkaConsumer(
+        **options, partition_assignment_strategy=[assignor if name == COOPERATIVE else STOCK[name] for name in spec.assignors]
+    )
     if assignor is not None:
         assignor.attach(consumer)
     return consumer, assignor
+
+
+def _listener(spec: MemberSpec, assignor: CooperativeAssignor | None, channel: Channel) -> Any:
+    if assignor is None or spec.twin:
+        return KafkaPythonListener(channel)
+    return assignor.listener(KafkaPythonListener(channel, assignor if spec.commit_revoked else None))

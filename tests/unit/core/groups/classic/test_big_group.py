@@ -1,11 +1,12 @@
-"""Ten thousand members: one call ends a phase, its answers are made lazily, timers stay bounded (limits.md section 5)."""
+"""Ten thousand members: one call ends a phase, its answers are made lazily, timers stay bounded (docs/kafka/limits.md#join-storms)."""
 
 from __future__ import annotations
 
 from core_world import World
 
 from groupmock.core.effects import Replies, Reply
-from groupmock.core.events import NS_PER_MS, Request
+from groupmock.core.events import Request
+from groupmock.core.units import NS_PER_MS
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 

@@ -1,4 +1,4 @@
-"""The first rebalance of an Empty group (KIP-134; spec 2.5, 2.6; checked part 1 (d)14)."""
+"""The first rebalance of an Empty group (KIP-134; docs/kafka/group-protocol.md#join-timer; P1-d14)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JoinGroup beyond the state table: gates, echo rules, answers per version, parking (spec 2.4; checked part 1 (d)4)."""
+"""JoinGroup beyond the state table: gates, echo rules, answers per version, parking (docs/kafka/group-protocol.md#joingroup; P1-d4)."""
 
 from __future__ import annotations
 

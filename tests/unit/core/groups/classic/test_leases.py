@@ -1,4 +1,4 @@
-"""Leases: a repeated heartbeat may be answered without asking while the epoch stands (architecture section 3)."""
+"""Leases: a repeated heartbeat may be answered without asking while the epoch stands (docs/reference/architecture.md#leases)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core_world import World, subscription
 
 import groupmock.core
 from groupmock.core.effects import Lease
-from groupmock.core.events import NS_PER_MS
+from groupmock.core.units import NS_PER_MS
 
 NEWS: dict[str, Callable[[World, str, str], object]] = {
     "a newcomer joins": lambda w, leader, follower: w.enter(),

@@ -1,4 +1,4 @@
-"""LeaveGroup, session expiry, mute connections (spec 2.11; checked part 1 (b)3, (d)6, part 2 (b)5, (d)4)."""
+"""LeaveGroup, session expiry, mute connections (docs/kafka/group-protocol.md#leavegroup-and-expiry; P1-b3, P1-d6, P2-b5, P2-d4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Join phase, sync phase and their timers after the first round (spec 2.5-2.7, 2.9; checked part 1 (b)2-6)."""
+"""Join phase, sync phase and their timers after the first round (docs/kafka/group-protocol.md; P1-b2 to P1-b6)."""
 
 from __future__ import annotations
 

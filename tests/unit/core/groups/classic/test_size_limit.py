@@ -1,4 +1,4 @@
-"""group.max.size (spec 2.12; checked part 1 (c), (d)3)."""
+"""group.max.size (docs/kafka/group-protocol.md#group-size-limit; P1-c6, P1-d3)."""
 
 from __future__ import annotations
 

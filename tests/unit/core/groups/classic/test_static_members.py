@@ -1,4 +1,4 @@
-"""Static membership and replacement (KIP-345, KIP-814; spec 2.8; checked part 1 (b)2, (d)9, (d)16)."""
+"""Static membership and replacement (KIP-345, KIP-814; docs/kafka/group-protocol.md#static-membership; P1-b2, P1-d9, P1-d16)."""
 
 from __future__ import annotations
 

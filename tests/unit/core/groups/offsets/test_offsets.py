@@ -1,4 +1,4 @@
-"""OffsetCommit, OffsetFetch, OffsetDelete (spec 3.1-3.3; checked part 2 (b)2, (c))."""
+"""OffsetCommit, OffsetFetch, OffsetDelete (docs/kafka/offsets.md; P2-b2, P2-c13)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sweep of expired offsets and empty groups (KIP-211; spec 3.4, 2.13; checked part 2 (d)2)."""
+"""The sweep of expired offsets and empty groups (KIP-211; docs/kafka/offsets.md#retention; P2-d2)."""
 
 from __future__ import annotations
 

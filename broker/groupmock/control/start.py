@@ -1,0 +1,59 @@
+"""Starts the control API beside a cluster, and that cluster anew when it is reset."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from ..assembly import start
+from ..config import Config
+from ..net.listen import bracketed
+from ..running import CannotStart, Running
+
+if TYPE_CHECKING:
+    from ..faults.plan import Plan
+    from .server import Control
+
+
+async def start_control(
+    config: Config, running: Running, on_failure: Callable[[], None] | None = None, plan: Plan | None = None
+) -> Control:
+    """Serve the control API where `config.control` says; a reset starts the cluster with `on_failure` and `plan` as `start` does.
+    Raises CannotStart; then the cluster is closed, too."""
+
+    async def restart(old: Running) -> Running:
+        trouble = await old.close()
+        if trouble is not None:
+            raise trouble
+        if config.journal is not None:
+            keep_journal(config.journal)
+        return await start(config, on_failure, old.ports, stories=True, plan=plan)
+
+    try:
+        return await _serve(config, running, restart)
+    except CannotStart:
+        await running.close()
+        raise
+
+
+async def _serve(config: Config, running: Running, restart: Callable[[Running], Awaitable[Running]]) -> Control:
+    assert config.control is not None
+    try:
+        from .server import serve
+    except ImportError as lacking:
+        raise CannotStart(f"--control needs {lacking.name}: pip install 'groupmock[control]'") from None
+    host, port = config.control.host, config.control.port or 0
+    try:
+        return await serve(running, host, port, config.token, restart)
+    except OSError as failure:
+        remedy = "choose another --control PORT, or 0 for a free one"
+        raise CannotStart(f"cannot serve the control API on {bracketed(host)}:{port}: {failure.strerror}: {remedy}") from None
+
+
+def keep_journal(path: str) -> None:
+    """Give a journal that was closed another name, PATH.1 or the next that is free, so that the one to come takes its place."""
+    number = 1
+    while os.path.exists(f"{path}.{number}"):
+        number += 1
+    os.replace(path, f"{path}.{number}")

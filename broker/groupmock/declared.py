@@ -1,0 +1,68 @@
+"""The settings that a class declares (`core.settings.setting`), by name: what they are, and their values parsed and checked."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import msgspec
+
+from .core.settings import Declaration, declarations
+
+
+class BadValue(ValueError):
+    """A value that a setting cannot take; the text says which and what it takes."""
+
+
+class Setting(NamedTuple):
+    """One declared setting: `field` is the attribute of its class, `kind` is int, bool or str."""
+
+    field: str
+    kind: type
+    declared: Declaration
+    default: Any
+
+    def parse(self, value: object) -> Any:
+        """The value as its type, from text or from TOML. Raises BadValue."""
+        if self.kind is bool:
+            return self._boolean(value)
+        if self.kind is int:
+            return self._number(value)
+        if self.declared.choices and value not in self.declared.choices:
+            raise BadValue(f"{self.declared.name} takes {self.takes}, not {value!r}")
+        return str(value)
+
+    @property
+    def takes(self) -> str:
+        """What values there are, in words."""
+        if self.kind is bool:
+            return "true or false"
+        if self.kind is int:
+            return f"{self.declared.lowest} to {self.declared.highest}"
+        return " or ".join(self.declared.choices) or "any text"
+
+    def _boolean(self, value: object) -> bool:
+        known = {"true": True, "false": False}
+        text = str(value).lower()
+        if text not in known:
+            raise BadValue(f"{self.declared.name} takes true or false, not {value!r}")
+        return known[text]
+
+    def _number(self, value: object) -> int:
+        try:
+            number = int(str(value)) if not isinstance(value, bool) else None
+        except ValueError:
+            number = None
+        if number is None:
+            raise BadValue(f"{self.declared.name} takes a whole number, not {value!r}")
+        low, high = self.declared.lowest, self.declared.highest
+        if (low is not None and number < low) or (high is not None and number > high):
+            raise BadValue(f"{self.declared.name} takes {low} to {high}, not {number}")
+        return number
+
+
+@cache
+def settings_of(declaring: type[msgspec.Struct]) -> dict[str, Setting]:
+    """Kafka name -> setting, for one class of settings."""
+    defaults = {info.name: info.default for info in msgspec.structs.fields(declaring)}
+    return {declared.name: Setting(field, kind, declared, defaults[field]) for field, kind, declared in declarations(declaring)}

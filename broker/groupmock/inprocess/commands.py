@@ -1,0 +1,148 @@
+"""What a test says to steer a cluster, as methods of `Broker` and, as coroutines, of `AsyncBroker`. Times are seconds.
+
+Each is one command of the core (`core.steering`), hence a row of the journal. What cannot be done raises CannotSteer (a ValueError)
+that says why and what there is; nothing is changed then.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Coroutine, Generator
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+from ..core.units import MS_PER_S
+from .calls import Calls, R
+
+State = str
+"""Kafka's name of a group's state: Empty, PreparingRebalance, CompletingRebalance, Stable."""
+Lasting = TypeVar("Lasting")
+"""What a method gives whose effect may end with a block: `Undo`, `AsyncUndo`."""
+
+
+def _ms(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds * MS_PER_S)
+
+
+class Undo:
+    """Something that lasts until the end of a `with` block, or until it is undone by its counterpart."""
+
+    def __init__(self, undo: Callable[[], None]) -> None:
+        self._undo = undo
+
+    def __enter__(self) -> None:
+        """It lasts already."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._undo()
+
+
+class AsyncUndo:
+    """`await` it, or `async with` it: then it is undone at the end of the block."""
+
+    def __init__(self, do: Callable[[], Coroutine[Any, Any, None]], undo: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._do = do
+        self._undo = undo
+
+    def __await__(self) -> Generator[Any, None, None]:
+        return self._do().__await__()
+
+    async def __aenter__(self) -> None:
+        await self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._undo()
+
+
+class Commands(Calls[R], Generic[R, Lasting]):
+    """Topics, groups, members, nodes, time."""
+
+    @abstractmethod
+    def _lasting(self, do: Callable[[], R], undo: Callable[[], R]) -> Lasting:
+        """Something done, and how it is undone."""
+
+    def create_topic(self, name: str, partitions: int = 1) -> R:
+        """Create a topic. CannotSteer when it exists or the name is none."""
+        return self._command("create_topic", name=name, partitions=partitions)
+
+    def grow_topic(self, name: str, partitions: int) -> R:
+        """Raise a topic's number of partitions to `partitions`."""
+        return self._command("grow_topic", name=name, partitions=partitions)
+
+    def delete_topic(self, name: str) -> R:
+        """Delete a topic and the offsets committed for it."""
+        return self._command("delete_topic", name=name)
+
+    def hold(self, group: str, state: State) -> Lasting:
+        """Keep a group in a state from now on (or from when it gets there) until `release`, or the end of a `with` block."""
+        return self._lasting(lambda: self._command("hold_group", group=group, state=state), lambda: self.release(group))
+
+    def release(self, group: str) -> R:
+        """Let a held group go on: what waited happens now."""
+        return self._command("release_group", group=group)
+
+    def expire(self, group: str, member: str) -> R:
+        """Let a member's session expire now. `member`: member id, instance id, or a client id that one member alone has."""
+        return self._command("expire_member", group=group, member=member)
+
+    def fence(self, group: str, instance: str) -> R:
+        """Take a static member's place: its present process is fenced (FENCED_INSTANCE_ID)."""
+        return self._command("fence_instance", group=group, instance=instance)
+
+    def rebalance(self, group: str, reason: str = "a test wants it") -> R:
+        """Let a group rebalance now."""
+        return self._command("force_rebalance", group=group, reason=reason)
+
+    def choose_leader(self, group: str, member: str) -> R:
+        """Choose who leads the next generation; the member need not be there yet."""
+        return self._command("choose_leader", group=group, member=member)
+
+    def order_joins(self, group: str, *names: str) -> R:
+        """Let the JoinGroups of these clients in in this order, all others after them."""
+        return self._command("order_joins", group=group, names=list(names))
+
+    def complete_delay(self, group: str) -> R:
+        """End a group's join phase now, as if its delay were over."""
+        return self._command("complete_delay", group=group)
+
+    def freeze(self, group: str, member: str, seconds: float | None = None) -> Lasting:
+        """Let a member's requests wait, unseen, for so long, until `thaw`, or until the end of a `with` block. Its session runs on."""
+        ms = _ms(seconds)
+        return self._lasting(lambda: self._command("freeze_member", group=group, member=member, ms=ms), lambda: self.thaw(group, member))
+
+    def thaw(self, group: str, member: str) -> R:
+        """Let a frozen member go on."""
+        return self._command("thaw_member", group=group, member=member)
+
+    def move_coordinator(self, group: str, node: int | None = None, loading: float = 0) -> R:
+        """Move a group's coordinator to a node (None: the next one), which loads for so many seconds."""
+        return self._command("move_coordinator", group=group, node=node, loading_ms=_ms(loading))
+
+    def unload_coordinator(self, group: str) -> R:
+        """Let nobody coordinate a group until its coordinator is moved somewhere."""
+        return self._command("unload_coordinator", group=group)
+
+    def move_leader(self, topic: str, partition: int, node: int) -> R:
+        """Let a node lead a partition."""
+        return self._command("move_leader", topic=topic, partition=partition, node=node)
+
+    def stop_node(self, node: int, clean: bool = True, loading: float = 0) -> R:
+        """Stop a node. `clean`: who waits is answered first; `loading`: how long its coordinators load where they go."""
+        return self._command("stop_node", node=node, clean=clean, loading_ms=_ms(loading))
+
+    def start_node(self, node: int, loading: float = 0) -> R:
+        """Start a stopped node again, or end a stall."""
+        return self._command("start_node", node=node, loading_ms=_ms(loading))
+
+    def stall_node(self, node: int, seconds: float | None = None) -> Lasting:
+        """Let nothing in or out of a node for so long, until `start_node`, or until the end of a `with` block."""
+        ms = _ms(seconds)
+        return self._lasting(lambda: self._command("stall_node", node=node, ms=ms), lambda: self._command("start_node", node=node))
+
+    def step(self, seconds: float) -> R:
+        """Move the server's clock on while clients stay connected: every timer on the way fires at its own time."""
+        return self._command("step_clock", ms=_ms(seconds))
+
+    def jump_timer(self, timer: str, *subject: str) -> R:
+        """Let one timer fire now: ("join", group), ("sync", group), ("session", group, member id), ..."""
+        return self._command("jump_timer", timer=timer, subject=list(subject))

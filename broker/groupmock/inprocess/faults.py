@@ -1,0 +1,200 @@
+"""What a test says to break a cluster, as methods of `Broker` and, as coroutines, of `AsyncBroker` (docs/how-to/faults.md)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Coroutine, Mapping
+from concurrent.futures import Future
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from ..core.events import Command
+from ..faults.plan import Plan, make_plan, make_rule, parse_plan, plain, read_plan
+from .calls import Calls, R
+
+if TYPE_CHECKING:
+    from ..faults.registry import RuleReport
+
+FAULT: Final = frozenset(("fault",))
+Block = TypeVar("Block")
+"""What `fault` gives: `FaultBlock`, `AsyncFaultBlock`."""
+Text = TypeVar("Text")
+"""What a method gives that has a text to say: the text, or a coroutine of it."""
+Texts = TypeVar("Texts")
+"""The same for a list of texts."""
+PlanLike = str | Mapping[str, Any] | Plan
+"""A file, the name of a ready plan, TOML text (it has line ends), or the same as plain data."""
+
+
+class FaultNeverFired(AssertionError):
+    """A rule did nothing. The text has the call that came nearest and the condition that kept the rule from it."""
+
+
+class FaultNotSeen(AssertionError):
+    """A rule did not fire as often as was waited for, in time. The text has what came nearest."""
+
+
+def as_plan(plan: PlanLike) -> Plan:
+    """Whatever names a plan. Raises BadPlan."""
+    if isinstance(plan, Plan):
+        return plan
+    if isinstance(plan, str):
+        return parse_plan(plan) if "\n" in plan else read_plan(plan)
+    return make_plan(dict(plan))
+
+
+class Faults(Calls[R], Generic[R, Block, Text, Texts]):
+    """Fault rules, plans, and what became of them."""
+
+    @abstractmethod
+    def _block(self, rule: dict[str, Any], must_fire: bool) -> Block:
+        """A rule that holds while a block lasts; `rule`: the arguments of `add_fault`."""
+
+    def fault(
+        self,
+        when: Mapping[str, Any],
+        do: Mapping[str, Any] | str,
+        *,
+        stage: str | None = None,
+        times: int | None = None,
+        name: str = "",
+        must_fire: bool = True,
+    ) -> Block:
+        """A rule for a `with` block. `do`: the kind, or a table with it; see docs/how-to/faults.md. BadPlan when it cannot be.
+
+        A block whose rule never fired raises FaultNeverFired at its end, unless `must_fire` is False.
+        """
+        return self._block({"when": when, "do": do, "stage": stage, "times": times, "name": name}, must_fire)
+
+    def add_fault(
+        self,
+        when: Mapping[str, Any],
+        do: Mapping[str, Any] | str,
+        *,
+        stage: str | None = None,
+        times: int | None = None,
+        name: str = "",
+    ) -> Text:
+        """Register a rule that stays until it is removed; returns its name."""
+        table: dict[str, Any] = {"when": dict(when), "do": {"kind": do} if isinstance(do, str) else dict(do)}
+        table |= {key: value for key, value in (("stage", stage), ("times", times), ("name", name or None)) if value is not None}
+
+        def add() -> Future[str]:
+            rule = plain(make_rule(table))
+            return self._post(lambda: self._added(rule))
+
+        done: Text = self._do(add)
+        return done
+
+    def _added(self, rule: dict[str, Any]) -> str:
+        running = self._up()
+        running.submit(Command("add_faults", {"rules": [rule]}))
+        return running.server.driver.rules.reports()[-1].name
+
+    def load_plan(self, plan: PlanLike) -> Texts:
+        """Register every rule of a plan, or none; returns their names. Its seed, if it has one, is the chances' from now on."""
+
+        def load() -> Future[list[str]]:
+            read = as_plan(plan)
+            return self._post(lambda: self._up().load_plan(read))
+
+        done: Texts = self._do(load)
+        return done
+
+    def remove_fault(self, name: str) -> R:
+        """Forget a rule; what it held goes on. UnknownRule (a LookupError) when there is none."""
+        return self._command("remove_fault", name=name)
+
+    def release_fault(self, name: str) -> R:
+        """Let go of what a rule holds; the rule stays."""
+        return self._command("release_fault", name=name)
+
+    def clear_faults(self) -> R:
+        """Forget every rule."""
+        return self._command("clear_faults")
+
+    def wait_for_fault(self, name: str, fired: int = 1, timeout: float = 10.0) -> R:
+        """Wait until a rule fired so often. Raises FaultNotSeen."""
+        done: R = self._do(lambda: self._run(self._until_fired(name, fired, timeout)))
+        return done
+
+    async def _until_fired(self, name: str, fired: int, timeout: float) -> None:
+        running = self._up()
+        registry = running.server.driver.rules.registry
+        seen = await running.until(FAULT, lambda: registry.report(name).fired >= fired or None, timeout)
+        if seen is None:
+            sentence = registry.report(name).sentence
+            raise FaultNotSeen(f"{sentence}; {fired} times were waited for, {timeout:g} s (seed {running.seed})")
+
+    # What can be looked at blocks for a turn of the cluster's loop, on `AsyncBroker` too.
+
+    @property
+    def faults(self) -> list[RuleReport]:
+        """Every rule as it stands: counts, what it holds, how near it came."""
+        return self._call(lambda: self._up().server.driver.rules.reports())
+
+    def fault_report(self, name: str) -> RuleReport:
+        """One rule as it stands."""
+        return self._call(lambda: self._up().server.driver.rules.registry.report(name))
+
+    def never_fired(self) -> list[RuleReport]:
+        """The rules that did nothing; `.sentence` says why."""
+        return [report for report in self.faults if not report.fired]
+
+
+class RuleBlock(Generic[R, Text]):
+    """A rule that holds while a block lasts. `name` finds it in the journal and in reports."""
+
+    def __init__(self, broker: Faults[R, Any, Text, Any], rule: dict[str, Any], must_fire: bool) -> None:
+        self._broker = broker
+        self._rule = rule
+        self._must_fire = must_fire
+        self.name: str = rule["name"]
+
+    @property
+    def report(self) -> RuleReport:
+        """The rule as it stands."""
+        return self._broker.fault_report(self.name)
+
+    @property
+    def fired(self) -> int:
+        """How often it did something."""
+        return self.report.fired
+
+    def release(self) -> R:
+        """Let go of what the rule holds."""
+        return self._broker.release_fault(self.name)
+
+    def wait(self, fired: int = 1, timeout: float = 10.0) -> R:
+        """Wait until it fired so often. Raises FaultNotSeen."""
+        return self._broker.wait_for_fault(self.name, fired, timeout)
+
+    def _judge(self, report: RuleReport, error: BaseException | None) -> None:
+        if error is None and self._must_fire and not report.fired:
+            raise FaultNeverFired(report.sentence)
+
+
+class FaultBlock(RuleBlock[None, str]):
+    """While a `with` block lasts."""
+
+    def __enter__(self) -> FaultBlock:
+        self.name = self._broker.add_fault(**self._rule)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        report = self.report
+        self._broker.remove_fault(self.name)
+        self._judge(report, error)
+
+
+class AsyncFaultBlock(RuleBlock[Coroutine[Any, Any, None], Coroutine[Any, Any, str]]):
+    """While an `async with` block lasts."""
+
+    async def __aenter__(self) -> AsyncFaultBlock:
+        self.name = await self._broker.add_fault(**self._rule)
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        report = self.report
+        await self._broker.remove_fault(self.name)
+        self._judge(report, error)

@@ -1,0 +1,184 @@
+"""A cluster that runs: what is asked of it and told to it, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from .clock import Clock
+from .config import Config
+from .core.core import Core
+from .core.effects import Effects
+from .core.events import Command
+from .journal.journal import Sink
+from .journal.ring import Ring
+from .journal.rows import Row
+from .net.listen import bracketed
+from .net.server import Server
+from .version import __version__
+from .views import Record
+
+if TYPE_CHECKING:
+    from .faults.plan import Plan
+
+T = TypeVar("T")
+CHANGES: Final = frozenset(("moved", "member"))
+"""Kinds of rows that say what a group is."""
+
+
+class CannotStart(Exception):
+    """A port is taken, a journal cannot be written: the text names it and the remedy. Exit code 3."""
+
+
+class JournalFailed(Exception):
+    """The journal that was asked for could not be written to its end. Exit code 3."""
+
+
+class Running:
+    """A cluster that serves. Everything here is called on its loop's thread."""
+
+    def __init__(
+        self, config: Config, core: Core, server: Server, clock: Clock, seed: int, ring: Ring | None, ports: list[int]
+    ) -> None:
+        self.config = config
+        self.core = core
+        self.cluster = core.cluster
+        self.server = server
+        self.clock = clock
+        self.seed = seed
+        self.ring = ring
+        """The rows that are kept in memory, if any are."""
+        self.waiting = 0
+        """How many wait for rows (`until`)."""
+        self.closed = False
+        self._ports = ports
+
+    @property
+    def ports(self) -> list[int]:
+        """The ports that are listened on, by node."""
+        return self._ports
+
+    @property
+    def bootstrap(self) -> str:
+        """`host:port` of every node as clients are told, comma separated."""
+        return ",".join(f"{bracketed(node.host)}:{node.port}" for node in self.core.environment.identity.nodes)
+
+    def ready_line(self, control: str | None = None) -> bytes:
+        """The one line that `serve` prints. `control`: where the control API is."""
+        nodes = [{"id": node.node_id, "host": node.host, "port": node.port} for node in self.core.environment.identity.nodes]
+        line = {
+            "ready": True,
+            "bootstrap": self.bootstrap,
+            "nodes": nodes,
+            "control": control,
+            "journal": self.config.journal,
+            "seed": self.seed,
+            "pid": os.getpid(),
+            "version": __version__,
+        }
+        return json.dumps(line).encode() + b"\n"
+
+    def submit(self, command: Command) -> Effects:
+        """Run a command through the driver. Raises what the command raises."""
+        return self.server.submit(command)
+
+    def produce(
+        self,
+        topic: str,
+        partition: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: list[tuple[str, bytes | None]],
+        timestamp: int | None,
+    ) -> int:
+        """Append one record; returns its offset."""
+        from groupmock_codec.records import NewRecord, encode_batch
+
+        stamp = self.core.environment.wall_ms(self.clock.now()) if timestamp is None else timestamp
+        batch = encode_batch([NewRecord(key=key, value=value, headers=headers, timestamp=stamp)])
+        place = {"topic": topic, "partition": partition}
+        self.submit(Command("append", {**place, "batch": batch}))
+        return self.cluster.topics.require_partition(topic, partition).end - 1
+
+    def records(self, topic: str, partition: int | None) -> list[Record]:
+        """The stored records, decoded; LookupError for a topic or partition that is not there."""
+        from groupmock_codec.records import decode_records
+
+        count = self.cluster.topics.partitions(topic)
+        if count is None or (partition is not None and not 0 <= partition < count):
+            raise LookupError(f"no topic {topic!r}" if count is None else f"topic {topic!r} has partitions 0 to {count - 1}")
+        wanted = range(count) if partition is None else [partition]
+        return [
+            Record(topic, index, record.offset, record.timestamp, record.key, record.value, list(record.headers))
+            for index in wanted
+            for batch in self.cluster.topics.batches(topic, index)
+            for record in decode_records(batch)
+            if record.offset >= self.cluster.topics.require_partition(topic, index).start
+        ]
+
+    def story(self, group: str) -> str:
+        """What happened to a group, a line an event; only where `start(stories=True)` kept the rows."""
+        return "\n".join(self.ring.story(group)) if self.ring is not None else ""
+
+    def load_plan(self, plan: Plan, origin: str = "the plan") -> list[str]:
+        """Register every rule of a plan, or none; returns their names. Raises BadPlan."""
+        from .faults.plan import plain
+
+        rules = self.server.driver.rules
+        known = len(rules.reports())
+        self.submit(Command("add_faults", {"rules": [plain(rule) for rule in plan.rule], "origin": origin}))
+        if plan.seed is not None:
+            self.submit(Command("seed_faults", {"seed": plan.seed}))
+        return [report.name for report in rules.reports()[known:]]
+
+    async def until(self, kinds: frozenset[str], test: Callable[[], T | None], timeout: float) -> T | None:
+        """Wait until rows say so: what `test` returns, once that is not None. It is asked at once, after rows of these kinds, and when this
+        cluster is closed. None when the time is over."""
+        changed = asyncio.Event()
+        watcher = _Watcher(changed.set, kinds)
+        self.server.journal.add(watcher)
+        self.waiting += 1
+        try:
+            async with asyncio.timeout(timeout):
+                while (found := test()) is None:
+                    changed.clear()
+                    await changed.wait()
+            return found
+        except TimeoutError:
+            return None
+        finally:
+            self.waiting -= 1
+            self.server.journal.remove(watcher)
+
+    async def close(self) -> Exception | None:
+        """Stop serving and flush; returns what went wrong with the journal, if anything did."""
+        self.closed = True
+        await self.server.close()
+        try:
+            self.server.journal.close()
+        except OSError as failure:
+            return _journal_failed(self.config, failure.strerror or str(failure))
+        return _journal_failed(self.config, self.server.failure) if self.server.failure else None
+
+
+class _Watcher(Sink):
+    """Says that something happened, or that nothing more will."""
+
+    def __init__(self, changed: Callable[[], None], kinds: frozenset[str]) -> None:
+        self._changed = changed
+        self.kinds = kinds
+        self.routine = not kinds.isdisjoint(("request", "reply"))
+
+    def take(self, row: Row) -> None:
+        self._changed()
+
+    def close(self) -> None:
+        self._changed()
+
+
+def _journal_failed(config: Config, reason: str | None) -> JournalFailed:
+    told = (reason or "").removeprefix(f"{config.journal}: ")
+    return JournalFailed(f"the journal {config.journal} could not be written: {told}: it is incomplete, so the run ends here")

@@ -1,0 +1,131 @@
+"""A driver without loop, socket and server: tickets, backlog, alarm and clock are handed in, the transport is a list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from stub_core import StubCore, frame
+
+from groupmock.clock import VirtualClock
+from groupmock.core.effects import MemberChanged, Moved, Note, TimerFired
+from groupmock.core.events import Command
+from groupmock.core.units import NS_PER_MS
+from groupmock.journal.journal import Journal
+from groupmock.journal.rows import Header, kind_of
+from groupmock.net.alarm import NoAlarm
+from groupmock.net.backlog import Backlog
+from groupmock.net.connection import Connection
+from groupmock.net.driver import Driver
+from groupmock.net.limits import Limits
+from groupmock.net.record import ROW_OF
+from groupmock.net.tickets import Tickets
+from groupmock_clients.unbuffered import Unbuffered
+
+JOIN, VERSIONS = 11, 18
+
+
+class Tape(Unbuffered):
+    """A transport that keeps what is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[bytes] = []
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.written.append(bytes(data))
+
+    def correlations(self) -> list[int]:
+        return [int.from_bytes(each[4:8], "big") for each in self.written]
+
+
+class Rig:
+    def __init__(self, header: Header, **parts: Any) -> None:
+        self.core, self.clock, self.tickets = StubCore(), VirtualClock(), Tickets()
+        self.driver = Driver(self.core, self.clock, Journal(header), Limits(), tickets=self.tickets, backlog=Backlog(None), **parts)
+
+    def connect(self, number: int) -> tuple[Connection, Tape]:
+        connection, tape = Connection(self.driver, number, 1, "/127.0.0.1", 1), Tape()
+        connection.connection_made(tape)
+        return connection, tape
+
+
+@pytest.fixture
+def rig(header: Header) -> Rig:
+    return Rig(header)
+
+
+def test_what_waits_can_be_seen_in_the_tickets(rig: Rig) -> None:
+    (first, tape), (second, _) = rig.connect(1), rig.connect(2)
+    first.data_received(frame(VERSIONS, 0, 5))
+    first.data_received(frame(JOIN, 5, 6, "me", group_id="g"))
+    second.data_received(frame(JOIN, 5, 7))
+    assert {ticket: (call.connection, call.codec.name, call.client_id) for ticket, call in rig.tickets.items()} == {
+        2: (first, "JoinGroup", "me"),
+        3: (second, "JoinGroup", "peer"),
+    }
+    parked = rig.tickets[2]
+    assert first.call is parked and parked.message is None and parked.asked().group_id == "g"  # type: ignore[attr-defined]  # a JoinGroup
+    rig.driver.submit(Command("release", {}))
+    assert tape.correlations() == [5, 6]
+    assert [connection.call for connection in (first, second)] == [None, None] and not rig.tickets
+
+
+def test_a_whole_frame_behind_a_parked_request_waits_for_its_answer(rig: Rig) -> None:
+    """One read, one frame: the shortest way through the connection."""
+    connection, tape = rig.connect(1)
+    connection.data_received(frame(JOIN, 5, 1))
+    connection.data_received(frame(VERSIONS, 0, 2))
+    assert ([request.key for request in rig.core.requests], tape.correlations()) == ([JOIN], [])
+    rig.driver.submit(Command("release", {}))
+    assert tape.correlations() == [1, 2]
+
+
+def test_a_backlog_without_slices_needs_no_loop(rig: Rig) -> None:
+    tapes = []
+    for number in range(100):
+        connection, tape = rig.connect(number)
+        connection.data_received(frame(JOIN, 5, number))
+        tapes.append(tape)
+    rig.driver.submit(Command("release", {}))
+    assert [tape.correlations() for tape in tapes] == [[number] for number in range(100)]
+
+
+def test_the_alarm_is_set_by_the_clock_that_was_handed_in(rig: Rig) -> None:
+    rig.core.due = 40 * NS_PER_MS
+    rig.driver.settle()
+    rig.clock.advance(39)
+    assert rig.core.fired == []
+    rig.clock.advance(1)
+    assert rig.core.fired == [40 * NS_PER_MS]
+
+
+def test_without_an_alarm_time_is_looked_at_when_the_driver_is_told(header: Header) -> None:
+    rig = Rig(header, alarm=NoAlarm())
+    rig.core.due = 40 * NS_PER_MS
+    rig.driver.settle()
+    rig.clock.advance(100)
+    assert rig.core.fired == []
+    rig.driver.expire(70)
+    assert rig.core.fired == [70]
+
+
+@pytest.mark.parametrize(
+    "effect",
+    [
+        Moved("g", "Empty", "Stable", 1, "member_joined", "because", "m1", "consumer", "range", 2),
+        MemberChanged("g", "m1", "added", "member_joined", "it joined", "i1", "c1", "/127.0.0.1"),
+        TimerFired("join", ("g",)),
+        Note("topic_created", {"topic": "t"}),
+    ],
+)
+def test_an_effect_of_the_table_is_a_row_with_all_its_fields(effect: msgspec.Struct) -> None:
+    kind, make = ROW_OF[type(effect)]
+    row = make(effect, 7)
+    assert (kind_of(row), row.t) == (kind, 7)
+    assert msgspec.structs.asdict(effect).items() <= msgspec.structs.asdict(row).items()
+
+
+def test_every_effect_of_the_table_was_looked_at() -> None:
+    assert set(ROW_OF) == {Moved, MemberChanged, TimerFired, Note}
