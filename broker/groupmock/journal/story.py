@@ -18,6 +18,7 @@ from .rows import (
     RequestRow,
     Row,
     TimerRow,
+    kind_of,
 )
 
 GROUP_APIS: Final = {"JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch", "OffsetDelete"}
@@ -47,11 +48,12 @@ def group_of(row: Row) -> str | None:
 
 
 def sentence(row: Row) -> str:
-    """What the row says, without time and number."""
+    """What the row says, without time and number. A kind without a sentence of its own says its name and its fields."""
     for kind, tell in TELL.items():
         if isinstance(row, kind):
             return str(tell(row))
-    return type(row).__name__
+    fields = {name: getattr(row, name) for name in row.__struct_fields__ if name not in Row.__struct_fields__}
+    return f"{kind_of(row)} {_facts(fields)}".rstrip()
 
 
 def _opened(row: OpenRow) -> str:

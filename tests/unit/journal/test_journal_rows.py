@@ -57,6 +57,17 @@ def test_every_kind_has_a_sentence(kind):
     assert sentence(sample(kind)) not in ("", type(sample(kind)).__name__)
 
 
+class GuestRow(Row, tag="guest", kw_only=True):
+    """Of a kind that has no sentence."""
+
+    name: str
+    node: int | None = None
+
+
+def test_a_kind_without_a_sentence_says_its_name_and_fields():
+    assert sentence(GuestRow(t=1, node=2, name="me")) == "guest name='me'"
+
+
 def test_defaults_are_left_out_and_bytes_are_base64():
     row = RequestRow(
         seq=1, t=2, connection=3, ticket=4, correlation_id=5, api_key=12, api_name="Heartbeat", api_version=4,

@@ -65,7 +65,7 @@ class Registry:
         group = self._groups.get(group_id)
         hosting = self.hosting
         error = hosting.gate(hosting.partition_of(group_id) if group is None else group.partition, node)
-        return error, None if error else group
+        return (error, None) if error else (error, group)
 
     def gate(self, group_id: str, node: int) -> int:
         """May that node answer for the group? 14 while it loads, 16 when another leads, else 0 (SERVER-48)."""
