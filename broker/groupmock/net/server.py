@@ -211,7 +211,7 @@ class Server:
         busy = self.counters.handled != handled
         if not busy:
             key, version = todo.pop()
-            apis.behaviour(key)
+            self.core.behaviour(key)
             self.driver.codecs.of(key, version).warm_up()
         pause = WARM_UP_WHEN_BUSY_S if busy else WARM_UP_PAUSE_S
         self._warm = asyncio.get_running_loop().call_later(pause, self._warm_up, todo, self.counters.handled)
