@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from groupmock_codec.errors import ErrorCode
 
-from ..log import broker_checks, configs, zookeeper_admin
+from ..log import broker_checks, configs
 from ..log.altering import BROKER, TOPIC, check_topic_name
 from ..log.altering_brokers import check_broker_name, check_changed, target_of
 from ..log.broker_configs import BrokerKey, key_of
 from ..log.change import DELETE, OPERATION_NAMES, SET, Alteration, Change, made
 from ..log.config_keys import LIST, topic_keys
 from ..log.refusal import TopicRefused
+from . import admin_manager
 
 if TYPE_CHECKING:
     from ..log.topics import Topics
@@ -40,13 +41,13 @@ def alter(turn: Turn, topics: Topics, node: int, wanted: Alteration, validate_on
 
 
 def _alter_topic(turn: Turn, topics: Topics, wanted: Alteration, validate_only: bool) -> None:
-    zookeeper_admin.check_path(wanted.name)
+    admin_manager.check_path(wanted.name)
     current = known.configs if (known := topics.get(wanted.name)) is not None else {}
     keys = topic_keys(turn.quirks)
     if wanted.replace:
         changed = made(current, wanted, keys, str)  # AlterConfigs only sets: nobody asks what held before
     else:
-        changed = zookeeper_admin.changed(current, wanted.changes, keys)
+        changed = admin_manager.changed(current, wanted.changes, keys)
         topics.require(wanted.name)
     check_topic_name(wanted.name)
     try:
@@ -54,7 +55,7 @@ def _alter_topic(turn: Turn, topics: Topics, wanted: Alteration, validate_only: 
     except configs.UnknownConfig as bad:
         raise TopicRefused(ErrorCode.INVALID_CONFIG, str(bad)) from None
     except configs.BadConfig as bad:
-        raise TopicRefused(ErrorCode.INVALID_REQUEST, zookeeper_admin.invalid(wanted.name, str(bad))) from None
+        raise TopicRefused(ErrorCode.INVALID_REQUEST, admin_manager.invalid(wanted.name, str(bad))) from None
     topic = topics.require(wanted.name)
     if not validate_only:
         topics.configure(topic, checked)
@@ -68,7 +69,7 @@ def _alter_broker(turn: Turn, topics: Topics, node: int, wanted: Alteration, val
     if wanted.replace:
         after = made(target.before, wanted, target.plain, target.effective)
     else:
-        after = zookeeper_admin.changed(target.before, wanted.changes, target.plain)
+        after = admin_manager.changed(target.before, wanted.changes, target.plain)
     try:
         check_changed(target, after, turn.quirks)
         if not validate_only:
@@ -76,7 +77,7 @@ def _alter_broker(turn: Turn, topics: Topics, node: int, wanted: Alteration, val
     except broker_checks.NoCleaner:
         raise TopicRefused(ErrorCode.UNKNOWN_SERVER_ERROR, "") from None
     except configs.BadConfig as bad:
-        raise TopicRefused(ErrorCode.INVALID_REQUEST, zookeeper_admin.invalid(wanted.name, str(bad), "BROKER")) from None
+        raise TopicRefused(ErrorCode.INVALID_REQUEST, admin_manager.invalid(wanted.name, str(bad), "BROKER")) from None
     if not validate_only:
         topics.configure_broker(target.name, after)
 

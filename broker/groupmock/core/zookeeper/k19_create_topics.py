@@ -9,9 +9,10 @@ from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
 
 from ..apis.k19_create_topics import Plan, check_numbers_and_assignments, done, placed, refused
-from ..log import assignments, configs, zookeeper_admin
+from ..log import assignments, configs
 from ..log.config_keys import topic_keys
 from ..log.refusal import TopicRefused
+from . import admin_manager
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -59,7 +60,7 @@ def _plan(cluster: Cluster, wanted: CreatableTopic) -> Plan:
     replicas = None if wanted.assignments else placed(cluster, wanted)
     cluster.topics.check_name(wanted.name)
     if replicas is None:
-        replicas = zookeeper_admin.replicas([(each.partition_index, each.broker_ids) for each in wanted.assignments])
+        replicas = admin_manager.replicas([(each.partition_index, each.broker_ids) for each in wanted.assignments])
     try:
         given = {config.name: config.value for config in wanted.configs}
         return Plan(replicas, configs.check_all(given, topic_keys(cluster.environment.settings.quirks)))

@@ -8,8 +8,8 @@ from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k33_alter_configs import AlterConfigsRequest, AlterConfigsResourceResponse, AlterConfigsResponse
 
 from ..apis.k33_alter_configs import abandoned, altered
-from ..log import zookeeper_admin
 from ..log.refusal import TopicRefused
+from . import admin_manager
 from .altering import alter
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def _spoiled(asked: AlterConfigsRequest) -> AlterConfigsResponse | None:
     try:
         if any(config.value is None for each in asked.resources for config in each.configs):
             raise TopicRefused(ErrorCode.UNKNOWN_SERVER_ERROR, "")
-        zookeeper_admin.check_kinds(resource.resource_type for resource in asked.resources)
+        admin_manager.check_kinds(resource.resource_type for resource in asked.resources)
     except TopicRefused as refused:
         rows = [
             AlterConfigsResourceResponse(

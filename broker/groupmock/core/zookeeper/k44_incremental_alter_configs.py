@@ -11,8 +11,8 @@ from groupmock_codec.messages.k44_incremental_alter_configs import (
 )
 
 from ..apis.k44_incremental_alter_configs import altered
-from ..log import zookeeper_admin
 from ..log.refusal import TopicRefused
+from . import admin_manager
 from .altering import alter
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 def _spoiled(asked: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse | None:
     """The answer to a request with a resource that cannot be altered."""
     try:
-        zookeeper_admin.check_kinds(resource.resource_type for resource in asked.resources)
+        admin_manager.check_kinds(resource.resource_type for resource in asked.resources)
     except TopicRefused as refused:
         rows = [
             AlterConfigsResourceResponse(
