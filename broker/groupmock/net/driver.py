@@ -168,7 +168,9 @@ class Driver:
         """A request that passed the gate goes to the core. Written flat, as what is on the way of every request."""
         connection, codec = call.connection, call.codec
         asked, client = call.message or call.asked(), connection.client_host
-        event = Request(call.ticket, connection.number, connection.node, codec.key, codec.version, call.client_id, client, asked)
+        event = Request(
+            call.ticket, connection.number, connection.node, codec.key, codec.version, call.client_id, client, asked, connection.listener
+        )  # fmt: skip
         try:
             effects = self.core.handle(event, now)
         except Exception as defect:

@@ -143,9 +143,11 @@ class Server:
     # Accepting
 
     def _adopter(self, node: int) -> Adopt:
+        (listener,) = self.core.environment.endpoints[node]
+
         def adopt(accepted: socket.socket, host: str, port: int) -> None:
             self._numbers += 1
-            connection = Connection(self.driver, self._numbers, node, java_host(host), port)
+            connection = Connection(self.driver, self._numbers, node, java_host(host), port, listener)
             task = asyncio.get_running_loop().create_task(_connect(connection, accepted))
             self._adopting.add(task)
             task.add_done_callback(self._adopted)
