@@ -143,7 +143,7 @@ class Server:
     # Accepting
 
     def _adopter(self, node: int) -> Adopt:
-        (listener,) = self.core.environment.endpoints[node]
+        (listener,) = self.core.environment.endpoints[node]  # one socket per node: a second listener needs one of its own
 
         def adopt(accepted: socket.socket, host: str, port: int) -> None:
             self._numbers += 1
