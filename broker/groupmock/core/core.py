@@ -29,6 +29,7 @@ a later time and may do nothing else: no effect, no draw, no look at the group. 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from . import apis
@@ -57,6 +58,8 @@ class Core:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.environment = cluster.environment
+        self.behaviour = _behaviours(cluster.environment)
+        """API key -> what a request of it does. KeyError: no such behaviour (the driver never dispatches one)."""
         self.timer_handlers: dict[str, TimerHandler] = {
             **cluster.topics.timer_handlers(),
             **cluster.groups.timer_handlers(),
@@ -69,7 +72,7 @@ class Core:
         environment = self.environment
         turn = Turn(environment, now, [])
         if isinstance(event, Request) and environment.holds is NO_HOLDS:  # flat: this is the way of nearly every request
-            apis.behaviour(event.key)(self.cluster, event, turn)
+            self.behaviour(event.key)(self.cluster, event, turn)
             return turn.out
         self._let(event, turn)
         if environment.ready:
@@ -97,7 +100,7 @@ class Core:
     def _let(self, event: Event, turn: Turn) -> None:
         if isinstance(event, Request):
             if not self.environment.holds.keeps(event):
-                apis.behaviour(event.key)(self.cluster, event, turn)
+                self.behaviour(event.key)(self.cluster, event, turn)
         elif isinstance(event, Disconnected):
             self.cluster.topics.disconnected(event.connection)
         elif isinstance(event, Command):
@@ -128,3 +131,12 @@ class Core:
             return TIMERS[name](self.cluster, subject, turn)
 
         return handle
+
+
+def _behaviours(environment: Environment) -> Callable[[int], apis.Behaviour]:
+    """The release decides, once."""
+    if not environment.settings.quirks.zookeeper_admin:
+        return apis.behaviour
+    from . import zookeeper
+
+    return zookeeper.behaviour

@@ -6,6 +6,7 @@ It imports no part, so that a part can be built, tested and replaced with this a
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from .dice import Bits, Dice
@@ -14,7 +15,7 @@ from .units import NS_PER_MS
 
 if TYPE_CHECKING:
     from .events import Event, Request
-    from .identity import Identity
+    from .identity import Identity, Listener, Node
     from .settings import Settings
 
 
@@ -95,6 +96,8 @@ class Environment:
     def __init__(self, settings: Settings, identity: Identity, bits: Bits, epoch_ms: int) -> None:
         self.settings = settings
         self.identity = identity
+        self.endpoints = identity.endpoints
+        """Where each node is reached by each listener."""
         self.dice = Dice(bits)
         self.timers = Timers()
         self.up = identity.nodes
@@ -104,6 +107,10 @@ class Environment:
         self.ready: deque[Event | Key] = deque()
         """What was held and may go on now: the core takes it from here, in order, before the entry that released it returns."""
         self._epoch_ms = epoch_ms
+
+    def reached(self, nodes: Iterable[Node], listener: str) -> Iterator[tuple[Node, Listener]]:
+        """Nodes as those are told of them who came by that listener (Kafka: MetadataCache.getAliveBrokerNodes)."""
+        return ((node, self.endpoints[node.node_id][listener]) for node in nodes)
 
     def wall_ms(self, now: int) -> int:
         """Milliseconds since 1970 at run time `now`."""

@@ -5,11 +5,16 @@ Times (`now`, deadlines) are int nanoseconds since the run's epoch; durations in
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from groupmock_codec.declare import Message
+
+PLAINTEXT: Final = "PLAINTEXT"
+"""The listener, and its protocol, of a node that was told of no other (SecurityProtocol, KIP-103)."""
+ANONYMOUS: Final = "User:ANONYMOUS"
+"""Who has not said who they are (KafkaPrincipal.ANONYMOUS)."""
 
 
 class Request(msgspec.Struct, gc=False, frozen=True):
@@ -23,6 +28,8 @@ class Request(msgspec.Struct, gc=False, frozen=True):
     client_id: str | None
     client_host: str  # Java's InetAddress.toString(): "/10.0.0.7" (docs/kafka/group-protocol.md#records)
     message: Message
+    listener: str = PLAINTEXT  # by which the connection came: clients are told addresses of that listener (KIP-103)
+    principal: str = ANONYMOUS  # whom rights are asked of: nobody asks yet; what TLS or SASL found out comes with those listeners
 
 
 class Disconnected(msgspec.Struct, gc=False, frozen=True):

@@ -4,15 +4,37 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from .events import PLAINTEXT
+
 
 class Node(NamedTuple):
-    """One broker of the mock cluster as clients are told about it (the advertised address). `listens`: HOST:PORT where that is another."""
+    """One broker of the mock cluster, with the address that clients are told by its first listener. `listens`: HOST:PORT where that is
+    another."""
 
     node_id: int
     host: str
     port: int
     rack: str | None = None
     listens: str | None = None
+
+
+class Listener(NamedTuple):
+    """One of the addresses at which a node takes connections, under a name that is the same on every node (KIP-103).
+
+    `host`, `port`: what clients that came by this listener are told of the node (Kafka's `advertised.listeners`). `listens`: HOST:PORT
+    where that is another. `protocol`: what is spoken there: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL; the first is all that is served.
+    """
+
+    name: str
+    protocol: str
+    node: int
+    host: str
+    port: int
+    listens: str | None = None
+
+
+Endpoints = dict[int, dict[str, Listener]]
+"""Node id -> name of a listener -> where the node is reached by it."""
 
 
 class ApiRange(NamedTuple):
@@ -33,7 +55,11 @@ class Feature(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """What a cluster tells clients about itself. `limits`: what its sockets were told to allow, by Kafka's names."""
+    """What a cluster tells clients about itself. `limits`: what its sockets were told to allow, by Kafka's names.
+
+    `listeners`: all of them, and every node has each; none: each node has one, PLAINTEXT, at its own address. What Kafka answers where
+    a leader lacks the listener of the request (LISTENER_NOT_FOUND, 72) cannot happen then.
+    """
 
     cluster_id: str
     nodes: tuple[Node, ...]
@@ -41,3 +67,13 @@ class Identity(NamedTuple):
     features: tuple[Feature, ...] = ()
     finalized_features_epoch: int = -1
     limits: tuple[tuple[str, str], ...] = ()
+    listeners: tuple[Listener, ...] = ()
+
+    @property
+    def endpoints(self) -> Endpoints:
+        """Where each node is reached by each listener. Made anew: `Environment.endpoints` keeps it."""
+        plain = [Listener(PLAINTEXT, PLAINTEXT, node.node_id, node.host, node.port, node.listens) for node in self.nodes]
+        found: Endpoints = {node.node_id: {} for node in self.nodes}
+        for listener in self.listeners or plain:
+            found[listener.node][listener.name] = listener
+        return found

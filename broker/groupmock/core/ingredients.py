@@ -24,8 +24,14 @@ class Ingredients(msgspec.Struct):
 
 
 def describe(environment: Environment) -> dict[str, Any]:
-    """Settings, quirks, identity and the wall clock at run time 0."""
+    """Settings, quirks, identity and the wall clock at run time 0.
+
+    An identity is a row of values: one with the listener that every node has anyway ends where it ended before there were others, so
+    that older releases read it.
+    """
     described: dict[str, Any] = msgspec.to_builtins(Ingredients(environment.settings, environment.identity, environment.wall_ms(0)))
+    if not environment.identity.listeners:
+        described["identity"] = described["identity"][:-1]
     return described
 
 

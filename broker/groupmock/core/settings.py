@@ -100,7 +100,7 @@ class Quirks(msgspec.Struct, frozen=True):
 
     # Data plane and topics
     auto_creation_answers_leader_not_available: bool = False  # 2.8: Metadata that creates a topic says 5, not 3
-    controller_only: bool = False  # 2.8: topics are made, grown and deleted by the controller's node; others answer 41
+    controller_only: bool = False  # 2.8: with zookeeper_admin: topics are made, grown, deleted by the controller's node; others: 41
     negative_timestamps_are_times: bool = False  # 2.8: ListOffsets knows -1 and -2 only; other negative ones select the first record
     list_offsets_in_order: bool = False  # 3.9 2.8: ListOffsets answers row by row as asked, also partitions listed twice
     produce_by_name_only: bool = False  # 3.9 2.8: rows of a Produce answer are ordered by names, later by topic ids too

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from groupmock_codec.frame import FrameError
 
+from ..core.events import PLAINTEXT
 from .inbox import Inbox
 from .repeat import ID_AT, ID_END
 
@@ -103,6 +104,7 @@ class Connection(asyncio.Protocol):
         "held",
         "inbox",
         "late",
+        "listener",
         "node",
         "number",
         "out",
@@ -113,10 +115,11 @@ class Connection(asyncio.Protocol):
         "transport",
     )
 
-    def __init__(self, driver: Dispatcher, number: int, node: int, client_host: str, port: int) -> None:
+    def __init__(self, driver: Dispatcher, number: int, node: int, client_host: str, port: int, listener: str = PLAINTEXT) -> None:
         self.driver = driver
         self.number = number
         self.node = node
+        self.listener = listener
         self.client_host = client_host
         self.port = port
         self.transport: asyncio.Transport | None = None

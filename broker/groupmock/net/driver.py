@@ -2,9 +2,9 @@
 
 The way of one request. A connection hands over a whole frame when its turn has come. The first four bytes name API and version, which
 choose the codec; what is not served closes the connection, but for ApiVersions, which has an answer for that (KIP-511). Header and body
-are read once, into a `Call`; it gets a ticket, and its connection is mute. Then: gate `before` -> core -> request row -> effects, in the
-order in which the core lists them -> gate `after` -> encode -> reply row -> write; the connection goes on. The core sees messages and
-tickets, never bytes or sockets, and is entered from four places: a request, a timer, a command, a connection that is gone.
+are read once, into a `Call`; it gets a ticket, and its connection is mute. Then: admission -> gate `before` -> core -> request row ->
+effects, in the order in which the core lists them -> gate `after` -> encode -> reply row -> write; the connection goes on. The core sees
+messages and tickets, never bytes or sockets, and is entered from four places: a request, a timer, a command, a connection that is gone.
 
 Muting. A connection has one request open at a time, so its answers come in the order of its requests. Kafka's kafka.network.SocketServer
 does the same: its Processor mutes the channel (KafkaChannel.mute) when it has handed a request to the RequestChannel, and unmutes it when
@@ -31,7 +31,8 @@ Arrivals before timers. One alarm stands at the core's next deadline. When it ri
 broker. `settle`, the end of every entry, serves the connections whose answer went out before it looks at the deadline.
 
 The gates. `gate` is there while a fault rule could strike (`net.fault_gate`). It lets a call pass or keeps it, and hands it back later to
-`apply` or `deliver`, which are behind it. Without rules the gate costs one comparison.
+`apply` or `deliver`, which are behind it. Admission, where there is any, comes before (`net.admission`). Without both a request pays one
+comparison.
 
 Defects. An exception out of the core is ours: a note with the traceback, the connection of that request is closed, all others go on.
 """
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from ..core.core import Core
     from ..core.effects import Lease
     from ..journal.journal import Journal
+    from .admission import Admission
     from .alarm import Alarm
     from .fault_gate import FaultGate
     from .limits import Limits
@@ -73,6 +75,7 @@ class Driver:
     """Owns the connections of one cluster and performs what its core wants. `vacated` is called when a connection is gone.
 
     `tickets`, `backlog` and `alarm` are what a server on a loop does not hand in: a replay, a virtual world or a rig has its own.
+    `admission`: who may ask what; None: everybody everything.
     """
 
     def __init__(
@@ -85,6 +88,7 @@ class Driver:
         tickets: Tickets | None = None,
         backlog: Backlog | None = None,
         alarm: Alarm | None = None,
+        admission: Admission | None = None,
     ) -> None:
         self.core = core
         self.clock = clock
@@ -99,6 +103,7 @@ class Driver:
         self.nodes = Nodes(self.connections, self.record, clock)
         self.codecs = Codecs(core.environment.identity.advertised)
         self.gate: FaultGate | None = None  # see `arm`
+        self._admission = admission
         self._leases = True
         self.vacated: Callable[[], None] = _nothing
         self._resumable: deque[Connection] = deque()
@@ -127,6 +132,7 @@ class Driver:
     def arm(self, gate: FaultGate | None) -> None:
         """Where requests and answers pass from now on; None: no fault rule could strike. Answers then have no gate on their way at all."""
         self.gate = gate
+        self._before = self._admit if self._admission is not None else None if gate is None else gate.before
         self._answer = self._performers[Reply] = self.deliver if gate is None else self._try_gate
 
     # What connections report
@@ -161,14 +167,16 @@ class Driver:
         now = self.now()
         call = Call(connection, codec, frame, client_id, message, end, received, now)
         self.tickets.open(call)
-        if self.gate is None or self.gate.before(call, now):
+        if self._before is None or self._before(call, now):
             self.apply(call, now)
 
     def apply(self, call: Call, now: int) -> None:
         """A request that passed the gate goes to the core. Written flat, as what is on the way of every request."""
         connection, codec = call.connection, call.codec
         asked, client = call.message or call.asked(), connection.client_host
-        event = Request(call.ticket, connection.number, connection.node, codec.key, codec.version, call.client_id, client, asked)
+        event = Request(
+            call.ticket, connection.number, connection.node, codec.key, codec.version, call.client_id, client, asked, connection.listener
+        )  # fmt: skip
         try:
             effects = self.core.handle(event, now)
         except Exception as defect:
@@ -400,6 +408,15 @@ class Driver:
             connection.break_off()
 
     # Inside
+
+    def _admit(self, call: Call, now: int) -> bool:
+        assert self._admission is not None
+        effects = self._admission.stops(call, now)
+        if effects is not None:
+            self.record.request(call)
+            self.perform(effects, now)
+            return False
+        return self.gate is None or self.gate.before(call, now)
 
     def _not_taken(self, connection: Connection, frame: bytes, received: int, refusal: Refused | CodecError) -> None:
         """Refused or broken: closed with the reason, unless it is ApiVersions in a version we have not."""

@@ -143,9 +143,11 @@ class Server:
     # Accepting
 
     def _adopter(self, node: int) -> Adopt:
+        (listener,) = self.core.environment.endpoints[node]  # one socket per node: a second listener needs one of its own
+
         def adopt(accepted: socket.socket, host: str, port: int) -> None:
             self._numbers += 1
-            connection = Connection(self.driver, self._numbers, node, java_host(host), port)
+            connection = Connection(self.driver, self._numbers, node, java_host(host), port, listener)
             task = asyncio.get_running_loop().create_task(_connect(connection, accepted))
             self._adopting.add(task)
             task.add_done_callback(self._adopted)
@@ -211,7 +213,7 @@ class Server:
         busy = self.counters.handled != handled
         if not busy:
             key, version = todo.pop()
-            apis.behaviour(key)
+            self.core.behaviour(key)
             self.driver.codecs.of(key, version).warm_up()
         pause = WARM_UP_WHEN_BUSY_S if busy else WARM_UP_PAUSE_S
         self._warm = asyncio.get_running_loop().call_later(pause, self._warm_up, todo, self.counters.handled)

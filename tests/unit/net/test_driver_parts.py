@@ -6,24 +6,27 @@ from typing import Any
 
 import msgspec
 import pytest
+from raw_wire import KeptRows
 from stub_core import StubCore, frame
 
 from groupmock.clock import VirtualClock
-from groupmock.core.effects import MemberChanged, Moved, Note, TimerFired
+from groupmock.core.effects import Close, Effects, MemberChanged, Moved, Note, Reply, TimerFired
 from groupmock.core.events import Command
 from groupmock.core.units import NS_PER_MS
 from groupmock.journal.journal import Journal
-from groupmock.journal.rows import Header, kind_of
+from groupmock.journal.rows import CloseRow, Header, RequestRow, kind_of
 from groupmock.net.alarm import NoAlarm
 from groupmock.net.backlog import Backlog
+from groupmock.net.call import Call
 from groupmock.net.connection import Connection
 from groupmock.net.driver import Driver
 from groupmock.net.limits import Limits
 from groupmock.net.record import ROW_OF
 from groupmock.net.tickets import Tickets
 from groupmock_clients.unbuffered import Unbuffered
+from groupmock_codec import APIS
 
-JOIN, VERSIONS = 11, 18
+JOIN, HEARTBEAT, SYNC, VERSIONS = 11, 12, 14, 18
 
 
 class Tape(Unbuffered):
@@ -32,6 +35,10 @@ class Tape(Unbuffered):
     def __init__(self) -> None:
         super().__init__()
         self.written: list[bytes] = []
+        self.closed = False
+
+    def close(self) -> None:
+        self.closed = True
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         self.written.append(bytes(data))
@@ -129,3 +136,50 @@ def test_an_effect_of_the_table_is_a_row_with_all_its_fields(effect: msgspec.Str
 
 def test_every_effect_of_the_table_was_looked_at() -> None:
     assert set(ROW_OF) == {Moved, MemberChanged, TimerFired, Note}
+
+
+class Door:
+    """An admission that knows ApiVersions, refuses SyncGroup, hangs up on JoinGroup and lets a Heartbeat wait."""
+
+    def __init__(self) -> None:
+        self.waiting: list[int] = []
+
+    def stops(self, call: Call, now: int) -> Effects | None:
+        if call.codec.key == VERSIONS:
+            return None
+        if call.codec.key == SYNC:
+            return [Reply(call.ticket, APIS[SYNC].response.message(error_code=34))]
+        if call.codec.key == JOIN:
+            return [Close(call.ticket, "not authenticated")]
+        self.waiting.append(call.ticket)
+        return []
+
+
+def test_who_is_not_admitted_does_not_come_to_the_core(header: Header) -> None:
+    door, sink = Door(), KeptRows()
+    rig = Rig(header, admission=door)
+    rig.driver.journal.add(sink)
+    connection, tape = rig.connect(1)
+    for number, (key, version) in enumerate(((VERSIONS, 0), (SYNC, 3), (HEARTBEAT, 3), (VERSIONS, 0))):
+        connection.data_received(frame(key, version, number))
+    assert ([request.key for request in rig.core.requests], tape.correlations()) == ([VERSIONS], [0, 1])
+    (late,) = door.waiting
+    rig.driver.perform([Reply(late, APIS[HEARTBEAT].response.message())], 0)
+    rig.driver.settle()
+    assert tape.correlations() == [0, 1, 2, 3]
+    connection.data_received(frame(JOIN, 5, 4))
+    assert tape.closed and [request.key for request in rig.core.requests] == [VERSIONS, VERSIONS]
+    assert [row.api_key for row in sink.rows if isinstance(row, RequestRow)] == [VERSIONS, SYNC, HEARTBEAT, VERSIONS, JOIN]
+    assert [row.reason for row in sink.rows if isinstance(row, CloseRow)] == ["not authenticated"]
+
+
+def test_who_is_not_admitted_does_not_come_to_the_fault_rules(header: Header) -> None:
+    rig = Rig(header, admission=Door())
+    connection, tape = rig.connect(1)
+    rule = {"name": "all", "stage": "request", "do": {"kind": "drop"}}
+    rig.driver.submit(Command("add_faults", {"rules": [rule], "origin": "here"}))
+    fired = [report.fired for report in rig.driver.rules.reports()]
+    connection.data_received(frame(SYNC, 3, 1))
+    assert (tape.correlations(), fired) == ([1], [0])
+    connection.data_received(frame(VERSIONS, 0, 2))
+    assert [report.fired for report in rig.driver.rules.reports()] == [1] and not rig.core.requests

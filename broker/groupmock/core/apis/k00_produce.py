@@ -53,7 +53,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         turn.abandon(request.ticket, str(reason))
         return
     if asked.acks != 0:
-        turn.reply(request.ticket, _response(cluster, rows))
+        turn.reply(request.ticket, _response(cluster, rows, request.listener))
     elif any(row.error_code for row in rows.values()):
         codes = ", ".join(sorted({ErrorCode(row.error_code).name for row in rows.values() if row.error_code}))
         turn.out.append(Close(request.ticket, f"Produce with acks=0 failed: {codes}"))
@@ -216,15 +216,15 @@ def _refused(place: Place, error: RecordsError, partition: Partition) -> Partiti
     return row
 
 
-def _response(cluster: Cluster, rows: dict[Place, PartitionProduceResponse]) -> ProduceResponse:
+def _response(cluster: Cluster, rows: dict[Place, PartitionProduceResponse], listener: str) -> ProduceResponse:
     topics: dict[tuple[str, bytes], TopicProduceResponse] = {}
     for place, row in rows.items():
         topic = topics.setdefault((place.name, place.topic_id), TopicProduceResponse(name=place.name, topic_id=place.topic_id))
         topic.partition_responses.append(row)
     hinted = {row.current_leader.leader_id for row in rows.values()}
     endpoints = [
-        NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
-        for node in cluster.environment.identity.nodes
+        NodeEndpoint(node_id=node.node_id, host=at.host, port=at.port, rack=node.rack)
+        for node, at in cluster.environment.reached(cluster.environment.identity.nodes, listener)
         if node.node_id in hinted
     ]
     return ProduceResponse(responses=list(topics.values()), node_endpoints=endpoints)

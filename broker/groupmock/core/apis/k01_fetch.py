@@ -54,6 +54,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         isolation_level=asked.isolation_level,
         deadline=turn.after(asked.max_wait_ms),
         context=context,
+        listener=request.listener,
     )
     topics.fetches.serve(turn, fetch)
 

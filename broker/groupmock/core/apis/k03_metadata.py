@@ -51,10 +51,13 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     everything = asked.topics is None or (request.version == 0 and not asked.topics)
     found = rows.all() if everything else rows.some(request.version)
     operations = request.version >= OPERATIONS_SINCE and asked.include_cluster_authorized_operations
-    identity, up = turn.environment.identity, turn.environment.up
+    environment = turn.environment
     answer = MetadataResponse(
-        brokers=[MetadataResponseBroker(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack) for node in up],
-        cluster_id=identity.cluster_id,
+        brokers=[
+            MetadataResponseBroker(node_id=node.node_id, host=at.host, port=at.port, rack=node.rack)
+            for node, at in environment.reached(environment.up, request.listener)
+        ],
+        cluster_id=environment.identity.cluster_id,
         controller_id=cluster.topics.controller(),
         topics=found,
         cluster_authorized_operations=CLUSTER_OPERATIONS if operations else NOT_ASKED,

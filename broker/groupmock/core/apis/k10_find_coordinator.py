@@ -15,7 +15,6 @@ from ..log.refusal import TopicRefused
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
-    from ..identity import Node
     from ..turn import Turn
 
 GROUP: Final = 0
@@ -36,37 +35,39 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     message = request.message
     assert isinstance(message, FindCoordinatorRequest)
     if request.version >= 4:
-        found = [_find(cluster, turn, request.version, message.key_type, key) for key in message.coordinator_keys]
+        found = [_find(cluster, turn, request, message.key_type, key) for key in message.coordinator_keys]
         turn.reply(request.ticket, FindCoordinatorResponse(coordinators=found))
         return
-    one = _find(cluster, turn, request.version, message.key_type, message.key)
+    one = _find(cluster, turn, request, message.key_type, message.key)
     answer = FindCoordinatorResponse(
         error_code=one.error_code, error_message=one.error_message, node_id=one.node_id, host=one.host, port=one.port
     )
     turn.reply(request.ticket, answer)
 
 
-def _find(cluster: Cluster, turn: Turn, version: int, key_type: int, key: str) -> Coordinator:
+def _find(cluster: Cluster, turn: Turn, request: Request, key_type: int, key: str) -> Coordinator:
+    version = request.version
     if key_type not in (GROUP, TRANSACTION, SHARE):
         return _refused(key, codes.INVALID_REQUEST, _MALFORMED)
     if key_type == SHARE:
         return _share_coordinator(cluster, version, key)
     node = _node_of_group(cluster, turn, key) if key_type == GROUP else _node_of_transaction(cluster, turn, key)
-    if node is None:
+    if node is None or node not in {each.node_id for each in turn.environment.up}:
         return _refused(key, codes.COORDINATOR_NOT_AVAILABLE, _NOT_AVAILABLE if version < 4 else "")
-    return Coordinator(key=key, node_id=node.node_id, host=node.host, port=node.port, error_message="NONE" if version < 4 else "")
+    at = turn.environment.endpoints[node][request.listener]
+    return Coordinator(key=key, node_id=node, host=at.host, port=at.port, error_message="NONE" if version < 4 else "")
 
 
 def _refused(key: str, error: int, text: str) -> Coordinator:
     return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error, error_message=text)
 
 
-def _node_of_group(cluster: Cluster, turn: Turn, group_id: str) -> Node | None:
+def _node_of_group(cluster: Cluster, turn: Turn, group_id: str) -> int | None:
     hosting = cluster.groups.hosting
-    return _running(cluster, hosting.node_of(group_id)) if hosting.make_topic(turn) else None
+    return hosting.node_of(group_id) if hosting.make_topic(turn) else None
 
 
-def _node_of_transaction(cluster: Cluster, turn: Turn, transactional_id: str) -> Node | None:
+def _node_of_transaction(cluster: Cluster, turn: Turn, transactional_id: str) -> int | None:
     """The number of partitions is the one a node began with, whatever the topic has (as for groups)."""
     try:
         topic = internal.make(turn, cluster.topics, TRANSACTION_TOPIC)
@@ -74,11 +75,7 @@ def _node_of_transaction(cluster: Cluster, turn: Turn, transactional_id: str) ->
         turn.note("topic_not_created", topic=TRANSACTION_TOPIC, reason=refused.message)
         return None
     partition = partition_for(transactional_id, internal.TRANSACTION_PARTITIONS)
-    return _running(cluster, topic.partitions[partition].leader) if partition < len(topic.partitions) else None
-
-
-def _running(cluster: Cluster, node_id: int | None) -> Node | None:
-    return next((node for node in cluster.environment.up if node.node_id == node_id), None)
+    return topic.partitions[partition].leader if partition < len(topic.partitions) else None
 
 
 def _share_coordinator(cluster: Cluster, version: int, key: str) -> Coordinator:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from groupmock_codec.errors import ErrorCode
@@ -14,7 +15,7 @@ from groupmock_codec.messages.k19_create_topics import (
     CreateTopicsResponse,
 )
 
-from ..log import assignments, configs, zookeeper_admin
+from ..log import assignments, configs
 from ..log.config_keys import topic_keys
 from ..log.described import topic_configs
 from ..log.placement import MOST_PARTITIONS
@@ -39,35 +40,21 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Make each topic or say why not; names listed twice are refused after the others."""
     asked = request.message
     assert isinstance(asked, CreateTopicsRequest)
-    if turn.quirks.controller_only and request.node != cluster.topics.controller():
-        results = [_refused(topic.name, TopicRefused(ErrorCode.NOT_CONTROLLER, "")) for topic in asked.topics]
-        turn.reply(request.ticket, CreateTopicsResponse(topics=results))
-        return
     seen = Counter(topic.name for topic in asked.topics)
-    if turn.quirks.zookeeper_admin:
-        often = TopicRefused(ErrorCode.INVALID_REQUEST, "Found multiple entries for this topic.")
-        rows = [
-            _refused(topic.name, often) if seen[topic.name] > 1 else _result(cluster, request.node, topic, asked.validate_only, turn)
-            for topic in asked.topics
-        ]
-        if asked.timeout_ms <= 0 and not asked.validate_only:
-            rows = [row if row.error_code else _unawaited(row) for row in rows]
-        turn.reply(request.ticket, CreateTopicsResponse(topics=rows))
-        return
     wanted = [topic for topic in asked.topics if seen[topic.name] == 1]
     whole = _whole_refused(cluster, asked.timeout_ms, wanted)
     if whole is not None:
-        results = [_refused(topic.name, whole) for topic in asked.topics]
+        results = [refused(topic.name, whole) for topic in asked.topics]
     else:
         twice = TopicRefused(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
         results = [_result(cluster, request.node, topic, asked.validate_only, turn) for topic in wanted]
-        results += [_refused(name, twice) for name, times in seen.items() if times > 1]
+        results += [refused(name, twice) for name, times in seen.items() if times > 1]
     turn.reply(request.ticket, CreateTopicsResponse(topics=results))
 
 
 def _whole_refused(cluster: Cluster, timeout_ms: int, wanted: list[CreatableTopic]) -> TopicRefused | None:
     """What keeps the controller from looking at any of the topics."""
-    if wanted and timeout_ms < 0 and not cluster.environment.settings.quirks.controller_only:
+    if wanted and timeout_ms < 0:
         return TopicRefused(ErrorCode.REQUEST_TIMED_OUT, "")
     standard = cluster.environment.settings.num_partitions
     counts = [len(topic.assignments) or (standard if topic.num_partitions == DEFAULT else topic.num_partitions) for topic in wanted]
@@ -80,24 +67,28 @@ def _whole_refused(cluster: Cluster, timeout_ms: int, wanted: list[CreatableTopi
 def _result(cluster: Cluster, node: int, wanted: CreatableTopic, validate_only: bool, turn: Turn) -> CreatableTopicResult:
     try:
         plan = _plan(cluster, wanted)
-        if not validate_only and cluster.environment.settings.quirks.zookeeper_admin:  # it would make partitions that nobody can lead
-            assignments.check(plan.replicas, [node.node_id for node in cluster.environment.identity.nodes], None)
-    except TopicRefused as refused:
-        return _refused(wanted.name, refused)
+    except TopicRefused as trouble:
+        return refused(wanted.name, trouble)
+    return done(cluster, node, wanted.name, plan, plan.settings, validate_only, turn)
+
+
+def done(
+    cluster: Cluster, node: int, name: str, plan: Plan, shown: Mapping[str, str], validate_only: bool, turn: Turn
+) -> CreatableTopicResult:
+    """Make the topic, or only say what it would be; `shown`: configs that are answered as they were written, not as they were read."""
     if validate_only:
         topic_id = cluster.environment.dice.uuid_bytes()  # Kafka's controller makes one up here too
     else:
-        topic_id = cluster.topics.add(turn, wanted.name, plan.replicas, plan.settings).topic_id
-    given = {} if cluster.environment.settings.quirks.zookeeper_admin else plan.settings  # as it was written; 2.8: as it was read
+        topic_id = cluster.topics.add(turn, name, plan.replicas, plan.settings).topic_id
     return CreatableTopicResult(
-        name=wanted.name,
+        name=name,
         topic_id=topic_id,
         error_message=None,
         num_partitions=len(plan.replicas),
         replication_factor=len(plan.replicas[0]),
         configs=[
             CreatableTopicConfigs(
-                name=each.name, value=given.get(each.name, each.value), read_only=False, config_source=each.source, is_sensitive=False
+                name=each.name, value=shown.get(each.name, each.value), read_only=False, config_source=each.source, is_sensitive=False
             )
             for each in topic_configs(plan.settings, cluster.topics.broker_overrides(node), cluster.environment.settings)
         ],
@@ -105,9 +96,7 @@ def _result(cluster: Cluster, node: int, wanted: CreatableTopic, validate_only: 
 
 
 def _plan(cluster: Cluster, wanted: CreatableTopic) -> Plan:
-    """Checks in the order of Kafka's controller: name, configs, then numbers or assignments. (2.8: numbers, name, configs.)"""
-    if cluster.environment.settings.quirks.zookeeper_admin:
-        return _plan_in_zookeeper(cluster, wanted)
+    """Checks in the order of Kafka's controller: name, configs, then numbers or assignments."""
     cluster.topics.check_name(wanted.name)
     nulls = [config.name for config in wanted.configs if config.value is None]
     if nulls:
@@ -117,35 +106,18 @@ def _plan(cluster: Cluster, wanted: CreatableTopic) -> Plan:
         settings = configs.check_all(given, topic_keys(cluster.environment.settings.quirks))
     except configs.BadConfig as bad:
         raise TopicRefused(ErrorCode.INVALID_CONFIG, str(bad)) from None
-    return Plan(_assigned(cluster, wanted) if wanted.assignments else _placed(cluster, wanted), settings)
+    return Plan(_assigned(cluster, wanted) if wanted.assignments else placed(cluster, wanted), settings)
 
 
-def _plan_in_zookeeper(cluster: Cluster, wanted: CreatableTopic) -> Plan:
-    nulls = [config.name for config in wanted.configs if config.value is None]
-    if wanted.name in cluster.topics.names():
-        cluster.topics.check_name(wanted.name)
-    if nulls:
-        raise TopicRefused(ErrorCode.INVALID_REQUEST, f"Null value not supported for topic configs : {','.join(nulls)}")
-    _numbers_and_assignments(wanted)
-    replicas = None if wanted.assignments else _placed(cluster, wanted)
-    cluster.topics.check_name(wanted.name)
-    if replicas is None:
-        replicas = zookeeper_admin.replicas([(each.partition_index, each.broker_ids) for each in wanted.assignments])
-    try:
-        given = {config.name: config.value for config in wanted.configs}
-        return Plan(replicas, configs.check_all(given, topic_keys(cluster.environment.settings.quirks)))
-    except configs.BadConfig as bad:
-        raise TopicRefused(ErrorCode.INVALID_CONFIG, str(bad)) from None
-
-
-def _placed(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
+def placed(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
+    """Replicas of each partition, placed by the broker. Raises TopicRefused."""
     settings = cluster.environment.settings
     partitions = settings.num_partitions if wanted.num_partitions == DEFAULT else wanted.num_partitions
     factor = settings.default_replication_factor if wanted.replication_factor == DEFAULT else wanted.replication_factor
     return cluster.topics.place(wanted.name, partitions, factor)
 
 
-def _numbers_and_assignments(wanted: CreatableTopic) -> None:
+def check_numbers_and_assignments(wanted: CreatableTopic) -> None:
     """Raises TopicRefused for a topic that has both."""
     if not wanted.assignments:
         return
@@ -155,7 +127,7 @@ def _numbers_and_assignments(wanted: CreatableTopic) -> None:
 
 
 def _assigned(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
-    _numbers_and_assignments(wanted)
+    check_numbers_and_assignments(wanted)
     by_index: dict[int, list[int]] = {}
     for assignment in wanted.assignments:
         index = assignment.partition_index
@@ -169,12 +141,6 @@ def _assigned(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
     return [by_index[index] for index in sorted(by_index)]
 
 
-def _unawaited(made: CreatableTopicResult) -> CreatableTopicResult:
-    """Kafka 2.8's answer when there is no time to wait for what was made."""
-    return CreatableTopicResult(
-        name=made.name, topic_id=made.topic_id, error_code=ErrorCode.REQUEST_TIMED_OUT, error_message=None, configs=[]
-    )
-
-
-def _refused(name: str, refused: TopicRefused) -> CreatableTopicResult:
-    return CreatableTopicResult(name=name, error_code=refused.code, error_message=refused.message or None, configs=[])
+def refused(name: str, why: TopicRefused) -> CreatableTopicResult:
+    """The answer about a topic that is not made."""
+    return CreatableTopicResult(name=name, error_code=why.code, error_message=why.message or None, configs=[])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.errors import ErrorCode
@@ -32,10 +33,16 @@ MALFORMED: Final = (
 )
 KINDS: Final = frozenset((2, 4, 8, 16, 32))
 """Topics, brokers, brokers' loggers, client metrics, groups."""
+WrongName = Callable[[str], str | None]
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """One result per resource, in request order; null or no keys mean all of them. A kind of resource that is not known spoils all."""
+    describe(cluster, request, turn, _wrong_name)
+
+
+def describe(cluster: Cluster, request: Request, turn: Turn, wrong_name: WrongName) -> None:
+    """Answer; `wrong_name` says what is wrong with the name of a topic."""
     asked = request.message
     assert isinstance(asked, DescribeConfigsRequest)
     if any(resource.resource_type not in KINDS for resource in asked.resources):
@@ -50,14 +57,16 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         ]
         turn.reply(request.ticket, DescribeConfigsResponse(results=refused))
         return
-    results = [_result(cluster, request.node, asked, resource) for resource in asked.resources]
+    results = [_result(cluster, request.node, asked, resource, wrong_name) for resource in asked.resources]
     turn.reply(request.ticket, DescribeConfigsResponse(results=results))
 
 
-def _result(cluster: Cluster, node: int, asked: DescribeConfigsRequest, resource: DescribeConfigsResource) -> DescribeConfigsResult:
+def _result(
+    cluster: Cluster, node: int, asked: DescribeConfigsRequest, resource: DescribeConfigsResource, wrong_name: WrongName
+) -> DescribeConfigsResult:
     result = DescribeConfigsResult(resource_type=resource.resource_type, resource_name=resource.resource_name)
     try:
-        found = _describe(cluster, node, resource)
+        found = _describe(cluster, node, resource, wrong_name)
     except TopicRefused as refused:
         result.error_code, result.error_message = refused.code, refused.message
         return result
@@ -66,10 +75,10 @@ def _result(cluster: Cluster, node: int, asked: DescribeConfigsRequest, resource
     return result
 
 
-def _describe(cluster: Cluster, node: int, resource: DescribeConfigsResource) -> list[Described]:
+def _describe(cluster: Cluster, node: int, resource: DescribeConfigsResource, wrong_name: WrongName) -> list[Described]:
     settings, name, overrides = cluster.environment.settings, resource.resource_name, cluster.topics.broker_overrides(node)
     if resource.resource_type == TOPIC:
-        reason = _wrong_name(cluster, name)
+        reason = wrong_name(name)
         if reason is not None:
             raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
         topic = cluster.topics.get(name)
@@ -84,9 +93,7 @@ def _describe(cluster: Cluster, node: int, resource: DescribeConfigsResource) ->
     return node_configs(started(settings, cluster.environment.identity, node), overrides, settings.quirks)
 
 
-def _wrong_name(cluster: Cluster, name: str) -> str | None:
-    if cluster.environment.settings.quirks.zookeeper_admin:
-        return names.why_illegal(name)
+def _wrong_name(name: str) -> str | None:
     reason = names.why_invalid(name)
     return None if reason is None else f"Topic name is invalid: {reason}"
 

@@ -13,8 +13,7 @@ from groupmock_codec.messages.k33_alter_configs import (
     AlterConfigsResponse,
 )
 
-from ..log import zookeeper_admin
-from ..log.altering import alter
+from ..log.altering import Alter, alter
 from ..log.change import SET, Alteration, Change
 from ..log.refusal import TopicRefused
 
@@ -30,43 +29,35 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """One answer per resource. A resource listed twice makes Kafka's handler die without an answer; else it is refused as in 44."""
     asked = request.message
     assert isinstance(asked, AlterConfigsRequest)
-    seen = Counter((resource.resource_type, resource.resource_name) for resource in asked.resources)
-    if len(seen) < len(asked.resources) and turn.quirks.repeated_alteration_unanswered:
+    if not abandoned(request, asked, turn):
+        turn.reply(request.ticket, altered(cluster, request.node, asked, turn, alter))
+
+
+def abandoned(request: Request, asked: AlterConfigsRequest, turn: Turn) -> bool:
+    """Does the release's handler die of this request? Then it is never answered."""
+    dies = turn.quirks.repeated_alteration_unanswered and max(_times(asked).values(), default=1) > 1
+    if dies:
         turn.abandon(request.ticket, "AlterConfigs names a resource twice")
-        return
-    spoiled = _spoiled(asked) if turn.quirks.zookeeper_admin else None
-    if spoiled is not None:
-        turn.reply(request.ticket, spoiled)
-        return
-    responses = []
-    for resource in asked.resources:
-        twice = seen[resource.resource_type, resource.resource_name] > 1
-        responses.append(_altered(cluster, turn, request.node, resource, asked.validate_only, twice))
-    turn.reply(request.ticket, AlterConfigsResponse(responses=responses))
+    return dies
 
 
-def _spoiled(asked: AlterConfigsRequest) -> AlterConfigsResponse | None:
-    """What Kafka 2.8 answers to a request with a null value, or with a resource that cannot be altered."""
-    try:
-        if any(config.value is None for each in asked.resources for config in each.configs):
-            raise TopicRefused(ErrorCode.UNKNOWN_SERVER_ERROR, "")
-        zookeeper_admin.check_kinds(resource.resource_type for resource in asked.resources)
-    except TopicRefused as refused:
-        rows = [
-            AlterConfigsResourceResponse(
-                error_code=refused.code,
-                error_message=refused.message or None,
-                resource_type=each.resource_type,
-                resource_name=each.resource_name,
-            )
+def altered(cluster: Cluster, node: int, asked: AlterConfigsRequest, turn: Turn, alter: Alter) -> AlterConfigsResponse:
+    """Change each resource or say why not."""
+    times = _times(asked)
+    return AlterConfigsResponse(
+        responses=[
+            _altered(cluster, turn, node, each, asked.validate_only, times[each.resource_type, each.resource_name] > 1, alter)
             for each in asked.resources
         ]
-        return AlterConfigsResponse(responses=rows)
-    return None
+    )
+
+
+def _times(asked: AlterConfigsRequest) -> Counter[tuple[int, str]]:
+    return Counter((resource.resource_type, resource.resource_name) for resource in asked.resources)
 
 
 def _altered(
-    cluster: Cluster, turn: Turn, node: int, resource: AlterConfigsResource, validate_only: bool, twice: bool
+    cluster: Cluster, turn: Turn, node: int, resource: AlterConfigsResource, validate_only: bool, twice: bool, alter: Alter
 ) -> AlterConfigsResourceResponse:
     answer = AlterConfigsResourceResponse(error_message=None, resource_type=resource.resource_type, resource_name=resource.resource_name)
     changes = [Change(config.name, SET, config.value) for config in resource.configs]

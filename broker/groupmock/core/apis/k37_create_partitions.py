@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from groupmock_codec.errors import ErrorCode
@@ -31,30 +32,32 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     asked = request.message
     assert isinstance(asked, CreatePartitionsRequest)
     place = len(turn.out)  # what follows from new partitions comes after the answer
-    if turn.quirks.controller_only and request.node != cluster.topics.controller():
-        results = [CreatePartitionsTopicResult(name=topic.name, error_code=ErrorCode.NOT_CONTROLLER) for topic in asked.topics]
+    if asked.timeout_ms < 0 and 1 in Counter(topic.name for topic in asked.topics).values():
+        results = [CreatePartitionsTopicResult(name=topic.name, error_code=ErrorCode.REQUEST_TIMED_OUT) for topic in asked.topics]
     else:
-        seen = Counter(topic.name for topic in asked.topics)
-        wanted = {topic.name: topic for topic in asked.topics}
-        once = [name for name in java_order(seen, java_hash) if seen[name] == 1]  # Kafka goes through sets of names
-        if once and asked.timeout_ms < 0 and not turn.quirks.controller_only:
-            results = [CreatePartitionsTopicResult(name=topic.name, error_code=ErrorCode.REQUEST_TIMED_OUT) for topic in asked.topics]
-        else:
-            text = "Duplicate topic in request." if turn.quirks.zookeeper_admin else "Duplicate topic name."
-            twice = TopicRefused(ErrorCode.INVALID_REQUEST, text)
-            results = [_refused(name, twice) for name in java_order((name for name, times in seen.items() if times > 1), java_hash)]
-            results += [_grow(cluster, wanted[name], asked.validate_only, turn) for name in once]
-            if turn.quirks.zookeeper_admin and asked.timeout_ms <= 0 and not asked.validate_only:
-                for result in results:  # nobody waited for what was done
-                    result.error_code = result.error_code or ErrorCode.REQUEST_TIMED_OUT
+        results = grown(cluster, asked, turn, "Duplicate topic name.", lambda name: None)
     turn.out.insert(place, Reply(request.ticket, CreatePartitionsResponse(results=results)))
 
 
-def _grow(cluster: Cluster, wanted: CreatePartitionsTopic, validate_only: bool, turn: Turn) -> CreatePartitionsTopicResult:
+def grown(
+    cluster: Cluster, asked: CreatePartitionsRequest, turn: Turn, twice: str, absent: Callable[[str], str | None]
+) -> list[CreatePartitionsTopicResult]:
+    """Grow each topic or say why not; `twice`, `absent`: the release's words for one that is listed twice, or that is not there."""
+    seen = Counter(topic.name for topic in asked.topics)
+    wanted = {topic.name: topic for topic in asked.topics}
+    once = [name for name in java_order(seen, java_hash) if seen[name] == 1]  # Kafka goes through sets of names
+    often = TopicRefused(ErrorCode.INVALID_REQUEST, twice)
+    results = [_refused(name, often) for name in java_order((name for name, times in seen.items() if times > 1), java_hash)]
+    return results + [_grow(cluster, wanted[name], asked.validate_only, turn, absent) for name in once]
+
+
+def _grow(
+    cluster: Cluster, wanted: CreatePartitionsTopic, validate_only: bool, turn: Turn, absent: Callable[[str], str | None]
+) -> CreatePartitionsTopicResult:
     topic = cluster.topics.get(wanted.name)
     if topic is None:
-        text = f"The topic '{wanted.name}' does not exist." if cluster.environment.settings.quirks.zookeeper_admin else None
-        return CreatePartitionsTopicResult(name=wanted.name, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, error_message=text)
+        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return CreatePartitionsTopicResult(name=wanted.name, error_code=code, error_message=absent(wanted.name))
     try:
         replicas = _replicas(cluster, topic, wanted)
     except TopicRefused as refused:

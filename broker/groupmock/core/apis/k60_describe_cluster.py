@@ -22,7 +22,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Every node that runs."""
     asked = request.message
     assert isinstance(asked, DescribeClusterRequest)
-    turn.reply(request.ticket, _refused(asked.endpoint_type) or _described(cluster, asked))
+    turn.reply(request.ticket, _refused(asked.endpoint_type) or _described(cluster, asked, request.listener))
 
 
 def _refused(endpoint_type: int) -> DescribeClusterResponse | None:
@@ -36,11 +36,14 @@ def _refused(endpoint_type: int) -> DescribeClusterResponse | None:
     )
 
 
-def _described(cluster: Cluster, asked: DescribeClusterRequest) -> DescribeClusterResponse:
-    identity, up = cluster.environment.identity, cluster.environment.up
+def _described(cluster: Cluster, asked: DescribeClusterRequest, listener: str) -> DescribeClusterResponse:
+    environment = cluster.environment
     return DescribeClusterResponse(
-        cluster_id=identity.cluster_id,
+        cluster_id=environment.identity.cluster_id,
         controller_id=cluster.topics.controller(),
-        brokers=[DescribeClusterBroker(broker_id=node.node_id, host=node.host, port=node.port, rack=node.rack) for node in up],
+        brokers=[
+            DescribeClusterBroker(broker_id=node.node_id, host=at.host, port=at.port, rack=node.rack)
+            for node, at in environment.reached(environment.up, listener)
+        ],
         cluster_authorized_operations=CLUSTER_OPERATIONS if asked.include_cluster_authorized_operations else NOT_ASKED,
     )

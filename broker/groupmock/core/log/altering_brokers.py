@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from groupmock_codec.errors import ErrorCode
 
 from ..java.hashes import java_hash
 from ..java.orders import SMALL_MAP, java_order, scala_table_order, scala_trie_order
-from . import broker_checks, configs, zookeeper_admin
-from .broker_configs import CLUSTER_WIDE, ONE_BROKER, BrokerKey, base_name, broker_keys, key_of, started
+from . import broker_checks, configs
+from .broker_configs import CLUSTER_WIDE, ONE_BROKER, BrokerKey, Overrides, base_name, broker_keys, key_of, started
 from .change import DELETE, OPERATION_NAMES, SET, Alteration, Change, made
-from .config_keys import LIST
+from .config_keys import LIST, ConfigKey
 from .refusal import TopicRefused
 
 if TYPE_CHECKING:
@@ -41,32 +41,50 @@ LISTENERS_FOR_ALL: Final = ("max.connections", "max.connection.creation.rate", "
 IN_SYNC: Final = "min.insync.replicas"
 
 
+class Target(NamedTuple):
+    """What one node (its id) or all nodes ("") go by before a change, and all that the change is judged by."""
+
+    name: str
+    keys: Mapping[str, BrokerKey]
+    overrides: Overrides
+    static: Mapping[str, str]
+
+    @property
+    def before(self) -> Mapping[str, str]:
+        """What was set of the resource at run time."""
+        return self.overrides.cluster if self.name == CLUSTER_WIDE else self.overrides.node
+
+    @property
+    def plain(self) -> dict[str, ConfigKey]:
+        """The configs without what is said of brokers only."""
+        return {name: each.key for name, each in self.keys.items()}
+
+    def effective(self, name: str) -> str:
+        """What a config that the resource does not set is changed from: what the broker was started with (ConfigurationControlManager)."""
+        return self.static.get(name, self.keys[name].default or "")
+
+
+def target_of(turn: Turn, topics: Topics, node: int, name: str) -> Target:
+    """Of a name that `check_broker_name` let pass."""
+    static = started(turn.settings, turn.environment.identity, node)
+    return Target(name if name == CLUSTER_WIDE else str(node), broker_keys(turn.quirks), topics.broker_overrides(node), static)
+
+
 def alter_broker(turn: Turn, topics: Topics, node: int, wanted: Alteration, validate_only: bool) -> None:
     """Change what one node (its id) or all nodes ("") go by, or only say whether it could be. Raises TopicRefused."""
-    quirks = turn.quirks
-    check_broker_name(wanted.name, node, f"expected {node}", "Broker" if quirks.zookeeper_admin else "Node")
-    name = wanted.name if wanted.name == CLUSTER_WIDE else str(node)
-    keys, overrides = broker_keys(quirks), topics.broker_overrides(node)
-    before = overrides.cluster if name == CLUSTER_WIDE else overrides.node
-    static = started(turn.settings, turn.environment.identity, node)
-    after = _changed(wanted, before, static, keys, quirks)
+    check_broker_name(wanted.name, node, f"expected {node}", "Node")
+    target = target_of(turn, topics, node, wanted.name)
+    for change in wanted.changes:
+        _check_operation(change, target.keys, turn.quirks)
+    after = made(target.before, wanted, target.plain, target.effective)
     try:
-        _check_names(name, after, keys, quirks)
-        _check_values(after, keys)
-        _check_scope(name, after, keys, quirks)
-        changed = overrides._replace(cluster=after) if name == CLUSTER_WIDE else overrides._replace(node=after)
-        broker_checks.check_together(keys, static, overrides, changed)
-        if quirks.zookeeper_admin and not validate_only:
-            _check_passwords(after, keys)
+        check_changed(target, after, turn.quirks)
     except configs.BadConfig as bad:
-        if quirks.zookeeper_admin and isinstance(bad, broker_checks.NoCleaner):
-            raise TopicRefused(ErrorCode.UNKNOWN_SERVER_ERROR, "") from None
-        text = zookeeper_admin.invalid(wanted.name, str(bad), "BROKER") if quirks.zookeeper_admin else str(bad)
-        raise TopicRefused(ErrorCode.INVALID_REQUEST, text) from None
-    if quirks.min_insync_replicas_pinned:
-        _check_in_sync(name, wanted, after)
+        raise TopicRefused(ErrorCode.INVALID_REQUEST, str(bad)) from None
+    if turn.quirks.min_insync_replicas_pinned:
+        _check_in_sync(target.name, wanted, after)
     if not validate_only:
-        topics.configure_broker(name, after)
+        topics.configure_broker(target.name, after)
 
 
 def check_broker_name(name: str, node: int, expected: str, noun: str = "Broker") -> None:
@@ -79,27 +97,20 @@ def check_broker_name(name: str, node: int, expected: str, noun: str = "Broker")
         raise TopicRefused(ErrorCode.INVALID_REQUEST, f"Unexpected broker id, {expected}, but received {name}")
 
 
-def _changed(
-    wanted: Alteration, before: Mapping[str, str], static: Mapping[str, str], keys: Mapping[str, BrokerKey], quirks: Quirks
-) -> dict[str, str]:
-    """The resource's configs as they would be. Raises TopicRefused for an operation that a config does not know.
-
-    A list that the resource does not set is changed from what the broker was started with (ConfigurationControlManager).
-    """
-    for change in wanted.changes:
-        _check_operation(change, keys, quirks)
-    plain = {name: each.key for name, each in keys.items()}
-    if quirks.zookeeper_admin and not wanted.replace:
-        return zookeeper_admin.changed(before, wanted.changes, plain)
-    return made(before, wanted, plain, lambda name: static.get(name, keys[name].default or ""))
+def check_changed(target: Target, after: Mapping[str, str], quirks: Quirks) -> None:
+    """Could `after` hold in place of what does? Raises BadConfig."""
+    name, keys, overrides = target.name, target.keys, target.overrides
+    _check_names(name, after, keys, quirks)
+    _check_values(after, keys)
+    _check_scope(name, after, keys, quirks)
+    changed = overrides._replace(cluster=after) if name == CLUSTER_WIDE else overrides._replace(node=after)
+    broker_checks.check_together(keys, target.static, overrides, changed)
 
 
 def _check_operation(change: Change, keys: Mapping[str, BrokerKey], quirks: Quirks) -> None:
     if change.operation in (SET, DELETE):
         return
     if change.operation not in OPERATION_NAMES:
-        if quirks.zookeeper_admin:
-            raise TopicRefused(ErrorCode.UNKNOWN_SERVER_ERROR, "")
         raise TopicRefused(ErrorCode.INVALID_REQUEST, f"Unknown operations type {change.operation}")
     key = key_of(change.name, keys)
     if key is None:
@@ -107,9 +118,8 @@ def _check_operation(change: Change, keys: Mapping[str, BrokerKey], quirks: Quir
             raise TopicRefused(ErrorCode.UNKNOWN_SERVER_ERROR, "")
         raise TopicRefused(ErrorCode.INVALID_CONFIG, f"Unknown config name: {change.name}")
     if key.key.kind != LIST:
-        code = ErrorCode.INVALID_REQUEST if quirks.zookeeper_admin else ErrorCode.INVALID_CONFIG
         verb = OPERATION_NAMES[change.operation].lower()
-        raise TopicRefused(code, f"Config value {verb} is not allowed for config key: {change.name}")
+        raise TopicRefused(ErrorCode.INVALID_CONFIG, f"Config value {verb} is not allowed for config key: {change.name}")
 
 
 def _check_names(name: str, after: Mapping[str, str], keys: Mapping[str, BrokerKey], quirks: Quirks) -> None:
@@ -137,12 +147,6 @@ def _check_scope(name: str, after: Mapping[str, str], keys: Mapping[str, BrokerK
     own = [each for each in after if (keys[each].change == ONE_BROKER if each in keys else base_name(each) not in (None, *for_all))]
     if own:
         raise configs.BadConfig(f"Cannot update these configs at default cluster level, broker id must be specified: {_shown(own, quirks)}")
-
-
-def _check_passwords(after: Mapping[str, str], keys: Mapping[str, BrokerKey]) -> None:
-    """2.8 keeps them in ZooKeeper and has no key to write them with, unless it was started with one."""
-    if any(key.sensitive for name in after if (key := key_of(name, keys)) is not None):
-        raise configs.BadConfig("Password encoder secret not configured")
 
 
 def _check_in_sync(name: str, wanted: Alteration, after: Mapping[str, str]) -> None:

@@ -146,12 +146,14 @@ def started(settings: Settings, identity: Identity, node: int) -> dict[str, str]
 
 def _host(identity: Identity, node: int, quirks: Quirks) -> dict[str, str]:
     """Ids, addresses and roles. Of what a real broker is told about its host there is no more: no directories, no quorum."""
-    (found,) = (each for each in identity.nodes if each.node_id == node)
-    advertised = f"PLAINTEXT://{found.host}:{found.port}"
-    host = {"advertised.listeners": advertised, "listeners": f"PLAINTEXT://{found.listens or f'{found.host}:{found.port}'}"}
+    told = identity.endpoints[node].values()
+    host = {
+        "advertised.listeners": ",".join(f"{each.name}://{each.host}:{each.port}" for each in told),
+        "listeners": ",".join(f"{each.name}://{each.listens or f'{each.host}:{each.port}'}" for each in told),
+    }
     if quirks.zookeeper_admin:
         return {**host, "broker.id": str(node)}
-    roles = "broker,controller" if found is identity.nodes[0] else "broker"
+    roles = "broker,controller" if node == identity.nodes[0].node_id else "broker"
     return {**host, "broker.id": str(node), "node.id": str(node), "process.roles": roles}
 
 

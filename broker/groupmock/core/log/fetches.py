@@ -87,6 +87,7 @@ class Parked(msgspec.Struct):
     isolation_level: int
     deadline: int
     context: Context
+    listener: str
     waits_for: frozenset[tuple[str, int]] = frozenset()  # once parked: the partitions that were there
 
 
@@ -200,8 +201,8 @@ class Fetches:
         if fetch.version >= LEADER_HINTS_SINCE:
             leaders = {found.current_leader.leader_id for _, found in sent if found.current_leader.leader_id >= 0}
             response.node_endpoints = [
-                NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port, rack=node.rack)
-                for node in self._environment.identity.nodes
+                NodeEndpoint(node_id=node.node_id, host=at.host, port=at.port, rack=node.rack)
+                for node, at in self._environment.reached(self._environment.identity.nodes, fetch.listener)
                 if node.node_id in leaders
             ]
         turn.reply(fetch.ticket, response)

@@ -243,7 +243,7 @@ def test_a_topic_listed_twice_is_refused_after_the_others() -> None:
 
 
 def test_2_8_wants_the_controller_for_topics() -> None:
-    world = LogWorld(nodes=2, quirks=Quirks(controller_only=True))
+    world = LogWorld(nodes=2, quirks=Quirks(zookeeper_admin=True, controller_only=True))
     assert create(world, topic("a"), node=2)[0]["error_code"] == 41
     assert "error_code" not in create(world, topic("a"), node=1)[0]
     grown = world.ask(37, 1, CreatePartitionsRequest(topics=[CreatePartitionsTopic(name="a", count=3)]), node=2)

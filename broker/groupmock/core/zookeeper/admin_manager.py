@@ -11,8 +11,8 @@ from typing import Final
 
 from groupmock_codec.errors import ErrorCode
 
-from .config_keys import LIST, ConfigKey, java_split
-from .refusal import TopicRefused
+from ..log.config_keys import LIST, ConfigKey, java_split
+from ..log.refusal import TopicRefused
 
 SET: Final = 0
 DELETE: Final = 1
