@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from groupmock.rig import FedDice
 from groupmock_clients.probe.language.exchange import Exchange
 from groupmock_clients.probe.language.parser import load as load_exchanges
 from groupmock_clients.probe.stages.contract import Answer
-from groupmock.rig import FedDice
 from groupmock_clients.probe.stages.core_stage import CoreStage
 from groupmock_clients.probe.verdicts.outcome import BROKEN, KEPT, Outcome
 from groupmock_clients.probe.verdicts.runner import play as play_exchange
