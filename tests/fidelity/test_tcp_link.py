@@ -9,7 +9,7 @@ import struct
 import pytest
 from cases import for_each
 
-from groupmock_clients.probe.stages.frames import Unreadable
+from groupmock.rig.wire import Unreadable
 from groupmock_clients.probe.stages.tcp_broker import LARGEST_ANSWER, NoBroker
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
 from tools.fidelity.play.tcp_link import Asked, Asker, Link, parse_address

@@ -21,7 +21,7 @@ from groupmock.net.driver import Driver
 from groupmock.net.limits import Limits
 from groupmock.net.record import ROW_OF
 from groupmock.net.tickets import Tickets
-from groupmock_clients.unbuffered import Unbuffered
+from groupmock.rig.unbuffered import Unbuffered
 
 JOIN, VERSIONS = 11, 18
 

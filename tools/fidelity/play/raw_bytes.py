@@ -24,8 +24,8 @@ from groupmock.journal.rows import VERSION, Header
 from groupmock.net.backlog import Backlog
 from groupmock.net.connection import Connection
 from groupmock.net.driver import Driver
+from groupmock.rig.unbuffered import Unbuffered
 from groupmock_clients.probe.stages.tcp_broker import NoBroker
-from groupmock_clients.unbuffered import Unbuffered
 
 PATIENCE_S: Final = 5.0
 MUTE_S: Final = 0.4

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from groupmock.core.units import NS_PER_MS
-from groupmock_clients.probe.stages.frames import Unreadable, read_response, request_frame
+from groupmock.rig.wire import Unreadable, read_response, request_frame
 from groupmock_clients.probe.stages.tcp_broker import LARGEST_ANSWER, CannotProvide, NoBroker, TcpBroker
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message

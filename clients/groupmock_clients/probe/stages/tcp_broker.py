@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
+from groupmock.rig.wire import API_VERSIONS, Unreadable, read_response, request_frame
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, Versions
 from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsResponse, ListOffsetsTopic
@@ -23,7 +24,6 @@ from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest,
 from groupmock_codec.messages.k32_describe_configs import DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResponse
 
 from ..language.scope import group_partition
-from .frames import API_VERSIONS, Unreadable, read_response, request_frame
 from .ping import ping
 
 LIST_OFFSETS: Final = 2

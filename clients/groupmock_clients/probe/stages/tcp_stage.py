@@ -13,12 +13,12 @@ from itertools import count
 from typing import Final
 
 from groupmock.core.units import NS_PER_MS
+from groupmock.rig.wire import Unreadable, is_answered, read_response, request_frame
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, Versions
 
 from ..language.scope import Value
 from .contract import Answer, Closed, NotOnThisStage, TimeUp, Tolerance
-from .frames import Unreadable, is_answered, read_response, request_frame
 from .lateness import WORTH_NOTING_MS
 from .tcp_broker import CONNECT_SECONDS, LARGEST_ANSWER, NoBroker, TcpBroker
 

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from groupmock.core.units import NS_PER_MS
 from groupmock.net.connection import Connection
+from groupmock.rig.unbuffered import Unbuffered
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
 from groupmock_codec.headers import RequestHeader, encode_request_header, response_header_version
-
-from ...unbuffered import Unbuffered
 
 if TYPE_CHECKING:
     from groupmock.clock import Clock
