@@ -21,7 +21,7 @@ from ..core.events import Command, Disconnected, Request
 from ..core.turn import Turn
 from ..core.units import NS_PER_MS
 from .dice import FedDice
-from .making import EPOCH_MS, make_core
+from .making import EPOCH_MS, Topics, counted, make_core
 from .watch import Watch
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class CoreRig:
         settings: Mapping[str, object] | None = None,
         seed: int = 1,
         nodes: int = 1,
-        topics: Mapping[str, int] | None = None,
+        topics: Topics | None = None,
         epoch_ms: int = EPOCH_MS,
         watch: Watch | None = None,
         dice: FedDice | None = None,
@@ -141,7 +141,7 @@ class CoreRig:
         Raises groupmock.config.ConfigError for a setting or profile that there is not."""
         core = make_core(profile, settings, seed=seed, nodes=nodes, epoch_ms=epoch_ms)
         rig = cls(core, watch=watch, dice=dice)
-        for name, partitions in (topics or {}).items():
+        for name, partitions in counted(topics, rig.core.environment.settings).items():
             rig.topic(name, partitions)
         return rig
 

@@ -19,6 +19,15 @@ EPOCH_MS: Final = 1_700_000_000_000
 PORT: Final = 9092
 
 
+Topics = Mapping[str, int] | Iterable[str]
+"""Name -> partitions, or names of topics with as many as `num.partitions` says."""
+
+
+def counted(topics: Topics | None, settings: Settings) -> dict[str, int]:
+    """Name -> partitions."""
+    return dict(topics) if isinstance(topics, Mapping) else dict.fromkeys(topics or (), settings.num_partitions)
+
+
 def make_config(profile: str | None = None, settings: Mapping[str, object] | None = None) -> Config:
     """`profile`: as `groupmock serve --profile` takes it (None: its default); `settings`: Kafka's names and values. Raises ConfigError."""
     return resolve({"profile": profile}, [(name, str(value)) for name, value in (settings or {}).items()])

@@ -20,7 +20,7 @@ from ..net.connection import Connection
 from ..net.driver import Driver
 from ..net.limits import Limits
 from ..version import __version__
-from .making import core_of_profile, make_config
+from .making import Topics, core_of_profile, counted, make_config
 from .unbuffered import Unbuffered
 from .wire import frames_of, read_response, request
 
@@ -140,14 +140,14 @@ class WireRig:
         settings: Mapping[str, object] | None = None,
         seed: int = 1,
         nodes: int = 1,
-        topics: Mapping[str, int] | None = None,
+        topics: Topics | None = None,
         sinks: Iterable[Sink] = (),
     ) -> WireRig:
         """A fresh cluster. `settings`: Kafka's names and values; `topics`: name -> partitions. Raises groupmock.config.ConfigError."""
         config = make_config(profile, settings)
         core, clock = core_of_profile(config.profile, config.settings, seed=seed, nodes=nodes), VirtualClock()
         rig = cls(core, clock=clock, sinks=sinks, header=rig_header(clock, seed, config.profile.name), limits=config.limits)
-        for name, partitions in (topics or {}).items():
+        for name, partitions in counted(topics, rig.core.environment.settings).items():
             rig.command("create_topic", name=name, partitions=partitions)
         return rig
 
