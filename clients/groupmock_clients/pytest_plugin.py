@@ -1,4 +1,4 @@
-"""pytest fixtures: `groupmock`, `groupmock_async`, `groupmock_server`, `groupmock_config`; marker `groupmock(plan=..., seed=..., ...)`.
+"""pytest fixtures: `groupmock`, `groupmock_async`, `groupmock_server`, `groupmock_rig`, `groupmock_config`; marker `groupmock(plan=..., ...)`.
 
 Product code is imported when a fixture is used, so that suites which do not use one pay nothing. Works without pytest-asyncio
 (`groupmock_async` is handed out by an ordinary fixture) and under xdist (a server per worker: each is in its own process).
@@ -16,11 +16,14 @@ import pytest
 
 if TYPE_CHECKING:
     from groupmock import AsyncBroker, Broker
+    from groupmock.rig import CoreRig
 
 BROKERS: pytest.StashKey[list[Broker]] = pytest.StashKey()
 MUST_FIRE: pytest.StashKey[bool] = pytest.StashKey()
 FAILED: pytest.StashKey[bool] = pytest.StashKey()
 KNOWN_MARKS = "plan, must_fire, seed, topics, nodes, profile, settings"
+RIG_MARKS = ("seed", "topics", "nodes", "profile", "settings")
+"""What a rig takes too: it has no fault rules."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -68,6 +71,19 @@ def groupmock_server(groupmock_config: dict[str, Any]) -> Iterator[Broker]:
 
     with Broker(**groupmock_config) as broker:
         yield broker
+
+
+@pytest.fixture
+def groupmock_rig(request: pytest.FixtureRequest, groupmock_config: dict[str, Any]) -> CoreRig:
+    """The core of a cluster for this test alone, on a virtual clock: no sockets, no threads. The marker chooses `seed`, `topics`, `nodes`,
+    `profile` and `settings`; of `groupmock_config` it takes the same."""
+    from groupmock.rig import CoreRig
+
+    marked = _marked(request.node)
+    if wrong := sorted(marked.keys() - set(RIG_MARKS)):
+        known = ", ".join(RIG_MARKS)
+        raise pytest.UsageError(f"{request.node.nodeid}: groupmock_rig has no {', '.join(wrong)}: of the marker it takes {known}")
+    return CoreRig.make(**{name: value for name, value in (groupmock_config | marked).items() if name in RIG_MARKS})
 
 
 @pytest.hookimpl(wrapper=True)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
+from groupmock.rig.wire import framed
 from groupmock_codec import APIS
 from groupmock_codec.headers import RequestHeader, encode_request_header, request_header_version
 
@@ -22,10 +23,6 @@ class Case(NamedTuple):
     name: str
     data: bytes
     echo: bytes = b""
-
-
-def framed(payload: bytes) -> bytes:
-    return len(payload).to_bytes(4, "big") + payload
 
 
 def head(key: int, version: int, client: bytes = b"\0\3raw", tags: bytes = b"\0", correlation: int = CORRELATION) -> bytes:

@@ -7,8 +7,8 @@ import socket
 
 import pytest
 
+from groupmock.rig.wire import request as frame_of
 from groupmock_codec import APIS
-from groupmock_codec.headers import RequestHeader, encode_request_header
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.messages.k03_metadata import MetadataRequest
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -18,8 +18,7 @@ WRITE_BUFFER = "groupmock.connection.write.buffer.bytes"
 
 
 def request(key: int, version: int, message: object, correlation: int = 1) -> bytes:
-    payload = encode_request_header(RequestHeader(key, version, correlation, "bad")) + APIS[key].request.encode(version, message)
-    return len(payload).to_bytes(4, "big") + payload
+    return frame_of(key, version, message, correlation, "bad")
 
 
 def join(correlation: int = 1, group: str = "g") -> bytes:

@@ -11,8 +11,8 @@ import sys
 import pytest
 
 from groupmock.journal.read import read
+from groupmock.rig.wire import request
 from groupmock_codec import APIS
-from groupmock_codec.headers import RequestHeader, encode_request_header
 
 LIMIT = 60_000
 
@@ -32,8 +32,7 @@ def serving(tmp_path):
 
 def test_ends_with_one_line_and_exit_code_3(serving, tmp_path):
     ready = json.loads(serving.stdout.readline())
-    payload = encode_request_header(RequestHeader(18, 0, 1, "x"))
-    frame = len(payload).to_bytes(4, "big") + payload
+    frame = request(18, 0)
     answers = 0
     with socket.create_connection(("127.0.0.1", ready["nodes"][0]["port"]), timeout=60) as peer:
         try:

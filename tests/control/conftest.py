@@ -15,8 +15,8 @@ from groupmock.assembly import start
 from groupmock.config import resolve
 from groupmock.control.server import Control
 from groupmock.control.start import start_control
+from groupmock.rig.wire import request
 from groupmock_codec import APIS
-from groupmock_codec.headers import RequestHeader, encode_request_header
 from groupmock_codec.messages.k11_join_group import JoinGroupRequestProtocol
 
 RANGE = [JoinGroupRequestProtocol(name="range", metadata=b"")]
@@ -24,9 +24,7 @@ RANGE = [JoinGroupRequestProtocol(name="range", metadata=b"")]
 
 def frame(key: int, version: int, client: str, **fields: object) -> bytes:
     """A whole request with its length."""
-    body = APIS[key].request.encode(version, APIS[key].request.message(**fields))
-    payload = encode_request_header(RequestHeader(key, version, 1, client)) + body
-    return len(payload).to_bytes(4, "big") + payload
+    return request(key, version, APIS[key].request.message(**fields), client_id=client)
 
 
 class Api:

@@ -6,13 +6,14 @@ import random
 
 from cases import for_each
 
+from groupmock.rig.wire import framed
 from groupmock_codec import APIS
 from groupmock_codec.headers import request_header_version
 from tools.fidelity.compare.bytes_run import kind_of, ours
 from tools.fidelity.compare.reaction import frames_of, reaction
 from tools.fidelity.families import bytes_family, log_family
 from tools.fidelity.families.encoded_parts import joined, parts_of
-from tools.fidelity.families.target import framed, header
+from tools.fidelity.families.target import header
 from tools.fidelity.families.valid_requests import RequestMaker
 from tools.fidelity.play.core_player import play
 from tools.fidelity.play.raw_bytes import CLOSED, OPEN, outcome_of

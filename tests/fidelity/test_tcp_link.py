@@ -9,8 +9,8 @@ import struct
 import pytest
 from cases import for_each
 
-from groupmock_clients.probe.stages.frames import Unreadable
-from groupmock_clients.probe.stages.tcp_broker import LARGEST_ANSWER, NoBroker
+from groupmock.rig.wire import LARGEST_ANSWER, Unreadable
+from groupmock_clients.probe.stages.tcp_broker import NoBroker
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest, HeartbeatResponse
 from tools.fidelity.play.tcp_link import Asked, Asker, Link, parse_address
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from groupmock.rig import FedDice
 from groupmock_clients.probe.language.exchange import Exchange
 from groupmock_clients.probe.language.parser import load as load_exchanges
 from groupmock_clients.probe.stages.contract import Answer
@@ -16,7 +17,7 @@ from groupmock_clients.probe.verdicts.outcome import BROKEN, KEPT, Outcome
 from groupmock_clients.probe.verdicts.runner import play as play_exchange
 from tools.fidelity.compare.golden import PLAYED_ON_CORE, load
 from tools.fidelity.families import family
-from tools.fidelity.play.core_player import FedDice, play
+from tools.fidelity.play.core_player import play
 from tools.fidelity.script.exchange_text import as_text
 from tools.fidelity.script.script import Script, Send, TopicNeed
 from tools.fidelity.script.settings_classes import BROKERS
@@ -45,7 +46,7 @@ class Same(CoreStage):
         super().__init__(script.release, exchange.wanted_settings)
         fed = FedDice(script.seed)
         fed.fed.extend(b64encode(fact.topic_id).decode() for fact in facts.topics)
-        self.core.environment.dice = fed  # type: ignore[assignment]
+        self.core.environment.dice = fed
         self.looked_at = 0
         self._name = facts.groups[0]
 

@@ -62,7 +62,7 @@ class Client:
             "fetch_offset": [0, 1, 5],
             "timestamp": [-1, -2, -3, 0],
             "current_leader_epoch": [-1, 0],
-            "topic_id": [self.asking.core.cluster.topics.topic_id(name) for name in TOPICS],
+            "topic_id": [self.asking.rig.core.cluster.topics.topic_id(name) for name in TOPICS],
             "key": ["g", "h"],
             "resource_type": [2, 4],
             "resource_name": ["orders", "1", ""],
@@ -104,7 +104,7 @@ class Client:
         message = self.likely(sample(api.request.message, version, flexible, self.dice), version)
         # What a client can say is what the wire can carry.
         data = packed(api.request.encode(version, message))
-        self.take("ask", self.dice.randint(1, 3), (self.asking.ticket + 1) % 7, row.key, version, data)
+        self.take("ask", self.dice.randint(1, 3), (self.asking.asked + 1) % 7, row.key, version, data)
 
     def step(self) -> None:
         self.take("wait", self.dice.choice((0, 1, 20, 60, 300)))

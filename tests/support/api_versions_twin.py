@@ -10,12 +10,11 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from groupmock.rig.wire import request
 from groupmock_codec import APIS
-from groupmock_codec.headers import RequestHeader, encode_request_header
 from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest, ApiVersionsResponse
 from tools.fidelity.compare.bytes_run import ours
 from tools.fidelity.families.bytes_family import PROFILES, probe
-from tools.fidelity.families.target import framed
 from tools.fidelity.play.raw_bytes import over_tcp
 from tools.fidelity.play.tcp_link import parse_address
 
@@ -26,8 +25,7 @@ API_VERSIONS = 18
 def asked(version: int) -> list[bytes]:
     """The request and a last one behind it."""
     message = ApiVersionsRequest(client_software_name="twin", client_software_version="1")
-    head = encode_request_header(RequestHeader(API_VERSIONS, version, 7, "twin"))
-    return [framed(head + APIS[API_VERSIONS].request.encode(version, message)), probe()]
+    return [request(API_VERSIONS, version, message, 7, "twin"), probe()]
 
 
 def told(frame: bytes, version: int) -> ApiVersionsResponse:

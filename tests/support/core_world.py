@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 from groupmock.core.cluster import Cluster, cluster_on
 from groupmock.core.core import Core
-from groupmock.core.effects import Abandoned, Effect, Effects, Lease, MemberChanged, Moved, Replies, Reply, TimerFired
+from groupmock.core.effects import MemberChanged, Moved, TimerFired
 from groupmock.core.environment import Environment
-from groupmock.core.events import Command, Request
 from groupmock.core.groups.classic.type import ClassicGroup
 from groupmock.core.groups.registry import Registry
 from groupmock.core.identity import Identity, Node
@@ -19,7 +17,7 @@ from groupmock.core.log.partition import Partition
 from groupmock.core.log.topics import Topic
 from groupmock.core.settings import Quirks, Settings
 from groupmock.core.turn import Turn
-from groupmock.core.units import NS_PER_MS
+from groupmock.rig import Ask, CoreRig
 from groupmock_codec.declare import Message
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -92,38 +90,15 @@ class StandInTopics:
         """And by nobody again."""
 
 
-@dataclass
-class Asked:
-    """A request that was sent and what became of it."""
-
-    ticket: int
-    request: Request
-    answer: Any = None
-    lease: Lease | None = None
-    abandoned: str | None = None
-
-    @property
-    def parked(self) -> bool:
-        """Neither answered nor abandoned so far."""
-        return self.answer is None and self.abandoned is None
-
-    @property
-    def error(self) -> int:
-        """The answer's top-level code."""
-        assert self.answer is not None, "not answered"
-        return int(self.answer.error_code)
-
-
-@dataclass
 class World:
-    """The cluster, the clock (ms) and everything that was asked. `at_once`: requests arrive together, so that what one of them has the
-    coordinator write is committed only by the next `fire` or `sleep`."""
+    """A rig, and the group APIs in short. Each request has a connection of its own; times are ms. `at_once`: requests arrive together, so
+    that what one of them has the coordinator write is committed only by the next `fire` or `sleep`."""
 
-    core: Core
-    now: int = 0
-    at_once: bool = False
-    asked: dict[int, Asked] = field(default_factory=dict)
-    effects: list[Effect] = field(default_factory=list)
+    def __init__(self, core: Core) -> None:
+        self.rig, self.core, self.cluster, self.environment = CoreRig(core, coded=False), core, core.cluster, core.environment
+        self.effects, self.command, self.sleep, self.turn = self.rig.effects, self.rig.command, self.rig.sleep, self.rig.turn
+        self.at_once = False
+        self.asked: dict[int, Ask] = {}
 
     @classmethod
     def make(
@@ -148,83 +123,30 @@ class World:
         return cls(Core(Cluster(environment, stand_in, Registry(environment, stand_in))))
 
     @property
-    def cluster(self) -> Cluster:
-        """Its parts."""
-        return self.core.cluster
-
-    @property
-    def environment(self) -> Environment:
-        """Its ground."""
-        return self.core.environment
-
-    def turn(self) -> Turn:
-        """An entry made by hand, whose effects nobody looks at."""
-        return Turn(self.environment, self.now * NS_PER_MS, [])
+    def now(self) -> int:
+        """Run time in ms."""
+        return int(self.rig.now_ms)
 
     # -- driving
 
     def send(
         self, message: Message, key: int, version: int | None = None, *, node: int = 1, client: str | None = "c", host: str = "/10.0.0.7"
-    ) -> Asked:
+    ) -> Ask:
         """Send a request; its answer, if there is one already, is in the result."""
-        ticket = len(self.asked) + 1
-        request = Request(ticket, ticket, node, key, HIGHEST[key] if version is None else version, client, host, message)
-        self.asked[ticket] = Asked(ticket, request)
-        self._take(self.core.handle(request, self.now * NS_PER_MS))
-        if not self.at_once and self.environment.timers.next() == self.now * NS_PER_MS and self.environment.timers.armed("write"):
+        at = HIGHEST[key] if version is None else version
+        ask = self.asked[len(self.asked) + 1] = self.rig.send(key, at, message, client_id=client, node=node, client_host=host)
+        timers = self.environment.timers
+        if not self.at_once and timers.next() == self.rig.now and timers.armed("write"):
             self.fire()
-        return self.asked[ticket]
-
-    def command(self, name: str, /, **arguments: Any) -> None:
-        """Steer."""
-        self._take(self.core.handle(Command(name, arguments), self.now * NS_PER_MS))
-
-    def sleep(self, ms: int) -> list[Effect]:
-        """Let time pass, firing every timer at its deadline; what happened."""
-        until, mark = self.now + ms, len(self.effects)
-        self.fire()
-        while (deadline := self.core.deadline()) is not None and deadline <= until * NS_PER_MS:
-            self.now = max(self.now, -(-deadline // NS_PER_MS))
-            self.fire()
-        self.now = until
-        self.fire()
-        return self.effects[mark:]
+        return ask
 
     def finish_phase(self, group: str = "g") -> None:
         """Let time pass until the group's join phase is over, and not a moment longer."""
-        while self.group(group).state == "PreparingRebalance":
-            deadline = self.core.deadline()
-            assert deadline is not None, "nothing will ever end this phase"
-            self.sleep(max(0, -(-deadline // NS_PER_MS) - self.now))
+        self.rig.until(lambda: self.group(group).state != "PreparingRebalance")
 
     def fire(self) -> None:
         """Fire what is due now."""
-        effects = self.core.expire(self.now * NS_PER_MS)
-        if effects:
-            self._take(effects)
-
-    def _check_groups(self) -> None:
-        for group in self.cluster.groups.all():
-            group.invariants()
-
-    def _take(self, effects: Effects) -> None:
-        for effect in effects:
-            self.effects.append(effect)
-            if isinstance(effect, Reply):
-                self._answered(effect)
-            elif isinstance(effect, Replies):
-                for reply in effect.replies:
-                    self._answered(reply)
-            elif isinstance(effect, Abandoned):
-                asked = self.asked[effect.ticket]
-                assert asked.parked, f"ticket {effect.ticket} was done already and is abandoned"
-                asked.abandoned = effect.reason
-        self._check_groups()
-
-    def _answered(self, reply: Reply) -> None:
-        asked = self.asked[reply.ticket]
-        assert asked.parked, f"ticket {reply.ticket} is answered twice"
-        asked.answer, asked.lease = reply.message, reply.lease
+        self.sleep(0)
 
     # -- looking
 
@@ -246,19 +168,19 @@ class World:
 
     def moves(self) -> list[tuple[str, str, int]]:
         """Every state change so far: (before, after, generation)."""
-        return [(one.before, one.after, one.generation) for one in self.effects if isinstance(one, Moved)]
+        return [(one.before, one.after, one.generation) for one in self.rig.of(Moved)]
 
     def reasons(self) -> list[str]:
         """Why the states changed."""
-        return [one.reason for one in self.effects if isinstance(one, Moved)]
+        return [one.reason for one in self.rig.of(Moved)]
 
     def changes(self, what: str) -> list[str]:
         """Ids of members to which that happened."""
-        return [one.member_id for one in self.effects if isinstance(one, MemberChanged) and one.what == what]
+        return [one.member_id for one in self.rig.of(MemberChanged) if one.what == what]
 
     def fired(self) -> list[tuple[str, tuple[str, ...]]]:
         """Timers that did something."""
-        return [(one.timer, one.subject) for one in self.effects if isinstance(one, TimerFired)]
+        return [(one.timer, one.subject) for one in self.rig.of(TimerFired)]
 
     # -- the group APIs in short
 
@@ -276,7 +198,7 @@ class World:
         client: str | None = "c",
         reason: str | None = None,
         node: int = 1,
-    ) -> Asked:
+    ) -> Ask:
         """JoinGroup."""
         listed = [JoinGroupRequestProtocol(name=name, metadata=data) for name, data in (RANGE if protocols is None else protocols)]
         message = JoinGroupRequest(
@@ -291,7 +213,7 @@ class World:
         )
         return self.send(message, 11, version, client=client, node=node)
 
-    def enter(self, **how: Any) -> tuple[str, Asked]:
+    def enter(self, **how: Any) -> tuple[str, Ask]:
         """The two JoinGroups of a dynamic member (79, then with its id): (member id, the second one)."""
         first = self.join(**how)
         assert first.error == 79, first.answer
@@ -309,7 +231,7 @@ class World:
         protocol_type: str | None = "consumer",
         protocol_name: str | None = "range",
         node: int = 1,
-    ) -> Asked:
+    ) -> Ask:
         """SyncGroup; generation None: the group's."""
         message = SyncGroupRequest(
             group_id=group,
@@ -344,7 +266,7 @@ class World:
         version: int = 4,
         instance: str | None = None,
         node: int = 1,
-    ) -> Asked:
+    ) -> Ask:
         """Heartbeat with its lease."""
         at = self.group(group).generation if generation is None else generation
         message = HeartbeatRequest(group_id=group, generation_id=at, member_id=member_id, group_instance_id=instance)
@@ -352,7 +274,7 @@ class World:
 
     def leave(
         self, *who: str | tuple[str, str | None], group: str = "g", version: int = 5, reason: str | None = None, node: int = 1
-    ) -> Asked:
+    ) -> Ask:
         """LeaveGroup: ids or (id, instance id) pairs."""
         entries = [(one, None) if isinstance(one, str) else one for one in who]
         if version < 3:
@@ -372,7 +294,7 @@ class World:
         metadata: str | None = "",
         retention_ms: int = -1,
         node: int = 1,
-    ) -> Asked:
+    ) -> Ask:
         """OffsetCommit of (topic, partition, offset) triples, a topic element each."""
         topics = [
             OffsetCommitRequestTopic(

@@ -10,22 +10,18 @@ from groupmock.clock import VirtualClock
 from groupmock.core.core import core_of
 from groupmock.core.events import Command
 from groupmock.core.identity import ApiRange, Identity, Node
-from groupmock.core.ingredients import describe
 from groupmock.core.settings import Settings
 from groupmock.core.units import NS_PER_MS
 from groupmock.faults.plan import BadPlan
 from groupmock.journal.file import FileSink
-from groupmock.journal.journal import Journal
-from groupmock.journal.rows import END, Header
-from groupmock.net.backlog import Backlog
-from groupmock.net.connection import Connection
-from groupmock.net.driver import Driver
-from groupmock.net.limits import Limits
+from groupmock.rig import Wire, WireRig
+from groupmock.rig.wire import request
+from groupmock.rig.wire_rig import rig_header
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
 from groupmock_codec.errors import CodecError
 from groupmock_codec.frame import FrameError, Framer
-from groupmock_codec.headers import RequestHeader, encode_request_header, response_header_version
+from groupmock_codec.headers import response_header_version
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
@@ -44,36 +40,6 @@ IDENTITY: Final = Identity(
 )
 
 
-class FakeTransport:
-    """Keeps what is written; says when it was closed."""
-
-    def __init__(self) -> None:
-        self.data = b""
-        self.closed = False
-
-    def write(self, data: bytes) -> None:
-        self.data += data
-
-    def close(self) -> None:
-        self.closed = True
-
-    abort = close
-
-    def can_write_eof(self) -> bool:
-        return False
-
-    def set_write_buffer_limits(self, high: int) -> None: ...
-
-    def get_write_buffer_size(self) -> int:
-        return 0
-
-    def pause_reading(self) -> None: ...
-
-    def resume_reading(self) -> None: ...
-
-    def get_extra_info(self, name: str) -> None: ...
-
-
 class Scripted:
     """One member: it joins, syncs, beats, commits, leaves; what it cannot read makes it connect again."""
 
@@ -87,19 +53,19 @@ class Scripted:
         self.connect()
 
     def connect(self) -> None:
-        self.connection, self.transport = self.run.connect()
+        self.wire = self.run.connect()
         self.framer = Framer(1 << 20)
         self.correlation = 0
         self.waits_for = 0
 
     def hang_up(self) -> None:
-        self.connection.connection_lost(None)
+        self.wire.hang_up()
         self.connect()
 
     def act(self, dice: Random) -> None:
         """Read what came, then perhaps do something."""
         self._read()
-        if self.transport.closed:
+        if self.wire.closed:
             self.hang_up()
         elif self.waits_for:
             if dice.random() < 0.05:
@@ -108,7 +74,7 @@ class Scripted:
             self._send(dice)
 
     def _read(self) -> None:
-        data, self.transport.data = self.transport.data, b""
+        data, self.wire.data = self.wire.data, b""
         try:
             frames = self.framer.feed(data) if data else []
             for frame in frames:
@@ -143,9 +109,7 @@ class Scripted:
             key = LEAVE if drawn < 0.04 else JOIN if drawn < 0.1 else COMMIT
         self.correlation += 1
         self.waits_for = key
-        body = encode_request_header(RequestHeader(key, VERSIONS[key], self.correlation, self.name))
-        body += APIS[key].request.encode(VERSIONS[key], self._message(key))
-        self.connection.data_received(len(body).to_bytes(4, "big") + body)
+        self.wire.send(request(key, VERSIONS[key], self._message(key), self.correlation, self.name))
 
     def _message(self, key: int) -> Message:
         if key == JOIN:
@@ -177,21 +141,16 @@ class Run:
         self.chaos = chaos
         self.clock = VirtualClock()
         core = core_of(Settings(group_initial_rebalance_delay_ms=50), IDENTITY, Random(seed), self.clock.epoch_ns // NS_PER_MS)
-        header = Header(v=1, run="r", product="p", seed=seed, epoch_ns=self.clock.epoch_ns, profile="p", config={}, complete=False)
-        self.journal = Journal(header, [FileSink(str(path), self._failed)])
-        self.driver = Driver(core, self.clock, self.journal, Limits(), backlog=Backlog(None))
+        sink = FileSink(str(path), self._failed)
+        self.rig = WireRig(core, clock=self.clock, sinks=[sink], header=rig_header(self.clock, seed))
+        self.driver = self.rig.driver
         self.driver.use_leases(leases)
-        self.journal.begin(describe(core.environment))
-        self.numbers = 0
-        self.written: dict[int, FakeTransport] = {}
+        self.wires: list[Wire] = []
         self.commands = 0
 
-    def connect(self) -> tuple[Connection, FakeTransport]:
-        self.numbers += 1
-        connection = Connection(self.driver, self.numbers, self.script.choice((1, 1, 2)), "/127.0.0.1", self.numbers)
-        transport = self.written[self.numbers] = FakeTransport()
-        connection.connection_made(transport)  # type: ignore[arg-type]  # as much of a transport as the driver needs
-        return connection, transport
+    def connect(self) -> Wire:
+        self.wires.append(self.rig.connect(self.script.choice((1, 1, 2))))
+        return self.wires[-1]
 
     def play(self) -> None:
         """Members act in turns; now and then somebody breaks or steers something; time goes on."""
@@ -204,9 +163,7 @@ class Run:
             for member in members:
                 member.act(dice)
             self.clock.advance(dice.choice((0, 10, 60, 300, 300, 3000)))
-        self.driver.stop()
-        self.driver.record.remark(END, self.clock.now())
-        self.journal.close()
+        self.rig.close()
 
     def _break(self, dice: Random) -> None:
         name, arguments = dice.choice(MAKERS)(dice, self)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from core_world import Asked, Protocols, World, subscription
+from core_world import Protocols, World, subscription
 
 from groupmock.core.effects import Effect, Lease, Moved, TimerFired
 from groupmock.core.groups.classic.group import Group
 from groupmock.core.settings import Quirks
 from groupmock.core.units import NS_PER_MS
+from groupmock.rig import Ask
 from groupmock_codec.messages.k15_describe_groups import DescribeGroupsRequest
 from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest
 
@@ -52,7 +53,7 @@ class Client:
     list_at: int = 0
     session: int = SESSIONS[1]
     rebalance: int = REBALANCES[1]
-    waits: Asked | None = None
+    waits: Ask | None = None
 
 
 @dataclass
@@ -72,7 +73,7 @@ class GroupModel:
     signs: dict[tuple[str, str], int] = field(default_factory=dict)  # (group, member id) -> ms of its last sign of life or answer
     owed: dict[str, tuple[int, set[str]]] = field(default_factory=dict)  # group -> (ms by which, ids that owe a SyncGroup)
     leases: list[Lease] = field(default_factory=list)
-    open: list[Asked] = field(default_factory=list)  # not seen answered so far
+    open: list[Ask] = field(default_factory=list)  # not seen answered so far
     known: int = 0
     seen: int = 0
 
@@ -207,7 +208,7 @@ class GroupModel:
 
     # -- what the clients make of answers
 
-    def _waits(self, client: Client, asked: Asked) -> None:
+    def _waits(self, client: Client, asked: Ask) -> None:
         client.waits = asked
         if client.member_id:
             self._sign(client.group, client.member_id)
@@ -229,7 +230,7 @@ class GroupModel:
                 continue
             self._digest_one(client, asked)
 
-    def _digest_one(self, client: Client, asked: Asked) -> None:
+    def _digest_one(self, client: Client, asked: Ask) -> None:
         key, code = asked.request.key, asked.error
         if key == 11 and code in (0, 79):
             client.member_id = asked.answer.member_id
@@ -341,7 +342,7 @@ class GroupModel:
             elif asked.request.key == 14 and asked.error == 0:
                 self._check_synced(asked)
 
-    def _check_joined(self, asked: Asked) -> None:
+    def _check_joined(self, asked: Ask) -> None:
         answer, group = asked.answer, self.world.find(asked.request.message.group_id)  # type: ignore[attr-defined]
         ids = [one.member_id for one in answer.members]
         assert len(ids) == len(set(ids)), "the leader's list names a member twice"
@@ -353,7 +354,7 @@ class GroupModel:
         if group is not None and group.generation == answer.generation_id and answer.member_id in group.members:
             assert answer.protocol_name == group.protocol_name
 
-    def _check_synced(self, asked: Asked) -> None:
+    def _check_synced(self, asked: Ask) -> None:
         message = asked.request.message
         name, member_id = message.group_id, message.member_id  # type: ignore[attr-defined]
         group = self.world.find(name)

@@ -6,12 +6,10 @@ import random
 from typing import Any
 
 from groupmock.core.core import core_of
-from groupmock.core.effects import Abandoned, Close, Effect, Effects, Note, Reply, Silent
-from groupmock.core.events import Command, Disconnected, Request
+from groupmock.core.effects import Note
 from groupmock.core.identity import ApiRange, Feature, Identity, Node
 from groupmock.core.settings import Quirks, Settings
-from groupmock.core.turn import Turn
-from groupmock.core.units import NS_PER_MS
+from groupmock.rig import Ask, CoreRig, Watch
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, fields_of
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -41,8 +39,8 @@ def batch(*values: bytes | None, keys: list[bytes | None] | None = None, timesta
     return encode_batch(records, **how)
 
 
-class LogWorld:
-    """The cluster, its clock (ms) and the answers so far by ticket."""
+class LogWorld(Watch):
+    """A rig, and the answers so far by ticket. What is sent with `ask` has a connection of its own."""
 
     def __init__(
         self,
@@ -64,31 +62,27 @@ class LogWorld:
         self.core = core_of(Settings(quirks=quirks or Quirks(), **settings), identity, random.Random(seed), WALL_MS)
         self.environment, self.cluster = self.core.environment, self.core.cluster
         self.topics = self.cluster.topics
-        self.now = 0
-        self.tickets = 0
-        self.effects: list[Effect] = []
+        self.rig = CoreRig(self.core, watch=self, checked=False)
+        self.effects, self.command, self.sleep, self.turn = self.rig.effects, self.rig.command, self.rig.sleep, self.rig.turn
+        self.asked: dict[int, Ask] = {}
         self.answers: dict[int, Any] = {}
-        self._asked: dict[int, tuple[int, int]] = {}
 
-    def turn(self) -> Turn:
-        """An entry made by hand, whose effects nobody looks at."""
-        return Turn(self.environment, self.now * NS_PER_MS, [])
+    def answered(self, ask: Ask) -> None:
+        """Told by the rig."""
+        self.answers[ask.ticket] = ask.answer
 
     # -- driving
 
-    def send(self, key: int, version: int, message: Message, *, node: int = 1, connection: int = 1) -> int:
-        """Send a request; returns its ticket."""
-        self.tickets += 1
-        codec = APIS[key].request
-        decoded = codec.decode(version, codec.encode(version, message))
-        self._asked[self.tickets] = (key, version)
-        request = Request(self.tickets, connection, node, key, version, "c", "/10.0.0.7", decoded)
-        self._take(self.core.handle(request, self.now * NS_PER_MS))
-        return self.tickets
+    def send(self, key: int, version: int, message: Message, *, node: int = 1, connection: int | None = 1) -> int:
+        """Send a request; returns its ticket. `connection` None: one of the request's own."""
+        name = None if connection is None else str(connection)
+        ask = self.rig.send(key, version, message, connection=name, client_id="c", node=node, client_host="/10.0.0.7")
+        self.asked[ask.ticket] = ask
+        return ask.ticket
 
     def ask(self, key: int, version: int, message: Message, *, node: int = 1) -> Any:
         """Send a request that is answered at once; returns the answer as its version carries it."""
-        ticket = self.send(key, version, message, node=node)
+        ticket = self.send(key, version, message, node=node, connection=None)
         assert ticket in self.answers, f"{APIS[key].name} v{version} was not answered: {self.effects[-3:]}"
         return self.answers[ticket]
 
@@ -98,39 +92,15 @@ class LogWorld:
 
     def outcome(self, ticket: int) -> str:
         """answered, silent, closed, abandoned or parked."""
-        if ticket in self.answers:
-            return "answered"
-        names: dict[type, str] = {Silent: "silent", Close: "closed", Abandoned: "abandoned"}
-        for effect in self.effects:
-            if isinstance(effect, Silent | Close | Abandoned) and effect.ticket == ticket:
-                return names[type(effect)]
-        return "parked"
-
-    def command(self, name: str, /, **arguments: Any) -> None:
-        """Steer."""
-        self._take(self.core.handle(Command(name, arguments), self.now * NS_PER_MS))
+        return self.asked[ticket].status
 
     def hang_up(self, connection: int = 1) -> None:
         """The connection is gone."""
-        self._take(self.core.handle(Disconnected(connection), self.now * NS_PER_MS))
-
-    def sleep(self, ms: int) -> None:
-        """Let time pass, firing what is due."""
-        self.now += ms
-        self._take(self.core.expire(self.now * NS_PER_MS))
+        self.rig.hang_up(str(connection))
 
     def notes(self, what: str) -> list[dict[str, object]]:
         """Notes of that kind so far."""
-        return [effect.fields for effect in self.effects if isinstance(effect, Note) and effect.what == what]
-
-    def _take(self, effects: Effects) -> None:
-        for effect in effects:
-            self.effects.append(effect)
-            if isinstance(effect, Reply):
-                assert effect.ticket not in self.answers, f"ticket {effect.ticket} is answered twice"
-                key, version = self._asked[effect.ticket]
-                codec = APIS[key].response
-                self.answers[effect.ticket] = codec.decode(version, codec.encode(version, effect.message))
+        return [effect.fields for effect in self.rig.of(Note) if effect.what == what]
 
     # -- in short
 

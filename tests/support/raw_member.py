@@ -6,9 +6,9 @@ import socket
 import threading
 from typing import Any, Final
 
+from groupmock.rig.wire import Client
 from groupmock_clients.cooperative.balance import Partition
 from groupmock_clients.cooperative.member import flat, listed
-from groupmock_codec import APIS
 from groupmock_codec.embedded import consumer, designs
 from groupmock_codec.embedded.designs import AssignorData, DesignSubscription
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -33,7 +33,7 @@ class RawMember:
         self.assignments: list[bytes] = []
         self._nonce = 0
         host, port = bootstrap.split(":")
-        self._socket = socket.create_connection((host, int(port)), 30)
+        self._client = Client(host, int(port), name)
         self._end = threading.Event()
         self.may_beat = threading.Event()  # cleared: it lives, but hears of no round
         self.may_beat.set()
@@ -60,11 +60,11 @@ class RawMember:
         """The connection is closed, whatever it waits for; idempotent. Raises what went wrong before."""
         self._end.set()
         try:
-            self._socket.shutdown(socket.SHUT_RDWR)
+            self._client.socket.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass  # closed before
         self._thread.join(30)
-        self._socket.close()
+        self._client.close()
         if self.failure is not None:
             raise AssertionError(f"raw member {self.name}: {self.failure!r}") from self.failure
 
@@ -122,40 +122,11 @@ class RawMember:
         return bool(revoked)
 
     def _ask(self, key: int, request: Any) -> Any:
-        return ask(self._socket, self.name, key, VERSIONS[key], request)
+        return self._client.ask(key, VERSIONS[key], request)
 
     @staticmethod
     def ask_once(bootstrap: str, key: int, version: int, request: Any) -> Any:
         """One request on a connection of its own."""
         host, port = bootstrap.split(":")
-        with socket.create_connection((host, int(port)), 30) as connection:
-            return ask(connection, "admin", key, version, request)
-
-
-def ask(connection: socket.socket, client_id: str, key: int, version: int, request: Any) -> Any:
-    """Send one request and read its answer."""
-    send(connection, client_id, key, version, request)
-    return read_answer(connection, key, version)
-
-
-def send(connection: socket.socket, client_id: str, key: int, version: int, request: Any) -> None:
-    """One request (header without tagged fields)."""
-    name, body = client_id.encode(), APIS[key].request.encode(version, request)
-    frame = key.to_bytes(2) + version.to_bytes(2) + (7).to_bytes(4) + len(name).to_bytes(2) + name + body
-    connection.sendall(len(frame).to_bytes(4) + frame)
-
-
-def read_answer(connection: socket.socket, key: int, version: int) -> Any:
-    """The next answer, which must be to a request of this kind."""
-    size = int.from_bytes(_read(connection, 4))
-    return APIS[key].response.decode(version, _read(connection, size)[4:])
-
-
-def _read(connection: socket.socket, size: int) -> bytes:
-    found = b""
-    while len(found) < size:
-        more = connection.recv(size - len(found))
-        if not more:
-            raise ConnectionError("the server closed the connection")
-        found += more
-    return found
+        with Client(host, int(port), "admin") as client:
+            return client.ask(key, version, request)

@@ -13,8 +13,8 @@ from groupmock.core.environment import Environment
 from groupmock.core.events import Command, Disconnected, Event, Request
 from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.settings import Settings
+from groupmock.rig.wire import request
 from groupmock_codec import APIS
-from groupmock_codec.headers import RequestHeader, encode_request_header
 
 IDENTITY = Identity(
     "stub",
@@ -84,6 +84,4 @@ class StubCore(Core):
 
 def frame(key: int, version: int, correlation: int = 1, client_id: str | None = "peer", **fields: Any) -> bytes:
     """A whole request with its length."""
-    body = APIS[key].request.encode(version, APIS[key].request.message(**fields))
-    payload = encode_request_header(RequestHeader(key, version, correlation, client_id)) + body
-    return len(payload).to_bytes(4, "big") + payload
+    return request(key, version, APIS[key].request.message(**fields), correlation, client_id)

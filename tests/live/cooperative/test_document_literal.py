@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import socket
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from doc_vectors import T1_MS, Example, Held, examples, held
-from raw_member import HEARTBEAT, ID_REQUIRED, JOIN, LEAVE, REBALANCING, SYNC, VERSIONS, ask, read_answer, send
+from raw_member import HEARTBEAT, ID_REQUIRED, JOIN, LEAVE, REBALANCING, SYNC, VERSIONS
 from waiting import until
 
+from groupmock.rig.wire import Client, read_response
 from groupmock_clients.cooperative import policy
 from groupmock_clients.cooperative.member import flat, listed
 from groupmock_clients.cooperative.policy import Claim, Memory, Rules, name_of
@@ -33,12 +33,11 @@ class Script:
     def __init__(self, bootstrap: str, name: str, claims: Held = frozenset()) -> None:
         host, port = bootstrap.split(":")
         self.name, self.owned = name, claims
-        self.socket = socket.create_connection((host, int(port)), 30)
-        self.socket.settimeout(30)
+        self.client = Client(host, int(port), name)
         self.member_id, self.generation, self.heard = "", -1, b""
 
     def ask(self, key: int, request: Any) -> Any:
-        return ask(self.socket, self.name, key, VERSIONS[key], request)
+        return self.client.ask(key, VERSIONS[key], request)
 
     def join(self) -> None:
         """Sends JoinGroup with the document's Subscription: PartitionAssignorData is empty."""
@@ -48,10 +47,13 @@ class Script:
             refused = self.ask(JOIN, request)
             assert refused.error_code == ID_REQUIRED
             self.member_id = request.member_id = refused.member_id
-        send(self.socket, self.name, JOIN, VERSIONS[JOIN], request)
+        self.client.send(JOIN, VERSIONS[JOIN], request)
+
+    def read(self, key: int) -> Any:
+        return read_response(key, VERSIONS[key], self.client.receive())[1]
 
     def joined(self) -> Any:
-        answer = read_answer(self.socket, JOIN, VERSIONS[JOIN])
+        answer = self.read(JOIN)
         assert not answer.error_code
         self.generation = answer.generation_id
         return answer
@@ -64,7 +66,7 @@ class Script:
 
     def leave(self) -> None:
         self.ask(LEAVE, LeaveGroupRequest(group_id="g", member_id=self.member_id))
-        self.socket.close()
+        self.client.close()
 
 
 class Scripts:
@@ -93,9 +95,9 @@ class Scripts:
         brought = [SyncGroupRequestAssignment(member, literal(one)) for member, one in planned.decisions.items()]
         for member in self.members.values():
             request = SyncGroupRequest("g", member.generation, member.member_id, assignments=brought if member.name == "A" else [])
-            send(member.socket, member.name, SYNC, VERSIONS[SYNC], request)
+            member.client.send(SYNC, VERSIONS[SYNC], request)
         for member in self.members.values():
-            member.obey(read_answer(member.socket, SYNC, VERSIONS[SYNC]).assignment)
+            member.obey(member.read(SYNC).assignment)
         return {name: member.heard for name, member in self.members.items()}
 
     def become(self, names: set[str]) -> None:

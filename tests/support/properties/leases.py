@@ -6,7 +6,6 @@ Case: `steps`: ["wait", ms], ["leave", place], ["join", place], ["beats", place,
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 from pathlib import Path
 from random import Random
@@ -19,13 +18,9 @@ from groupmock.core.core import core_of
 from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.settings import Settings
 from groupmock.journal.file import FileSink
-from groupmock.journal.journal import Journal
-from groupmock.journal.rows import Header
-from groupmock.net.connection import Connection
-from groupmock.net.driver import Driver
-from groupmock.net.limits import Limits
+from groupmock.rig import WireRig
+from groupmock.rig.wire import request
 from groupmock_codec import APIS
-from groupmock_codec.headers import RequestHeader, encode_request_header
 from groupmock_codec.messages.k11_join_group import JoinGroupRequestProtocol
 
 IDENTITY = Identity("lease", (Node(1, "127.0.0.1", 1),), tuple(ApiRange(key, *APIS[key].versions) for key in (11, 12, 13, 14, 18)))
@@ -35,34 +30,18 @@ MEMBERS = 2
 ASKING = MEMBERS
 
 
-class Tape:
-    """A transport that keeps what is written."""
-
-    def __init__(self) -> None:
-        self.written: list[bytes] = []
-
-    def write(self, data: bytes) -> None:
-        self.written.append(data)
-
-    def set_write_buffer_limits(self, high: int) -> None: ...
-
-
 class Side:
     """A driver with a journal file on a virtual clock, and connections without sockets."""
 
     def __init__(self, path: Path, leases: bool) -> None:
         self.clock = VirtualClock()
-        header = Header(v=1, run="x", product="x", seed=1, epoch_ns=0, profile="x", config={}, complete=False)
         self.sink = FileSink(str(path), self.failed)
         self.path = path
         core = core_of(Settings(group_initial_rebalance_delay_ms=0), IDENTITY, Random(1), 0)
-        self.driver = Driver(core, self.clock, Journal(header, [self.sink]), Limits())
-        self.driver.journal.begin()
+        rig = WireRig(core, clock=self.clock, sinks=[self.sink])
+        self.driver = rig.driver
         self.driver.use_leases(leases)
-        self.tapes = [Tape() for _ in range(MEMBERS + 1)]
-        self.connections = [Connection(self.driver, number, 1, "/127.0.0.1", 5) for number in range(MEMBERS + 1)]
-        for connection, tape in zip(self.connections, self.tapes, strict=True):
-            connection.connection_made(tape)  # type: ignore[arg-type]  # as much of a transport as the driver needs
+        self.wires = [rig.connect() for _ in range(MEMBERS + 1)]
         self.members = [("", 0)] * MEMBERS
 
     def failed(self, reason: str) -> None:
@@ -70,10 +49,10 @@ class Side:
 
     def ask(self, key: int, version: int, **fields: Any) -> Any:
         """Over a connection of its own, so that the members' connections keep what they remember."""
-        self.connections[ASKING].data_received(frame(key, version, 1, **fields))
+        wire = self.wires[ASKING]
+        wire.send(frame(key, version, 1, **fields))
         self.clock.advance(0)
-        data = self.tapes[ASKING].written[-1]
-        return APIS[key].response.decode(version, data[8:])
+        return APIS[key].response.decode(version, wire.take()[-1][4:])
 
     def join(self, place: int) -> None:
         protocols = [JoinGroupRequestProtocol(name="p")]
@@ -99,9 +78,7 @@ class Side:
 
 
 def frame(key: int, version: int, correlation: int, client: str = "c%d", **fields: Any) -> bytes:
-    payload = encode_request_header(RequestHeader(key, version, correlation, client))
-    payload += APIS[key].request.encode(version, APIS[key].request.message(**fields))
-    return len(payload).to_bytes(4, "big") + payload
+    return request(key, version, APIS[key].request.message(**fields), correlation, client)
 
 
 def play(side: Side, steps: list[Any]) -> None:
@@ -123,21 +100,17 @@ def beat(side: Side, place: int, sent: list[Any], cut: int = 0) -> None:
     data = b"".join(side.beat(place, *(one if isinstance(one, list | tuple) else (one, 4, ""))) for one in sent)
     for piece in (data[:cut], data[cut:]):
         if piece:
-            side.connections[place].data_received(piece)
+            side.wires[place].send(piece)
 
 
 def _holds(case: Case) -> None:
-    asyncio.run(_both(case["steps"]))
-
-
-async def _both(steps: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         sides = [Side(Path(folder, f"{leases}.jsonl"), leases) for leases in (True, False)]
         for side in sides:
-            play(side, steps)
+            play(side, case["steps"])
         leased, plain = sides
-        for one, other in zip(leased.tapes, plain.tapes, strict=True):
-            assert b"".join(one.written) == b"".join(other.written)
+        for one, other in zip(leased.wires, plain.wires, strict=True):
+            assert one.data == other.data
         assert leased.lines().splitlines() == plain.lines().splitlines()
         assert leased.driver.core.deadline() is not None or plain.driver.core.deadline() is None
         assert not leased.driver.counters.internal_errors

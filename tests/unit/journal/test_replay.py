@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 from pathlib import Path
 
 import aiokafka
@@ -15,9 +14,9 @@ from groupmock import Broker
 from groupmock.journal.read import NotAJournal, read
 from groupmock.journal.rows import ReplyRow
 from groupmock.replay import CannotReplay, replay
+from groupmock.rig.wire import AsyncClient, Client
 from groupmock_codec import APIS
 from groupmock_codec.embedded.consumer import Subscription, encode_subscription
-from groupmock_codec.headers import RequestHeader, encode_request_header
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 
 
@@ -49,10 +48,9 @@ def hang_up_in_a_join(broker: Broker) -> None:
         protocol_type="consumer",
         protocols=[JoinGroupRequestProtocol(name="roundrobin", metadata=metadata)],
     )
-    payload = encode_request_header(RequestHeader(11, 0, 1, "third")) + APIS[11].request.encode(0, message)
     host, port = broker.bootstrap.split(":")
-    with socket.create_connection((host, int(port))) as peer:
-        peer.sendall(len(payload).to_bytes(4, "big") + payload)
+    with Client(host, int(port), "third") as peer:
+        peer.send(11, 0, message)
 
 
 @pytest.fixture(scope="module")
@@ -202,8 +200,4 @@ async def many_members(broker: Broker, count: int) -> None:
 
 async def ask(peer, key: int, version: int, message):
     reader, writer = peer
-    payload = encode_request_header(RequestHeader(key, version, 1, "many")) + APIS[key].request.encode(version, message)
-    writer.write(len(payload).to_bytes(4, "big") + payload)
-    async with asyncio.timeout(60):
-        size = int.from_bytes(await reader.readexactly(4), "big")
-        return APIS[key].response.decode(version, (await reader.readexactly(size))[4:])
+    return await AsyncClient(reader, writer, "many").ask(key, version, message)

@@ -21,8 +21,8 @@ from groupmock.journal.journal import Journal
 from groupmock.net.limits import Limits
 from groupmock.net.server import Server
 from groupmock.replay import replay
+from groupmock.rig.wire import request
 from groupmock_codec import APIS
-from groupmock_codec.headers import RequestHeader, encode_request_header
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 
@@ -123,8 +123,7 @@ class Kitchen:
 
     @staticmethod
     def send(peer: socket.socket, key: int, version: int, message: Any) -> None:
-        payload = encode_request_header(RequestHeader(key, version, 1, "c")) + APIS[key].request.encode(version, message)
-        peer.send(len(payload).to_bytes(4, "big") + payload)
+        peer.send(request(key, version, message, client_id="c"))
 
     @staticmethod
     async def receive(peer: socket.socket, key: int, version: int) -> Any:

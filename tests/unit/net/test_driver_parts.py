@@ -9,27 +9,22 @@ import pytest
 from raw_wire import KeptRows
 from stub_core import StubCore, frame
 
-from groupmock.clock import VirtualClock
 from groupmock.core.effects import Close, Effects, MemberChanged, Moved, Note, Reply, TimerFired
 from groupmock.core.events import Command
 from groupmock.core.units import NS_PER_MS
-from groupmock.journal.journal import Journal
 from groupmock.journal.rows import CloseRow, Header, RequestRow, kind_of
 from groupmock.net.alarm import NoAlarm
-from groupmock.net.backlog import Backlog
 from groupmock.net.call import Call
 from groupmock.net.connection import Connection
-from groupmock.net.driver import Driver
-from groupmock.net.limits import Limits
 from groupmock.net.record import ROW_OF
 from groupmock.net.tickets import Tickets
-from groupmock_clients.unbuffered import Unbuffered
+from groupmock.rig import Wire, WireRig
 from groupmock_codec import APIS
 
 JOIN, HEARTBEAT, SYNC, VERSIONS = 11, 12, 14, 18
 
 
-class Tape(Unbuffered):
+class Tape(Wire):
     """A transport that keeps what is written."""
 
     def __init__(self) -> None:
@@ -47,15 +42,14 @@ class Tape(Unbuffered):
         return [int.from_bytes(each[4:8], "big") for each in self.written]
 
 
-class Rig:
+class Rig(WireRig):
     def __init__(self, header: Header, **parts: Any) -> None:
-        self.core, self.clock, self.tickets = StubCore(), VirtualClock(), Tickets()
-        self.driver = Driver(self.core, self.clock, Journal(header), Limits(), tickets=self.tickets, backlog=Backlog(None), **parts)
+        self.stub, self.tickets = StubCore(), Tickets()
+        super().__init__(self.stub, header=header, tickets=self.tickets, **parts)
 
-    def connect(self, number: int) -> tuple[Connection, Tape]:
-        connection, tape = Connection(self.driver, number, 1, "/127.0.0.1", 1), Tape()
-        connection.connection_made(tape)
-        return connection, tape
+    def tape(self) -> tuple[Connection, Tape]:
+        tape = self.plug(Tape())
+        return tape.connection, tape
 
 
 @pytest.fixture
@@ -64,7 +58,7 @@ def rig(header: Header) -> Rig:
 
 
 def test_what_waits_can_be_seen_in_the_tickets(rig: Rig) -> None:
-    (first, tape), (second, _) = rig.connect(1), rig.connect(2)
+    (first, tape), (second, _) = rig.tape(), rig.tape()
     first.data_received(frame(VERSIONS, 0, 5))
     first.data_received(frame(JOIN, 5, 6, "me", group_id="g"))
     second.data_received(frame(JOIN, 5, 7))
@@ -81,10 +75,10 @@ def test_what_waits_can_be_seen_in_the_tickets(rig: Rig) -> None:
 
 def test_a_whole_frame_behind_a_parked_request_waits_for_its_answer(rig: Rig) -> None:
     """One read, one frame: the shortest way through the connection."""
-    connection, tape = rig.connect(1)
+    connection, tape = rig.tape()
     connection.data_received(frame(JOIN, 5, 1))
     connection.data_received(frame(VERSIONS, 0, 2))
-    assert ([request.key for request in rig.core.requests], tape.correlations()) == ([JOIN], [])
+    assert ([request.key for request in rig.stub.requests], tape.correlations()) == ([JOIN], [])
     rig.driver.submit(Command("release", {}))
     assert tape.correlations() == [1, 2]
 
@@ -92,7 +86,7 @@ def test_a_whole_frame_behind_a_parked_request_waits_for_its_answer(rig: Rig) ->
 def test_a_backlog_without_slices_needs_no_loop(rig: Rig) -> None:
     tapes = []
     for number in range(100):
-        connection, tape = rig.connect(number)
+        connection, tape = rig.tape()
         connection.data_received(frame(JOIN, 5, number))
         tapes.append(tape)
     rig.driver.submit(Command("release", {}))
@@ -100,22 +94,22 @@ def test_a_backlog_without_slices_needs_no_loop(rig: Rig) -> None:
 
 
 def test_the_alarm_is_set_by_the_clock_that_was_handed_in(rig: Rig) -> None:
-    rig.core.due = 40 * NS_PER_MS
+    rig.stub.due = 40 * NS_PER_MS
     rig.driver.settle()
     rig.clock.advance(39)
-    assert rig.core.fired == []
+    assert rig.stub.fired == []
     rig.clock.advance(1)
-    assert rig.core.fired == [40 * NS_PER_MS]
+    assert rig.stub.fired == [40 * NS_PER_MS]
 
 
 def test_without_an_alarm_time_is_looked_at_when_the_driver_is_told(header: Header) -> None:
     rig = Rig(header, alarm=NoAlarm())
-    rig.core.due = 40 * NS_PER_MS
+    rig.stub.due = 40 * NS_PER_MS
     rig.driver.settle()
     rig.clock.advance(100)
-    assert rig.core.fired == []
+    assert rig.stub.fired == []
     rig.driver.expire(70)
-    assert rig.core.fired == [70]
+    assert rig.stub.fired == [70]
 
 
 @pytest.mark.parametrize(
@@ -159,27 +153,27 @@ def test_who_is_not_admitted_does_not_come_to_the_core(header: Header) -> None:
     door, sink = Door(), KeptRows()
     rig = Rig(header, admission=door)
     rig.driver.journal.add(sink)
-    connection, tape = rig.connect(1)
+    connection, tape = rig.tape()
     for number, (key, version) in enumerate(((VERSIONS, 0), (SYNC, 3), (HEARTBEAT, 3), (VERSIONS, 0))):
         connection.data_received(frame(key, version, number))
-    assert ([request.key for request in rig.core.requests], tape.correlations()) == ([VERSIONS], [0, 1])
+    assert ([request.key for request in rig.stub.requests], tape.correlations()) == ([VERSIONS], [0, 1])
     (late,) = door.waiting
     rig.driver.perform([Reply(late, APIS[HEARTBEAT].response.message())], 0)
     rig.driver.settle()
     assert tape.correlations() == [0, 1, 2, 3]
     connection.data_received(frame(JOIN, 5, 4))
-    assert tape.closed and [request.key for request in rig.core.requests] == [VERSIONS, VERSIONS]
+    assert tape.closed and [request.key for request in rig.stub.requests] == [VERSIONS, VERSIONS]
     assert [row.api_key for row in sink.rows if isinstance(row, RequestRow)] == [VERSIONS, SYNC, HEARTBEAT, VERSIONS, JOIN]
     assert [row.reason for row in sink.rows if isinstance(row, CloseRow)] == ["not authenticated"]
 
 
 def test_who_is_not_admitted_does_not_come_to_the_fault_rules(header: Header) -> None:
     rig = Rig(header, admission=Door())
-    connection, tape = rig.connect(1)
+    connection, tape = rig.tape()
     rule = {"name": "all", "stage": "request", "do": {"kind": "drop"}}
     rig.driver.submit(Command("add_faults", {"rules": [rule], "origin": "here"}))
     fired = [report.fired for report in rig.driver.rules.reports()]
     connection.data_received(frame(SYNC, 3, 1))
     assert (tape.correlations(), fired) == ([1], [0])
     connection.data_received(frame(VERSIONS, 0, 2))
-    assert [report.fired for report in rig.driver.rules.reports()] == [1] and not rig.core.requests
+    assert [report.fired for report in rig.driver.rules.reports()] == [1] and not rig.stub.requests

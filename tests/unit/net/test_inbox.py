@@ -5,28 +5,29 @@ from __future__ import annotations
 import pytest
 
 from groupmock.net.inbox import CHUNK_OVERHEAD, Inbox
+from groupmock.rig.wire import framed
 from groupmock_codec.frame import FrameError
 
 
-def framed(*payloads: bytes) -> bytes:
-    return b"".join(len(payload).to_bytes(4, "big") + payload for payload in payloads)
+def stream(*payloads: bytes) -> bytes:
+    return b"".join(map(framed, payloads))
 
 
 def test_frames_come_out_in_order_with_the_time_of_their_last_byte() -> None:
     inbox = Inbox(100)
-    inbox.cut(framed(b"one", b"two") + framed(b"three")[:6], 10)
+    inbox.cut(stream(b"one", b"two") + stream(b"three")[:6], 10)
     assert (inbox.waiting, inbox.cut_bytes) == (2 * (3 + CHUNK_OVERHEAD), 6)
     assert [inbox.pop(), inbox.pop(), inbox.pop()] == [(10, b"one"), (10, b"two"), None]
-    inbox.cut(framed(b"three")[6:], 20)
+    inbox.cut(stream(b"three")[6:], 20)
     assert inbox.pop() == (20, b"three")
     assert inbox.empty and inbox.waiting == inbox.cut_bytes == 0
 
 
 def test_chunks_are_cut_only_when_all_before_them_was_popped() -> None:
     inbox = Inbox(100)
-    inbox.cut(framed(b"one"), 10)
-    inbox.keep(framed(b"two")[:5], 20)
-    inbox.keep(framed(b"two")[5:], 30)
+    inbox.cut(stream(b"one"), 10)
+    inbox.keep(stream(b"two")[:5], 20)
+    inbox.keep(stream(b"two")[5:], 30)
     assert inbox.waiting == 3 + 7 + 3 * CHUNK_OVERHEAD and inbox.cut_bytes == 0
     assert inbox.pop() == (10, b"one")
     assert inbox.cut_bytes == 0, "a chunk that nobody came for is not looked at"
@@ -37,7 +38,7 @@ def test_chunks_are_cut_only_when_all_before_them_was_popped() -> None:
 def test_a_bad_length_is_found_behind_the_good_frames() -> None:
     """Kafka answers what came before it and then closes."""
     inbox = Inbox(100)
-    inbox.cut(framed(b"good") + (101).to_bytes(4, "big"), 10)
+    inbox.cut(stream(b"good") + (101).to_bytes(4, "big"), 10)
     assert inbox.pop() == (10, b"good")
     with pytest.raises(FrameError, match="101 is outside"):
         inbox.pop()

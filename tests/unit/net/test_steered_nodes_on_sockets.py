@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 from raw_wire import KeptRows, RawWire, until
+from stub_core import frame
 
 from groupmock.clock import LoopClock
 from groupmock.core.core import core_of
@@ -21,17 +22,10 @@ from groupmock.net.connection import FINISHED
 from groupmock.net.limits import Limits
 from groupmock.net.server import Server
 from groupmock_codec import APIS
-from groupmock_codec.headers import RequestHeader, encode_request_header
 from groupmock_codec.messages.k11_join_group import JoinGroupRequestProtocol
 
 API_VERSIONS = 18
 RANGE = [JoinGroupRequestProtocol(name="range", metadata=b"")]
-
-
-def frame(key: int, version: int, correlation: int = 1, **fields: object) -> bytes:
-    body = APIS[key].request.encode(version, APIS[key].request.message(**fields))
-    payload = encode_request_header(RequestHeader(key, version, correlation, "peer")) + body
-    return len(payload).to_bytes(4, "big") + payload
 
 
 class Pair:

@@ -14,14 +14,14 @@ from typing import Any, Final
 import msgspec
 
 from groupmock.core.units import NS_PER_MS
+from groupmock.rig.wire import request
 from groupmock_clients.probe.stages.tcp_broker import NoBroker
 from groupmock_codec import APIS
-from groupmock_codec.headers import RequestHeader, encode_request_header
 from tools.records import RECORDS, save
 from tools.runs import ROOT
 
 from ..families.bytes_family import PROFILES, make_case, probe, token_of
-from ..families.target import Case, framed
+from ..families.target import Case
 from ..play.raw_bytes import CLOSED, LAST, InMemoryServer, Outcome, over_tcp
 from ..script.settings_classes import BROKERS, ORACLE
 from .canonical import Difference
@@ -69,7 +69,7 @@ def ours(release: str, writes: list[bytes], port: int = PORT) -> Outcome:
     """What our connection code does with these bytes, on a cluster of its own."""
     server = InMemoryServer(PROFILES[release], SETTINGS, "127.0.0.1", port)
     outcome = server.play(writes)
-    if server.driver.counters.internal_errors:
+    if server.rig.driver.counters.internal_errors:
         raise AssertionError(f"an internal error of groupmock: {[data.hex() for data in writes]}")
     return outcome
 
@@ -141,11 +141,9 @@ class BytesRun:
         wanted = ((10, 0, {"key": "warm"}), (22, 0, {"transactional_id": None, "transaction_timeout_ms": 1000}))
         for key, version, fields in wanted:
             api = APIS[key]
-            body = encode_request_header(RequestHeader(key, version, 7, "warm")) + api.request.encode(
-                version, api.request.message(**fields)
-            )
+            asked = request(key, version, api.request.message(**fields), 7, "warm")
             for _ in range(WARM_UP_TRIES):
-                outcome = await over_tcp(self.host, self.port, [framed(body), probe()], None)
+                outcome = await over_tcp(self.host, self.port, [asked, probe()], None)
                 if not outcome.frames:
                     raise NoBroker(f"{api.name} v{version} is not answered")
                 if getattr(api.response.decode(version, outcome.frames[0][4:]), "error_code") == 0:  # noqa: B009  # of two classes

@@ -14,11 +14,12 @@ from typing import Final
 
 from groupmock.advertise import advertised
 from groupmock.profiles import load
+from groupmock.rig.wire import framed
 from groupmock_codec.headers import request_header_version
 
 from ..script.script import Raw, Script, Step
 from .encoded_parts import NUMBERS, EncodedPart, joined, parts_of, uvarint
-from .target import CORRELATION, Case, Target, framed, header
+from .target import CORRELATION, Case, Target, header
 from .valid_requests import RequestMaker
 
 TRIES: Final = 1000

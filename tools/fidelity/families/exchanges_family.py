@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
-from groupmock.core.effects import Abandoned, Close, Reply, Silent
+from groupmock.rig.core_rig import Ask
 from groupmock_clients.probe.language.exchange import BASE_SETTINGS, Exchange, Variant
 from groupmock_clients.probe.language.exchange_suite import load_suite
 from groupmock_clients.probe.stages.core_stage import CoreStage
@@ -119,7 +119,7 @@ class Recorder(CoreStage):
         """Send, and write it down."""
         self._write_pause()
         fields = as_json(APIS[key].request.message, version)(message)
-        self._under_way.setdefault(self._connection(member).number, deque()).append(len(self.steps))
+        self._under_way.setdefault(self.rig.connection(member).number, deque()).append(len(self.steps))
         self.steps.append(Send(member, key, version, self._symbolic("", fields), client_id=client_id))
         super().send(member, key, version, client_id, message)
 
@@ -141,19 +141,18 @@ class Recorder(CoreStage):
 
     # -- what only a run can know
 
-    def _reply(self, reply: Reply) -> None:
-        connection, request = self._tickets[reply.ticket]
-        index = self._under_way[connection.number].popleft()
-        if request.key == JOIN_GROUP and (member_id := getattr(reply.message, "member_id", "")):
+    def answered(self, ask: Ask) -> None:
+        """What it tells can be named by later steps."""
+        index, key, message = self._under_way[ask.request.connection].popleft(), ask.request.key, ask.answer
+        if key == JOIN_GROUP and (member_id := getattr(message, "member_id", "")):
             self._told.setdefault(("", member_id), f"#{index}.member_id")
-        if (name := NUMBERS.get(request.key)) is not None and (number := getattr(reply.message, name)) > 0:
+        if (name := NUMBERS.get(key)) is not None and (number := getattr(message, name)) > 0:
             self._told.setdefault((name, number), f"#{index}.{name}")
-        super()._reply(reply)
+        super().answered(ask)
 
-    def _without_answer(self, effect: Abandoned | Close | Silent) -> None:
-        connection, _ = self._tickets[effect.ticket]
-        self._under_way[connection.number].popleft()
-        super()._without_answer(effect)
+    def ended(self, ask: Ask) -> None:
+        """Nothing is told."""
+        self._under_way[ask.request.connection].popleft()
 
     def _symbolic(self, name: str, value: Json) -> Json:
         """The value with references for names and ids; `name`: the field that it stands in."""

@@ -7,6 +7,8 @@ import struct
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from groupmock.rig.wire import framed
+
 from .encoded_parts import EncodedPart, joined
 
 CORRELATION: Final = 7
@@ -56,7 +58,3 @@ def header(key: int, version: int, correlation: int, client: bytes = b"\0\3raw")
     """A request header without tags."""
     return struct.pack(">hhi", key, version, correlation) + client
 
-
-def framed(payload: bytes) -> bytes:
-    """With its length in front."""
-    return struct.pack(">i", len(payload)) + payload

@@ -6,26 +6,18 @@ What counts is what a peer can see: the frames that came back, in order, and whe
 from __future__ import annotations
 
 import asyncio
-import random
 import socket
 from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
-from groupmock.advertise import identity_of
-from groupmock.clock import VirtualClock
 from groupmock.config import resolve
-from groupmock.core.core import core_of
 from groupmock.core.identity import Node
-from groupmock.core.units import NS_PER_MS
-from groupmock.journal.journal import Journal
-from groupmock.journal.rows import VERSION, Header
-from groupmock.net.backlog import Backlog
-from groupmock.net.connection import Connection
-from groupmock.net.driver import Driver
+from groupmock.rig.making import core_of_profile
+from groupmock.rig.wire import frames_of
+from groupmock.rig.wire_rig import WireRig
 from groupmock_clients.probe.stages.tcp_broker import NoBroker
-from groupmock_clients.unbuffered import Unbuffered
 
 PATIENCE_S: Final = 5.0
 MUTE_S: Final = 0.4
@@ -47,61 +39,31 @@ class Outcome(msgspec.Struct):
     cut: bytes = b""
 
 
-class _Transport(Unbuffered):
-    """Keeps what is written. Closing is remembered, nothing else happens."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.data = bytearray()
-        self.closed = False
-
-    def write(self, data: bytes | bytearray | memoryview) -> None:
-        if not self.closed:
-            self.data += data
-
-    def close(self) -> None:
-        self.closed = True
-
-    def abort(self) -> None:
-        self.closed = True
-
-
 class InMemoryServer:
     """Our server without a network, its clock virtual."""
 
     def __init__(self, profile: str, settings: Mapping[str, str], host: str = "127.0.0.1", port: int = 9092) -> None:
         config = resolve({"profile": profile}, list(settings.items()))
-        identity = identity_of(config.profile, "memory", [Node(1, host, port)])
-        self.clock = VirtualClock()
-        core = core_of(config.settings, identity, random.Random(1), self.clock.epoch_ns // NS_PER_MS)
-        header = Header(v=VERSION, run="0", product="bytes", seed=1, epoch_ns=0, profile=profile, config={}, complete=False)
-        self.driver = Driver(core, self.clock, Journal(header, []), config.limits, backlog=Backlog(None))
-        self._numbers = 0
+        nodes = [Node(1, host, port)]
+        core = core_of_profile(config.profile, config.settings, nodes=nodes, cluster_id="memory")
+        self.rig = WireRig(core, limits=config.limits)
 
     def play(self, writes: list[bytes]) -> Outcome:
         """One connection. `mute` connections are given the time that a broker needs to show that it says nothing."""
-        self._numbers += 1
-        transport = _Transport()
-        connection = Connection(self.driver, self._numbers, 1, "/127.0.0.1", 1)
-        connection.connection_made(transport)
+        wire = self.rig.connect()
         for data in writes:
-            if not transport.closed:
-                connection.data_received(data)
-        if not transport.closed:
-            self.clock.advance(MUTE_MS)
-        outcome = outcome_of(bytes(transport.data), CLOSED if transport.closed else OPEN)
-        connection.connection_lost(None)
+            wire.send(data)
+        if not wire.closed:
+            self.rig.sleep(MUTE_MS)
+        outcome = outcome_of(wire.data, CLOSED if wire.closed else OPEN)
+        wire.hang_up()
         return outcome
 
 
 def outcome_of(data: bytes, end: str) -> Outcome:
     """Cut what came into frames."""
-    frames, at = [], 0
-    while at + 4 <= len(data) and at + 4 + int.from_bytes(data[at : at + 4], "big") <= len(data):
-        size = int.from_bytes(data[at : at + 4], "big")
-        frames.append(data[at + 4 : at + 4 + size])
-        at += 4 + size
-    return Outcome(frames, end, data[at:])
+    frames, rest = frames_of(data)
+    return Outcome(frames, end, rest)
 
 
 async def over_tcp(host: str, port: int, writes: list[bytes], expected: Outcome | None) -> Outcome:

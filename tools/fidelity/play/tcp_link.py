@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from groupmock.core.units import NS_PER_MS
-from groupmock_clients.probe.stages.frames import Unreadable, read_response, request_frame
-from groupmock_clients.probe.stages.tcp_broker import LARGEST_ANSWER, CannotProvide, NoBroker, TcpBroker
+from groupmock.rig.wire import LARGEST_ANSWER, Unreadable, read_response, request
+from groupmock_clients.probe.stages.tcp_broker import CannotProvide, NoBroker, TcpBroker
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
 from groupmock_codec.messages.k02_list_offsets import (
@@ -96,7 +96,7 @@ class Link(asyncio.Protocol):
         """Send one request."""
         self._correlation += 1
         self.pending[self._correlation] = Asked(tag, key, version)
-        self.write(request_frame(key, version, self._correlation, client_id, APIS[key].request.encode(version, message)))
+        self.write(request(key, version, message, self._correlation, client_id))
 
     def forget(self, tag: int) -> None:
         """No answer is expected to that request any more."""

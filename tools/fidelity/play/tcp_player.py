@@ -12,7 +12,7 @@ import time
 from functools import partial
 from typing import Final
 
-from groupmock_clients.probe.stages.frames import read_response
+from groupmock.rig.wire import read_response
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
 from groupmock_codec.messages.k15_describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse

@@ -6,13 +6,13 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeVar
 
+from groupmock.rig.wire import Unreadable
 from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
 from groupmock_codec.messages.k15_describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from groupmock_codec.messages.k20_delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from groupmock_codec.messages.k69_consumer_group_describe import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
 
-from .frames import Unreadable
 from .tcp_broker import NoBroker, TcpBroker
 
 LEAVE_GROUP: Final = 13

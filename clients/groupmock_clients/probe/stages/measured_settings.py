@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from typing import Final
 
+from groupmock.rig.wire import Unreadable
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 
 from ..language.exchange import BASE_SETTINGS
 from ..language.scope import DELAY, MAX_SESSION, MIN_SESSION, subscription
 from .contract import Closed
-from .frames import Unreadable
 from .tcp_broker import TcpBroker
 from .tcp_stage import TcpStage
 

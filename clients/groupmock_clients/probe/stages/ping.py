@@ -6,12 +6,9 @@ import socket
 import struct
 from typing import Final
 
-from groupmock_codec import APIS
-from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest
+from groupmock.rig.wire import API_VERSIONS, request
 
-from .frames import API_VERSIONS, request_frame
-
-REQUEST: Final = request_frame(API_VERSIONS, 0, 1, "probe", APIS[API_VERSIONS].request.encode(0, ApiVersionsRequest()))
+REQUEST: Final = request(API_VERSIONS, 0, client_id="probe")
 
 
 def ping(link: socket.socket) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import secrets
 import socket
-import struct
 import threading
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
+from groupmock.rig.wire import API_VERSIONS, Client, HungUp, Unreadable
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, Versions
 from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsResponse, ListOffsetsTopic
@@ -23,7 +23,6 @@ from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest,
 from groupmock_codec.messages.k32_describe_configs import DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResponse
 
 from ..language.scope import group_partition
-from .frames import API_VERSIONS, Unreadable, read_response, request_frame
 from .ping import ping
 
 LIST_OFFSETS: Final = 2
@@ -38,8 +37,6 @@ TRANSACTIONS: Final = (22, 25, 26, 28)
 BROKER_RESOURCE: Final = 4
 TOPIC_EXISTS: Final = 36
 TIMED_OUT: Final = 7  # the topic comes all the same: it is waited for
-LARGEST_ANSWER: Final = 100_000_000
-"""A longer frame is no answer, whatever length a peer announces."""
 CONNECT_SECONDS: Final = 5
 ANSWER_SECONDS: Final = 30
 NOT_READY: Final = (14, 15, 16)
@@ -70,7 +67,6 @@ class TcpBroker:
         self._node = -1
         self._lock = threading.RLock()
         self._topics: dict[str, bytes] = {}
-        self._correlation = 0
         self._link = self._connect(host, port)
         try:
             self._begin()
@@ -88,30 +84,26 @@ class TcpBroker:
         self._wait_for_coordinators()
 
     @staticmethod
-    def _connect(host: str, port: int) -> socket.socket:
+    def _connect(host: str, port: int) -> Client:
         try:
-            link = socket.create_connection((host, port), CONNECT_SECONDS)
+            link = Client(host, port, "probe", CONNECT_SECONDS)
         except OSError as problem:
             raise NoBroker(f"cannot connect: {problem.strerror or problem}") from problem
-        link.settimeout(ANSWER_SECONDS)
+        link.socket.settimeout(ANSWER_SECONDS)
         return link
 
     # -- asking
 
     def ask(self, key: int, version: int, message: Message) -> Message:
         """One request, one answer. Raises NoBroker, Unreadable."""
-        body = APIS[key].request.encode(version, message)
         with self._lock:
-            self._correlation += 1
             try:
-                self._link.sendall(request_frame(key, version, self._correlation, "probe", body))
-                (length,) = struct.unpack(">i", self._read(4))
-                if not 4 <= length <= LARGEST_ANSWER:
-                    raise Unreadable(f"a frame of {length} bytes: this is no Kafka broker")
-                frame = self._read(length)
+                answer: Message = self._link.ask(key, version, message, trailing=True)
+            except HungUp as problem:
+                raise NoBroker(str(problem)) from problem
             except OSError as problem:
                 raise NoBroker(f"no answer to {APIS[key].name}: {problem.strerror or problem}") from problem
-            return read_response(key, version, frame, self._correlation, trailing=True)[1]
+            return answer
 
     def connect_again(self) -> None:
         """After it was away: a connection that answers, coordinators that are ready; topics are made anew. Raises NoBroker."""
@@ -135,15 +127,6 @@ class TcpBroker:
         except OSError:
             return False
         return True
-
-    def _read(self, size: int) -> bytes:
-        data = bytearray()
-        while len(data) < size:
-            part = self._link.recv(min(size - len(data), 1 << 16))
-            if not part:
-                raise NoBroker("it closed the connection")
-            data += part
-        return bytes(data)
 
     def versions(self, key: int) -> Versions | None:
         """Both sides' versions of an API."""

@@ -13,14 +13,14 @@ from itertools import count
 from typing import Final
 
 from groupmock.core.units import NS_PER_MS
+from groupmock.rig.wire import LARGEST_ANSWER, Unreadable, is_answered, read_response, request
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, Versions
 
 from ..language.scope import Value
 from .contract import Answer, Closed, NotOnThisStage, TimeUp, Tolerance
-from .frames import Unreadable, is_answered, read_response, request_frame
 from .lateness import WORTH_NOTING_MS
-from .tcp_broker import CONNECT_SECONDS, LARGEST_ANSWER, NoBroker, TcpBroker
+from .tcp_broker import CONNECT_SECONDS, NoBroker, TcpBroker
 
 QUIET_MS: Final = 100
 """How long no answer must come to count as parked."""
@@ -124,7 +124,7 @@ class TcpStage:
         """Send one request."""
         self._late(self._free_ms)
         correlation = next(self._correlations)
-        frame = request_frame(key, version, correlation, client_id, APIS[key].request.encode(version, message))
+        frame = request(key, version, message, correlation, client_id)
         if is_answered(key, message):
             self._connection(member).pending.append(_Pending(key, version, correlation, self.now_ms()))
         self._write(member, frame)

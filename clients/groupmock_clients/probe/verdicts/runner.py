@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from groupmock.rig.wire import Unreadable, framed, is_answered
+
 from ..language import messages
 from ..language.exchange import BASE_SETTINGS, Act, Await, Command, Expectation, Expectations, Let, Mark, Pause, Raw, Send, Step, Variant
 from ..language.matching import Matcher, lifted, show
 from ..language.scope import SETTINGS, Memory, Scope, Value
 from ..language.syntax import ExchangeError, Expr
 from ..stages.contract import Answer, Closed, NotOnThisStage, Stage, TimeUp
-from ..stages.frames import Unreadable, is_answered
 from .every_answer import surprises
 from .outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, Failure, Outcome
 
@@ -169,7 +170,7 @@ class _Dialogue:
             data += value
         self._memory(step.member)
         self.asked.setdefault(step.member, []).append(_Asked("", 0, {}))
-        self.stage.send_bytes(step.member, (len(data).to_bytes(4, "big") if step.framed else b"") + data)
+        self.stage.send_bytes(step.member, framed(data) if step.framed else data)
         if step.expects is not None:
             self._judge(step.member, step.expects, step)
 

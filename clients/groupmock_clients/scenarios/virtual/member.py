@@ -67,7 +67,7 @@ class Member:
 
     def _up(self) -> None:
         self._link = self.world.connect(self.name)
-        self.world.tell(self.name, "connection", {"client_id": self.name, "port": self._link.port, "role": "group"})
+        self.world.tell(self.name, "connection", {"client_id": self.name, "port": self._link.connection.port, "role": "group"})
         self._after(self.dice.uniform(0, self.world.sizes.heartbeat_ms), "heartbeat", self._heartbeat)
         self._after(self.dice.uniform(0, self.world.sizes.commit_ms), "commit", self._commit_again)
         self._after(self.dice.uniform(0, self.world.sizes.metadata_ms), "metadata", self._look_at_metadata)
@@ -86,7 +86,7 @@ class Member:
             self._commit(self.owned)
             leave = LeaveGroupRequest(group_id=GROUP, members=[MemberIdentity(member_id=self.member_id)])
             link = self.world.connect(self.name) if self._link.waiting else self._link
-            link.ask(LEAVE_GROUP, VERSIONS[LEAVE_GROUP], leave, _ignored)
+            link.post(LEAVE_GROUP, VERSIONS[LEAVE_GROUP], leave, _ignored)
             if link is not self._link:
                 link.close()
         self._end()
@@ -276,7 +276,7 @@ class Member:
 
     def _ask(self, key: int, message: Any, then: Callable[[Any], None]) -> None:
         assert self._link is not None, "a member asks when it is up"
-        self._link.ask(key, VERSIONS[key], message, then)
+        self._link.post(key, VERSIONS[key], message, then)
 
     def _after(self, ms: float, what: str, callback: Callable[[], None]) -> None:
         def due() -> None:

@@ -5,30 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from groupmock.advertise import identity_of
 from groupmock.clock import Handle, VirtualClock
 from groupmock.config import resolve, settings_by_name
-from groupmock.core.core import core_of
-from groupmock.core.events import Command
 from groupmock.core.identity import Node
-from groupmock.core.ingredients import describe
 from groupmock.core.units import NS_PER_MS
 from groupmock.journal.file import FileSink
-from groupmock.journal.journal import Journal, Sink
-from groupmock.journal.rows import END, VERSION, Header, RequestRow, Row
-from groupmock.net.backlog import Backlog
-from groupmock.net.driver import Driver
-from groupmock.net.limits import Limits
-from groupmock.version import __version__
+from groupmock.journal.journal import Sink
+from groupmock.journal.rows import RequestRow, Row
+from groupmock.rig.making import core_of_profile
+from groupmock.rig.wire_rig import HOST, WireRig, rig_header
 
 from ..names import run_name
 from ..play import Missed, Sizes
 from ..play import Row as Fields
-from .link import HOST, NODE, Link
+from .link import Link
+
+NODE: Final = 1
 
 
 class Kept(Sink):
@@ -68,19 +64,15 @@ class World:
         config = resolve({"seed": sizes.seed}, list(settings.items()))
         self.sizes = sizes
         self.clock = VirtualClock()
-        identity = identity_of(config.profile, "scenario", [Node(NODE, HOST.removeprefix("/"), 9092)])
-        self.core = core_of(config.settings, identity, Random(sizes.seed), self.clock.epoch_ns // NS_PER_MS)
-        header = Header(
-            v=VERSION, run=run_name(sizes, journal), product=f"groupmock {__version__}", seed=sizes.seed, epoch_ns=self.clock.epoch_ns,
-            profile=config.profile.name, config=settings_by_name(config), complete=False,
-        )  # fmt: skip
+        nodes = [Node(NODE, HOST.removeprefix("/"), 9092)]
+        core = core_of_profile(config.profile, config.settings, seed=sizes.seed, nodes=nodes, cluster_id="scenario")
+        header = rig_header(self.clock, sizes.seed, config.profile.name, run_name(sizes, journal), settings_by_name(config))
         self.kept = Kept()
-        self.journal = Journal(header, [self.kept])
+        sinks: list[Sink] = [self.kept]
         if journal is not None:
-            self.journal.add(FileSink(str(journal), self._broken))
-        self.driver = Driver(self.core, self.clock, self.journal, Limits(), backlog=Backlog(None))
-        self.journal.begin(describe(self.core.environment))
-        self._links = 0
+            sinks.append(FileSink(str(journal), self._broken))
+        self.rig = WireRig(core, clock=self.clock, sinks=sinks, header=header)
+        self.core, self.command, self.advance, self.close = core, self.rig.command, self.rig.sleep, self.rig.close
 
     def _broken(self, reason: str) -> None:
         raise OSError(f"the journal could not be written: {reason}")
@@ -95,24 +87,15 @@ class World:
 
     def connect(self, client_id: str) -> Link:
         """A new connection."""
-        self._links += 1
-        return Link(self.driver, self.clock, self._links, client_id)
-
-    def command(self, command: str, **arguments: Any) -> None:
-        """Steer the cluster."""
-        self.driver.submit(Command(command, arguments))
+        return self.rig.plug(Link(self.clock, client_id))
 
     def tell(self, client: str, what: str, fields: Mapping[str, Any]) -> None:
         """Append a `client` row."""
-        self.driver.record.client(client, what, dict(fields), self.now())
+        self.rig.driver.record.client(client, what, dict(fields), self.now())
 
     def later(self, ms: float, callback: Callable[[], None]) -> Handle:
         """Call back in so many ms."""
         return self.clock.call_at(self.now() + round(ms * NS_PER_MS), callback)
-
-    def advance(self, ms: float) -> None:
-        """Time passes."""
-        self.clock.advance(ms)
 
     def until(self, done: Callable[[], str | None], limit_ms: float, step_ms: float) -> None:
         """Let time pass until `done` finds nothing missing. Raises Missed with what it found last."""
@@ -122,9 +105,3 @@ class World:
                 raise Missed(f"after {limit_ms:g} virtual ms: {missing}")
             self.advance(step_ms)
             passed += step_ms
-
-    def close(self) -> None:
-        """The journal is whole from now on."""
-        self.driver.stop()
-        self.driver.record.remark(END, self.now())
-        self.journal.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from cases import for_each
 
-from groupmock_clients.probe.stages.frames import Unreadable
+from groupmock.rig.wire import Unreadable
 from groupmock_clients.probe.stages.tcp_broker import TRANSACTIONS, CannotProvide, TcpBroker
 from groupmock_codec.declare import Message, Versions
 

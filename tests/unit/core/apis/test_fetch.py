@@ -292,7 +292,7 @@ def test_a_closed_connection_takes_its_fetch_along() -> None:
     world.hang_up()
     assert (len(world.topics.fetches), world.core.deadline()) == (0, None)
     world.append(batch())
-    assert world.outcome(ticket) == "parked"
+    assert world.outcome(ticket) == "lost"
 
 
 def test_deleting_a_topic_ends_the_wait() -> None:

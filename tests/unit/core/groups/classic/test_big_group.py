@@ -59,7 +59,7 @@ def test_replies_tell_the_generation_they_belong_to_however_late_they_are_drawn(
     while world.group().state == "PreparingRebalance":
         out = world.core.expire(world.core.deadline() or 0)
     (replies,) = (one for one in out if isinstance(one, Replies))
-    world.now = 7000
+    world.rig.now = 7000 * NS_PER_MS
     leader = world.group().leader_id
     world.leave(*(one for one in ids if one != leader))
     messages = [one.message for one in replies.replies]

@@ -101,7 +101,7 @@ def test_a_second_join_replaces_the_parked_one_which_is_never_answered() -> None
     world = World.make()
     member_id, first = world.enter()
     second = world.join(member_id)
-    assert first.abandoned == f"member {member_id} sent another JoinGroup"
+    assert first.reason == f"member {member_id} sent another JoinGroup"
     assert world.group().awaiting == 1
     world.sleep(3000)
     assert second.error == 0

@@ -62,8 +62,8 @@ def test_a_parked_sync_of_a_leaver_is_never_answered_and_others_get_27() -> None
     one, other = (member_id for member_id in ids if member_id != leader)
     gone, stays = world.sync(one), world.sync(other)
     world.leave(one)
-    assert gone.abandoned is not None
-    assert one in gone.abandoned
+    assert gone.reason is not None
+    assert one in gone.reason
     assert stays.error == 27
 
 

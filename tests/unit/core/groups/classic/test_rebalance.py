@@ -5,8 +5,8 @@ from __future__ import annotations
 from cases import for_each
 from core_world import Protocols, World, subscription
 
-from groupmock.core.effects import Reply
 from groupmock.core.settings import Quirks
+from groupmock.rig import Ask, Watch
 
 BROKEN = b"range0"  # six bytes: version 0x7261, then an array count far beyond the buffer
 LATE = 60_000
@@ -111,7 +111,7 @@ def test_a_second_sync_replaces_the_parked_one_which_is_never_answered() -> None
     (leader, _), (follower, _) = world.enter(), world.enter()
     world.sleep(6000)
     first, second = world.sync(follower), world.sync(follower)
-    assert first.abandoned == f"member {follower} sent another SyncGroup"
+    assert first.reason == f"member {follower} sent another SyncGroup"
     world.sync(leader)
     assert second.error == 0
 
@@ -328,13 +328,12 @@ def test_a_phase_is_answered_in_the_order_of_the_members_map() -> None:
     world = World.make()
     asked = [world.enter() for _ in range(8)]
     answered: list[str] = []
-    replied = world._answered
 
-    def listen(reply: Reply) -> None:
-        answered.append(reply.message.member_id)  # type: ignore[attr-defined]  # a JoinGroup answer
-        replied(reply)
+    class Listening(Watch):
+        def answered(self, ask: Ask) -> None:
+            answered.append(ask.answer.member_id)
 
-    world._answered = listen  # type: ignore[method-assign]  # listens in
+    world.rig.watch = Listening()
     world.finish_phase()
     assert answered == [member.member_id for member in world.group().ordered()]
     assert set(answered) == {member_id for member_id, _ in asked}

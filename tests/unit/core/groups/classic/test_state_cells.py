@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 import pytest
 from cases import for_each
-from core_world import Asked, Protocols, World, subscription
+from core_world import Protocols, World, subscription
 
 from groupmock.core.effects import Moved
 from groupmock.core.groups.classic.states import ANSWERS, MEMBERS_ASK, Answer, Ask, Do, State
+from groupmock.rig.core_rig import Ask as RigAsk
 from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest
 
 STATES = [State.EMPTY, State.PREPARING, State.COMPLETING, State.STABLE]
@@ -91,18 +92,18 @@ def _almost_joined(stage: Stage, ask: Ask) -> None:
     stage.rejoin(*(each for each in (stage.leader, stage.follower, stage.static) if each != awaited))
 
 
-def _newcomer(stage: Stage) -> Asked:
+def _newcomer(stage: Stage) -> RigAsk:
     reserved = stage.world.group().pending_joins
     return stage.world.join(next(iter(reserved)), protocols=TWO_CHOICES) if reserved else stage.world.enter(protocols=TWO_CHOICES)[1]
 
 
-def _left(stage: Stage) -> Asked:
+def _left(stage: Stage) -> RigAsk:
     """In an Empty group only a reserved id can leave."""
     world = stage.world
     return world.leave(world.join().answer.member_id if world.group().state is State.EMPTY else stage.follower)
 
 
-QUESTIONS: dict[Ask, Callable[[Stage], Asked]] = {
+QUESTIONS: dict[Ask, Callable[[Stage], RigAsk]] = {
     Ask.JOIN_RESERVE: lambda s: s.world.join(),
     Ask.JOIN_NEW: _newcomer,
     Ask.JOIN_LEADER: lambda s: s.world.join(s.leader, protocols=TWO_CHOICES),
@@ -136,7 +137,7 @@ def seen(state: State, ask: Ask) -> Answer:
     return Answer(do, error, do is Do.ANSWER and starts_again)
 
 
-def _error(ask: Ask, asked: Asked) -> int:
+def _error(ask: Ask, asked: RigAsk) -> int:
     if ask is Ask.LEFT:
         return int(asked.answer.members[0].error_code)
     if ask in (Ask.COMMIT_MEMBER, Ask.COMMIT_SIMPLE):
@@ -144,7 +145,7 @@ def _error(ask: Ask, asked: Asked) -> int:
     return int(asked.answer.results[0].error_code) if ask is Ask.DELETE else asked.error
 
 
-def _done(stage: Stage, ask: Ask, asked: Asked, moves: list[tuple[str, str]]) -> Do:
+def _done(stage: Stage, ask: Ask, asked: RigAsk, moves: list[tuple[str, str]]) -> Do:
     if moves:
         return {State.PREPARING: Do.REBALANCE, State.DEAD: Do.DELETE}.get(State(moves[0][1]), Do.COMPLETE)
     if asked.answer is None:

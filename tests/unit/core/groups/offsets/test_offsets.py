@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from cases import for_each
-from core_world import Asked, World, subscription
+from core_world import World, subscription
 
 from groupmock.core.settings import Quirks
+from groupmock.rig import Ask
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k09_offset_fetch import (
     OffsetFetchRequest,
@@ -40,7 +41,7 @@ def commit(
     return [(topic.name, [(one.partition_index, one.error_code) for one in topic.partitions]) for topic in answer.topics]
 
 
-def fetch(world: World, listed: Listed | None, version: int, group: str = "g", **how: Any) -> Asked:
+def fetch(world: World, listed: Listed | None, version: int, group: str = "g", **how: Any) -> Ask:
     if version < 8:
         topics = None if listed is None else [OffsetFetchRequestTopic(name=name, partition_indexes=indexes) for name, indexes in listed]
         return world.send(OffsetFetchRequest(group_id=group, topics=topics), 9, version, **how)
@@ -51,7 +52,7 @@ def fetch(world: World, listed: Listed | None, version: int, group: str = "g", *
     return world.send(OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=wanted)]), 9, version, **how)
 
 
-def fetched(asked: Asked, version: int) -> list[tuple[str, list[tuple[int, int, int, str | None, int]]]]:
+def fetched(asked: Ask, version: int) -> list[tuple[str, list[tuple[int, int, int, str | None, int]]]]:
     """(topic, [(partition, offset, epoch, metadata, code)])."""
     topics = asked.answer.topics if version < 8 else asked.answer.groups[0].topics
     return [
@@ -307,7 +308,7 @@ def test_where_a_group_error_of_a_fetch_is(version: int, quirks: Quirks, where: 
 @for_each(("quirks", "mute"), [(Quirks(), False), (Quirks(fetch_without_groups_hangs=True), True)])
 def test_a_fetch_without_groups(quirks: Quirks, mute: bool) -> None:
     asked = World.make(quirks=quirks).send(OffsetFetchRequest(), 9, 9)
-    assert (asked.abandoned is not None) is mute
+    assert (asked.reason is not None) is mute
     assert asked.answer is None or asked.answer.groups == []
 
 

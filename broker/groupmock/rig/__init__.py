@@ -1,0 +1,40 @@
+"""The test rig: a cluster without sockets, loop or real time, for unit tests of whoever speaks Kafka's group protocol.
+
+    CoreRig   the pure core on a virtual clock: messages in, messages out; scripted members
+    WireRig   the whole driver on a virtual clock: a client's bytes in, the server's bytes out
+    wire      one framing of requests and one client for real connections, blocking or asyncio
+
+docs/how-to/rig.md has a runnable example of each. A server never loads this package.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .core_rig import Ask, CoreRig
+    from .dice import FedDice
+    from .making import make_core
+    from .member import Member
+    from .watch import Watch
+    from .wire_rig import Wire, WireRig
+
+HOMES = {
+    "Ask": "core_rig",
+    "CoreRig": "core_rig",
+    "FedDice": "dice",
+    "Member": "member",
+    "Watch": "watch",
+    "Wire": "wire_rig",
+    "WireRig": "wire_rig",
+    "make_core": "making",
+}
+__all__ = ["Ask", "CoreRig", "FedDice", "Member", "Watch", "Wire", "WireRig", "make_core"]
+
+
+def __getattr__(name: str) -> Any:
+    """Each is loaded when it is asked for: whoever frames a request needs no cluster."""
+    if name not in HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{HOMES[name]}", __name__), name)

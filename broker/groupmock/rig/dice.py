@@ -1,0 +1,38 @@
+"""Dice that give what somebody else drew: a broker whose run is played again, a test that wants to know the ids beforehand."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections import deque
+from random import Random
+
+from ..core.dice import Dice
+
+
+class FedDice(Dice):
+    """Gives what is in `fed`, oldest first, and draws of its own when that is empty.
+
+    `fed` holds texts: a member id's UUID as Java prints it or as 32 hex digits, a topic id in base64, a number in decimal. `drew` has the
+    UUID texts that were given, fed or drawn. Ids of its own are 128 drawn bits without the marks of a version-4 UUID.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+        super().__init__(self.random)
+        self.fed: deque[str] = deque()
+        self.drew: list[str] = []
+
+    def uuid_text(self) -> str:
+        """A UUID as Java prints it."""
+        text = self.fed.popleft() if self.fed else f"{self.random.getrandbits(128):032x}"
+        text = text if len(text) == 36 else f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+        self.drew.append(text)
+        return text
+
+    def uuid_bytes(self) -> bytes:
+        """Sixteen bytes."""
+        return b64decode(self.fed.popleft()) if self.fed else self.random.getrandbits(128).to_bytes(16, "big")
+
+    def below(self, limit: int) -> int:
+        """A number in [0, limit)."""
+        return int(self.fed.popleft()) % limit if self.fed else self.random.getrandbits(64) % limit
