@@ -1,6 +1,7 @@
 """A scripted member of a classic group: each method is one thing that it does, at the moment when a test says so.
 
-It never acts by itself: no heartbeat, no second JoinGroup, unless the script has it. docs/kafka/group-protocol.md has what a real client does.
+It never acts by itself: no heartbeat, no second JoinGroup, unless the script has it. What a real client does:
+docs/kafka/group-protocol.md.
 """
 
 from __future__ import annotations

@@ -68,8 +68,8 @@ def test_timers_fire_at_their_own_times_however_far_the_clock_goes() -> None:
     member.join()
     rig.sleep(500)
     member.sync()
-    rig.sleep(1_000_000)
-    assert fired[:2] == [("join", 500.0), ("session", 6500.0)]
+    rig.sleep(100_000)
+    assert fired == [("join", 500.0), ("session", 6500.0)]
     assert [row.t for row in rig.rows() if getattr(row, "timer", None) == "session"] == [6500 * NS_PER_MS]
     assert rig.group("g").state == "Empty" and member.beat() == 25
 

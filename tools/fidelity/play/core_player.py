@@ -20,6 +20,7 @@ from groupmock.rig.dice import FedDice
 from groupmock.rig.making import core_of_profile
 from groupmock.rig.watch import Watch
 from groupmock_codec import APIS
+from groupmock_codec.declare import Message
 
 from ..script.message_json import as_json, build
 from ..script.references import References
@@ -121,7 +122,8 @@ class CorePlayer(Watch):
         """Its event has the answer, as JSON; later steps may refer to what is in it."""
         step, event = self.steps[ask.ticket], self.events[ask.ticket]
         assert isinstance(step, Send)
-        event.answer = answer = as_json(type(ask.answer), step.version)(ask.answer)
+        message: Message = ask.answer
+        event.answer = answer = as_json(type(message), step.version)(message)
         self._over(event, ANSWERED)
         self.references.learn(ask.ticket, step, answer)
 
