@@ -131,7 +131,7 @@ class Link:
 
 
 @dataclass
-class Member:
+class JoiningMember:
     """A member on its own connection, and how far it has come."""
 
     link: Link
@@ -146,7 +146,7 @@ class Group:
     """A joined group: its members hold their connections open until `close`."""
 
     name: str
-    members: list[Member]
+    members: list[JoiningMember]
 
     def heartbeats(self) -> list[bytes]:
         """One Heartbeat v4 per member."""
@@ -158,7 +158,7 @@ class Group:
             each.link.sock.close()
 
 
-def _await(members: Iterable[Member], handle: Callable[[Member, Reader], bool], seconds: float) -> None:
+def _await(members: Iterable[JoiningMember], handle: Callable[[JoiningMember, Reader], bool], seconds: float) -> None:
     """Hands every response to `handle` until it has said True once for each member."""
     with selectors.DefaultSelector() as selector:
         for each in members:
@@ -174,20 +174,20 @@ def _await(members: Iterable[Member], handle: Callable[[Member, Reader], bool], 
                     selector.unregister(key.fileobj)
 
 
-def _send_join(group: str, member: Member) -> None:
+def _send_join(group: str, member: JoiningMember) -> None:
     times = struct.pack(">ii", SESSION_MS, SESSION_MS)
     protocols = struct.pack(">i", 1) + string("range") + data(METADATA)
     body = string(group) + times + string(member.id) + string(None) + string("consumer") + protocols
     member.link.send(JOIN_GROUP, 5, body)
 
 
-def _send_sync(group: str, member: Member) -> None:
+def _send_sync(group: str, member: JoiningMember) -> None:
     body = string(group) + struct.pack(">i", member.generation) + string(member.id) + string(None)
     body += struct.pack(">i", len(member.members)) + b"".join(string(each) + data(ASSIGNMENT) for each in member.members)
     member.link.send(SYNC_GROUP, 3, body)
 
 
-def _joined(group: str, member: Member, reader: Reader) -> bool:
+def _joined(group: str, member: JoiningMember, reader: Reader) -> bool:
     """Reads a JoinGroup v5 response; asks again where the server wants the id it just gave."""
     reader.int32()
     error, generation = reader.int16(), reader.int32()
@@ -209,7 +209,7 @@ def _joined(group: str, member: Member, reader: Reader) -> bool:
     return True
 
 
-def _synced(_member: Member, reader: Reader) -> bool:
+def _synced(_member: JoiningMember, reader: Reader) -> bool:
     reader.int32()
     error = reader.int16()
     if error:
@@ -234,7 +234,7 @@ def _find_coordinator(endpoint: tuple[str, int], group: str) -> None:
 def join(endpoint: tuple[str, int], group: str, count: int, seconds: float = 60.0) -> Group:
     """Joins `count` members to one group, all in one generation, and returns when each holds its assignment."""
     _find_coordinator(endpoint, group)
-    members = [Member(Link.to(endpoint)) for _ in range(count)]
+    members = [JoiningMember(Link.to(endpoint)) for _ in range(count)]
     for each in members:
         _send_join(group, each)
     _await(members, lambda member, reader: _joined(group, member, reader), seconds)

@@ -90,7 +90,7 @@ def test_a_server_that_says_nothing_is_an_error(tmp_path: Path) -> None:
     ids=["lost", "added", "changed"],
 )
 def test_wheels_that_differ_are_named(through: dict[str, str], said: str) -> None:
-    with pytest.raises(package_check.Broken, match=said):
+    with pytest.raises(package_check.PackageBroken, match=said):
         package_check.compare({"a": "1"}, through)
 
 

@@ -15,29 +15,29 @@ from math import ceil
 from groupmock.rounds import Generation, Partition, Partitions, name_of, rebalances
 from groupmock.rounds.rebalance_model import NS_PER_MS
 
-from .member_invariants import Broken, callbacks, listed, records, said
+from .member_invariants import BrokenInvariant, callbacks, listed, records, said
 from .play import GROUP, RUNNER, Row, Run, Speaks
 
 Finding = tuple[str, str]
 
 
-def broken(run: Run) -> list[Broken]:
+def broken(run: Run) -> list[BrokenInvariant]:
     """Everything that did not hold, oldest first; [] is how it should be."""
     found = [*_rounds_of(run), *callbacks(run), *records(run)]
     return sorted(found, key=lambda each: each.at_ms)
 
 
-def _rounds_of(run: Run) -> Iterator[Broken]:
+def _rounds_of(run: Run) -> Iterator[BrokenInvariant]:
     rounds = [each for found in rebalances(run.rows, GROUP) for each in found.generations if each.planned is not None]
     judge = _Judge(run)
     for each in rounds:
         for invariant, text in judge.round(each):
-            yield Broken(invariant, each.began_ms, f"generation {each.number}: {text}")
+            yield BrokenInvariant(invariant, each.began_ms, f"generation {each.number}: {text}")
     end = _time_of(run.rows, "end")
     last = [each for each in rounds if each.began_ms <= end]
     if last:
         for invariant, text in (*judge.rest(last[-1]), *_in_time(run, last)):
-            yield Broken(invariant, end, text)
+            yield BrokenInvariant(invariant, end, text)
 
 
 def _time_of(rows: Sequence[Row], what: str) -> float:

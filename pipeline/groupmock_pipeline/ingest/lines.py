@@ -6,7 +6,7 @@ from base64 import b64encode
 from collections.abc import Generator, Iterable, Iterator
 from typing import Final, NamedTuple
 
-from .reading import Broken, pieces
+from .reading import DamagedFile, pieces
 
 SHOWN: Final = 1024
 """Bytes of an over-long line that its place in the quarantine shows."""
@@ -62,7 +62,7 @@ def _split(source: Iterable[bytes], limit: int) -> Iterator[tuple[list[bytes | C
             if size <= limit:
                 rest.append(after[: limit + 1])
             size += len(after)
-    except Broken as broken:
+    except DamagedFile as broken:
         problem = str(broken)
     if size or problem:
         yield [_joined(rest, size, b"", limit)], problem

@@ -13,7 +13,7 @@ from ..language.syntax import ExchangeError, Expr
 from ..stages.contract import Answer, Closed, NotOnThisStage, Stage, TimeUp
 from ..stages.frames import Unreadable, is_answered
 from .every_answer import surprises
-from .outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, Failure, Outcome
+from .outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, DialogueOutcome, Failure
 
 LOOKS: Final = ("DescribeGroups", "ListGroups")
 """What only looks on: where a broker does not offer it, a dialogue goes on without, and can then be broken but not kept."""
@@ -23,7 +23,7 @@ class NotApplicable(Exception):
     """The broker does not offer what the exchange speaks of (an API, a version)."""
 
 
-class Broken(Exception):
+class DialogueFailed(Exception):
     """The stage did something else than the exchange expects."""
 
     def __init__(self, failure: Failure) -> None:
@@ -31,7 +31,7 @@ class Broken(Exception):
         self.failure = failure
 
 
-def play(variant: Variant, stage: Stage, *, asides: bool = False) -> Outcome:
+def play(variant: Variant, stage: Stage, *, asides: bool = False) -> DialogueOutcome:
     """Play one dialogue; errors in the text of the exchange are raised, everything else is a verdict.
 
     `asides`: what always holds is not judged here but noted, if the exchange is about something else.
@@ -42,21 +42,21 @@ def play(variant: Variant, stage: Stage, *, asides: bool = False) -> Outcome:
     return outcome
 
 
-def _played(dialogue: _Dialogue, variant: Variant, stage: Stage) -> Outcome:
+def _played(dialogue: _Dialogue, variant: Variant, stage: Stage) -> DialogueOutcome:
     rows = variant.exchange.rows
     try:
         dialogue.run()
     except NotApplicable as why:
-        return Outcome(variant.name, rows, NOT_APPLICABLE, str(why))
+        return DialogueOutcome(variant.name, rows, NOT_APPLICABLE, str(why))
     except (NotOnThisStage, TimeUp) as why:
-        return Outcome(variant.name, rows, UNKNOWN, str(why), dialogue.transcript)
-    except Broken as why:
-        return Outcome(variant.name, rows, BROKEN, str(why), dialogue.transcript, why.failure)
+        return DialogueOutcome(variant.name, rows, UNKNOWN, str(why), dialogue.transcript)
+    except DialogueFailed as why:
+        return DialogueOutcome(variant.name, rows, BROKEN, str(why), dialogue.transcript, why.failure)
     finally:
         stage.close()
     if dialogue.missed:
-        return Outcome(variant.name, rows, *dialogue.in_part(), dialogue.transcript)
-    return Outcome(variant.name, rows, KEPT, transcript=dialogue.transcript)
+        return DialogueOutcome(variant.name, rows, *dialogue.in_part(), dialogue.transcript)
+    return DialogueOutcome(variant.name, rows, KEPT, transcript=dialogue.transcript)
 
 
 @dataclass
@@ -245,7 +245,7 @@ class _Dialogue:
         self._judged += 1
         if problems:
             sent = str(asked) if asked is not None else ""
-            raise Broken(Failure(step.place, step.text, sent, expects.text, self._seen, tuple(problems), *self._off))
+            raise DialogueFailed(Failure(step.place, step.text, sent, expects.text, self._seen, tuple(problems), *self._off))
 
     def _judge_silence(self, member: str, expected: Expectation, step: Step) -> list[str]:
         return self._quiet(member, expected.timing.lowest, step)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from groupmock.rounds import name_of
 
-from ...cooperative.member import Member as DesignMember
+from ...cooperative.member import Membership
 from ..play import GROUP, RUNNER, Missed, Protocol, Row, Sizes, Speaks, Unsupported
 from .assignors import Assignor, CooperativeSticky, Design, Range, RangeOrDesign, rules
 from .member import Member
@@ -58,10 +58,10 @@ class VirtualStage:
         target = Design(self._design()) if self.protocol.design else CooperativeSticky()
         return [target] if speaks is Speaks.TARGET else [target, Range()]
 
-    def _design(self) -> DesignMember:
+    def _design(self) -> Membership:
         sizes = self.sizes
         found = rules(self.protocol.design, sizes.delay_ms, sizes.max_moves, sizes.move_interval_ms)
-        return DesignMember(found, clock=lambda: self.world.now() / 1e9, nonce=self.world.dice("nonce", self.started).getrandbits(31))
+        return Membership(found, clock=lambda: self.world.now() / 1e9, nonce=self.world.dice("nonce", self.started).getrandbits(31))
 
     def kill(self, member: str) -> None:
         """See play.Stage."""
