@@ -20,7 +20,7 @@ from .core.events import Command
 from .core.ingredients import rebuild
 from .journal.file import without_empty_tags
 from .journal.journal import Journal, Repeated, Sink
-from .journal.read import Journal as Source
+from .journal.read import JournalReader as Source
 from .journal.read import UnknownRow
 from .journal.rows import DISCONNECTED, SURROUNDINGS, Header, Row
 from .net.alarm import NoAlarm

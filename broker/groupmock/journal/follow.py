@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from .read import Journal, UnknownRow
+from .read import JournalReader, UnknownRow
 from .rows import Row
 
 _plain: Final = msgspec.json.Decoder(dict[str, Any]).decode
@@ -26,7 +26,7 @@ class Follower:
     def rows(self) -> Iterator[Row | UnknownRow]:
         """The new rows; a line that is none is left out."""
         lines = self._lines()
-        return iter(Journal(io.BytesIO(self._header + b"".join(lines)))) if lines else iter(())
+        return iter(JournalReader(io.BytesIO(self._header + b"".join(lines)))) if lines else iter(())
 
     def plain(self) -> list[dict[str, Any]]:
         """The new rows as their JSON has them."""
