@@ -40,7 +40,7 @@ class Run:
     seconds: float
     memory_mb: float
     """The most that the job's processes held together (PSS): Java, Python, Python workers."""
-    told: spark_events.Told = field(default_factory=spark_events.Told)
+    told: spark_events.TaskSums = field(default_factory=spark_events.TaskSums)
 
     @property
     def rate(self) -> float:

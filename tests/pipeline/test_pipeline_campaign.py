@@ -15,7 +15,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from groupmock_clients.scenarios.measure import Figures
-from groupmock_clients.scenarios.results import Job, Result, jobs, run_one
+from groupmock_clients.scenarios.results import Job, ScenarioResult, jobs, run_one
 from groupmock_pipeline import tables
 from groupmock_pipeline.campaign import record
 from groupmock_pipeline.campaign.characteristics import characteristics
@@ -45,7 +45,7 @@ def lines(table: DataFrame) -> list[Line]:
     return sorted(found, key=lambda each: (each["cell"], each["seed"]))
 
 
-def by_hand(stretch: Stretch, seed: int) -> Result:
+def by_hand(stretch: Stretch, seed: int) -> ScenarioResult:
     """The scenarios' own way to play one, in this process."""
     cell = stretch.cell
     (job,) = jobs("virtual", replace(cell.sizes, seed=seed), [cell.scenario.name], [str(cell.protocol)])
@@ -122,11 +122,12 @@ def test_a_lake_grows_by_what_it_has_not(spark: SparkSession, tmp_path: Path) ->
 def test_a_play_that_fails_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """What Spark's worker runs, run here: one seed raises, one misses its group, one is well."""
 
-    def run(job: Job) -> Result:
+    def run(job: Job) -> ScenarioResult:
         if job.sizes.seed == 2:
             raise ZeroDivisionError("by nothing")
         missed = "missed: after 9 virtual ms" if job.sizes.seed == 3 else None
-        return Result(scenario="scale-up", protocol="range", client="scripted", trouble=missed, figures=None if missed else {"rounds": 1})
+        figures = None if missed else {"rounds": 1}
+        return ScenarioResult(scenario="scale-up", protocol="range", client="scripted", trouble=missed, figures=figures)
 
     monkeypatch.setattr(record, "run_one", run)
     (plan,) = wanted("1..3", scenarios=["scale-up"], protocols=["range"])

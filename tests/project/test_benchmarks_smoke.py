@@ -44,7 +44,7 @@ def test_a_verdict_knows_which_way_is_better(key: str, measured: float, verdict:
 
 
 def test_the_median_counts_and_a_missing_figure_says_why() -> None:
-    told = results.Results()
+    told = results.Measurements()
     for value in (0.1, 0.7, 0.8):
         told.add("heartbeats.echo.100x1", value)
     told.missing(["storm.cpu"], "no gcc")
@@ -54,7 +54,7 @@ def test_the_median_counts_and_a_missing_figure_says_why() -> None:
 
 
 def test_one_missed_floor_decides() -> None:
-    told = results.Results()
+    told = results.Measurements()
     told.add("heartbeats.echo.100x1", 0.1)
     told.add("memory.member", 1.0)
     assert told.worst() is targets.Verdict.MISSED

@@ -24,7 +24,7 @@ from groupmock_clients.probe.stages.tcp_broker import NoBroker
 
 from . import on_kafka
 from .compare.bytes_run import BytesRun, last_request, record
-from .compare.counts import Result
+from .compare.counts import FamilyResult
 from .compare.exchange_run import ExchangeRun, Wanted
 from .compare.golden import PLAYED_ON_CORE, choose, load, replay_corpus, save, save_one
 from .compare.speed import measure
@@ -183,7 +183,7 @@ def _bytes(asked: argparse.Namespace) -> int:
     return 1 if result.differences else 0
 
 
-def _logged(asked: argparse.Namespace, result: Result) -> None:
+def _logged(asked: argparse.Namespace, result: FamilyResult) -> None:
     if asked.log:
         with asked.log.open("ab") as log:
             log.write(msgspec.json.encode(result) + b"\n")

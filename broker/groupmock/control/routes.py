@@ -10,10 +10,10 @@ from ..faults.plan import Plan, Rule
 from ..net.fault_commands import every_command
 from . import cluster, queries, rules
 from .cluster import GroupDetails, GroupPath, GroupRow, Health, NodePath, Seed, TopicName, TopicPath
-from .context import Context, Done
+from .context import ControlContext, Done
 from .openapi import document
 from .queries import Counted, Filter, Find, Found, Wait
-from .route import Call, Nothing, Route
+from .route import ControlCall, Nothing, Route
 from .rules import Added, PlanRow, Ready, RulePath, RuleState, Which
 
 COMMANDS: Final = every_command()
@@ -30,7 +30,7 @@ def _command(method: str, path: str, verb: tuple[str, str], command: str, params
     ]
     body = msgspec.defstruct(arguments.__name__, fields, forbid_unknown_fields=True, kw_only=True) if fields else Nothing
 
-    async def do(context: Context, call: Call) -> Done:
+    async def do(context: ControlContext, call: ControlCall) -> Done:
         return context.submit(command, **{**_given(call.body), **_given(call.path)})
 
     return Route(method, path, verb, _about(arguments), do, params, Nothing, body, Done)
@@ -46,7 +46,7 @@ def _about(documented: type) -> str:
     return " ".join((documented.__doc__ or "").split())
 
 
-async def _described(context: Context, call: Call) -> dict[str, Any]:
+async def _described(context: ControlContext, call: ControlCall) -> dict[str, Any]:
     return document(ROUTES)
 
 

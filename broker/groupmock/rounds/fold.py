@@ -52,7 +52,7 @@ def rebalances(rows: Iterable[Plain | Row | UnknownRow], group: str | None = Non
     yield from fold.close()
 
 
-class Group:
+class GroupFold:
     """One group as of the last row.
 
     `state` and `since` when (ns); `members`: ids; `size`: how many, by its last move. `rebalance`: under way; `last`: the one that ended
@@ -225,13 +225,13 @@ class Group:
 
 
 class Rebalances:
-    """`feed` it rows. `groups`: name -> Group; `counts`: topic -> partitions, `created`: partition -> when (ns), of topics that were made.
+    """`feed` it rows. `groups`: name -> GroupFold; `counts`: topic -> partitions, `created`: partition -> when (ns), of topics made.
 
     `group`: the only one that is looked at; it is there from the start.
     """
 
     def __init__(self, group: str | None = None) -> None:
-        self.groups: dict[str, Group] = {} if group is None else {group: Group(group)}
+        self.groups: dict[str, GroupFold] = {} if group is None else {group: GroupFold(group)}
         self.counts: dict[str, int] = {}
         self.created: dict[Partition, int] = {}
         self._all = group is None
@@ -256,9 +256,9 @@ class Rebalances:
             group.spend(self._now)
         return [each.rebalance for each in left if each.rebalance is not None]
 
-    def _group(self, name: str) -> Group | None:
+    def _group(self, name: str) -> GroupFold | None:
         if self._all and name not in self.groups:
-            self.groups[name] = Group(name)
+            self.groups[name] = GroupFold(name)
         return self.groups.get(name)
 
     def _moved(self, row: Plain) -> Rebalance | None:

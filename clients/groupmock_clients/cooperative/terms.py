@@ -103,7 +103,7 @@ class Received:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LeaderPlan:
     """`again`: the leader has to join again at once, since nobody else would although something is left to do."""
 
     decisions: Mapping[str, Decision]

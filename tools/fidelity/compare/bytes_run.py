@@ -25,7 +25,7 @@ from ..families.target import Case, framed
 from ..play.raw_bytes import CLOSED, LAST, InMemoryServer, Outcome, over_tcp
 from ..script.settings_classes import BROKERS, ORACLE
 from .canonical import Difference
-from .counts import Result
+from .counts import FamilyResult
 from .reaction import frames_of, reaction
 from .recorded_differences import known_as
 
@@ -99,7 +99,7 @@ class BytesRun:
         self.recorded: Counter[str] = Counter()
         self.replayed = 0
 
-    async def all(self, first: int, last: int) -> Result:
+    async def all(self, first: int, last: int) -> FamilyResult:
         """Every seed, on a broker that is awake; what differs is played again, twice. Raises NoBroker."""
         await self.warm_up()
         begun = time.monotonic()
@@ -155,7 +155,7 @@ class BytesRun:
                 raise NoBroker(f"{api.name} is answered with errors still at the {WARM_UP_TRIES}th try")
         await asyncio.sleep(0.5)  # ... and the coordinator's partitions are loaded a little later
 
-    def result(self, seeds: tuple[int, int], seconds: float) -> Result:
+    def result(self, seeds: tuple[int, int], seconds: float) -> FamilyResult:
         """The run in numbers, as the other families have them."""
         apis: dict[str, dict[str, list[int]]] = {}
         outcomes: dict[str, Counter[str]] = {}
@@ -164,7 +164,7 @@ class BytesRun:
             if key in APIS:
                 apis.setdefault(APIS[key].name, {}).setdefault(str(version), [0, 0])[0] += 1
                 outcomes.setdefault(APIS[key].name, Counter())[judged.real_kind] += 1
-        return Result(
+        return FamilyResult(
             family="bytes", release=self.release, broker=BROKERS[self.release], settings="plain", seeds=seeds,
             exchanges=len(self.judged), requests=len(self.judged), seconds=round(seconds, 1),
             per_second=round(len(self.judged) / seconds, 1), apis=apis, outcomes={name: dict(found) for name, found in outcomes.items()},

@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from ..actions import Piece, Write
-from ..kind import Dice, Fault, Target
+from ..kind import Fault, FaultDice, Target
 
 BODY_AT = 8
 """Behind the length and the correlation id: a client that could not find the frame or its request would never look at the body."""
@@ -25,7 +25,7 @@ class Garble(Fault, tag="garble", frozen=True, kw_only=True):
         return Write(partial(_spoil, self.bytes, self.at, target.dice))
 
 
-def _spoil(count: int, at: int | None, dice: Dice, frame: bytes) -> list[Piece]:
+def _spoil(count: int, at: int | None, dice: FaultDice, frame: bytes) -> list[Piece]:
     changed = bytearray(frame)
     first = BODY_AT if at is None else min(max(at, 0), len(frame) - 1)
     places = [first + place for place in range(count)] if at is not None else [first + dice.below(len(frame) - first) for _ in range(count)]

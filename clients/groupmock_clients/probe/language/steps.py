@@ -8,7 +8,7 @@ from typing import Final
 
 from .exchange import RELEASES, Act, Await, Command, Exchange, Expectation, Expectations, Guard, Let, Mark, Pause, Raw, Send, Step, Timing
 from .macros import Line
-from .syntax import Call, ExchangeError, Expr, Literal, Reader, Ref, tokens
+from .syntax import ExchangeError, Expr, FunctionCall, Literal, Reader, Ref, tokens
 
 _VERBS: Final = ("drops", "resets", "finishes", "reconnects", "forgets", "is")
 _KINDS: Final = ("parked", "sent", "closed", "any", "open")
@@ -79,7 +79,7 @@ def _raw(match: re.Match[str], text: str, place: str, guard: Guard) -> Step:
     parts: list[Expr] = []
     while not reader.done:
         parts.append(reader.value())
-    if not all(isinstance(part, Literal | Call) for part in parts) or not parts:
+    if not all(isinstance(part, Literal | FunctionCall) for part in parts) or not parts:
         raise reader.error("bytes and calls that make bytes expected")
     return Raw(place=place, text=text, guard=guard, member=match[1], framed=match[2] == "frame", parts=tuple(parts), expects=expects)
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from ..language.exchange_suite import Row, Suite
+from ..language.exchange_suite import Statement, Suite
 from .outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, VERDICTS, DialogueOutcome
 
 SCHEMA: Final = "groupmock.probe/1"
@@ -161,7 +161,7 @@ def row_results(suite: Suite, asked: Sequence[str], exchanges: Sequence[Exchange
     return tuple(_row_result(suite.rows[name], results, asides.get(name)) for name, results in of_row.items())
 
 
-def _row_result(row: Row, results: Sequence[ExchangeResult], aside: str | None) -> RowResult:
+def _row_result(row: Statement, results: Sequence[ExchangeResult], aside: str | None) -> RowResult:
     verdict, detail = (BROKEN, aside) if aside is not None else _verdict(row, results)
     judged = [each for each in results if each.verdict != NOT_APPLICABLE]
     kept = sum(each.verdict == KEPT for each in results)
@@ -169,7 +169,7 @@ def _row_result(row: Row, results: Sequence[ExchangeResult], aside: str | None) 
     return RowResult(row.name, row.says, row.why, row.kip, row.place, verdict, detail, kept, len(judged), names)
 
 
-def _verdict(row: Row, results: Sequence[ExchangeResult]) -> tuple[str, str]:
+def _verdict(row: Statement, results: Sequence[ExchangeResult]) -> tuple[str, str]:
     """Broken outweighs unknown, unknown outweighs kept; a row nobody speaks of is unknown, never kept."""
     if any(each.verdict == KEPT for each in results):
         results = [each for each in results if not each.beyond]
