@@ -55,7 +55,7 @@ def heartbeat(group: str, generation: int, member: str) -> bytes:
     return request(HEARTBEAT, 4, 0, body, flexible=True)
 
 
-class Reader:
+class ResponseReader:
     """Reads a response's fields in order."""
 
     def __init__(self, frame: bytes) -> None:
@@ -158,7 +158,7 @@ class Group:
             each.link.sock.close()
 
 
-def _await(members: Iterable[JoiningMember], handle: Callable[[JoiningMember, Reader], bool], seconds: float) -> None:
+def _await(members: Iterable[JoiningMember], handle: Callable[[JoiningMember, ResponseReader], bool], seconds: float) -> None:
     """Hands every response to `handle` until it has said True once for each member."""
     with selectors.DefaultSelector() as selector:
         for each in members:
@@ -170,7 +170,7 @@ def _await(members: Iterable[JoiningMember], handle: Callable[[JoiningMember, Re
                 raise Failed(f"{len(selector.get_map())} members were not answered within {seconds:.0f} s")
             for key, _ in ready:
                 frame = key.data.link.receive()
-                if frame is not None and handle(key.data, Reader(frame)):
+                if frame is not None and handle(key.data, ResponseReader(frame)):
                     selector.unregister(key.fileobj)
 
 
@@ -187,7 +187,7 @@ def _send_sync(group: str, member: JoiningMember) -> None:
     member.link.send(SYNC_GROUP, 3, body)
 
 
-def _joined(group: str, member: JoiningMember, reader: Reader) -> bool:
+def _joined(group: str, member: JoiningMember, reader: ResponseReader) -> bool:
     """Reads a JoinGroup v5 response; asks again where the server wants the id it just gave."""
     reader.int32()
     error, generation = reader.int16(), reader.int32()
@@ -209,7 +209,7 @@ def _joined(group: str, member: JoiningMember, reader: Reader) -> bool:
     return True
 
 
-def _synced(_member: JoiningMember, reader: Reader) -> bool:
+def _synced(_member: JoiningMember, reader: ResponseReader) -> bool:
     reader.int32()
     error = reader.int16()
     if error:
@@ -220,11 +220,11 @@ def _synced(_member: JoiningMember, reader: Reader) -> bool:
 def _find_coordinator(endpoint: tuple[str, int], group: str) -> None:
     """Waits until the group's coordinator is there: a fresh Kafka creates its offsets topic first."""
     link, end = Link.to(endpoint), time.monotonic() + 30
-    reader = Reader(link.call(FIND_COORDINATOR, 1, string(group) + b"\0"))
+    reader = ResponseReader(link.call(FIND_COORDINATOR, 1, string(group) + b"\0"))
     reader.int32()
     while (error := reader.int16()) in COORDINATOR_LOADING and time.monotonic() < end:
         time.sleep(0.05)
-        reader = Reader(link.call(FIND_COORDINATOR, 1, string(group) + b"\0"))
+        reader = ResponseReader(link.call(FIND_COORDINATOR, 1, string(group) + b"\0"))
         reader.int32()
     link.sock.close()
     if error:

@@ -20,7 +20,7 @@ from typing import Final
 
 from tools.runs import ROOT, TESTS_RAN
 
-from .report import Section
+from .report import SearchPart
 from .suite import Done, Wanted, run
 
 BROKER: Final = ROOT / "broker"
@@ -39,9 +39,9 @@ LATE_S: Final = 2.0
 SCOUT_S: Final = 1800
 
 
-def search(wanted: Wanted, places: Sequence[str] = ()) -> Section:
+def search(wanted: Wanted, places: Sequence[str] = ()) -> SearchPart:
     """Twenty places, or those named, as far as the time goes: the scout's time is not counted."""
-    part = Section("late")
+    part = SearchPart("late")
     called, scouted = _scout(wanted, places)
     if scouted.code not in TESTS_RAN:
         return part.failed(scouted.output)
@@ -60,7 +60,7 @@ def search(wanted: Wanted, places: Sequence[str] = ()) -> Section:
     return part
 
 
-def _one(part: Section, place: str, tests: Sequence[str], wanted: Wanted) -> None:
+def _one(part: SearchPart, place: str, tests: Sequence[str], wanted: Wanted) -> None:
     """The place's tests with the sleep in it."""
     if not tests:
         part.did.append(f"{place}: no green test calls it")

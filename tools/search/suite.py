@@ -11,7 +11,7 @@ from typing import Final
 
 from tools.runs import ROOT, TESTS_RAN, outcomes_of
 
-from .report import Section
+from .report import SearchPart
 
 FOUND: Final = ROOT / "tests/found"
 MARKS: Final = {"properties": "(property or hypothesis) and not policy and not soak", "policies": "policy", "soaks": "soak"}
@@ -56,9 +56,9 @@ def _first(text: str) -> str:
     return next((line[1:].strip() for line in text.splitlines() if line.startswith("E ")), text.strip().partition("\n")[0])
 
 
-def search(name: str, wanted: Wanted) -> Section:
+def search(name: str, wanted: Wanted) -> SearchPart:
     """Rounds of the part's tests."""
-    part, before = Section(name), _finds(wanted.finds)
+    part, before = SearchPart(name), _finds(wanted.finds)
     end = time.monotonic() + wanted.seconds
     for seed, factor in _rounds(wanted.seed, end):
         words = [*files(), "-m", MARKS[name], "--search", f"{factor:.3g}", "--search-seed", str(seed), "--finds", str(wanted.finds)]

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from tools.runs import TESTS_RAN
 
-from .report import Section
+from .report import SearchPart
 from .suite import Done, Wanted, run
 
 RUNS: Final = 15
@@ -63,9 +63,9 @@ def busy(loops: int) -> Iterator[None]:
             each.wait()
 
 
-def search(wanted: Wanted) -> Section:
+def search(wanted: Wanted) -> SearchPart:
     """As many turns as the time has room for."""
-    part, seen = Section("verdicts"), []
+    part, seen = SearchPart("verdicts"), []
     end = time.monotonic() + wanted.seconds
     for turn in turns(wanted.seed):
         begun = time.monotonic()

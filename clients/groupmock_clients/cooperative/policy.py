@@ -10,9 +10,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
 from .balance import Move, Partition, by_id, even_out, is_balanced, place, subscribers_of
-from .terms import DELAY_MS, NOBODY, Claim, Decision, LeaderPlan, Loss, Memory, Partitions, Received, Rules, name_of
+from .terms import DELAY_MS, NOBODY, Claim, Decision, LeaderMemory, LeaderPlan, Loss, Partitions, Received, Rules, name_of
 
-__all__ = ["DELAY_MS", "Claim", "Decision", "LeaderPlan", "Loss", "Memory", "Received", "Round", "Rules", "name_of", "plan"]
+__all__ = ["DELAY_MS", "Claim", "Decision", "LeaderMemory", "LeaderPlan", "Loss", "Received", "Round", "Rules", "name_of", "plan"]
 
 
 def plan(
@@ -20,7 +20,7 @@ def plan(
     counts: Mapping[str, int],
     claims: Mapping[str, Claim],
     me: str,
-    memory: Memory | None,
+    memory: LeaderMemory | None,
     received: Received | None,
     now: int,
 ) -> LeaderPlan:
@@ -41,7 +41,7 @@ class Round:
         counts: Mapping[str, int],
         claims: Mapping[str, Claim],
         me: str,
-        memory: Memory | None,
+        memory: LeaderMemory | None,
         received: Received | None,
         now: int,
     ) -> None:
@@ -120,7 +120,7 @@ class Round:
 
     def _wait(self) -> LeaderPlan:
         until = self.memory.waits_until if self.memory is not None and self.memory.waits_until else self.now + self.rules.patience_ms
-        memory = Memory(self.subscriptions, frozenset(self.universe), {}, waits_until=until)
+        memory = LeaderMemory(self.subscriptions, frozenset(self.universe), {}, waits_until=until)
         nothing: Partitions = frozenset()
         return LeaderPlan({member: Decision(nothing, nothing, nothing, until - self.now) for member in self.members}, memory, False)
 
@@ -286,10 +286,10 @@ class Round:
             for member in self.members
         }
 
-    def _memory(self, moves: Mapping[Partition, Move], target: Mapping[Partition, str]) -> Memory:
+    def _memory(self, moves: Mapping[Partition, Move], target: Mapping[Partition, str]) -> LeaderMemory:
         holdings = {each: member for each, member in self.held.items() if each not in self.revoked[member]}
         holdings |= {each: loss.owner for each, loss in self.lost.items()}
-        return Memory(
+        return LeaderMemory(
             self.subscriptions,
             frozenset(self.universe),
             holdings,

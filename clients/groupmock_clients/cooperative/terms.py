@@ -79,7 +79,7 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class LeaderMemory:
     """What a leader keeps from its last round."""
 
     subscriptions: Mapping[str, frozenset[str]]
@@ -107,7 +107,7 @@ class LeaderPlan:
     """`again`: the leader has to join again at once, since nobody else would although something is left to do."""
 
     decisions: Mapping[str, Decision]
-    memory: Memory
+    memory: LeaderMemory
     again: bool
 
 

@@ -9,7 +9,7 @@ from groupmock_codec import APIS
 from groupmock_codec.declare import Field, Message, fields_of
 
 from .matching import ABSENT
-from .scope import Memory, Scope, Value, subscription
+from .scope import MemberMemory, Scope, Value, subscription
 from .syntax import ExchangeError
 
 KEYS: Final = {api.name: api.key for api in APIS.values()}
@@ -34,7 +34,7 @@ def key_of(api: str, place: str) -> int:
     return KEYS[api]
 
 
-def remembered(memory: Memory, scope: Scope) -> dict[str, Value]:
+def remembered(memory: MemberMemory, scope: Scope) -> dict[str, Value]:
     """Request fields that a member fills in by itself."""
     return {
         "group_id": scope.values["group"],
@@ -52,7 +52,7 @@ def remembered(memory: Memory, scope: Scope) -> dict[str, Value]:
 
 def filled_in(api: str) -> frozenset[str]:
     """The request fields that are not left at the message's own defaults when an exchange does not name them."""
-    everywhere = {*DEFAULTS, *remembered(Memory(None), Scope({"group": ""}))}
+    everywhere = {*DEFAULTS, *remembered(MemberMemory(None), Scope({"group": ""}))}
     return frozenset({*everywhere, LISTED[api]} if api in LISTED else everywhere)
 
 

@@ -22,7 +22,7 @@ Value = int | str | bytes | bool | None | list["Value"] | dict[str, "Value"]
 
 
 @dataclass
-class Memory:
+class MemberMemory:
     """What a scripted member knows about itself: taken from its last JoinGroup answer, sent by default in its next requests."""
 
     client_id: str | None
@@ -39,7 +39,7 @@ class Scope:
     """Names in sight of one dialogue."""
 
     values: dict[str, Value] = field(default_factory=dict)
-    members: dict[str, Memory] = field(default_factory=dict)
+    members: dict[str, MemberMemory] = field(default_factory=dict)
 
     def get(self, name: str, attribute: str | None, place: str) -> Value:
         """The value of `$name`, `$member.attribute` or `$topic.id`."""

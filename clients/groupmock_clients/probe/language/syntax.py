@@ -133,7 +133,7 @@ def tokens(line: str, place: str) -> list[Token]:
     return found
 
 
-class Reader:
+class LineReader:
     """Reads values and patterns from the words of one line."""
 
     def __init__(self, words: list[Token], place: str) -> None:

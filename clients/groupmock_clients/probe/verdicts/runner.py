@@ -8,7 +8,7 @@ from typing import Final
 from ..language import messages
 from ..language.exchange import BASE_SETTINGS, Act, Await, Command, Expectation, Expectations, Let, Mark, Pause, Raw, Send, Step, Variant
 from ..language.matching import Matcher, lifted, show
-from ..language.scope import SETTINGS, Memory, Scope, Value
+from ..language.scope import SETTINGS, MemberMemory, Scope, Value
 from ..language.syntax import ExchangeError, Expr
 from ..stages.contract import Answer, Closed, NotOnThisStage, Stage, TimeUp
 from ..stages.frames import Unreadable, is_answered
@@ -192,7 +192,7 @@ class _Dialogue:
             self.scope.members.pop(step.member, None)
         elif step.verb == "is":
             own, other = self._memory(step.member), self._memory(step.other or "")
-            self.scope.members[step.member] = Memory(**vars(other) | {"client_id": own.client_id})
+            self.scope.members[step.member] = MemberMemory(**vars(other) | {"client_id": own.client_id})
         elif step.verb != "reconnects":
             self.stage.hang_up(step.member, step.verb)
         else:
@@ -219,9 +219,9 @@ class _Dialogue:
                     found[name] = self.scope.evaluate(value, self.variant.exchange.place)
         return found
 
-    def _memory(self, member: str) -> Memory:
+    def _memory(self, member: str) -> MemberMemory:
         if member not in self.scope.members:
-            self.scope.members[member] = made = Memory(client_id=member)
+            self.scope.members[member] = made = MemberMemory(client_id=member)
             for who in ("*", member):
                 for name, value in self.variant.exchange.members.get(who, ()):
                     if hasattr(made, name):
