@@ -84,7 +84,7 @@ class ResponseReader:
 
 
 @dataclass
-class Link:
+class SocketLink:
     """One connection: requests go out whole, responses come back whole."""
 
     sock: socket.socket
@@ -92,7 +92,7 @@ class Link:
     correlation: int = 0
 
     @classmethod
-    def to(cls, endpoint: tuple[str, int]) -> Link:
+    def to(cls, endpoint: tuple[str, int]) -> SocketLink:
         """Connects and waits until the server has answered an ApiVersions: only then it has accepted us."""
         sock = socket.create_connection(endpoint, 30)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -134,7 +134,7 @@ class Link:
 class JoiningMember:
     """A member on its own connection, and how far it has come."""
 
-    link: Link
+    link: SocketLink
     id: str = ""
     generation: int = -1
     members: tuple[str, ...] = ()
@@ -219,7 +219,7 @@ def _synced(_member: JoiningMember, reader: ResponseReader) -> bool:
 
 def _find_coordinator(endpoint: tuple[str, int], group: str) -> None:
     """Waits until the group's coordinator is there: a fresh Kafka creates its offsets topic first."""
-    link, end = Link.to(endpoint), time.monotonic() + 30
+    link, end = SocketLink.to(endpoint), time.monotonic() + 30
     reader = ResponseReader(link.call(FIND_COORDINATOR, 1, string(group) + b"\0"))
     reader.int32()
     while (error := reader.int16()) in COORDINATOR_LOADING and time.monotonic() < end:
@@ -234,7 +234,7 @@ def _find_coordinator(endpoint: tuple[str, int], group: str) -> None:
 def join(endpoint: tuple[str, int], group: str, count: int, seconds: float = 60.0) -> Group:
     """Joins `count` members to one group, all in one generation, and returns when each holds its assignment."""
     _find_coordinator(endpoint, group)
-    members = [JoiningMember(Link.to(endpoint)) for _ in range(count)]
+    members = [JoiningMember(SocketLink.to(endpoint)) for _ in range(count)]
     for each in members:
         _send_join(group, each)
     _await(members, lambda member, reader: _joined(group, member, reader), seconds)
@@ -245,7 +245,7 @@ def join(endpoint: tuple[str, int], group: str, count: int, seconds: float = 60.
     for each in followers:
         _send_sync(group, each)
     for _ in range(2):  # a server that has answered twice has read what was sent before: see the module's text
-        Link.to(endpoint).sock.close()
+        SocketLink.to(endpoint).sock.close()
     _send_sync(group, leader)
     _await(members, _synced, seconds)
     return Group(group, members)

@@ -21,7 +21,7 @@ from typing import Any
 
 from .. import servers
 from ..bench import Bench
-from ..generators import Cell, Failed, Missing, Server, generate
+from ..generators import Failed, Load, Missing, RunningServer, generate
 from ..machine import Cores, pinned
 from ..targets import TARGETS
 from .heartbeats import Start, rate
@@ -30,7 +30,7 @@ KEYS = tuple(key for key in TARGETS if key.startswith("storm."))
 MEMBERS = 10_000
 PEER_MEMBERS = 1000
 ROUND_TRIPS = 3
-PING_PONG = Cell(100, 1)
+PING_PONG = Load(100, 1)
 DELAY_MS = 3000
 """Long enough that everybody joins the first generation: finishing one generation of all is what is measured."""
 
@@ -70,17 +70,17 @@ class Watcher:
         self.told = json.loads(self.process.stdout.read())
 
 
-def product(cores: Cores) -> AbstractContextManager[Server]:
+def product(cores: Cores) -> AbstractContextManager[RunningServer]:
     """groupmock with a delay into which all members fit."""
     return servers.groupmock(cores, "--set", f"group.initial.rebalance.delay.ms={DELAY_MS}")
 
 
-def kafka(cores: Cores) -> AbstractContextManager[Server]:
+def kafka(cores: Cores) -> AbstractContextManager[RunningServer]:
     """Apache Kafka with the same delay."""
     return servers.kafka(cores, f"group.initial.rebalance.delay.ms={DELAY_MS}")
 
 
-def mock(cores: Cores) -> AbstractContextManager[Server]:
+def mock(cores: Cores) -> AbstractContextManager[RunningServer]:
     """librdkafka's mock with the same delay."""
     return servers.cmock(cores, DELAY_MS)
 

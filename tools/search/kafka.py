@@ -14,7 +14,7 @@ from tools.fidelity.script.settings_classes import BROKERS, CLASSES
 from tools.runs import ended
 
 from .report import SearchPart
-from .suite import Wanted
+from .suite import SearchRequest
 
 CHUNK_S: Final = 45
 """One start of a broker plays for so long."""
@@ -23,7 +23,7 @@ SUMMED_UP: Final = re.compile(r"\brequests=").search
 """A run's closing line."""
 
 
-def search(wanted: Wanted) -> SearchPart:
+def search(wanted: SearchRequest) -> SearchPart:
     """Broker after broker, release by release, until the time is over."""
     part = SearchPart("kafka")
     for name in TOOLS:
@@ -44,7 +44,7 @@ def search(wanted: Wanted) -> SearchPart:
     return part
 
 
-def _play(part: SearchPart, run: on_kafka.BrokerRun, family: str, seed: int, seconds: float, wanted: Wanted) -> bool:
+def _play(part: SearchPart, run: on_kafka.BrokerRun, family: str, seed: int, seconds: float, wanted: SearchRequest) -> bool:
     """One family on one broker; False: it could not be played."""
     sets = {**CLASSES[run.settings], **(on_kafka.DATA_PLANE if "log" in run.families else {})}
     flags = [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]

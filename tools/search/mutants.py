@@ -8,13 +8,13 @@ from typing import Final
 from tools.runs import ended
 
 from .report import SearchPart
-from .suite import Wanted
+from .suite import SearchRequest
 
 SECONDS_EACH: Final = 6
 """What a mutation takes on two cores."""
 
 
-def search(wanted: Wanted) -> SearchPart:
+def search(wanted: SearchRequest) -> SearchPart:
     """A sample by the search's seed; never the whole list, which would write docs/proof/mutations.md."""
     part = SearchPart("mutations")
     count = max(1, int(wanted.seconds / SECONDS_EACH))

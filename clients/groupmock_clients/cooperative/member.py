@@ -20,7 +20,7 @@ from groupmock_codec.embedded.designs import AssignorData, DesignAssignment, Des
 from . import policy
 from .balance import Partition
 from .errors import UnreadableSubscription
-from .policy import Claim, Decision, Memory, Received, Rules
+from .policy import Claim, Decision, LeaderMemory, Received, Rules
 
 log = logging.getLogger("groupmock.cooperative")
 PROBLEMS_KEPT: Final = 100
@@ -83,7 +83,7 @@ class Membership:
         self.problems: list[UnreadableSubscription] = []
         self._clock = clock
         self._nonce = secrets.randbits(31) if nonce is None else nonce
-        self._memory: Memory | None = None
+        self._memory: LeaderMemory | None = None
         self._received: Received | None = None
         self._planned = self._again = False
 

@@ -13,7 +13,7 @@ from groupmock.rounds.fold import JOIN_GROUP
 from groupmock.rounds.rebalance_model import NS_PER_MS
 
 from .measure import measure
-from .play import GROUP, Row, Run, Speaks
+from .play import GROUP, Row, ScenarioRun, Speaks
 
 LISTED: Final = 8
 
@@ -45,7 +45,7 @@ def listed(partitions: Partitions | set[Partition]) -> str:
 # Callbacks
 
 
-def callbacks(run: Run) -> Iterator[BrokenInvariant]:
+def callbacks(run: ScenarioRun) -> Iterator[BrokenInvariant]:
     """I4: a listener hears of what really goes and really comes."""
     fold = Rebalances(GROUP)
     group, seen = fold.groups[GROUP], None
@@ -92,7 +92,7 @@ def _still_claimed(last: Generation, gone: dict[str, set[Partition]], eager: dic
 # Records
 
 
-def records(run: Run) -> Iterator[BrokenInvariant]:
+def records(run: ScenarioRun) -> Iterator[BrokenInvariant]:
     """No record is lost; by a twin none is delivered twice, unless who had it first was killed or expelled meanwhile."""
     lost = measure(run.rows).lost
     if lost:

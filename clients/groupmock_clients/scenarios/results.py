@@ -16,7 +16,7 @@ import msgspec
 from .catalogue import LIVE, SCENARIOS, TOUR, VIRTUAL, fitting, plays, protocols, scenario
 from .invariants import broken
 from .measure import measure
-from .play import Missed, Protocol, Run, Scenario, Sizes, Stage, Unsupported, play
+from .play import Missed, Protocol, Scenario, ScenarioRun, ScenarioStage, Sizes, Unsupported, play
 
 LIBRARIES: Final = ("aiokafka", "kafka-python", "confluent-kafka")
 
@@ -62,7 +62,7 @@ class Job:
         return None if self.journal is None else self.journal / name
 
 
-def opener(stage: str) -> Callable[[Sizes, Protocol, Path | None], AbstractContextManager[Stage]]:
+def opener(stage: str) -> Callable[[Sizes, Protocol, Path | None], AbstractContextManager[ScenarioStage]]:
     """`open_stage` of the stage by that name."""
     if stage == "virtual":
         from .virtual import open_stage
@@ -87,7 +87,7 @@ def jobs(stage: str, sizes: Sizes, names: Sequence[str], named: Sequence[str], j
     return found
 
 
-def play_one(job: Job) -> Run:
+def play_one(job: Job) -> ScenarioRun:
     """Raises Missed, Unsupported."""
     with opener(job.stage)(job.sizes, job.protocol, job.file) as stage:
         return play(job.scenario, job.sizes, job.protocol, stage)

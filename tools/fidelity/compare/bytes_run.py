@@ -44,7 +44,7 @@ PORT: Final = 9092
 WARM_UP_TRIES: Final = 200
 
 
-class Kept(msgspec.Struct):
+class KeptInput(msgspec.Struct):
     """An input with Kafka's reaction: a line of tests/golden/hostile-<release>.jsonl.gz. `token` is in the names of its own."""
 
     name: str
@@ -196,11 +196,11 @@ def corpus_file(folder: Path, release: str) -> Path:
     return folder / f"hostile-{release}.jsonl.gz"
 
 
-def load(file: Path) -> Iterator[Kept]:
+def load(file: Path) -> Iterator[KeptInput]:
     """The kept inputs of a file."""
     with gzip.open(file) as lines:
         for line in lines:
-            yield msgspec.json.decode(line, type=Kept)
+            yield msgspec.json.decode(line, type=KeptInput)
 
 
 def keep(folder: Path, release: str, judged: list[Judged]) -> Path:
@@ -210,7 +210,7 @@ def keep(folder: Path, release: str, judged: list[Judged]) -> Path:
         mine = [each for each in judged if each.case.name == name and each.real == each.ours]
         first = {(last_request(each.case.writes), each.real_kind): each for each in mine}
         chosen += sorted(first.values(), key=lambda each: each.seed)[:PER_CLASS]
-    rows = [Kept(each.case.name, each.token, [*each.case.writes, probe()], each.real) for each in chosen]
+    rows = [KeptInput(each.case.name, each.token, [*each.case.writes, probe()], each.real) for each in chosen]
     file = corpus_file(folder, release)
     folder.mkdir(parents=True, exist_ok=True)
     file.write_bytes(gzip.compress(b"".join(msgspec.json.encode(row) + b"\n" for row in rows), mtime=0))

@@ -34,7 +34,7 @@ SLOW_MS: Final = 150.0
 """A play in which the broker was so far behind, and that differs, is played again."""
 
 
-class Wanted(msgspec.Struct):
+class ComparisonRequest(msgspec.Struct):
     """What to run. `seeds`: from, to (exclusive); `seconds`: stop after so long, whatever the seeds."""
 
     family: str
@@ -49,7 +49,7 @@ class Wanted(msgspec.Struct):
 class ExchangeRun:
     """One run against one broker."""
 
-    def __init__(self, peer: Peer, wanted: Wanted, out: TextIO) -> None:
+    def __init__(self, peer: Peer, wanted: ComparisonRequest, out: TextIO) -> None:
         self.peer, self.wanted, self.out = peer, wanted, out
         self.counts = Counts()
         self._generate = family(wanted.family)

@@ -23,7 +23,7 @@ CALM_HEARTBEATS: Final = 2
 
 
 class VirtualStage:
-    """See play.Stage. Raises Unsupported for a protocol or client that it has not."""
+    """See play.ScenarioStage. Raises Unsupported for a protocol or client that it has not."""
 
     kind = "virtual"
 
@@ -40,7 +40,7 @@ class VirtualStage:
         self.started = 0
 
     def start(self, member: str, speaks: Speaks, topics: Sequence[str]) -> None:
-        """See play.Stage."""
+        """See play.ScenarioStage."""
         first = not self.started
         self.started += 1
         dice = self.world.dice(member, self.started)
@@ -64,25 +64,25 @@ class VirtualStage:
         return Membership(found, clock=lambda: self.world.now() / 1e9, nonce=self.world.dice("nonce", self.started).getrandbits(31))
 
     def kill(self, member: str) -> None:
-        """See play.Stage."""
+        """See play.ScenarioStage."""
         self.members.pop(member).kill()
 
     def stop(self, member: str) -> None:
-        """See play.Stage."""
+        """See play.ScenarioStage."""
         self.members.pop(member).stop()
 
     def subscribe(self, members: Sequence[str], topics: Sequence[str]) -> None:
-        """See play.Stage."""
+        """See play.ScenarioStage."""
         for member in members:
             self.members[member].subscribe(topics)
 
     def create(self, topic: str, partitions: int) -> None:
-        """See play.Stage."""
+        """See play.ScenarioStage."""
         self.world.command("create_topic", name=topic, partitions=partitions)
         self._count(topic, partitions)
 
     def grow(self, topic: str, partitions: int) -> None:
-        """See play.Stage."""
+        """See play.ScenarioStage."""
         self.world.command("grow_topic", name=topic, partitions=partitions)
         self._count(topic, partitions)
 
@@ -91,18 +91,18 @@ class VirtualStage:
         self.counts[topic] = partitions
 
     def leader(self) -> str:
-        """See play.Stage."""
+        """See play.ScenarioStage."""
         group = self.world.core.cluster.coordinators.find(GROUP)
         if group is None or group.leader_id is None:
             raise Missed("nobody leads the group")
         return name_of(group.leader_id)
 
     def noticed(self, members: frozenset[str]) -> None:
-        """See play.Stage."""
+        """See play.ScenarioStage."""
         self._until(lambda: self._not_here(members))
 
     def settled(self, members: frozenset[str]) -> None:
-        """See play.Stage; a few heartbeats more, as live."""
+        """See play.ScenarioStage; a few heartbeats more, as live."""
         self._until(lambda: self._not_here(members) or self._not_settled())
         self.wait(CALM_HEARTBEATS * self.sizes.heartbeat_ms)
 
@@ -132,11 +132,11 @@ class VirtualStage:
         return f"{restless[:5]} are to join again" if restless else None
 
     def wait(self, ms: float) -> None:
-        """See play.Stage."""
+        """See play.ScenarioStage."""
         self.world.advance(ms)
 
     def tell(self, client: str, what: str, fields: Mapping[str, Any]) -> None:
-        """See play.Stage. At the end, what is being delivered and what was produced is told before."""
+        """See play.ScenarioStage. At the end, what is being delivered and what was produced is told before."""
         if (client, what) == (RUNNER, "end"):
             for member in self.members.values():
                 member.delivery.flush()
@@ -144,7 +144,7 @@ class VirtualStage:
         self.world.tell(client, what, fields)
 
     def rows(self) -> list[Row]:
-        """See play.Stage."""
+        """See play.ScenarioStage."""
         return self.world.kept.fields()
 
 
