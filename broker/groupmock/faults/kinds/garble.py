@@ -1,4 +1,4 @@
-"""Spoilt."""
+"""Bytes of the answer are changed: the client sees an answer that it cannot read, or reads wrongly."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ BODY_AT = 8
 
 
 class Garble(Fault, tag="garble", frozen=True, kw_only=True):
-    """Bytes of the answer behind its correlation id are changed; its length stays. Which bytes, says the seed."""
+    """Bytes of the answer behind its correlation id are changed; its length stays. The seed decides which bytes."""
 
     bytes: Annotated[int, Meta(ge=1, description="how many bytes at most")] = 1
     at: Annotated[int | None, Meta(description="from this byte of the frame on (its length is 0 to 3); default: anywhere")] = None
 
     def act(self, target: Target) -> Write:
-        """With other bytes."""
+        """Send the answer with changed bytes."""
         return Write(partial(_spoil, self.bytes, self.at, target.dice))
 
 
