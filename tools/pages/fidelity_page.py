@@ -87,7 +87,7 @@ def _runs(runs: Sequence[FamilyResult]) -> list[str]:
             f"{run.seconds:.0f}",
             f"{run.per_second:.1f}",
             str(run.noisy),
-            _seeds(run.unstable),
+            ", ".join(map(str, run.unstable)) or "0",
             str(len(run.differences)),
         ]
         for run in runs
@@ -108,12 +108,11 @@ def _known(runs: Sequence[FamilyResult]) -> list[str]:
     parts = ["## Recorded differences"]
     if not recorded():
         return [*parts, "None."]
-    rows = [[f"`{one.id}`", FAMILIES.get(one.family, one.family), _told(one), ", ".join(_where(one, seen))] for one in recorded()]
+    rows = [
+        [f"`{one.id}`", FAMILIES.get(one.family, one.family), " ".join(one.reason.split()), ", ".join(_where(one, seen))]
+        for one in recorded()
+    ]
     return [*parts, _as_table(["id", "family", "what and why", "releases (answers that had it)"], rows)]
-
-
-def _told(one: Recorded) -> str:
-    return " ".join(one.reason.split())
 
 
 def _where(one: Recorded, seen: Counter[tuple[str, str]]) -> Iterable[str]:
@@ -153,10 +152,6 @@ def _releases(runs: Sequence[FamilyResult]) -> list[str]:
 
 def _share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.2f} %" if whole else "-"
-
-
-def _seeds(found: Sequence[int]) -> str:
-    return ", ".join(map(str, found)) or "0"
 
 
 def _as_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -124,7 +124,7 @@ class _Dialogue:
             case Act():
                 self._act(step)
             case Command():
-                self._command(step)
+                self.stage.command(step.name, {name: self.scope.evaluate(value, step.place) for name, value in step.fields})
             case Mark():
                 self.marks[step.name] = self.stage.now_ms()
             case Let():
@@ -200,9 +200,6 @@ class _Dialogue:
         if step.verb in ("drops", "resets", "reconnects"):
             self.asked[step.member] = []
             self.peeked.pop(step.member, None)
-
-    def _command(self, step: Command) -> None:
-        self.stage.command(step.name, {name: self.scope.evaluate(value, step.place) for name, value in step.fields})
 
     def _marked(self, name: str, place: str) -> float:
         if name not in self.marks:
