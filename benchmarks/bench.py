@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 
 from . import figures
 from .machine import Cores, Quiet
-from .results import Measurements
+from .measurements import Measurements
 
 T = TypeVar("T")
 

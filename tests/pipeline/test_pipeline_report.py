@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from groupmock_pipeline import schema, tables
 from groupmock_pipeline.campaign.characteristics import characteristics
-from groupmock_pipeline.campaign.record import RECORD
+from groupmock_pipeline.campaign.table_row import RECORD
 from groupmock_pipeline.comparison.measures import SHAPE
 from groupmock_pipeline.errors import BadInput
 from groupmock_pipeline.jobs import compare, drift, faults, heartbeats, rebalances, report

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tools.gate import package_check, readme_blocks
-from tools.pages import tables
+from tools.pages import marked_tables
 
 FENCE = "```"
 
@@ -96,6 +96,6 @@ def test_wheels_that_differ_are_named(through: dict[str, str], said: str) -> Non
 
 def test_the_table_goes_between_the_markers_and_needs_them() -> None:
     begin, end = "<!-- z:begin -->\n", "<!-- z:end -->\n"
-    assert tables.with_table(f"x\n{begin}old\n{end}y\n", "new", "z") == f"x\n{begin}new\n{end}y\n"
+    assert marked_tables.with_table(f"x\n{begin}old\n{end}y\n", "new", "z") == f"x\n{begin}new\n{end}y\n"
     with pytest.raises(ValueError, match="once, in this order"):
-        tables.with_table("no markers", "new", "z")
+        marked_tables.with_table("no markers", "new", "z")

@@ -11,9 +11,9 @@ import msgspec
 
 from groupmock_clients.scenarios.catalogue import SCENARIOS, VIRTUAL
 from groupmock_clients.scenarios.table import TITLES
+from groupmock_pipeline.campaign.campaign_plan import SIZES
 from groupmock_pipeline.campaign.characteristics import COUNTS, PERCENTILES
-from groupmock_pipeline.campaign.plan import SIZES
-from groupmock_pipeline.campaign.record import FIGURES, RECORD
+from groupmock_pipeline.campaign.table_row import FIGURES, RECORD
 from tools.records import RECORDS
 
 from .markdown import notice

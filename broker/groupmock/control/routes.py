@@ -8,8 +8,8 @@ import msgspec
 
 from ..faults.plan import Plan, Rule
 from ..net.fault_commands import every_command
-from . import cluster, queries, rules
-from .cluster import GroupDetails, GroupPath, GroupRow, Health, NodePath, Seed, TopicName, TopicPath
+from . import cluster_calls, queries, rules
+from .cluster_calls import GroupDetails, GroupPath, GroupRow, Health, NodePath, Seed, TopicName, TopicPath
 from .context import ControlContext, Done
 from .openapi import document
 from .queries import Counted, Filter, Find, Found, Wait
@@ -51,10 +51,11 @@ async def _described(context: ControlContext, call: ControlCall) -> dict[str, An
 
 
 ROUTES: Final[tuple[Route, ...]] = (
-    Route("GET", "/health", ("cluster", "health"), "The cluster: nodes, topics, time, seed.", cluster.health, answer=Health),
+    Route("GET", "/health", ("cluster", "health"), "The cluster: nodes, topics, time, seed.", cluster_calls.health, answer=Health),
     Route("POST", "/reset", ("cluster", "reset"), "Forget every topic, group, connection, rule and row; configuration and addresses stay. "
-          "Topics and the plan of the start come back.", cluster.reset, answer=Health),
-    Route("POST", "/seed", ("cluster", "seed"), "Draw ids and chances by this seed from now on.", cluster.seed, body=Seed, answer=Done),
+          "Topics and the plan of the start come back.", cluster_calls.reset, answer=Health),
+    Route("POST", "/seed", ("cluster", "seed"), "Draw ids and chances by this seed from now on.",
+          cluster_calls.seed, body=Seed, answer=Done),
     _command("POST", "/clock/step", ("cluster", "step"), "step_clock"),
     _command("POST", "/clock/jump", ("cluster", "jump"), "jump_timer"),
     _command("POST", "/nodes/{node}/stop", ("cluster", "stop"), "stop_node", NodePath),
@@ -66,9 +67,9 @@ ROUTES: Final[tuple[Route, ...]] = (
     _command("POST", "/topics", ("topic", "create"), "create_topic"),
     _command("POST", "/topics/{name}/grow", ("topic", "grow"), "grow_topic", TopicName),
     _command("DELETE", "/topics/{name}", ("topic", "delete"), "delete_topic", TopicName),
-    Route("GET", "/groups", ("group", "list"), "Every group, a line each.", cluster.groups, answer=list[GroupRow]),
+    Route("GET", "/groups", ("group", "list"), "Every group, a line each.", cluster_calls.groups, answer=list[GroupRow]),
     Route("GET", "/groups/{group}", ("group", "show"), "One group: members, assignments decoded, offsets, what is held, its story.",
-          cluster.group, GroupPath, answer=GroupDetails),
+          cluster_calls.group, GroupPath, answer=GroupDetails),
     _command("POST", "/groups/{group}/expire", ("group", "expire"), "expire_member", GroupPath),
     _command("POST", "/groups/{group}/fence", ("group", "fence"), "fence_instance", GroupPath),
     _command("POST", "/groups/{group}/hold", ("group", "hold"), "hold_group", GroupPath),
@@ -95,6 +96,6 @@ ROUTES: Final[tuple[Route, ...]] = (
     Route("GET", "/journal/find", ("journal", "find"), "The kept rows that fit.", queries.find, query=Find, answer=Found),
     Route("GET", "/journal/wait", ("journal", "wait"), "Wait until so many rows fit; 408 when the time is over.", queries.wait, query=Wait,
           answer=Found),
-    Route("GET", "/metrics", None, "Counters and gauges for Prometheus.", cluster.metrics, answer=str),
+    Route("GET", "/metrics", None, "Counters and gauges for Prometheus.", cluster_calls.metrics, answer=str),
     Route("GET", "/openapi.json", None, "This API as an OpenAPI 3.1 document.", _described),
 )  # fmt: skip

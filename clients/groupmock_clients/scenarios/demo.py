@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from .live.stage import LiveStage
     from .play import Sizes
-    from .story import StoryTeller
+    from .tour_story import StoryTeller
 
 OK, FAILED, BAD_USE, INTERRUPTED = 0, 1, 2, 130
 LIBRARIES: Final = {"aiokafka": "aiokafka", "kafka": "kafka-python"}
@@ -68,7 +68,7 @@ def tour(sizes: Sizes) -> None:
     from .catalogue import TOUR, TOUR_PROTOCOL
     from .live.stage import open_stage
     from .play import GROUP, RUNNER, TOPIC, play
-    from .story import DISMISS, StoryTeller
+    from .tour_story import DISMISS, StoryTeller
 
     teller = StoryTeller(GROUP, TOPIC, sizes)
     telling: threading.Thread | None = None

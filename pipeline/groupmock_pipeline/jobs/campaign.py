@@ -20,9 +20,9 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 
 from .. import tables
+from ..campaign.campaign_plan import CampaignPlan, Stretch, read_plan, stretches
 from ..campaign.characteristics import characteristics
 from ..campaign.export import to_json
-from ..campaign.plan import CampaignPlan, Stretch, read_plan, stretches
 from ..campaign.sweep import ORDINAL, left, played, plays
 from ..errors import BadInput
 

@@ -14,7 +14,7 @@ from groupmock_clients.scenarios import live
 from groupmock_clients.scenarios.agree import compared
 from groupmock_clients.scenarios.catalogue import LIVE, SCENARIOS, protocols, scenario
 from groupmock_clients.scenarios.live import stage as live_stage
-from groupmock_clients.scenarios.live.forkserver import close_all
+from groupmock_clients.scenarios.live.forked_members import close_all
 from groupmock_clients.scenarios.live.member_spec import MemberSpec
 from groupmock_clients.scenarios.live.process import Hear, MemberProcess
 from groupmock_clients.scenarios.play import TOPIC, Missed, Protocol, Sizes, Speaks, Unsupported

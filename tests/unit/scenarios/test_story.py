@@ -14,7 +14,7 @@ from groupmock_clients.scenarios import virtual
 from groupmock_clients.scenarios.catalogue import TOUR, TOUR_PROTOCOL, protocols
 from groupmock_clients.scenarios.demo import sizes
 from groupmock_clients.scenarios.play import GROUP, TOPIC, Missed, Protocol, play
-from groupmock_clients.scenarios.story import ARRIVALS, StoryTeller, because
+from groupmock_clients.scenarios.tour_story import ARRIVALS, StoryTeller, because
 
 UUID = "0f3c1d2e-1111-2222-3333-444455556666"
 S = 1_000_000_000

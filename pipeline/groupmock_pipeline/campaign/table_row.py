@@ -14,7 +14,7 @@ from groupmock_clients.scenarios.play import Sizes
 from groupmock_clients.scenarios.results import Job, ScenarioResult, run_one
 
 from ..schema import spark_type
-from .plan import SIZES, STAGE
+from .campaign_plan import SIZES, STAGE
 
 if TYPE_CHECKING:
     import pyarrow as pa
