@@ -48,7 +48,7 @@ sys.stdin.readline()
 def test_a_loop_that_stands_still_is_seen_from_outside() -> None:
     """5, 80 and 5 ms of CPU between writes: the 80 are the longest stretch, and the three are not added up."""
     server = subprocess.Popen([sys.executable, "-c", BURSTS], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    command = [sys.executable, "-m", "benchmarks.workers.stretch", str(server.pid)]
+    command = [sys.executable, "-m", "benchmarks.workers.pause", str(server.pid)]
     watcher = subprocess.Popen(command, cwd=TREE, stdout=subprocess.PIPE)
     assert server.stdin and server.stdout and watcher.stdout
     watcher.stdout.readline()
