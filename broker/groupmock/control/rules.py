@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from ..faults.plan import BadPlan, make_plan, make_rule, parse_plan, plain, read_plan, ready_plans
+from ..faults.plan import BadPlan, make_plan, make_rule, parse_plan, read_plan, ready_plans, rule_as_data
 from .context import ControlContext
 from .route import ControlCall
 
@@ -78,7 +78,7 @@ def _state(report: RuleReport) -> RuleState:
 
 async def add(context: ControlContext, call: ControlCall) -> Added:
     """One rule. Raises BadPlan."""
-    made = plain(make_rule(_json(call.raw), "the rule"))
+    made = rule_as_data(make_rule(_json(call.raw), "the rule"))
     context.submit("add_faults", rules=[made], origin="the rule")
     return Added([context.running.server.driver.rules.reports()[-1].name])
 

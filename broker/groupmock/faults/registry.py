@@ -14,7 +14,7 @@ from ..suggest import hint
 from .decide import Armed, FailedCondition, Tally, decide, fits
 from .facts import tells
 from .kind import kind_of
-from .plan import BadPlan, Rule, plain, texts, version_ranges
+from .plan import BadPlan, Rule, rule_as_data, texts, version_ranges
 
 if TYPE_CHECKING:
     from .decide import RuleVerdict
@@ -139,7 +139,7 @@ class Registry:
         near = self._near.get(name) if not tally.fired else None
         return RuleReport(
             name=name,
-            rule=plain(rule),
+            rule=rule_as_data(rule),
             matched=tally.matched,
             fired=tally.fired,
             holding=len(self._held.get(name, ())),

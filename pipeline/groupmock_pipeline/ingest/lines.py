@@ -6,7 +6,7 @@ from base64 import b64encode
 from collections.abc import Generator, Iterable, Iterator
 from typing import Final, NamedTuple
 
-from .reading import DamagedFile, pieces
+from .reading import DamagedFile, unpacked_bytes
 
 SHOWN: Final = 1024
 """Bytes of an over-long line that its place in the quarantine shows."""
@@ -38,7 +38,7 @@ def lines(path: str, limit: int) -> Generator[list[JournalLine], None, None]:
 
     Raises OSError. Where compressed data breaks, the last line says so, even if nothing came of it."""
     number = 0
-    for group, problem in _split(pieces(path), limit):
+    for group, problem in _split(unpacked_bytes(path), limit):
         found = [_line(at, line) for at, line in enumerate(group, number + 1)]
         number += len(found)
         if problem is not None:

@@ -24,7 +24,7 @@ class DamagedFile(ValueError):
     """The compressed data ends too early or is damaged; what came before it was given. The text says where."""
 
 
-def pieces(path: str) -> Iterator[bytes]:
+def unpacked_bytes(path: str) -> Iterator[bytes]:
     """The unpacked bytes of a file. Raises OSError, and DamagedFile after the last byte that could be had."""
     with open(path, "rb") as source:
         begin = source.read(4)
@@ -33,10 +33,10 @@ def pieces(path: str) -> Iterator[bytes]:
         elif begin == ZSTD:
             yield from _unpacked(source, begin, _unzstd, "zstd")
         else:
-            yield from _plain(source, begin)
+            yield from _as_it_is(source, begin)
 
 
-def _plain(source: IO[bytes], begin: bytes) -> Iterator[bytes]:
+def _as_it_is(source: IO[bytes], begin: bytes) -> Iterator[bytes]:
     piece = begin + source.read(PIECE)
     while piece:
         yield piece

@@ -109,19 +109,19 @@ def _wire_value(field: Field, value: Value, version: int, ids: Names, place: str
     return value
 
 
-def plain(message: Message, version: int) -> dict[str, Value]:
+def as_values(message: Message, version: int) -> dict[str, Value]:
     """An answer as plain values: the fields its version carries, and the names of those it does not."""
     fields = fields_of(type(message))
-    out: dict[str, Value] = {field.name: _plain_value(getattr(message, field.name), version) for field in fields if field.present(version)}
+    out: dict[str, Value] = {field.name: _as_value(getattr(message, field.name), version) for field in fields if field.present(version)}
     out[ABSENT] = [field.name for field in fields if not field.present(version)]
     return out
 
 
-def _plain_value(value: Any, version: int) -> Value:
+def _as_value(value: Any, version: int) -> Value:
     if isinstance(value, Message):
-        return plain(value, version)
+        return as_values(value, version)
     if isinstance(value, list):
-        return [_plain_value(each, version) for each in value]
+        return [_as_value(each, version) for each in value]
     kept: Value = value
     return kept
 

@@ -144,7 +144,7 @@ class _Dialogue:
         request = messages.build_request(step.api, version, explicit, defaults, self.stage.topic_ids.get, step.place)
         assert client_id is None or isinstance(client_id, str)
         if is_answered(key, request):
-            self.asked.setdefault(step.member, []).append(_Asked(step.api, version, messages.plain(request, version)))
+            self.asked.setdefault(step.member, []).append(_Asked(step.api, version, messages.as_values(request, version)))
         self.stage.send(step.member, key, version, client_id, request)
         if step.expects is not None:
             self._judge(step.member, step.expects, step)
@@ -268,7 +268,7 @@ class _Dialogue:
 
     def _noted(self, answer: Answer) -> str:
         """What was seen, for the report."""
-        self._seen = show(messages.plain(answer.message, answer.version))
+        self._seen = show(messages.as_values(answer.message, answer.version))
         return self._seen
 
     def _judge_closed(self, member: str, expected: Expectation, step: Step) -> list[str]:
@@ -293,7 +293,7 @@ class _Dialogue:
         if answer is None:
             return self._out_by(self._beyond(expected), "no answer")
         asked = self.asked[member].pop(0)
-        seen = messages.plain(answer.message, answer.version)
+        seen = messages.as_values(answer.message, answer.version)
         self.transcript.append(f"    seen {self._noted(answer)} {answer.at_ms - answer.sent_ms:.0f} ms after the request")
         self._learn(member, asked, answer)  # first: `$A.member_id` in the expectation is the id that just came
         problems = self._differences(answer, seen, expected, step)
@@ -378,7 +378,7 @@ class _Dialogue:
         """A member remembers what its JoinGroup answer says about it."""
         if answer.api != "JoinGroup" or not asked.api:
             return
-        seen, memory = messages.plain(answer.message, answer.version), self._memory(member)
+        seen, memory = messages.as_values(answer.message, answer.version), self._memory(member)
         if seen["error_code"] in (0, 79):
             memory.member_id = str(seen["member_id"])
         if seen["error_code"] == 0:
