@@ -33,7 +33,7 @@ REBALANCE_TIMEOUT_MS: Final = 60_000
 NOTHING: Final[Held] = frozenset()
 
 
-class Member:
+class VirtualMember:
     """One process from its start to its end. `counts`: topic -> partitions, as the cluster has them.
 
     `dice`: for when it does what it does again and again. `twin`: delivery goes on while a round is under way.

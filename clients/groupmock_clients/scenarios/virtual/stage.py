@@ -12,7 +12,7 @@ from groupmock.rounds import name_of
 from ...cooperative.member import Membership
 from ..play import GROUP, RUNNER, Missed, Protocol, Row, Sizes, Speaks, Unsupported
 from .assignors import Assignor, CooperativeSticky, Design, Range, RangeOrDesign, rules
-from .member import Member
+from .member import VirtualMember
 from .producer import Producer
 from .world import World
 
@@ -36,7 +36,7 @@ class VirtualStage:
         self.world = World(sizes, journal)
         self.producer = Producer(sizes.rate, self.world.now, self.world.tell)
         self.counts: dict[str, int] = {}
-        self.members: dict[str, Member] = {}
+        self.members: dict[str, VirtualMember] = {}
         self.started = 0
 
     def start(self, member: str, speaks: Speaks, topics: Sequence[str]) -> None:
@@ -44,7 +44,7 @@ class VirtualStage:
         first = not self.started
         self.started += 1
         dice = self.world.dice(member, self.started)
-        self.members[member] = new = Member(
+        self.members[member] = new = VirtualMember(
             self.world, self.producer, self.counts, member, topics, self._assignors(speaks), self.protocol.twin, dice
         )
         new.start(first)
