@@ -12,7 +12,7 @@ import msgspec
 from .read import JournalReader, UnknownRow
 from .rows import Row
 
-_plain: Final = msgspec.json.Decoder(dict[str, Any]).decode
+_decoded: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class Follower:
@@ -28,9 +28,9 @@ class Follower:
         lines = self._lines()
         return iter(JournalReader(io.BytesIO(self._header + b"".join(lines)))) if lines else iter(())
 
-    def plain(self) -> list[dict[str, Any]]:
+    def json_rows(self) -> list[dict[str, Any]]:
         """The new rows as their JSON has them."""
-        return [_plain(line) for line in self._lines()]
+        return [_decoded(line) for line in self._lines()]
 
     def close(self) -> None:
         """Stop following."""

@@ -169,7 +169,7 @@ def told_of_all(found: Iterable[Rebalance]) -> list[tuple[Any, ...]]:
 def test_rows_of_a_file_are_the_same_as_their_json(library: str, tmp_path: Path) -> None:
     path = recorded(library, tmp_path)
     follower = Follower(path)
-    plain = follower.plain()
+    plain = follower.json_rows()
     follower.close()
     found = told_of_all(rebalances(read(path)[1]))
     assert found == told_of_all(rebalances(plain))
