@@ -12,7 +12,7 @@ from tools.records import save
 from .bench import Bench, Figure, available
 from .generators import Failed, Missing
 from .machine import FOREIGN_LIMIT, Quiet, description
-from .results import as_json, details, table
+from .measurements import as_json, details, table
 from .targets import Verdict
 
 EXIT = {Verdict.MISSED: 1, Verdict.UNKNOWN: 4}

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 
 from . import figures
 from .machine import Cores, Quiet
-from .results import Results
+from .measurements import Measurements
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ class Bench:
     """Optional peers to measure too: kfake, kafka."""
     cores: Cores = field(default_factory=Cores.available)
     quiet: Quiet = field(default_factory=Quiet)
-    results: Results = field(default_factory=Results)
+    results: Measurements = field(default_factory=Measurements)
 
     def scaled(self, full: float, quick: float) -> float:
         """One of the two, by --quick."""

@@ -81,7 +81,7 @@ def generate(
 
 
 @dataclass(frozen=True)
-class Server:
+class RunningServer:
     """A running server: where it answers and whose CPU and memory count."""
 
     host: str
@@ -102,7 +102,7 @@ class Server:
 
 
 @dataclass(frozen=True)
-class Cell:
+class Load:
     """A shape of load: so many connections with so many requests in flight on each."""
 
     connections: int
@@ -120,12 +120,12 @@ class Rate:
     cpu_us: float
 
 
-def rate_of(server: Server, cell: Cell, payloads: Path, cores: Cores, seconds: float, expect: str | None = HEARTBEAT_OK) -> Rate:
-    """What the server answers in this cell, every answer checked.
+def rate_of(server: RunningServer, load: Load, payloads: Path, cores: Cores, seconds: float, expect: str | None = HEARTBEAT_OK) -> Rate:
+    """What the server answers under this load, every answer checked.
 
     Two passes against the same process: a short one warms the server and tells how many requests fill `seconds`.
     """
-    fixed = ["-j", "-t", "60", "-c", str(cell.connections), "-d", str(cell.depth), "-f", str(payloads)]
+    fixed = ["-j", "-t", "60", "-c", str(load.connections), "-d", str(load.depth), "-f", str(payloads)]
     checks = ["-e", expect] if expect else []
     preamble = payloads.read_text().split("\n", 1)[0]
 
@@ -135,5 +135,5 @@ def rate_of(server: Server, cell: Cell, payloads: Path, cores: Cores, seconds: f
         told = generate("kload", [*fixed, *checks, *counts, server.host, str(server.port)], cores, 90)
         return Rate(float(told["rps"]), (cpu_seconds(server.pid) - before) * 1e6 / (count + warm))
 
-    guess = one(max(4000, 4 * cell.connections), 1000).per_second
+    guess = one(max(4000, 4 * load.connections), 1000).per_second
     return one(max(5000, int(guess * seconds)), max(1000, int(guess * seconds * 0.2)))

@@ -55,7 +55,7 @@ def heartbeat(group: str, generation: int, member: str) -> bytes:
     return request(HEARTBEAT, 4, 0, body, flexible=True)
 
 
-class Reader:
+class ResponseReader:
     """Reads a response's fields in order."""
 
     def __init__(self, frame: bytes) -> None:
@@ -84,7 +84,7 @@ class Reader:
 
 
 @dataclass
-class Link:
+class SocketLink:
     """One connection: requests go out whole, responses come back whole."""
 
     sock: socket.socket
@@ -92,7 +92,7 @@ class Link:
     correlation: int = 0
 
     @classmethod
-    def to(cls, endpoint: tuple[str, int]) -> Link:
+    def to(cls, endpoint: tuple[str, int]) -> SocketLink:
         """Connects and waits until the server has answered an ApiVersions: only then it has accepted us."""
         sock = socket.create_connection(endpoint, 30)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -131,10 +131,10 @@ class Link:
 
 
 @dataclass
-class Member:
+class JoiningMember:
     """A member on its own connection, and how far it has come."""
 
-    link: Link
+    link: SocketLink
     id: str = ""
     generation: int = -1
     members: tuple[str, ...] = ()
@@ -146,7 +146,7 @@ class Group:
     """A joined group: its members hold their connections open until `close`."""
 
     name: str
-    members: list[Member]
+    members: list[JoiningMember]
 
     def heartbeats(self) -> list[bytes]:
         """One Heartbeat v4 per member."""
@@ -158,7 +158,7 @@ class Group:
             each.link.sock.close()
 
 
-def _await(members: Iterable[Member], handle: Callable[[Member, Reader], bool], seconds: float) -> None:
+def _await(members: Iterable[JoiningMember], handle: Callable[[JoiningMember, ResponseReader], bool], seconds: float) -> None:
     """Hands every response to `handle` until it has said True once for each member."""
     with selectors.DefaultSelector() as selector:
         for each in members:
@@ -170,24 +170,24 @@ def _await(members: Iterable[Member], handle: Callable[[Member, Reader], bool], 
                 raise Failed(f"{len(selector.get_map())} members were not answered within {seconds:.0f} s")
             for key, _ in ready:
                 frame = key.data.link.receive()
-                if frame is not None and handle(key.data, Reader(frame)):
+                if frame is not None and handle(key.data, ResponseReader(frame)):
                     selector.unregister(key.fileobj)
 
 
-def _send_join(group: str, member: Member) -> None:
+def _send_join(group: str, member: JoiningMember) -> None:
     times = struct.pack(">ii", SESSION_MS, SESSION_MS)
     protocols = struct.pack(">i", 1) + string("range") + data(METADATA)
     body = string(group) + times + string(member.id) + string(None) + string("consumer") + protocols
     member.link.send(JOIN_GROUP, 5, body)
 
 
-def _send_sync(group: str, member: Member) -> None:
+def _send_sync(group: str, member: JoiningMember) -> None:
     body = string(group) + struct.pack(">i", member.generation) + string(member.id) + string(None)
     body += struct.pack(">i", len(member.members)) + b"".join(string(each) + data(ASSIGNMENT) for each in member.members)
     member.link.send(SYNC_GROUP, 3, body)
 
 
-def _joined(group: str, member: Member, reader: Reader) -> bool:
+def _joined(group: str, member: JoiningMember, reader: ResponseReader) -> bool:
     """Reads a JoinGroup v5 response; asks again where the server wants the id it just gave."""
     reader.int32()
     error, generation = reader.int16(), reader.int32()
@@ -209,7 +209,7 @@ def _joined(group: str, member: Member, reader: Reader) -> bool:
     return True
 
 
-def _synced(_member: Member, reader: Reader) -> bool:
+def _synced(_member: JoiningMember, reader: ResponseReader) -> bool:
     reader.int32()
     error = reader.int16()
     if error:
@@ -219,12 +219,12 @@ def _synced(_member: Member, reader: Reader) -> bool:
 
 def _find_coordinator(endpoint: tuple[str, int], group: str) -> None:
     """Waits until the group's coordinator is there: a fresh Kafka creates its offsets topic first."""
-    link, end = Link.to(endpoint), time.monotonic() + 30
-    reader = Reader(link.call(FIND_COORDINATOR, 1, string(group) + b"\0"))
+    link, end = SocketLink.to(endpoint), time.monotonic() + 30
+    reader = ResponseReader(link.call(FIND_COORDINATOR, 1, string(group) + b"\0"))
     reader.int32()
     while (error := reader.int16()) in COORDINATOR_LOADING and time.monotonic() < end:
         time.sleep(0.05)
-        reader = Reader(link.call(FIND_COORDINATOR, 1, string(group) + b"\0"))
+        reader = ResponseReader(link.call(FIND_COORDINATOR, 1, string(group) + b"\0"))
         reader.int32()
     link.sock.close()
     if error:
@@ -234,7 +234,7 @@ def _find_coordinator(endpoint: tuple[str, int], group: str) -> None:
 def join(endpoint: tuple[str, int], group: str, count: int, seconds: float = 60.0) -> Group:
     """Joins `count` members to one group, all in one generation, and returns when each holds its assignment."""
     _find_coordinator(endpoint, group)
-    members = [Member(Link.to(endpoint)) for _ in range(count)]
+    members = [JoiningMember(SocketLink.to(endpoint)) for _ in range(count)]
     for each in members:
         _send_join(group, each)
     _await(members, lambda member, reader: _joined(group, member, reader), seconds)
@@ -245,7 +245,7 @@ def join(endpoint: tuple[str, int], group: str, count: int, seconds: float = 60.
     for each in followers:
         _send_sync(group, each)
     for _ in range(2):  # a server that has answered twice has read what was sent before: see the module's text
-        Link.to(endpoint).sock.close()
+        SocketLink.to(endpoint).sock.close()
     _send_sync(group, leader)
     _await(members, _synced, seconds)
     return Group(group, members)

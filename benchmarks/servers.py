@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from .generators import Failed, Missing, Server, cache
+from .generators import Failed, Missing, RunningServer, cache
 from .machine import Cores, cpu_seconds, pinned
 
 ROOT = Path(__file__).parent.parent
@@ -75,7 +75,7 @@ def end(process: subprocess.Popen[bytes], patience: float = 10.0) -> None:
 
 
 @contextmanager
-def started(command: Sequence[str], cores: Cores) -> Iterator[Server]:
+def started(command: Sequence[str], cores: Cores) -> Iterator[RunningServer]:
     """A server of which the ready line has been read; ended afterwards. Its stderr is shown when it fails to come up."""
     with tempfile.TemporaryFile() as errors:
         with pinned(cores.server):
@@ -85,7 +85,7 @@ def started(command: Sequence[str], cores: Cores) -> Iterator[Server]:
         try:
             ready = json.loads(_first_line(process, READY_SECONDS))
             host, port = ready["bootstrap"].split(",")[0].rsplit(":", 1)
-            yield Server(host, int(port), process.pid)
+            yield RunningServer(host, int(port), process.pid)
         except Failed as failure:
             errors.seek(0)
             said = errors.read().decode(errors="replace")[-600:]
@@ -94,7 +94,7 @@ def started(command: Sequence[str], cores: Cores) -> Iterator[Server]:
             end(process)
 
 
-def calm(server: Server, patience: float = 15.0) -> None:
+def calm(server: RunningServer, patience: float = 15.0) -> None:
     """Waits until a server that was just started has done what it does after its ready line (compiling codecs ahead of need)."""
     end = time.monotonic() + patience
     while time.monotonic() < end:
@@ -105,7 +105,7 @@ def calm(server: Server, patience: float = 15.0) -> None:
 
 
 @contextmanager
-def groupmock(cores: Cores, *flags: str) -> Iterator[Server]:
+def groupmock(cores: Cores, *flags: str) -> Iterator[RunningServer]:
     """The product, quiet (`--log off`), with further flags of `serve`."""
     missing = product_missing()
     if missing:
@@ -115,14 +115,14 @@ def groupmock(cores: Cores, *flags: str) -> Iterator[Server]:
 
 
 @contextmanager
-def echo(cores: Cores) -> Iterator[Server]:
+def echo(cores: Cores) -> Iterator[RunningServer]:
     """The uvloop echo: the limit for any server in Python."""
     with started([sys.executable, "-m", "benchmarks.peers.echo"], cores) as server:
         yield server
 
 
 @contextmanager
-def cmock(cores: Cores, delay_ms: int = 200) -> Iterator[Server]:
+def cmock(cores: Cores, delay_ms: int = 200) -> Iterator[RunningServer]:
     """librdkafka's mock cluster with that initial rebalance delay."""
     if importlib.util.find_spec("confluent_kafka") is None:
         raise Missing("confluent-kafka is not installed (pip install 'groupmock[test]')")
@@ -144,7 +144,7 @@ def _kfake_binary() -> Path:
 
 
 @contextmanager
-def kfake(cores: Cores) -> Iterator[Server]:
+def kfake(cores: Cores) -> Iterator[RunningServer]:
     """franz-go's in-memory Kafka, on one core."""
     with started([str(_kfake_binary())], cores) as server:
         yield server
@@ -162,7 +162,7 @@ def _oracle() -> Path:
 
 
 @contextmanager
-def kafka(cores: Cores, *settings: str) -> Iterator[Server]:
+def kafka(cores: Cores, *settings: str) -> Iterator[RunningServer]:
     """Apache Kafka, one node; settings as KEY=VALUE."""
     script = _oracle()
     flags = [part for setting in ("group.initial.rebalance.delay.ms=200", *settings) for part in ("--set", setting)]
@@ -175,6 +175,6 @@ def kafka(cores: Cores, *settings: str) -> Iterator[Server]:
         state = json.loads(done.stdout)
         host, port = state["bootstrap"].rsplit(":", 1)
         try:
-            yield Server(host, int(port), state["pids"][0], tuple(state["pids"]))
+            yield RunningServer(host, int(port), state["pids"][0], tuple(state["pids"]))
         finally:
             subprocess.run([sys.executable, str(script), "stop", folder], capture_output=True, check=False)

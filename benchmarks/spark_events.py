@@ -32,7 +32,7 @@ def flags(settings: dict[str, str]) -> list[str]:
 
 
 @dataclass
-class Told:
+class TaskSums:
     """Sums over all tasks of an application. Bytes and seconds. `plans`: the last text of every query's physical plan."""
 
     tasks: int = 0
@@ -55,9 +55,9 @@ class Told:
         return sorted({found for plan in self.plans.values() for found in PYTHON.findall(plan)})
 
 
-def read(folder: Path) -> Told:
+def read(folder: Path) -> TaskSums:
     """Everything in the logs of a folder."""
-    told = Told()
+    told = TaskSums()
     for number, file in enumerate(sorted(folder.iterdir())):
         for event in _events(file):
             _count(told, event, number)
@@ -71,7 +71,7 @@ def _events(file: Path) -> Iterator[dict[str, Any]]:
             yield event
 
 
-def _count(told: Told, event: dict[str, Any], application: int) -> None:
+def _count(told: TaskSums, event: dict[str, Any], application: int) -> None:
     name = event["Event"]
     if name in (SQL_START, SQL_ADAPTED):
         told.plans[application * 1_000_000 + event["executionId"]] = event["physicalPlanDescription"]
@@ -83,7 +83,7 @@ def _count(told: Told, event: dict[str, Any], application: int) -> None:
             _add(told, metrics)
 
 
-def _add(told: Told, metrics: dict[str, Any]) -> None:
+def _add(told: TaskSums, metrics: dict[str, Any]) -> None:
     told.cpu_s += metrics["Executor CPU Time"] / 1e9
     told.gc_s += metrics["JVM GC Time"] / 1e3
     told.shuffle_written += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]

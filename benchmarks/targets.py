@@ -47,13 +47,13 @@ def _less(key: str, what: str, floor: float, moonshot: float, unit: str) -> Targ
     return Target(key, what, unit, floor, moonshot, higher_is_better=False)
 
 
-CELL_NAMES = {"100x1": "100 connections", "1000x1": "1,000 connections", "1x64": "1 connection x 64 pipelined"}
+LOAD_NAMES = {"100x1": "100 connections", "1000x1": "1,000 connections", "1x64": "1 connection x 64 pipelined"}
 
 
 def _cells(key: str, what: str, floors: tuple[float, float, float], moonshots: tuple[float, float, float]) -> list[Target]:
     return [
-        _more(f"{key}.{cell}", f"{what}, {name}", floor, moonshot)
-        for (cell, name), floor, moonshot in zip(CELL_NAMES.items(), floors, moonshots, strict=True)
+        _more(f"{key}.{load}", f"{what}, {name}", floor, moonshot)
+        for (load, name), floor, moonshot in zip(LOAD_NAMES.items(), floors, moonshots, strict=True)
     ]
 
 

@@ -30,7 +30,7 @@ class Ended(NamedTuple):
     output: str
 
 
-class Outcome(NamedTuple):
+class CaseOutcome(NamedTuple):
     """A test of a run. `verdict`: passed, failed or skipped; `text`: of a failure."""
 
     verdict: str
@@ -64,7 +64,7 @@ def _stopped(run: subprocess.Popen[str]) -> str:
 
 def outcomes_of(
     words: Sequence[str], limit_s: float, workers: int = 2, where: Path = ROOT, variables: Mapping[str, str] | None = None
-) -> tuple[Ended, dict[str, Outcome]]:
+) -> tuple[Ended, dict[str, CaseOutcome]]:
     """pytest with these words; and test -> its outcome."""
     given = variables or {}
     path = os.pathsep.join(filter(None, [str(SUPPORT), given.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))]))
@@ -73,4 +73,4 @@ def outcomes_of(
         command = [sys.executable, "-m", "pytest", "-q", "-p", "outcomes", "-p", "no:cacheprovider", "--outcomes", str(file)]
         done = ended([*command, "-n", str(workers), "--dist", "loadgroup", *words], limit_s, where, {**given, "PYTHONPATH": path})
         rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.is_file() else []
-    return done, {row["test"]: Outcome(row["verdict"], row["seconds"], row["text"]) for row in rows}
+    return done, {row["test"]: CaseOutcome(row["verdict"], row["seconds"], row["text"]) for row in rows}

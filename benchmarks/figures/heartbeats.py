@@ -13,45 +13,45 @@ from pathlib import Path
 
 from .. import servers
 from ..bench import Bench
-from ..generators import Cell, Failed, Missing, Rate, Server, rate_of
+from ..generators import Failed, Load, Missing, Rate, RunningServer, rate_of
 from ..join import Group, heartbeat, join, write_payloads
 from ..machine import Cores
 from ..targets import TARGETS
 
-CELLS = (Cell(100, 1), Cell(1000, 1), Cell(1, 64))
+LOADS = (Load(100, 1), Load(1000, 1), Load(1, 64))
 KEYS = tuple(key for key in TARGETS if key.startswith("heartbeats."))
 INITIAL_DELAY = "group.initial.rebalance.delay.ms=300"
 OPTIONAL = {"kfake": servers.kfake, "kafka": servers.kafka}
 PASSES = {"kafka": 4}
 """A Java server is measured when its code is compiled."""
 
-Start = Callable[[Cores], AbstractContextManager[Server]]
+Start = Callable[[Cores], AbstractContextManager[RunningServer]]
 
 
-def members_of(cell: Cell) -> int:
+def members_of(load: Load) -> int:
     """One member per connection."""
-    return cell.connections
+    return load.connections
 
 
-def product(cores: Cores) -> AbstractContextManager[Server]:
+def product(cores: Cores) -> AbstractContextManager[RunningServer]:
     """groupmock with a delay that lets a thousand raw members meet in one generation."""
     return servers.groupmock(cores, "--set", INITIAL_DELAY)
 
 
-def rate(bench: Bench, start: Start, cell: Cell, joined: bool = True, passes: int = 1) -> Rate:
-    """One fresh server in one cell; the last of so many passes counts."""
+def rate(bench: Bench, start: Start, load: Load, joined: bool = True, passes: int = 1) -> Rate:
+    """One fresh server under one load; the last of so many passes counts."""
     seconds = bench.scaled(2.0, 0.3)
 
     def once() -> Rate:
         with tempfile.TemporaryDirectory(prefix="groupmock-bench-") as folder, start(bench.cores) as server:
             payloads = Path(folder) / "heartbeats.hex"
-            group = join(server.endpoint, "bench", members_of(cell)) if joined else Group("bench", [])
+            group = join(server.endpoint, "bench", members_of(load)) if joined else Group("bench", [])
             if joined:
                 write_payloads([group], payloads)
             else:
                 payloads.write_text(heartbeat("bench", 1, f"bench-{'0' * 36}").hex() + "\n")
             try:
-                return [rate_of(server, cell, payloads, bench.cores, seconds) for _ in range(passes)][-1]
+                return [rate_of(server, load, payloads, bench.cores, seconds) for _ in range(passes)][-1]
             finally:
                 group.close()
 
@@ -59,39 +59,39 @@ def rate(bench: Bench, start: Start, cell: Cell, joined: bool = True, passes: in
 
 
 def run(bench: Bench) -> None:
-    """Fills the six ratios, cell by cell; optional peers become details."""
-    for cell in CELLS:
+    """Fills the six ratios, load by load; optional peers become details."""
+    for load in LOADS:
         for _ in range(bench.repeat):
-            _round(bench, cell)
+            _round(bench, load)
 
 
-def _round(bench: Bench, cell: Cell) -> None:
-    echo = rate(bench, servers.echo, cell, joined=False)
-    tell(bench, "echo", cell, echo)
-    mock = _optional(bench, "librdkafka's mock", servers.cmock, cell)
+def _round(bench: Bench, load: Load) -> None:
+    echo = rate(bench, servers.echo, load, joined=False)
+    tell(bench, "echo", load, echo)
+    mock = _optional(bench, "librdkafka's mock", servers.cmock, load)
     for name in sorted(bench.peers & OPTIONAL.keys()):
-        _optional(bench, name, OPTIONAL[name], cell)
-    ours = rate(bench, product, cell)
-    tell(bench, "groupmock", cell, ours)
-    bench.results.add(f"heartbeats.echo.{cell}", ours.per_second / echo.per_second)
+        _optional(bench, name, OPTIONAL[name], load)
+    ours = rate(bench, product, load)
+    tell(bench, "groupmock", load, ours)
+    bench.results.add(f"heartbeats.echo.{load}", ours.per_second / echo.per_second)
     if isinstance(mock, str):
-        bench.results.missing([f"heartbeats.cmock.{cell}"], mock)
+        bench.results.missing([f"heartbeats.cmock.{load}"], mock)
     else:
-        bench.results.add(f"heartbeats.cmock.{cell}", ours.per_second / mock.per_second)
+        bench.results.add(f"heartbeats.cmock.{load}", ours.per_second / mock.per_second)
 
 
-def tell(bench: Bench, name: str, cell: Cell, measured: Rate) -> None:
+def tell(bench: Bench, name: str, load: Load, measured: Rate) -> None:
     """The absolute figures, as details."""
-    bench.results.detail(f"{cell} {name}, requests/s", measured.per_second)
-    bench.results.detail(f"{cell} {name}, server CPU us/request", measured.cpu_us)
+    bench.results.detail(f"{load} {name}, requests/s", measured.per_second)
+    bench.results.detail(f"{load} {name}, server CPU us/request", measured.cpu_us)
 
 
-def _optional(bench: Bench, name: str, start: Start, cell: Cell) -> Rate | str:
+def _optional(bench: Bench, name: str, start: Start, load: Load) -> Rate | str:
     """A peer's rate, or the reason why it is not to be had."""
     try:
-        measured = rate(bench, start, cell, passes=PASSES.get(name, 1))
+        measured = rate(bench, start, load, passes=PASSES.get(name, 1))
     except (Missing, Failed) as reason:
-        bench.results.note(f"{name}, {cell}: {reason}")
+        bench.results.note(f"{name}, {load}: {reason}")
         return str(reason)
-    tell(bench, name, cell, measured)
+    tell(bench, name, load, measured)
     return measured

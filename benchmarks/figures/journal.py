@@ -9,16 +9,16 @@ from pathlib import Path
 
 from .. import servers
 from ..bench import Bench
-from ..generators import Server
+from ..generators import RunningServer
 from ..machine import Cores
 from ..targets import TARGETS
-from .heartbeats import CELLS, INITIAL_DELAY, rate, tell
+from .heartbeats import INITIAL_DELAY, LOADS, rate, tell
 
 KEYS = tuple(key for key in TARGETS if key.startswith("journal."))
 
 
 @contextmanager
-def journalled(cores: Cores) -> Iterator[Server]:
+def journalled(cores: Cores) -> Iterator[RunningServer]:
     """groupmock writing its journal to a file on the default temporary folder."""
     with tempfile.TemporaryDirectory(prefix="groupmock-bench-journal-") as folder:
         journal = Path(folder) / "journal.jsonl"
@@ -28,9 +28,9 @@ def journalled(cores: Cores) -> Iterator[Server]:
 
 def run(bench: Bench) -> None:
     """Fills the three ratios."""
-    for cell in CELLS:
+    for load in LOADS:
         for _ in range(bench.repeat):
-            echo = rate(bench, servers.echo, cell, joined=False)
-            ours = rate(bench, journalled, cell)
-            bench.results.add(f"journal.echo.{cell}", ours.per_second / echo.per_second)
-            tell(bench, "groupmock with journal", cell, ours)
+            echo = rate(bench, servers.echo, load, joined=False)
+            ours = rate(bench, journalled, load)
+            bench.results.add(f"journal.echo.{load}", ours.per_second / echo.per_second)
+            tell(bench, "groupmock with journal", load, ours)

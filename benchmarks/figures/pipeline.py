@@ -33,14 +33,14 @@ QUERY = Path(__file__).parent.parent / "workers" / "engines.py"
 
 
 @dataclass
-class Run:
+class JobRun:
     """One job at one size."""
 
     rows: int
     seconds: float
     memory_mb: float
     """The most that the job's processes held together (PSS): Java, Python, Python workers."""
-    told: spark_events.Told = field(default_factory=spark_events.Told)
+    told: spark_events.TaskSums = field(default_factory=spark_events.TaskSums)
 
     @property
     def rate(self) -> float:
@@ -48,7 +48,7 @@ class Run:
         return self.rows / self.seconds / (os.cpu_count() or 1)
 
 
-def job(name: str, rows: int, source: Path, lake: Path) -> Run:
+def job(name: str, rows: int, source: Path, lake: Path) -> JobRun:
     """The command, and what Spark's event log says of it. Raises Failed."""
     with tempfile.TemporaryDirectory(prefix="groupmock-bench-events-") as folder:
         settings = spark_events.settings(Path(folder)) | {"spark.ui.showConsoleProgress": "false"}
@@ -64,7 +64,7 @@ def job(name: str, rows: int, source: Path, lake: Path) -> Run:
             if process.returncode:
                 said.seek(0)
                 raise Failed(f"pipeline {name} at {rows:,} rows exited {process.returncode}: {said.read().strip()[-800:]}")
-        return Run(rows, seconds, peak, spark_events.read(Path(folder)))
+        return JobRun(rows, seconds, peak, spark_events.read(Path(folder)))
 
 
 def sizes(bench: Bench) -> dict[int, int]:
@@ -74,7 +74,7 @@ def sizes(bench: Bench) -> dict[int, int]:
     return FILES if bench.large else {rows: files for rows, files in FILES.items() if rows <= COMPARED}
 
 
-def fit(runs: list[Run]) -> tuple[float, float]:
+def fit(runs: list[JobRun]) -> tuple[float, float]:
     """Seconds before the first row, and microseconds per row: least squares, weighted so that each size counts alike."""
     weights = [1 / run.rows for run in runs]
     total = sum(weights)
@@ -86,7 +86,7 @@ def fit(runs: list[Run]) -> tuple[float, float]:
     return mean_t - slope * mean_n, slope * 1e6
 
 
-def growth(runs: list[Run]) -> float:
+def growth(runs: list[JobRun]) -> float:
     """The exponent of the cost between the two largest sizes, the fixed cost taken off: 1 is linear."""
     fixed = max(0.0, fit(runs)[0])
     small, large = runs[-2:]
@@ -107,7 +107,7 @@ def run(bench: Bench) -> None:
     for module in ("pyspark", "duckdb"):
         if importlib.util.find_spec(module) is None:
             raise Missing(f"{module} is not importable: pip install 'groupmock[pipeline,dev]'")
-    runs: dict[str, list[Run]] = {name: [] for name in JOBS}
+    runs: dict[str, list[JobRun]] = {name: [] for name in JOBS}
     with tempfile.TemporaryDirectory(prefix="groupmock-bench-lake-") as folder:
         for rows, files in sizes(bench).items():
             source, lake = Path(folder) / f"journals-{rows}", Path(folder) / f"lake-{rows}"
@@ -121,7 +121,7 @@ def run(bench: Bench) -> None:
         _growth(bench, name, found)
 
 
-def _tell(bench: Bench, name: str, run: Run) -> None:
+def _tell(bench: Bench, name: str, run: JobRun) -> None:
     told, size = run.told, f"{name}, {run.rows:,} rows"
     bench.results.detail(f"{size}: s", run.seconds)
     bench.results.detail(f"{size}: rows/s/core", run.rate)
@@ -134,7 +134,7 @@ def _tell(bench: Bench, name: str, run: Run) -> None:
     bench.results.note(f"{name}: Python workers for {', '.join(told.python) or 'nothing'}")
 
 
-def _growth(bench: Bench, name: str, runs: list[Run]) -> None:
+def _growth(bench: Bench, name: str, runs: list[JobRun]) -> None:
     if len(runs) < 2:
         bench.results.missing([f"pipeline.{name}.growth"], "needs two sizes: not with --quick")
         return

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from .. import servers
 from ..bench import Bench
-from ..generators import Failed, Missing, Server
+from ..generators import Failed, Missing, RunningServer
 from ..machine import pinned
 from ..targets import TARGETS
 
@@ -33,7 +33,7 @@ def wait_of(count: int) -> float:
     return DELAY if count == 1 else 2 * DELAY
 
 
-def seconds_beyond(bench: Bench, client: str, count: int, server: Server) -> float:
+def seconds_beyond(bench: Bench, client: str, count: int, server: RunningServer) -> float:
     """One fresh process of consumers; seconds until they hold everything, the wait taken off."""
     command = [sys.executable, "-m", "benchmarks.workers.consumers", client, str(count), server.bootstrap, TOPIC, str(PARTITIONS)]
     with pinned(bench.cores.load):

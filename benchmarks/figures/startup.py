@@ -12,7 +12,7 @@ import time
 from .. import servers
 from ..bench import Bench
 from ..generators import Missing
-from ..join import Link
+from ..join import SocketLink
 from ..machine import pinned
 from ..targets import TARGETS
 
@@ -32,7 +32,7 @@ def seconds_to_answer(bench: Bench) -> float:
     """The product, exec to the first answer on the port its ready line names."""
     begin = time.perf_counter()
     with servers.started(servers.groupmock_command(), bench.cores) as server:
-        link = Link.to(server.endpoint)
+        link = SocketLink.to(server.endpoint)
         taken = time.perf_counter() - begin
         link.sock.close()
     return taken

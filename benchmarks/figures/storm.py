@@ -1,11 +1,11 @@
 """Ten thousand raw members join one group at once: what a member costs the server, and how long its loop stands still.
 
-The pause is measured from outside, as the longest stretch of CPU in which the server touched no socket (`workers.stretch`).
+The pause is measured from outside, as the longest stretch of CPU in which the server touched no socket (`workers.pause`).
 A member's CPU is compared with what the bare echo needs, in the same round, for the three round trips that a member needs at least
 (two JoinGroups, one SyncGroup). The project set its floor of 150 us and its goal of 45 us where these three cost 21 us: 7.1 and 2.1
 times as much. In microseconds the figure says more about the hour of the host than about the server.
 
-Beside it is told how long a bystander waits: a probe that asks for ApiVersions every millisecond on a connection of its own.
+Measured beside it is how long a bystander waits: a client that asks for ApiVersions every millisecond on a connection of its own.
 Its longest round trip holds the pause and all requests that were before it in the queue.
 """
 
@@ -21,7 +21,7 @@ from typing import Any
 
 from .. import servers
 from ..bench import Bench
-from ..generators import Cell, Failed, Missing, Server, generate
+from ..generators import Failed, Load, Missing, RunningServer, generate
 from ..machine import Cores, pinned
 from ..targets import TARGETS
 from .heartbeats import Start, rate
@@ -30,7 +30,7 @@ KEYS = tuple(key for key in TARGETS if key.startswith("storm."))
 MEMBERS = 10_000
 PEER_MEMBERS = 1000
 ROUND_TRIPS = 3
-PING_PONG = Cell(100, 1)
+PING_PONG = Load(100, 1)
 DELAY_MS = 3000
 """Long enough that everybody joins the first generation: finishing one generation of all is what is measured."""
 
@@ -70,17 +70,17 @@ class Watcher:
         self.told = json.loads(self.process.stdout.read())
 
 
-def product(cores: Cores) -> AbstractContextManager[Server]:
+def product(cores: Cores) -> AbstractContextManager[RunningServer]:
     """groupmock with a delay into which all members fit."""
     return servers.groupmock(cores, "--set", f"group.initial.rebalance.delay.ms={DELAY_MS}")
 
 
-def kafka(cores: Cores) -> AbstractContextManager[Server]:
+def kafka(cores: Cores) -> AbstractContextManager[RunningServer]:
     """Apache Kafka with the same delay."""
     return servers.kafka(cores, f"group.initial.rebalance.delay.ms={DELAY_MS}")
 
 
-def mock(cores: Cores) -> AbstractContextManager[Server]:
+def mock(cores: Cores) -> AbstractContextManager[RunningServer]:
     """librdkafka's mock with the same delay."""
     return servers.cmock(cores, DELAY_MS)
 
@@ -96,9 +96,9 @@ def storm(bench: Bench, members: int, start: Start = product, flags: Sequence[st
         servers.calm(server)
         fixed = ["-j", "-k", "-c", str(members), "-H", "60000", "-t", "90", "-P", str(server.pid)]
         with ExitStack() as watching:
-            watchers = {"stretch": watching.enter_context(Watcher(bench.cores, "stretch", str(server.pid)))}
+            watchers = {"pause": watching.enter_context(Watcher(bench.cores, "pause", str(server.pid)))}
             if bystander:
-                watchers["probe"] = watching.enter_context(Watcher(bench.cores, "probe", server.host, str(server.port)))
+                watchers["bystander"] = watching.enter_context(Watcher(bench.cores, "bystander", server.host, str(server.port)))
 
             def reported() -> None:
                 """All have settled, nobody has hung up yet."""
@@ -120,13 +120,13 @@ def run(bench: Bench) -> None:
         bench.results.add("storm.cpu", cpu_us / (ROUND_TRIPS * echo.cpu_us))
         bench.results.detail(f"{label}: server CPU per member, us", cpu_us)
         bench.results.detail(f"{label}: the echo's CPU per round trip, us", echo.cpu_us)
-        bench.results.add("storm.pause", told.watched["stretch"]["longest_ms"])
+        bench.results.add("storm.pause", told.watched["pause"]["longest_ms"])
         bench.results.detail(f"{label}: seconds from the first JoinGroup to the last SyncGroup", told.generator["seconds"])
         bench.results.detail(f"{label}: generations", told.generator["gen"])
         bench.results.detail(f"{label}: server CPU per connection before it, us", told.generator["srv_conn_cpu_s"] * 1e6 / members)
     told = bench.quiet.take(lambda: storm(bench, members, bystander=True))
-    bench.results.detail(f"{label}: longest wait of a bystander, ms", told.watched["probe"]["longest_ms"])
-    bench.results.detail(f"{label}: median wait of a bystander, ms", told.watched["probe"]["median_ms"])
+    bench.results.detail(f"{label}: longest wait of a bystander, ms", told.watched["bystander"]["longest_ms"])
+    bench.results.detail(f"{label}: median wait of a bystander, ms", told.watched["bystander"]["median_ms"])
     for name in sorted(bench.peers & PEERS.keys()):
         _tell_peer(bench, name, *PEERS[name])
     _tell_peer(bench, "librdkafka's mock", *MOCK)

@@ -45,7 +45,7 @@ MEMBER_ID_REQUIRED, REBALANCE_IN_PROGRESS = 79, 27
 Reply = Callable[[Message], None]
 
 
-class Coordinator:
+class FloorCoordinator:
     """The one group of the one topic."""
 
     def __init__(self, members: int, wait: float, topic: str, partitions: int) -> None:
@@ -178,10 +178,10 @@ class Coordinator:
         asyncio.get_running_loop().call_later(max(0.1, request.max_wait_ms / 1000), reply, answer)
 
 
-class Connection(asyncio.Protocol):
+class FloorConnection(asyncio.Protocol):
     """Requests of one connection, one at a time and in order."""
 
-    def __init__(self, coordinator: Coordinator) -> None:
+    def __init__(self, coordinator: FloorCoordinator) -> None:
         self.coordinator, self.framer = coordinator, Framer()
         self.waiting: deque[bytes] = deque()
         self.busy = False
@@ -224,10 +224,10 @@ def warm() -> None:
             APIS[key].response.encoder(version)
 
 
-async def serve(coordinator: Coordinator) -> None:
+async def serve(coordinator: FloorCoordinator) -> None:
     """Listens on a free port, says which, and serves until it is terminated."""
     warm()
-    server = await asyncio.get_running_loop().create_server(lambda: Connection(coordinator), coordinator.host, 0, backlog=4096)
+    server = await asyncio.get_running_loop().create_server(lambda: FloorConnection(coordinator), coordinator.host, 0, backlog=4096)
     coordinator.port = server.sockets[0].getsockname()[1]
     ready = {"ready": True, "bootstrap": f"{coordinator.host}:{coordinator.port}", "pid": os.getpid()}
     print(json.dumps(ready), flush=True)
@@ -235,4 +235,4 @@ async def serve(coordinator: Coordinator) -> None:
 
 
 if __name__ == "__main__":
-    uvloop.run(serve(Coordinator(int(sys.argv[1]), float(sys.argv[2]), sys.argv[3], int(sys.argv[4]))))
+    uvloop.run(serve(FloorCoordinator(int(sys.argv[1]), float(sys.argv[2]), sys.argv[3], int(sys.argv[4]))))

@@ -32,7 +32,7 @@ JOIN, HEARTBEAT, SYNC = (11, 5), (12, 3), (14, 3)
 RESPONSE_HEADER = 8  # length and correlation id
 
 
-class Kept:
+class LastWrite:
     """A transport that keeps what was written last."""
 
     def __init__(self) -> None:
@@ -51,11 +51,11 @@ class Kept:
         """There is nothing to close."""
 
 
-class Link:
+class DriverLink:
     """A connection of its own."""
 
     def __init__(self, driver: Driver, number: int) -> None:
-        self.kept = Kept()
+        self.kept = LastWrite()
         self.member_id = ""
         self.connection = Connection(driver, number, 1, "/1", 1)
         self.connection.connection_made(self.kept)  # type: ignore[arg-type]  # all of a transport that is used
@@ -81,7 +81,7 @@ class Work:
         self.core = core_of(Settings(group_initial_rebalance_delay_ms=delay_ms), identity, Random(1), 0)
         header = Header(v=1, run="r", product="p", seed=1, epoch_ns=0, profile="p", config={}, complete=False)
         self.driver = Driver(self.core, self.clock, Journal(header), Limits(replies_slice_us=2**31 - 1))  # there is no loop to slice for
-        self.kept = Kept()
+        self.kept = LastWrite()
         self.connection = Connection(self.driver, 1, 1, "/1", 1)
         self.connection.connection_made(self.kept)  # type: ignore[arg-type]  # all of a transport that is used
         self.join = JoinGroupRequest(
@@ -112,7 +112,7 @@ class Work:
         """So many members come to a new group over connections of their own: two JoinGroups and a SyncGroup each; then all hang up."""
         self.storms += 1
         group = f"storm{self.storms}"
-        links = [Link(self.driver, self.storms * 100_000 + number) for number in range(members)]
+        links = [DriverLink(self.driver, self.storms * 100_000 + number) for number in range(members)]
         join = JoinGroupRequest(
             group_id=group, session_timeout_ms=30_000, rebalance_timeout_ms=30_000, protocol_type="consumer", protocols=self.join.protocols
         )

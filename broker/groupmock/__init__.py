@@ -14,7 +14,7 @@ from .version import __version__
 
 if TYPE_CHECKING:
     from .inprocess.broker import AsyncBroker, Broker, GroupTimeout
-    from .inprocess.faults import FaultNeverFired, FaultNotSeen
+    from .inprocess.fault_rules import FaultNeverFired, FaultNotSeen
 
 __all__ = ["AsyncBroker", "Broker", "FaultNeverFired", "FaultNotSeen", "GroupTimeout", "__version__"]
 
@@ -23,6 +23,6 @@ def __getattr__(name: str) -> Any:
     """`Broker` and what belongs to it are loaded when they are asked for: `groupmock serve` never needs them and must be listening fast."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .inprocess import broker, faults
+    from .inprocess import broker, fault_rules
 
-    return getattr(faults if name.startswith("Fault") else broker, name)
+    return getattr(fault_rules if name.startswith("Fault") else broker, name)

@@ -20,7 +20,7 @@ from .core.events import Command
 from .core.ingredients import rebuild
 from .journal.file import without_empty_tags
 from .journal.journal import Journal, Repeated, Sink
-from .journal.read import Journal as Source
+from .journal.read import JournalReader as Source
 from .journal.read import UnknownRow
 from .journal.rows import DISCONNECTED, SURROUNDINGS, Header, Row
 from .net.alarm import NoAlarm
@@ -42,7 +42,7 @@ class CannotReplay(ValueError):
     """The journal does not hold what a replay needs; the text says what is missing."""
 
 
-class Difference(msgspec.Struct):
+class RowDifference(msgspec.Struct):
     """The first row that came out otherwise. `got` None: nothing came."""
 
     seq: int
@@ -57,15 +57,15 @@ class Difference(msgspec.Struct):
         return f"row {self.seq} ({self.expected['kind']}) differs: " + "; ".join(parts)
 
 
-class Result(msgspec.Struct):
+class ReplayResult(msgspec.Struct):
     """`rows` were played; `difference` is None if all came out the same; `cut`: the journal's last line was not whole."""
 
     rows: int
-    difference: Difference | None
+    difference: RowDifference | None
     cut: bool
 
 
-def replay(path: str | Path) -> Result:
+def replay(path: str | Path) -> ReplayResult:
     """Play a journal file. Raises CannotReplay, journal.read.NotAJournal, OSError."""
     with open(path, "rb") as file:
         source = Source(file)
@@ -132,17 +132,17 @@ class _Player:
         self.expected = rows
         self.connections: dict[int, Connection] = {}
 
-    def play(self, cut: bool) -> Result:
+    def play(self, cut: bool) -> ReplayResult:
         for place, row in enumerate(self.expected):
             if len(self.produced.rows) <= place:
                 self.clock.move_to(row["t"])
                 self._feed(row)
             if len(self.produced.rows) <= place:
-                return Result(place, Difference(row["seq"], row, None), cut)
+                return ReplayResult(place, RowDifference(row["seq"], row, None), cut)
             got = self.produced.rows[place]
             if _compared(got, row) != _compared(row, row):
-                return Result(place, Difference(row["seq"], row, got), cut)
-        return Result(len(self.expected), None, cut)
+                return ReplayResult(place, RowDifference(row["seq"], row, got), cut)
+        return ReplayResult(len(self.expected), None, cut)
 
     def expects_reply(self, reply: Reply, now: int) -> bool:
         place = len(self.produced.rows)

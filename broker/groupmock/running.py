@@ -125,11 +125,11 @@ class Running:
 
     def load_plan(self, plan: Plan, origin: str = "the plan") -> list[str]:
         """Register every rule of a plan, or none; returns their names. Raises BadPlan."""
-        from .faults.plan import plain
+        from .faults.plan import rule_as_data
 
         rules = self.server.driver.rules
         known = len(rules.reports())
-        self.submit(Command("add_faults", {"rules": [plain(rule) for rule in plan.rule], "origin": origin}))
+        self.submit(Command("add_faults", {"rules": [rule_as_data(rule) for rule in plan.rule], "origin": origin}))
         if plan.seed is not None:
             self.submit(Command("seed_faults", {"seed": plan.seed}))
         return [report.name for report in rules.reports()[known:]]

@@ -52,7 +52,7 @@ def groupmock(request: pytest.FixtureRequest, groupmock_config: dict[str, Any]) 
     with _broker(request, settings) as broker:
         request.node.stash.setdefault(BROKERS, []).append(broker)
         yield broker
-        _tell(request.node)
+        request.node.stash[BROKERS] = []
     _sweep_journal(request, broker)
 
 
@@ -132,10 +132,6 @@ def _marked(item: pytest.Item) -> dict[str, Any]:
 def _last_words(broker: Broker) -> str:
     stories = [f"{group}:\n{broker.story(group)}" for group in sorted(broker.groups)]
     return "\n".join([f"seed {broker.seed}: repeat with @pytest.mark.groupmock(seed={broker.seed})", *stories])
-
-
-def _tell(item: pytest.Item) -> None:
-    item.stash[BROKERS] = []
 
 
 def _sweep_journal(request: pytest.FixtureRequest, broker: Broker) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from . import jobs
-from .errors import BadInput, CannotStart, lacks
+from .errors import BadInput, SparkCannotStart, lacks
 
 OK: Final = 0
 BAD_USE: Final = 2
@@ -96,7 +96,7 @@ def _run(name: str, words: Sequence[str], prog: str) -> int:
     except BadInput as problem:
         print(f"{prog}: {problem}", file=sys.stderr)
         return BAD_USE
-    except CannotStart as problem:
+    except SparkCannotStart as problem:
         print(f"{prog}: {problem}", file=sys.stderr)
         return CANNOT_START
     except KeyboardInterrupt:

@@ -7,10 +7,10 @@ class BadInput(ValueError):
     """The input or an option cannot be used: one sentence that names the place and the remedy. Exit code 2."""
 
 
-class CannotStart(RuntimeError):
+class SparkCannotStart(RuntimeError):
     """Spark or Java is not there or does not start: one sentence that names the remedy. Exit code 3."""
 
 
-def lacks(what: str) -> CannotStart:
+def lacks(what: str) -> SparkCannotStart:
     """What the extra brings is not there."""
-    return CannotStart(f"the pipeline needs {what}: pip install 'groupmock[pipeline]'")
+    return SparkCannotStart(f"the pipeline needs {what}: pip install 'groupmock[pipeline]'")

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from .errors import CannotStart
+from .errors import SparkCannotStart
 
 OLDEST: Final = 17
 """Spark 4 needs Java 17 or newer."""
@@ -36,12 +36,12 @@ exec "{java}" "$@"
 
 
 def home(environment: Mapping[str, str] = os.environ) -> str | None:
-    """What JAVA_HOME is to be; None: Spark finds a good Java by itself. Raises CannotStart when there is none."""
+    """What JAVA_HOME is to be; None: Spark finds a good Java by itself. Raises SparkCannotStart when there is none."""
     if _major(_found(environment)) >= OLDEST:
         return None
     bundled = _bundled()
     if bundled is None:
-        raise CannotStart(
+        raise SparkCannotStart(
             f"Spark needs Java {OLDEST} or newer and there is none: install one and set JAVA_HOME, or pip install 'groupmock[pipeline]'"
         )
     return wrapped(bundled)

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from . import java
-from .errors import CannotStart, lacks
+from .errors import SparkCannotStart, lacks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,7 +29,7 @@ PARTITIONS_PER_CORE: Final = 4
 
 
 def session(name: str, master: str | None = None, settings: dict[str, str] | None = None) -> SparkSession:
-    """A session of that name; `master`: where spark-submit or the caller says, else local[*]. Raises CannotStart."""
+    """A session of that name; `master`: where spark-submit or the caller says, else local[*]. Raises SparkCannotStart."""
     if find_spec("pyspark") is None:
         raise lacks("Spark")
     from pyspark.errors import PySparkRuntimeError
@@ -50,7 +50,7 @@ def session(name: str, master: str | None = None, settings: dict[str, str] | Non
     try:
         spark = builder.getOrCreate()
     except PySparkRuntimeError as error:
-        raise CannotStart(f"Spark does not start: {error}") from error
+        raise SparkCannotStart(f"Spark does not start: {error}") from error
     spark.sparkContext.setLogLevel("ERROR")
     return spark
 

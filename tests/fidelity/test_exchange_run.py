@@ -12,7 +12,7 @@ from cases import for_each
 
 from tools.fidelity.compare.canonical import Difference
 from tools.fidelity.compare.counts import Counts, outcome
-from tools.fidelity.compare.exchange_run import CHANCES, REPEATS, ExchangeRun, Wanted
+from tools.fidelity.compare.exchange_run import CHANCES, REPEATS, ComparisonRequest, ExchangeRun
 from tools.fidelity.play.core_player import CorePlayer, play
 from tools.fidelity.play.tcp_link import Peer
 from tools.fidelity.play.tcp_player import Played
@@ -31,7 +31,7 @@ class Staged(ExchangeRun):
     """A run whose plays come out as told: a list of differences each, None for a machine that was too slow."""
 
     def __init__(self, *plays: list[Difference] | None) -> None:
-        super().__init__(cast(Peer, None), Wanted("groups", "2.8", (9, 10)), io.StringIO())
+        super().__init__(cast(Peer, None), ComparisonRequest("groups", "2.8", (9, 10)), io.StringIO())
         self._plays: Iterator[list[Difference] | None] = iter(plays)
 
     async def _play(self, script: Script) -> tuple[Played | None, list[Difference]]:
@@ -124,7 +124,7 @@ def test_a_difference_that_is_chance_is_none(monkeypatch: pytest.MonkeyPatch, ch
         return Played(real, play(script), set(), 0.0, chance)
 
     monkeypatch.setattr("tools.fidelity.compare.exchange_run.play", played)
-    run = ExchangeRun(cast(Peer, None), Wanted("groups", "2.8", (9, 10)), io.StringIO())
+    run = ExchangeRun(cast(Peer, None), ComparisonRequest("groups", "2.8", (9, 10)), io.StringIO())
     found = asyncio.run(run.one(SCRIPT))
     assert (bool(found), run.counts.unstable) == (judged, [] if judged else [SCRIPT.seed])
 

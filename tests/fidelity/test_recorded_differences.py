@@ -7,7 +7,7 @@ from typing import Any
 from cases import for_each
 
 from tools.fidelity.compare.canonical import Difference
-from tools.fidelity.compare.recorded_differences import Asked, Recorded, asked_before, known_as
+from tools.fidelity.compare.recorded_differences import Recorded, RequestKind, asked_before, known_as
 from tools.fidelity.script.script import Pause, Raw, Reconnect, Script, Send, Step
 from tools.fidelity.script.transcript import ANSWERED, Event, Transcript, imagined
 
@@ -33,7 +33,7 @@ def test_it_holds_for_its_family_and_releases(family: str, release: str) -> None
     assert not ROW.covers(family, release, Difference(**SEEN))
 
 
-REFUSED: list[Asked] = [(11, 79), (11, -1)]
+REFUSED: list[RequestKind] = [(11, 79), (11, -1)]
 
 
 def closed(step: int, key: int) -> Difference:
@@ -48,7 +48,7 @@ def test_a_difference_is_known_by_its_id_on_its_releases() -> None:
 
 
 @for_each("before", [[], [(11, 0)], [(11, None)], [(14, -1)]], ids=str)
-def test_without_what_causes_it_it_is_another(before: list[Asked]) -> None:
+def test_without_what_causes_it_it_is_another(before: list[RequestKind]) -> None:
     assert known_as("groups", "2.8", closed(4, 13), before) is None
 
 

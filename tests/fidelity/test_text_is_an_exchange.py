@@ -13,7 +13,7 @@ from groupmock_clients.probe.language.exchange import Exchange
 from groupmock_clients.probe.language.parser import load as load_exchanges
 from groupmock_clients.probe.stages.contract import Answer
 from groupmock_clients.probe.stages.core_stage import CoreStage
-from groupmock_clients.probe.verdicts.outcome import BROKEN, KEPT, Outcome
+from groupmock_clients.probe.verdicts.outcome import BROKEN, KEPT, DialogueOutcome
 from groupmock_clients.probe.verdicts.runner import play as play_exchange
 from tools.fidelity.compare.golden import PLAYED_ON_CORE, load
 from tools.fidelity.families import family
@@ -59,7 +59,7 @@ class Same(CoreStage):
         return found
 
 
-def played_again(script: Script, transcript: Transcript, read: Read, text: str = "") -> tuple[Outcome, int]:
+def played_again(script: Script, transcript: Transcript, read: Read, text: str = "") -> tuple[DialogueOutcome, int]:
     """The text's dialogue, and how many answers it looked at."""
     exchange = read(text or as_text(script, transcript))
     (variant,) = exchange.variants()

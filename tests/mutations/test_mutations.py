@@ -98,7 +98,7 @@ def test_a_broken_core_is_caught_and_named_and_the_tree_is_left_alone(base: Path
 
 
 def test_a_core_that_is_not_broken_is_not_caught(base: Path) -> None:
-    nothing = judging.Verdict(False, 0, "", {})
+    nothing = judging.JudgeVerdict(False, 0, "", {})
     assert judging.judge(base, None, ["golden", "exchanges"]) == {"golden": nothing, "exchanges": nothing}
 
 
@@ -147,13 +147,13 @@ def test_a_judge_without_anything_to_judge_is_an_error() -> None:
 def test_what_is_not_as_it_should_be_is_said(survives: str, caught: bool, rows: list[str], complaints: list[str]) -> None:
     mutation = replace(named(BROKEN), survives=survives)
     verdicts = {
-        "golden": judging.Verdict(caught, int(caught), "", {}),
-        "exchanges": judging.Verdict(bool(rows), len(rows), "", dict.fromkeys(rows, 1)),
+        "golden": judging.JudgeVerdict(caught, int(caught), "", {}),
+        "exchanges": judging.JudgeVerdict(bool(rows), len(rows), "", dict.fromkeys(rows, 1)),
     }
     assert list(judging.complaints(mutation, verdicts)) == complaints
 
 
 def test_a_mistake_that_no_unit_test_notices_is_one_too_many() -> None:
-    survived = {"unit": judging.Verdict(False, 0, "", {})}
+    survived = {"unit": judging.JudgeVerdict(False, 0, "", {})}
     assert list(judging.complaints(named("once-too-often"), survived)) == ["no unit test fails"]
     assert list(judging.complaints(named(BROKEN), survived)) == []

@@ -15,11 +15,11 @@ import pytest
 from pyspark.sql import functions as F
 
 from groupmock_clients.scenarios.measure import Figures
-from groupmock_clients.scenarios.results import Job, Result, jobs, run_one
+from groupmock_clients.scenarios.results import Job, ScenarioResult, jobs, run_one
 from groupmock_pipeline import tables
-from groupmock_pipeline.campaign import record
+from groupmock_pipeline.campaign import table_row
+from groupmock_pipeline.campaign.campaign_plan import SIZES, Stretch, read_plan, stretches
 from groupmock_pipeline.campaign.characteristics import characteristics
-from groupmock_pipeline.campaign.plan import SIZES, Stretch, read_plan, stretches
 from groupmock_pipeline.campaign.sweep import ORDINAL, left, played, plays
 from groupmock_pipeline.errors import BadInput
 from groupmock_pipeline.jobs import campaign
@@ -45,7 +45,7 @@ def lines(table: DataFrame) -> list[Line]:
     return sorted(found, key=lambda each: (each["cell"], each["seed"]))
 
 
-def by_hand(stretch: Stretch, seed: int) -> Result:
+def by_hand(stretch: Stretch, seed: int) -> ScenarioResult:
     """The scenarios' own way to play one, in this process."""
     cell = stretch.cell
     (job,) = jobs("virtual", replace(cell.sizes, seed=seed), [cell.scenario.name], [str(cell.protocol)])
@@ -62,7 +62,7 @@ def test_the_same_lines_whatever_the_parallelism(spark: SparkSession) -> None:
         for seed in (1, 3):
             (line,) = (each for each in one if (each["cell"], each["seed"]) == (stretch.cell.key, seed))
             result = by_hand(stretch, seed)
-            assert {name: line[name] for name in record.FIGURES} == result.figures
+            assert {name: line[name] for name in table_row.FIGURES} == result.figures
             assert (line["trouble"], line["broken"]) == (result.trouble, result.broken)
             assert {name: line[name] for name in SIZES} == {name: getattr(stretch.cell.sizes, name) for name in SIZES}
 
@@ -122,18 +122,19 @@ def test_a_lake_grows_by_what_it_has_not(spark: SparkSession, tmp_path: Path) ->
 def test_a_play_that_fails_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """What Spark's worker runs, run here: one seed raises, one misses its group, one is well."""
 
-    def run(job: Job) -> Result:
+    def run(job: Job) -> ScenarioResult:
         if job.sizes.seed == 2:
             raise ZeroDivisionError("by nothing")
         missed = "missed: after 9 virtual ms" if job.sizes.seed == 3 else None
-        return Result(scenario="scale-up", protocol="range", client="scripted", trouble=missed, figures=None if missed else {"rounds": 1})
+        figures = None if missed else {"rounds": 1}
+        return ScenarioResult(scenario="scale-up", protocol="range", client="scripted", trouble=missed, figures=figures)
 
-    monkeypatch.setattr(record, "run_one", run)
+    monkeypatch.setattr(table_row, "run_one", run)
     (plan,) = wanted("1..3", scenarios=["scale-up"], protocols=["range"])
     sizes = {name: getattr(plan.cell.sizes, name) for name in SIZES}
     names = {"cell": "c", "batch": "1", "product": "p", "scenario": "scale-up", "protocol": "range", "client": "scripted"}
     asked = pa.RecordBatch.from_pylist([{**names, **sizes, "seed": seed} for seed in (1, 2, 3)])
-    (answered,) = record.play_all(iter([asked]))
+    (answered,) = table_row.play_all(iter([asked]))
     found = answered.to_pylist()
     assert [each["rounds"] for each in found] == [1, None, None]
     assert found[0]["trouble"] is None
@@ -142,8 +143,8 @@ def test_a_play_that_fails_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_columns_are_the_fields_of_the_scenarios_own_classes() -> None:
-    assert set(record.OUTCOME.names) == {*Figures.__dataclass_fields__, "trouble", "broken"}
-    types = {field.name: field.dataType.simpleString() for field in record.RECORD.fields}
+    assert set(table_row.OUTCOME.names) == {*Figures.__dataclass_fields__, "trouble", "broken"}
+    types = {field.name: field.dataType.simpleString() for field in table_row.RECORD.fields}
     assert (types["moved"], types["unowned_s"], types["broken"], types["rate"]) == ("bigint", "double", "array<string>", "double")
 
 
@@ -155,7 +156,7 @@ def test_characteristics(spark: SparkSession) -> None:
     well[0]["broken"] = ["I1 at 5 ms: x", "I2 at 6 ms: y"]
     failed = {**same, "seed": 9, "trouble": "missed: x", "broken": []}
     alone = {**failed, "protocol": "z"}
-    table = spark.createDataFrame([{**dict.fromkeys(record.RECORD.names), **each} for each in (*well, failed, alone)], record.RECORD)
+    table = spark.createDataFrame([{**dict.fromkeys(table_row.RECORD.names), **each} for each in (*well, failed, alone)], table_row.RECORD)
     found = {row["protocol"]: row.asDict() for row in characteristics(table).collect()}
     line = found["r"]
     assert [line[name] for name in ("plays", "failed", "broken", "rebalances", "first_seed", "last_seed")] == [7, 1, 1, 12, 1, 9]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from groupmock_pipeline.campaign.plan import read_plan, stretches
-from groupmock_pipeline.campaign.record import FIGURES, WHAT
+from groupmock_pipeline.campaign.campaign_plan import read_plan, stretches
+from groupmock_pipeline.campaign.table_row import FIGURES, WHAT
 from groupmock_pipeline.report.sections import SECTIONS
 from tools.pages.campaign_page import DATA, PLAN
 from tools.records import RECORDS

@@ -9,7 +9,7 @@ import pytest
 
 from groupmock_clients.scenarios.catalogue import SCENARIOS, VIRTUAL
 from groupmock_clients.scenarios.play import Sizes
-from groupmock_pipeline.campaign.plan import Stretch, read_plan, stretches
+from groupmock_pipeline.campaign.campaign_plan import Stretch, read_plan, stretches
 from groupmock_pipeline.errors import BadInput
 
 

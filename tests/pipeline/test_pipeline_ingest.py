@@ -25,7 +25,7 @@ from groupmock.cli import main
 from groupmock_pipeline import tables
 from groupmock_pipeline.errors import BadInput
 from groupmock_pipeline.ingest import placing
-from groupmock_pipeline.ingest.batch import Outcome
+from groupmock_pipeline.ingest.batch import BatchOutcome
 from groupmock_pipeline.ingest.storage import Storage
 from groupmock_pipeline.ingest.stream import started
 from groupmock_pipeline.jobs import ingest as job
@@ -103,7 +103,7 @@ class Story(NamedTuple):
     quarantine: list[Row]
     before_again: dict[str, tuple[int, int]]
     after_again: dict[str, tuple[int, int]]
-    heard: list[Outcome]
+    heard: list[BatchOutcome]
     streamed: dict[str, Row]
     streamed_rows: Counter[str]
     last: dict[str, tuple[int, int]]
@@ -177,7 +177,7 @@ def story(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Stor
     before = snapshot(lake)
     ingest(spark, source, lake)
     after = snapshot(lake)
-    heard: list[Outcome] = []
+    heard: list[BatchOutcome] = []
     query = started(spark, str(source), str(lake), str(checkpoint), 1 << 20, 0.2, heard.append)
     try:
         query.processAllAvailable()

@@ -14,14 +14,14 @@ import zstandard
 
 from groupmock_pipeline.ingest import lines as module
 from groupmock_pipeline.ingest import reading, workers
-from groupmock_pipeline.ingest.lines import Line, lines
+from groupmock_pipeline.ingest.lines import JournalLine, lines
 
 TEXTS = [f'{{"kind":"note","seq":{number},"t":{number * 7919},"what":"été {number % 13}"}}' for number in range(1, 6001)]
 PLAIN = "".join(f"{text}\n" for text in TEXTS).encode()
 HALF = PLAIN.index(b"\n", len(PLAIN) // 2) + 1
 
 
-def read(folder: Path, data: bytes, limit: int = 1 << 20) -> list[Line]:
+def read(folder: Path, data: bytes, limit: int = 1 << 20) -> list[JournalLine]:
     path = folder / "j"
     path.write_bytes(data)
     return [line for group in lines(str(path), limit) for line in group]
@@ -83,8 +83,8 @@ def test_empty_files(tmp_path: Path) -> None:
 
 def test_bytes_that_are_no_utf_8_are_kept(tmp_path: Path) -> None:
     first, second, third = read(tmp_path, b'a\n{"x":"\xff\xfe\\x"}\nb\n')
-    assert (first, third) == (Line(1, "a"), Line(3, "b"))
-    assert second == Line(2, '{"x":"\\xff\\xfe\\x"}', "not UTF-8, from byte 7 of the line", "eyJ4Ijoi//5ceCJ9")
+    assert (first, third) == (JournalLine(1, "a"), JournalLine(3, "b"))
+    assert second == JournalLine(2, '{"x":"\\xff\\xfe\\x"}', "not UTF-8, from byte 7 of the line", "eyJ4Ijoi//5ceCJ9")
     wide = read(tmp_path, "{}\n".encode("utf-16"))
     assert wide[0].problem == "not UTF-8, from byte 1 of the line; the file begins as UTF-16 does"
 

@@ -108,7 +108,7 @@ def test_libraries_and_who_was_last(table: dict[str, list[Row]]) -> None:
 def test_every_sentence_of_the_coordinator_has_its_class(spark: SparkSession) -> None:
     from pyspark.sql.functions import lit
 
-    from groupmock_pipeline.rebalance.lines import TRIGGERS, trigger
+    from groupmock_pipeline.rebalance.summary import TRIGGERS, trigger
 
     sentences = [
         ("Empty", "PreparingRebalance", "member a b-1 joined", None, "first join"),
@@ -139,7 +139,7 @@ def test_every_sentence_of_the_coordinator_has_its_class(spark: SparkSession) ->
 def test_a_cause_is_believed_before_the_sentence(spark: SparkSession) -> None:
     from pyspark.sql.functions import lit
 
-    from groupmock_pipeline.rebalance.lines import BY_CAUSE, trigger
+    from groupmock_pipeline.rebalance.summary import BY_CAUSE, trigger
 
     causes = [(word, "Stable", name) for word, name in BY_CAUSE.items()]
     causes += [("member_joined", "Empty", "first join"), ("delay_ended", "Stable", "other")]
@@ -150,7 +150,7 @@ def test_a_cause_is_believed_before_the_sentence(spark: SparkSession) -> None:
 
 def test_the_words_are_the_coordinators() -> None:
     from groupmock_pipeline.blast.strikes import EXPELLED, LEFT, RESERVED
-    from groupmock_pipeline.rebalance.lines import BY_CAUSE
+    from groupmock_pipeline.rebalance.summary import BY_CAUSE
 
     said = {word for words, _ in (EXPELLED, LEFT, RESERVED) for word in words}
     assert BY_CAUSE.keys() | said <= set(CAUSES)

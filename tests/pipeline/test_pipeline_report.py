@@ -13,15 +13,15 @@ from pyspark.sql import functions as F
 
 from groupmock_pipeline import schema, tables
 from groupmock_pipeline.campaign.characteristics import characteristics
-from groupmock_pipeline.campaign.record import RECORD
+from groupmock_pipeline.campaign.table_row import RECORD
 from groupmock_pipeline.comparison.measures import SHAPE
 from groupmock_pipeline.errors import BadInput
 from groupmock_pipeline.jobs import compare, drift, faults, heartbeats, rebalances, report
 from groupmock_pipeline.report import draw
-from groupmock_pipeline.report.ask import Known, answer, shown
+from groupmock_pipeline.report.ask import AnswerableValues, answer, shown
 from groupmock_pipeline.report.page import DARK_COLOURS, DARK_INK, Shown, page
 from groupmock_pipeline.report.sections import REBALANCES, SECTIONS
-from groupmock_pipeline.report.shapes import Answer, Grid, Head, Listing, Plot, Section, Series, Spread, Totals, Value
+from groupmock_pipeline.report.shapes import ColumnHead, Excerpt, Grid, Listing, Plot, Section, Series, Spread, Totals, Value
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -177,7 +177,7 @@ def test_the_jobs_make_every_column_that_the_report_shows(spark: SparkSession) -
     assert set(tables_of) == {section.table for section in SECTIONS}
     lacking = []
     for section in SECTIONS:
-        known = Known(tables_of[section.table])
+        known = AnswerableValues(tables_of[section.table])
         for shape in section.shapes:
             said = [getattr(shape, name) for name in shape.__slots__]
             known.of(value for each in said for value in (each if isinstance(each, tuple) else (each,)) if isinstance(value, Value))
@@ -228,8 +228,8 @@ def test_a_plot_of_few_or_odd_values(kind: str, values: list[float | None]) -> N
 
 
 def test_numbers_stand_on_the_right_and_every_table_can_be_reached_by_keyboard() -> None:
-    heads = [Head("name"), Head("took", "s", number=True)]
-    told = page("t", "a", [Shown(REBALANCES, [Answer(EVIL, EVIL, heads, [(EVIL, 1.5)], [EVIL], more=True)])])
+    heads = [ColumnHead("name"), ColumnHead("took", "s", number=True)]
+    told = page("t", "a", [Shown(REBALANCES, [Excerpt(EVIL, EVIL, heads, [(EVIL, 1.5)], [EVIL], more=True)])])
     assert EVIL not in told
     assert '<th scope="col" class="n">took <span class="unit">s</span></th>' in told
     assert '<td class="n">1.5</td>' in told

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from benchmarks import bench, generators, machine, results, targets
+from benchmarks import bench, generators, machine, measurements, targets
 
 TREE = Path(__file__).resolve().parents[2]
 
@@ -44,17 +44,17 @@ def test_a_verdict_knows_which_way_is_better(key: str, measured: float, verdict:
 
 
 def test_the_median_counts_and_a_missing_figure_says_why() -> None:
-    told = results.Results()
+    told = measurements.Measurements()
     for value in (0.1, 0.7, 0.8):
         told.add("heartbeats.echo.100x1", value)
     told.missing(["storm.cpu"], "no gcc")
-    drawn = results.table(told)
+    drawn = measurements.table(told)
     assert "| 0.7 " in drawn and "0.1 .. 0.8" in drawn and "not measured: no gcc" in drawn
     assert told.worst() is targets.Verdict.UNKNOWN
 
 
 def test_one_missed_floor_decides() -> None:
-    told = results.Results()
+    told = measurements.Measurements()
     told.add("heartbeats.echo.100x1", 0.1)
     told.add("memory.member", 1.0)
     assert told.worst() is targets.Verdict.MISSED

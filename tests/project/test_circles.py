@@ -9,14 +9,16 @@ from pathlib import Path
 import grimp
 import pytest
 
-BROKER = Path(__file__).resolve().parents[2] / "broker"
+TREE = Path(__file__).resolve().parents[2]
+PRODUCT = ("groupmock_codec", "groupmock", "groupmock_clients", "groupmock_pipeline")
+CODE = ("codec", "broker", "clients", "pipeline", "tools", "benchmarks", "docker")
 PAIR = 2
 """A type and what holds it may be written apart and name each other."""
 
 
 @pytest.fixture(scope="module")
 def graph() -> grimp.ImportGraph:
-    return grimp.build_graph("groupmock", cache_dir=None)
+    return grimp.build_graph(*PRODUCT, cache_dir=None)
 
 
 def circles(graph: grimp.ImportGraph, modules: Iterable[str]) -> list[list[str]]:
@@ -47,10 +49,25 @@ def test_circles_are_found() -> None:
     assert circles(made, ("a", "b", "d")) == []
 
 
-def test_no_more_than_two_files_of_the_core_need_each_other(graph: grimp.ImportGraph) -> None:
-    core = [module for module in graph.modules if module.startswith("groupmock.core.")]
-    assert len(core) > 50, "the core is looked for where it is"
-    assert [circle for circle in circles(graph, core) if len(circle) > PAIR] == []
+def root(module: str) -> str:
+    """The package that it lies in."""
+    return module.partition(".")[0]
+
+
+def test_no_more_than_two_files_of_the_product_need_each_other(graph: grimp.ImportGraph) -> None:
+    assert {each: sum(root(module) == each for module in graph.modules) > 20 for each in PRODUCT} == dict.fromkeys(PRODUCT, True)
+    found = circles(graph, graph.modules)
+    assert [circle for circle in found if len(circle) > PAIR] == []
+    assert [circle for circle in found if len({root(module) for module in circle}) > 1] == [], "between the packages there is none"
+
+
+def test_packages_need_each_other_in_one_direction(graph: grimp.ImportGraph) -> None:
+    roots = grimp.ImportGraph()
+    for module in graph.modules:
+        for imported in graph.find_modules_directly_imported_by(module):
+            if root(module) != root(imported):
+                roots.add_import(importer=root(module), imported=root(imported))
+    assert circles(roots, roots.modules) == []
 
 
 def private(file: Path) -> Iterator[str]:
@@ -61,5 +78,6 @@ def private(file: Path) -> Iterator[str]:
 
 
 def test_what_a_file_keeps_to_itself_no_other_imports() -> None:
-    files = sorted(BROKER.rglob("*.py"))
-    assert [f"{file.relative_to(BROKER)}: {name}" for file in files for name in private(file)] == []
+    files = sorted(file for part in CODE for file in (TREE / part).rglob("*.py"))
+    assert len(files) > 400, "the code is looked for where it is"
+    assert [f"{file.relative_to(TREE)}: {name}" for file in files for name in private(file)] == []

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
-from docker import probe
+from docker import health
 
 from groupmock import Broker
 from groupmock.cli import serve
@@ -104,14 +104,14 @@ def test_the_image_is_built_from_every_package_of_the_wheel(dockerfile: str, tre
 
 def test_the_probe_finds_a_server_that_answers() -> None:
     with Broker() as broker:
-        assert probe.main([broker.bootstrap]) == 0
+        assert health.main([broker.bootstrap]) == 0
 
 
 def test_the_probe_says_that_nobody_listens(capsys: pytest.CaptureFixture[str]) -> None:
     with closing(socket.socket()) as bound:
         bound.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{bound.getsockname()[1]}"
-        assert probe.main([address]) == 1
+        assert health.main([address]) == 1
     assert address in capsys.readouterr().err
 
 
@@ -119,7 +119,7 @@ def test_the_probe_does_not_take_a_closed_connection_for_an_answer(tree: Path) -
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(PATIENCE)
         address = f"127.0.0.1:{listener.getsockname()[1]}"
-        with subprocess.Popen([sys.executable, str(tree / "docker/probe.py"), address], stderr=subprocess.PIPE, text=True) as probe:
+        with subprocess.Popen([sys.executable, str(tree / "docker/health.py"), address], stderr=subprocess.PIPE, text=True) as probe:
             connection, _ = listener.accept()
             connection.recv(14, socket.MSG_WAITALL)
             connection.close()

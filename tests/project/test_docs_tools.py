@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tools.gate import package_check, readme_blocks
-from tools.pages import tables
+from tools.pages import marked_tables
 
 FENCE = "```"
 
@@ -90,12 +90,12 @@ def test_a_server_that_says_nothing_is_an_error(tmp_path: Path) -> None:
     ids=["lost", "added", "changed"],
 )
 def test_wheels_that_differ_are_named(through: dict[str, str], said: str) -> None:
-    with pytest.raises(package_check.Broken, match=said):
+    with pytest.raises(package_check.PackageBroken, match=said):
         package_check.compare({"a": "1"}, through)
 
 
 def test_the_table_goes_between_the_markers_and_needs_them() -> None:
     begin, end = "<!-- z:begin -->\n", "<!-- z:end -->\n"
-    assert tables.with_table(f"x\n{begin}old\n{end}y\n", "new", "z") == f"x\n{begin}new\n{end}y\n"
+    assert marked_tables.with_table(f"x\n{begin}old\n{end}y\n", "new", "z") == f"x\n{begin}new\n{end}y\n"
     with pytest.raises(ValueError, match="once, in this order"):
-        tables.with_table("no markers", "new", "z")
+        marked_tables.with_table("no markers", "new", "z")

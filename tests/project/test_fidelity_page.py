@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from tools.fidelity.compare.canonical import Difference
-from tools.fidelity.compare.counts import Result
+from tools.fidelity.compare.counts import FamilyResult
 from tools.pages.fidelity_page import page
 
 KNOWN = "zookeeper-paths"
 
 
-def run(seeds: tuple[int, int], *, recorded: int, differences: int = 0) -> Result:
+def run(seeds: tuple[int, int], *, recorded: int, differences: int = 0) -> FamilyResult:
     found = [Difference(1, "error_code", 1, 0, 12, 4)] * differences
     apis = {"Heartbeat": {"4": [5, differences]}}
-    return Result(
+    return FamilyResult(
         "bytes", "2.8", "2.8.2", "plain", seeds, 10, 5, 1.0, 10.0, apis, {}, {}, found, [seeds[0]], {KNOWN: recorded}, noisy=0, replayed=0
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as XML
 
 import pytest
 
-from tools.live.parts import Command, Folder, parts
+from tools.live.parts import Folder, ShellCommand, parts
 from tools.live.report import as_html, as_junit, as_text
 from tools.live.tries import Case, tried
 
@@ -71,13 +71,13 @@ def test_a_run_that_says_nothing_of_any_test_is_broken(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("command", "verdict"), [("exit 0", "ok"), ("echo why; exit 3", "broken"), ("exit 77", "skipped")])
 def test_a_command_is_a_case(command: str, verdict: str) -> None:
-    (case,) = tried(Command("planted", "a command", ["sh", "-c", command]), tries=2)
+    (case,) = tried(ShellCommand("planted", "a command", ["sh", "-c", command]), tries=2)
     assert case.verdict == verdict
     assert case.text == {"broken": "try 1: failed\nexit code 3\nwhy\n\ntry 2: failed\nexit code 3\nwhy"}.get(verdict, case.text)
 
 
 def test_what_the_machine_lacks_is_missing_and_not_tried() -> None:
-    (case,) = tried(Command("planted", "a command", ["sh", "-c", "exit 1"], needs=lambda: "not on the PATH: abacus"))
+    (case,) = tried(ShellCommand("planted", "a command", ["sh", "-c", "exit 1"], needs=lambda: "not on the PATH: abacus"))
     assert (case.verdict, case.text, case.tries) == ("missing", "not on the PATH: abacus", [])
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from groupmock_clients.scenarios.play import Sizes
-from groupmock_clients.scenarios.results import Result, Results, to_json
+from groupmock_clients.scenarios.results import ScenarioResult, ScenarioResults, to_json
 from tools.pages import scenarios_page as page
 
 
@@ -16,12 +16,13 @@ def figures(moved: int = 3, undelivered_s: float = 1.25, **more: float) -> dict[
     return {**plain, "moved": moved, "undelivered_s": undelivered_s, **more}
 
 
-def results(*found: Result, stage: str = "live") -> Results:
-    return Results(stage=stage, sizes=Sizes().as_fields(), libraries={"aiokafka": "0.14.0"} if stage == "live" else {}, results=list(found))
+def results(*found: ScenarioResult, stage: str = "live") -> ScenarioResults:
+    libraries = {"aiokafka": "0.14.0"} if stage == "live" else {}
+    return ScenarioResults(stage=stage, sizes=Sizes().as_fields(), libraries=libraries, results=list(found))
 
 
-def one(scenario: str = "scale-up", protocol: str = "design-2", client: str = "aiokafka", **more) -> Result:
-    return Result(scenario=scenario, protocol=protocol, client=client, **({"figures": figures()} | more))
+def one(scenario: str = "scale-up", protocol: str = "design-2", client: str = "aiokafka", **more) -> ScenarioResult:
+    return ScenarioResult(scenario=scenario, protocol=protocol, client=client, **({"figures": figures()} | more))
 
 
 def test_the_page_has_the_parts_that_there_is_data_for(tmp_path: Path) -> None:

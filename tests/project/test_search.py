@@ -35,7 +35,7 @@ def test_a_find_is_in_the_report_and_refuses_nothing(search: Search, monkeypatch
         assert words[words.index("--search-seed") + 1] == "7"
         wanted.finds.mkdir()
         (wanted.finds / "group-1.json").write_text("{}")
-        return suite.Done(1, "", {"tests/test_a.py::test_b": "AssertionError: no"}, {"tests/test_a.py::test_b": "failed"})
+        return suite.PytestRun(1, "", {"tests/test_a.py::test_b": "AssertionError: no"}, {"tests/test_a.py::test_b": "failed"})
 
     monkeypatch.setattr(suite, "run", run)
     code, data, text = search("properties", "--seconds", "1000")
@@ -46,7 +46,7 @@ def test_a_find_is_in_the_report_and_refuses_nothing(search: Search, monkeypatch
 
 
 def test_a_search_of_which_no_part_could_run_says_so(search: Search, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(suite, "run", lambda *_, **__: suite.Done(4, "ERROR: no such option", {}, {}))
+    monkeypatch.setattr(suite, "run", lambda *_, **__: suite.PytestRun(4, "ERROR: no such option", {}, {}))
     code, data, text = search("policies", "soaks")
     assert code == 3
     assert {each["verdict"] for each in data["parts"]} == {"could not run"}
@@ -65,9 +65,9 @@ def test_late_tells_a_test_that_was_red_before_from_one_that_the_sleep_made_red(
         plan = json.loads(Path(environment["GROUPMOCK_LATE"]).read_text())
         if not plan["seconds"]:
             Path(plan["log"]).write_text("m:f\tt::quick\nm:f\tt::broken\nm:f\tt::patient\n")
-            return suite.Done(1, "", {"t::broken": "no"}, {"t::quick": "passed", "t::patient": "passed", "t::broken": "failed"})
+            return suite.PytestRun(1, "", {"t::broken": "no"}, {"t::quick": "passed", "t::patient": "passed", "t::broken": "failed"})
         assert (sorted(words), plan["places"], plan["seconds"]) == (["t::patient", "t::quick"], ["m:f"], 2.0)
-        return suite.Done(1, "", {"t::quick": "took 2 s"}, {})
+        return suite.PytestRun(1, "", {"t::quick": "took 2 s"}, {})
 
     monkeypatch.setattr(late, "run", run)
     _, data, _ = search("late")
@@ -85,7 +85,8 @@ def test_a_test_that_is_not_the_same_in_every_run_is_named(search: Search, monke
     def run(words: Sequence[str], wanted: Any, limit: float, environment: dict[str, str]) -> Any:
         runs.append((wanted.workers, bool(words)))
         slow = len(runs) == 2
-        return suite.Done(int(slow), "", {"t::b": "took 2 s"} if slow else {}, {"t::a": "passed", "t::b": "failed" if slow else "passed"})
+        failed = {"t::b": "took 2 s"} if slow else {}
+        return suite.PytestRun(int(slow), "", failed, {"t::a": "passed", "t::b": "failed" if slow else "passed"})
 
     monkeypatch.setattr(verdicts, "run", run)
     monkeypatch.setattr(verdicts, "SPIN", "")
@@ -97,7 +98,7 @@ def test_a_test_that_is_not_the_same_in_every_run_is_named(search: Search, monke
 
 
 def test_a_part_without_a_share_runs_only_when_it_is_named(search: Search, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "_how", lambda name, places: lambda wanted: report.Section(f"{name} {wanted.seconds:.0f}"))
+    monkeypatch.setattr(command, "_how", lambda name, places: lambda wanted: report.SearchPart(f"{name} {wanted.seconds:.0f}"))
     _, data, _ = search("--seconds", "100")
     assert [each["name"] for each in data["parts"]] == ["properties 30", "policies 10", "soaks 15", "kafka 20", "mutations 10", "late 15"]
     assert [each["name"] for each in search("verdicts", "--seconds", "100")[1]["parts"]] == ["verdicts 100"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from groupmock_clients.cooperative import policy
 from groupmock_clients.cooperative.balance import Partition
-from groupmock_clients.cooperative.policy import Claim, Decision, Memory, Received, Rules
+from groupmock_clients.cooperative.policy import Claim, Decision, LeaderMemory, Received, Rules
 
 
 @dataclass(eq=False)
@@ -26,7 +26,7 @@ class Process:
     owned: set[Partition] = field(default_factory=set)
     timer: int | None = None
     wants: bool = False
-    memory: Memory | None = None
+    memory: LeaderMemory | None = None
     received: Received | None = None
 
 

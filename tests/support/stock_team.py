@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from stock_members import Member, MemberSpec, Partition, spec
 from waiting import PATIENCE, until
 
-from groupmock_clients.scenarios.live.forkserver import close_all
+from groupmock_clients.scenarios.live.forked_members import close_all
 from groupmock_clients.scenarios.live.process import MemberProcess
 
 

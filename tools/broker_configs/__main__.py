@@ -151,7 +151,7 @@ STORY: Final[list[Step]] = [
 """`show` kind name keys [version]; `change` name validate_only [operation, config, value]; `replace` name validate_only {config: value}."""
 
 
-class Recorder:
+class ConfigsRecorder:
     """One real broker and what it is asked."""
 
     def __init__(self, bootstrap: str, release: str) -> None:
@@ -276,7 +276,7 @@ ROWS = """\\
 def record(release: str, bootstrap: str) -> None:
     """Everything about one running broker."""
     version = BROKERS[release]
-    recorder = Recorder(bootstrap, release)
+    recorder = ConfigsRecorder(bootstrap, release)
     oracles = frozenset(row[0] for row in recorder.show(BROKER, NODE, None) if row[3] == 4) - {"node.id", "broker.id"}
     defined = definitions(version)
     defaults = {name: None if default == "null" else default[1:-1] for name, _, default, *_ in defined}
@@ -289,7 +289,7 @@ def record(release: str, bootstrap: str) -> None:
     print(f"{version}: {len(defined)} configs, {len(lines)} lines")
 
 
-def _lines(recorder: Recorder, defaults: Mapping[str, str | None], oracles: frozenset[str]) -> Iterator[list[Any]]:
+def _lines(recorder: ConfigsRecorder, defaults: Mapping[str, str | None], oracles: frozenset[str]) -> Iterator[list[Any]]:
     """[what, arguments, answer] for each thing asked."""
     for version in range(recorder.oldest, 5):
         told = [BROKER, NODE, ONE_OF_EACH, version]

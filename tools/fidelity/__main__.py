@@ -24,8 +24,8 @@ from groupmock_clients.probe.stages.tcp_broker import NoBroker
 
 from . import on_kafka
 from .compare.bytes_run import BytesRun, last_request, record
-from .compare.counts import Result
-from .compare.exchange_run import ExchangeRun, Wanted
+from .compare.counts import FamilyResult
+from .compare.exchange_run import ComparisonRequest, ExchangeRun
 from .compare.golden import PLAYED_ON_CORE, choose, load, replay_corpus, save, save_one
 from .compare.speed import measure
 from .families import FILES, family
@@ -141,7 +141,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(asked: argparse.Namespace) -> int:
-    wanted = Wanted(asked.family, asked.release, _seeds(asked), asked.parallel, asked.seconds, asked.shrink)
+    wanted = ComparisonRequest(asked.family, asked.release, _seeds(asked), asked.parallel, asked.seconds, asked.shrink)
     run = ExchangeRun(_peer(asked), wanted, sys.stdout)
     result = asyncio.run(run.all())
     for play in run.different.values() if asked.finds else ():
@@ -183,7 +183,7 @@ def _bytes(asked: argparse.Namespace) -> int:
     return 1 if result.differences else 0
 
 
-def _logged(asked: argparse.Namespace, result: Result) -> None:
+def _logged(asked: argparse.Namespace, result: FamilyResult) -> None:
     if asked.log:
         with asked.log.open("ab") as log:
             log.write(msgspec.json.encode(result) + b"\n")
@@ -201,7 +201,7 @@ def _add_record(parser: argparse.ArgumentParser) -> None:
 
 
 def _record(asked: argparse.Namespace) -> int:
-    wanted = Wanted(asked.family, asked.release, _seeds(asked), asked.parallel, asked.seconds, keep=True)
+    wanted = ComparisonRequest(asked.family, asked.release, _seeds(asked), asked.parallel, asked.seconds, keep=True)
     run = ExchangeRun(_peer(asked), wanted, sys.stdout)
     result = asyncio.run(run.all())
     chosen = choose(run.golden, asked.count)
@@ -271,7 +271,7 @@ def _add_shrink(parser: argparse.ArgumentParser) -> None:
 
 def _shrink(asked: argparse.Namespace) -> int:
     _script(asked)
-    wanted = Wanted(asked.family, asked.release, (asked.seed, asked.seed + 1), shrink=True)
+    wanted = ComparisonRequest(asked.family, asked.release, (asked.seed, asked.seed + 1), shrink=True)
     result = asyncio.run(ExchangeRun(_peer(asked), wanted, sys.stdout).all())
     return 1 if result.differences else 0
 

@@ -29,7 +29,7 @@ PACKAGES = {"groupmock_codec": "codec", "groupmock": "broker", "groupmock_client
 READY_SECONDS = 30
 
 
-class Broken(Exception):
+class PackageBroken(Exception):
     """What is wrong with the package, in one sentence."""
 
 
@@ -41,7 +41,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="groupmock-package-") as scratch:
         try:
             check(Path(scratch), asked.venv.resolve() if asked.venv else None)
-        except Broken as wrong:
+        except PackageBroken as wrong:
             print(f"package: {wrong}", file=sys.stderr)
             return 1
     return 0
@@ -57,10 +57,10 @@ def check(scratch: Path, keep: Path | None) -> None:
     wanted = tracked(PACKAGES.values())
     missing = {"/".join(name.split("/")[1:]) for name in wanted} - held
     if missing:
-        raise Broken(f"the wheel lacks what the tree holds: {', '.join(sorted(missing)[:10])}")
+        raise PackageBroken(f"the wheel lacks what the tree holds: {', '.join(sorted(missing)[:10])}")
     strays = {name for name in held if name.split("/")[0] not in {*PACKAGES, wheel_info(held)}}
     if strays:
-        raise Broken(f"the wheel would put more than our packages into site-packages: {', '.join(sorted(strays)[:10])}")
+        raise PackageBroken(f"the wheel would put more than our packages into site-packages: {', '.join(sorted(strays)[:10])}")
     check_sdist(sdist)
     sizes = f"{wheel.stat().st_size / 1000:.0f} kB; sdist {sdist.stat().st_size / 1000:.0f} kB"
     print(f"wheel == wheel from the sdist: {len(held)} files, {sizes}")
@@ -76,7 +76,7 @@ def build(out: Path, *words: str) -> Path:
         [sys.executable, "-m", "build", *words, "--outdir", str(out), str(TREE)], capture_output=True, text=True, stdin=subprocess.DEVNULL,
     )
     if done.returncode:
-        raise Broken(f"it does not build:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
+        raise PackageBroken(f"it does not build:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
     return out
 
 
@@ -84,7 +84,7 @@ def only(folder: Path, pattern: str) -> Path:
     """The one file of that kind."""
     found = list(folder.glob(pattern))
     if len(found) != 1:
-        raise Broken(f"{len(found)} files {pattern} where one was expected")
+        raise PackageBroken(f"{len(found)} files {pattern} where one was expected")
     return found[0]
 
 
@@ -100,7 +100,7 @@ def compare(direct: dict[str, str], through: dict[str, str]) -> None:
     changed = sorted(name for name in direct.keys() & through.keys() if direct[name] != through[name])
     for title, names in (("lost", lost), ("added", added), ("changed", changed)):
         if names:
-            raise Broken(f"the way through the sdist {title} {len(names)} files: {', '.join(names[:10])}")
+            raise PackageBroken(f"the way through the sdist {title} {len(names)} files: {', '.join(names[:10])}")
 
 
 def wheel_info(held: set[str]) -> str:
@@ -125,7 +125,7 @@ def check_sdist(sdist: Path) -> None:
     wanted = tracked([*PACKAGES.values(), "tests", "tools", "docker", "Makefile", *(file.name for file in TREE.glob("*.md"))])
     missing = {name for name in wanted if not name.endswith(".gitignore")} - held
     if missing:
-        raise Broken(f"the sdist lacks {', '.join(sorted(missing)[:10])}")
+        raise PackageBroken(f"the sdist lacks {', '.join(sorted(missing)[:10])}")
 
 
 def pip(environment: Path, *words: str) -> None:
@@ -133,7 +133,7 @@ def pip(environment: Path, *words: str) -> None:
     command = [str(environment / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *words]
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode:
-        raise Broken(f"it does not install: {done.stderr[-2000:]}")
+        raise PackageBroken(f"it does not install: {done.stderr[-2000:]}")
 
 
 def install_and_ask(wheel: Path, environment: Path) -> None:
@@ -145,7 +145,7 @@ def install_and_ask(wheel: Path, environment: Path) -> None:
     bare = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "GROUPMOCK_SET"))}
     said = subprocess.run([str(command), "--version"], capture_output=True, text=True, env=bare, cwd=environment)
     if said.returncode or wheel.name.split("-")[1] not in said.stdout:
-        raise Broken(f"`groupmock --version` says {said.stdout!r} {said.stderr[-500:]!r}")
+        raise PackageBroken(f"`groupmock --version` says {said.stdout!r} {said.stderr[-500:]!r}")
     lacks_spark(command, bare, environment)
     with subprocess.Popen([str(command), "serve", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=bare,
                           cwd=environment) as server:
@@ -153,13 +153,13 @@ def install_and_ask(wheel: Path, environment: Path) -> None:
             assert server.stdout is not None and server.stderr is not None
             line = server.stdout.readline()
             if not line:
-                raise Broken(f"`groupmock serve` ended at once: {server.stderr.read()[-1500:]}")
+                raise PackageBroken(f"`groupmock serve` ended at once: {server.stderr.read()[-1500:]}")
             bootstrap = json.loads(line)["bootstrap"]
             ask_versions(bootstrap)
             judge(command, bootstrap, bare, environment)
             server.send_signal(signal.SIGTERM)
             if (code := server.wait(READY_SECONDS)) != 0:
-                raise Broken(f"SIGTERM ended `groupmock serve` with exit code {code}: {server.stderr.read()[-1500:]}")
+                raise PackageBroken(f"SIGTERM ended `groupmock serve` with exit code {code}: {server.stderr.read()[-1500:]}")
         finally:
             server.kill()
     print(f"installed without extras: {said.stdout.strip()}; served, answered ApiVersions, was judged by its own probe, ended with 0")
@@ -170,7 +170,7 @@ def lacks_spark(command: Path, bare: dict[str, str], folder: Path) -> None:
     helped = subprocess.run([str(command), "pipeline", "--help"], capture_output=True, text=True, env=bare, cwd=folder)
     refused = subprocess.run([str(command), "pipeline", "ingest", ".", "lake"], capture_output=True, text=True, env=bare, cwd=folder)
     if helped.returncode or refused.returncode != 3 or "pip install 'groupmock[pipeline]'" not in refused.stderr:
-        raise Broken(f"`groupmock pipeline` without Spark: {helped.stderr[-500:]} {refused.returncode} {refused.stderr[-500:]!r}")
+        raise PackageBroken(f"`groupmock pipeline` without Spark: {helped.stderr[-500:]} {refused.returncode} {refused.stderr[-500:]!r}")
 
 
 def judge(command: Path, bootstrap: str, bare: dict[str, str], folder: Path) -> None:
@@ -178,10 +178,10 @@ def judge(command: Path, bootstrap: str, bare: dict[str, str], folder: Path) -> 
     words = [str(command), "probe", bootstrap, "--only", "SERVER-04", "--only", "SERVER-47", "--report", "json"]
     done = subprocess.run(words, capture_output=True, text=True, env=bare, cwd=folder, timeout=READY_SECONDS * 4)
     if done.returncode:
-        raise Broken(f"`groupmock probe` ended with {done.returncode}: {done.stdout[-1500:]}{done.stderr[-500:]}")
+        raise PackageBroken(f"`groupmock probe` ended with {done.returncode}: {done.stdout[-1500:]}{done.stderr[-500:]}")
     kept = [row["row"] for row in json.loads(done.stdout)["rows"] if row["verdict"] == "kept"]
     if not {"SERVER-04", "SERVER-47"} <= set(kept):
-        raise Broken(f"`groupmock probe` keeps only {kept}")
+        raise PackageBroken(f"`groupmock probe` keeps only {kept}")
 
 
 def ask_versions(bootstrap: str) -> None:
@@ -193,7 +193,7 @@ def ask_versions(bootstrap: str) -> None:
         answer = connection.makefile("rb").read(14)
     _size, correlation, error, count = struct.unpack(">iihi", answer)
     if (correlation, error) != (7, 0) or count < 1:
-        raise Broken(f"ApiVersions v0 was answered with {answer!r}")
+        raise PackageBroken(f"ApiVersions v0 was answered with {answer!r}")
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ class Wrong(Exception):
 
 
 @dataclass(frozen=True)
-class Block:
+class CodeBlock:
     """One fenced block: its language, its text, its line in the document, and why it is not run, if it is not."""
 
     language: str
@@ -57,14 +57,14 @@ class Block:
         return found["name"] if found else None
 
 
-def blocks(document: str) -> list[Block]:
+def blocks(document: str) -> list[CodeBlock]:
     """The fenced blocks of a Markdown text that carry one of the languages we run."""
     found = []
     for match in BLOCK.finditer(document):
         before = document[: match.start()]
         exempt = EXEMPT.search(before)
         if match["language"] in LANGUAGES:
-            found.append(Block(match["language"], match["text"], before.count("\n") + 1, exempt["reason"] if exempt else None))
+            found.append(CodeBlock(match["language"], match["text"], before.count("\n") + 1, exempt["reason"] if exempt else None))
     return found
 
 
@@ -94,7 +94,7 @@ class Sandbox:
         self.ports = free_ports(len(README_PORTS))
         self.servers: list[subprocess.Popen[str]] = []
 
-    def run(self, block: Block) -> None:
+    def run(self, block: CodeBlock) -> None:
         """Do what the block says; Wrong when it fails."""
         text = block.text
         for named, port in zip(README_PORTS, self.ports, strict=True):

@@ -86,7 +86,7 @@ class Folder:
 
 
 @dataclass(frozen=True)
-class Command:
+class ShellCommand:
     """A command that is one case: exit code 0 is passed, MISSING_CODE skipped, everything else failed."""
 
     name: str
@@ -117,18 +117,18 @@ def without_python(version: str) -> str:
     return "" if found else f"there is no Python {version}"
 
 
-def _demo_under(version: str) -> Command:
+def _demo_under(version: str) -> ShellCommand:
     says = f"the demo under Python {version}, set-up included"
-    return Command(f"demo-{version}", says, ["make", "demo", f"PYTHON=python{version}"], partial(without_python, version))
+    return ShellCommand(f"demo-{version}", says, ["make", "demo", f"PYTHON=python{version}"], partial(without_python, version))
 
 
-def _scenarios() -> Command:
+def _scenarios() -> ShellCommand:
     """Every scenario with every stock client, small: each run keeps the invariants and counts what its virtual twin counts. Kafka Connect
     plays along where Java is."""
     names = {each.name for each in LIVE_PROTOCOLS} - ({"connect"} if without("java", "mvn") else set())
     words = [word for name in sorted(names) for word in ("--protocol", name)]
     table = [sys.executable, "-m", "groupmock", "scenario", "table", "--live", "--agree", *words, *SMALL]
-    return Command("scenario-table", "scenarios against their virtual twins", table)
+    return ShellCommand("scenario-table", "scenarios against their virtual twins", table)
 
 
 def parts() -> list[Part]:
@@ -139,11 +139,11 @@ def parts() -> list[Part]:
     return [
         *found,
         _scenarios(),
-        Command("demo", "the demo", ["make", "demo"]),
-        Command("demo-asyncio", "the demo on plain asyncio", ["make", "demo"], variables={"GROUPMOCK_LOOP": "asyncio"}),
+        ShellCommand("demo", "the demo", ["make", "demo"]),
+        ShellCommand("demo-asyncio", "the demo on plain asyncio", ["make", "demo"], variables={"GROUPMOCK_LOOP": "asyncio"}),
         _demo_under("3.12"),
         _demo_under("3.13"),
-        Command("interop", "groups in three other languages", [python, "tests/interop/run"], without_languages, ALL),
-        Command("matrix", "stock clients, as Kafka showed them", [python, "tests/interop/matrix", "--live"], without_languages, ALL),
-        Command("containers-up", "the compose file in an engine", ["bash", "docker/try"], without_docker),
+        ShellCommand("interop", "groups in three other languages", [python, "tests/interop/run"], without_languages, ALL),
+        ShellCommand("matrix", "stock clients, as Kafka showed them", [python, "tests/interop/matrix", "--live"], without_languages, ALL),
+        ShellCommand("containers-up", "the compose file in an engine", ["bash", "docker/try"], without_docker),
     ]

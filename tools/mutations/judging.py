@@ -30,7 +30,7 @@ FEW: Final = 3
 
 
 @dataclass(frozen=True)
-class Verdict:
+class JudgeVerdict:
     """What one judge says of one mutation. `rows`: row -> broken exchanges of it, or test -> how often it failed; `first`: the difference
     that was found first."""
 
@@ -40,7 +40,7 @@ class Verdict:
     rows: dict[str, int]
 
 
-Verdicts = dict[str, Verdict]
+Verdicts = dict[str, JudgeVerdict]
 """Judge -> verdict."""
 
 
@@ -71,7 +71,7 @@ def judge(base: Path, mutation: Mutation | None, judges: Iterable[str], unit: Se
         return {name: _verdict(name, base, mutant, unit) for name in judges}
 
 
-def _verdict(name: str, base: Path, mutant: Path, unit: Sequence[str]) -> Verdict:
+def _verdict(name: str, base: Path, mutant: Path, unit: Sequence[str]) -> JudgeVerdict:
     path = os.pathsep.join(map(str, (*(mutant / each for each in SOURCES), base)))  # base: for tools.fidelity
     asked = [str(base / FOLDERS[name] / each) for each in unit] if name == "unit" else [str(base / FOLDERS[name])]
     command = [sys.executable, "-P", "-m", "tools.mutations.judge_process", name, str(mutant), *asked]
@@ -80,13 +80,13 @@ def _verdict(name: str, base: Path, mutant: Path, unit: Sequence[str]) -> Verdic
             command, capture_output=True, text=True, timeout=PATIENCE_S, check=False, cwd=base, env={**os.environ, "PYTHONPATH": path}
         )
     except subprocess.TimeoutExpired:
-        return Verdict(True, 1, f"no end within {PATIENCE_S} s", {})
+        return JudgeVerdict(True, 1, f"no end within {PATIENCE_S} s", {})
     if done.returncode:
         raise RuntimeError(f"judge {name} failed:\n{done.stderr}")
     found = json.loads(done.stdout)
     if not found["judged"]:
         raise RuntimeError(f"judge {name} had nothing to judge in {FOLDERS[name]}")
-    return Verdict(found["broken"] > 0, found["broken"], found["first"], found["rows"])
+    return JudgeVerdict(found["broken"] > 0, found["broken"], found["first"], found["rows"])
 
 
 def run(

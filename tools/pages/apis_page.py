@@ -5,7 +5,7 @@ from __future__ import annotations
 from groupmock.cli.apis import coverage, markdown
 
 from .all_pages import path
-from .tables import with_table
+from .marked_tables import with_table
 
 
 def text() -> str:

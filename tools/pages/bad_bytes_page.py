@@ -17,16 +17,16 @@ Json = Any
 
 ABOUT = """\
 Valid requests of every API and version that groupmock advertises, spoiled in one place or sent in an odd way, each on a connection of its
-own: once to Apache Kafka and once to groupmock as that release. Compared are the answers, field by field (drawn ids, ports and what other
-inputs left on the shared broker apart), and what becomes of the connection, which a last good request shows.
+own: once to Apache Kafka and once to groupmock as that release. The answers are compared field by field, except for drawn ids, ports and
+what other inputs left on the shared broker. A valid request at the end shows what became of the connection.
 
 | word | means |
 |---|---|
-| answered | the input was answered like any request (with an error code, mostly), and so was the request behind it |
-| closed | the connection was closed without an answer to it |
-| answered, then closed | bytes behind it were no request |
-| no answer, goes on | Produce with acks=0: there is none, and the request behind it is answered |
-| mute | it is never answered, nor is what comes behind it; the connection stays open |
+| answered | the input was answered like any request (mostly with an error code), and so was the valid request after it |
+| closed | the connection was closed without an answer to the input |
+| answered, then closed | the input was answered; the bytes after it were no request, and the connection was closed |
+| no answer, goes on | Produce with acks=0 has no answer; the valid request after it was answered |
+| mute | neither the input nor the valid request after it is answered; the connection stays open |
 
 One class may have several reactions: a length that is cut in one place closes the connection, in another it makes a shorter name.
 

@@ -11,9 +11,9 @@ import msgspec
 
 from groupmock_clients.scenarios.catalogue import SCENARIOS, VIRTUAL
 from groupmock_clients.scenarios.table import TITLES
+from groupmock_pipeline.campaign.campaign_plan import SIZES
 from groupmock_pipeline.campaign.characteristics import COUNTS, PERCENTILES
-from groupmock_pipeline.campaign.plan import SIZES
-from groupmock_pipeline.campaign.record import FIGURES, RECORD
+from groupmock_pipeline.campaign.table_row import FIGURES, RECORD
 from tools.records import RECORDS
 
 from .markdown import notice
@@ -118,7 +118,7 @@ def _measured(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield "A cell is the median over the seeds, in brackets the 99th percentile where it differs."
     for sizes in dict.fromkeys(_sizes(row) for row in _ordered(rows)):
         mine = [row for row in rows if _sizes(row) == sizes]
-        yield from ("", f"### {_title(mine)}", "")
+        yield from ("", f"### {mine[0]['members']} members, {mine[0]['partitions']} partitions", "")
         told = ", ".join(f"{name} {value}" for name, value in sizes if name not in ("members", "partitions"))
         yield f"{_seeds(mine)}."
         yield f"Sizes: {told}."
@@ -145,10 +145,6 @@ def _ordered(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 def _sizes(row: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
     return tuple((name, row[name]) for name in SIZES)
-
-
-def _title(rows: Sequence[Mapping[str, Any]]) -> str:
-    return f"{rows[0]['members']} members, {rows[0]['partitions']} partitions"
 
 
 def _seeds(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -47,10 +47,10 @@ def page(data: dict[str, Any]) -> str:
 def _introduction(data: dict[str, Any]) -> Iterator[str]:
     rows = sum(len(entry["brokers"]) for entry in data["judges"].values())
     checks = sum(verdict["ok"] is not None for _, _, _, verdict in _verdicts(data))
-    yield "Stock clients, in processes of their own, do the same things to Apache Kafka and to groupmock, and the same must be seen. The"
+    yield "Stock clients, in processes of their own, do the same things to Apache Kafka and to groupmock, and must see the same. The"
     yield "members print what happens to them and take orders; the harness kills, restarts, produces, asks the broker itself, and compares"
     yield "what was seen on both: states, assignors, who held what, which records came how often, offsets, generations."
-    yield f"`make matrix` makes this page again; this one tells of {rows} runs with {checks} checks."
+    yield f"`make matrix` makes this page again; it shows {rows} runs with {checks} checks."
 
 
 def _verdicts(data: dict[str, Any]) -> Iterator[tuple[str, str, str, dict[str, Any]]]:

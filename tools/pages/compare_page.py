@@ -9,7 +9,7 @@ from tools.pages import scenarios_page
 from tools.records import RECORDS
 
 from .all_pages import path
-from .tables import with_table
+from .marked_tables import with_table
 
 PEERS = {
     "apache-kafka-4.3.0": "Apache Kafka 4.3.0",

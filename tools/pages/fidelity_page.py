@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from tools.fidelity.compare.counts import Result
+from tools.fidelity.compare.counts import FamilyResult
 from tools.fidelity.compare.recorded_differences import Recorded, recorded
 from tools.records import RECORDS
 
@@ -44,9 +44,9 @@ def text() -> str:
     return page(results(RECORDS / "fidelity.jsonl"), codec_runs(RECORDS / "codec.jsonl"), "Fidelity", ABOUT)
 
 
-def results(file: Path) -> list[Result]:
+def results(file: Path) -> list[FamilyResult]:
     """The runs that a log holds; none where there is no log."""
-    return [msgspec.json.decode(line, type=Result) for line in _lines(file)]
+    return [msgspec.json.decode(line, type=FamilyResult) for line in _lines(file)]
 
 
 def codec_runs(file: Path) -> list[CodecRun]:
@@ -58,13 +58,13 @@ def _lines(file: Path) -> list[bytes]:
     return file.read_bytes().splitlines() if file.exists() else []
 
 
-def page(runs: Sequence[Result], codec: Sequence[CodecRun], title: str, about: str) -> str:
+def page(runs: Sequence[FamilyResult], codec: Sequence[CodecRun], title: str, about: str) -> str:
     """The page about runs against Apache Kafka, or against a peer."""
     parts = [NOTICE, f"# {title}", about, *_summary(runs), *_runs(runs), *_known(runs), *_codec(codec), *_apis(runs)]
     return "\n\n".join(parts) + "\n"
 
 
-def _summary(runs: Sequence[Result]) -> list[str]:
+def _summary(runs: Sequence[FamilyResult]) -> list[str]:
     lines = []
     for release in _releases(runs):
         mine = [run for run in runs if run.release == release]
@@ -76,7 +76,7 @@ def _summary(runs: Sequence[Result]) -> list[str]:
     return [_as_table(["broker", "exchanges", "requests compared", "kinds of recorded differences seen", "unstable", "unexplained"], lines)]
 
 
-def _runs(runs: Sequence[Result]) -> list[str]:
+def _runs(runs: Sequence[FamilyResult]) -> list[str]:
     rows = [
         [
             run.broker,
@@ -87,7 +87,7 @@ def _runs(runs: Sequence[Result]) -> list[str]:
             f"{run.seconds:.0f}",
             f"{run.per_second:.1f}",
             str(run.noisy),
-            _seeds(run.unstable),
+            ", ".join(map(str, run.unstable)) or "0",
             str(len(run.differences)),
         ]
         for run in runs
@@ -100,7 +100,7 @@ def _runs(runs: Sequence[Result]) -> list[str]:
     return ["## Runs", about, _as_table(head, rows)]
 
 
-def _known(runs: Sequence[Result]) -> list[str]:
+def _known(runs: Sequence[FamilyResult]) -> list[str]:
     seen: Counter[tuple[str, str]] = Counter()
     for run in runs:
         for name, count in run.recorded.items():
@@ -108,12 +108,11 @@ def _known(runs: Sequence[Result]) -> list[str]:
     parts = ["## Recorded differences"]
     if not recorded():
         return [*parts, "None."]
-    rows = [[f"`{one.id}`", FAMILIES.get(one.family, one.family), _told(one), ", ".join(_where(one, seen))] for one in recorded()]
+    rows = [
+        [f"`{one.id}`", FAMILIES.get(one.family, one.family), " ".join(one.reason.split()), ", ".join(_where(one, seen))]
+        for one in recorded()
+    ]
     return [*parts, _as_table(["id", "family", "what and why", "releases (answers that had it)"], rows)]
-
-
-def _told(one: Recorded) -> str:
-    return " ".join(one.reason.split())
 
 
 def _where(one: Recorded, seen: Counter[tuple[str, str]]) -> Iterable[str]:
@@ -133,7 +132,7 @@ def _codec(codec: Sequence[CodecRun]) -> list[str]:
     return ["## Codec", about, _as_table(["classes of", "what", "messages", "types and versions", "types", "seed", "date"], rows)]
 
 
-def _apis(runs: Sequence[Result]) -> list[str]:
+def _apis(runs: Sequence[FamilyResult]) -> list[str]:
     parts = ["## Requests compared, by API and version"]
     for release in _releases(runs):
         cells: dict[str, dict[int, int]] = {}
@@ -147,16 +146,12 @@ def _apis(runs: Sequence[Result]) -> list[str]:
     return parts
 
 
-def _releases(runs: Sequence[Result]) -> list[str]:
+def _releases(runs: Sequence[FamilyResult]) -> list[str]:
     return sorted({run.release for run in runs}, reverse=True)
 
 
 def _share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.2f} %" if whole else "-"
-
-
-def _seeds(found: Sequence[int]) -> str:
-    return ", ".join(map(str, found)) or "0"
 
 
 def _as_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

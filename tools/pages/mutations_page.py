@@ -16,16 +16,16 @@ from .markdown import notice
 ON_THE_WIRE: Final = ("golden", "exchanges")
 INTRODUCTION: Final = """\
 {count} small mistakes, planted one at a time in a copy of the sources (`make mutations`; this run took {seconds} s); the list is
-`tests/mutations/mutations.toml`. Three judges, all of them part of `make test`, look at what is broken. Two see only what goes over the
-wire, and are asked about the core:
+`tests/mutations/mutations.toml`. Three judges, all of them part of `make test`, look for each mistake. Two see only what goes over the
+wire, and judge the core alone:
 
 - the **golden corpus** (`tests/golden`: the recorded answers of Kafka {release}, replayed) catches {caught} of {core};
 - the **exchanges** (what `groupmock probe` asks of any broker) also say *which rule* is broken: {named} of the {ruled} that break a rule
   of theirs are named by a row that they were expected to break.
 
 The third, the **unit tests** of the part that is broken (`tests/unit/<part>`), notices {noticed} of {count}: {noticed_core} of the {core}
-of the core, and {noticed_rest} of the {rest} elsewhere, where it is asked alone. What went from the tests by this evidence:
-[tests.md](tests.md)."""
+of the core, and {noticed_rest} of the {rest} elsewhere, where it is the only judge. Tests that were
+removed on this evidence: [tests.md](tests.md)."""
 
 
 def text() -> str:

@@ -27,13 +27,14 @@ def page(reports: dict[str, Report]) -> str:
 
 def _page(reports: dict[str, Report]) -> Iterator[str]:
     yield notice("peers", "peers/*.json")
-    yield "# What other servers keep of it"
+    yield "# Other servers, judged by the same rules"
     yield ""
     yield "The reports are in `tools/records/peers`; `python -m tools.peers judge NAME` takes them."
-    yield "Each was judged by the same exchanges, as the release named. *Unknown* is what could not be provoked there (other settings, a"
-    yield "coordinator that moves on command, a group that could not be brought so far), *not applicable* what the server does not offer."
-    yield "A row is broken by its first difference, an echoed member id as much as an error code: the tables say which it was. A server"
-    yield "without an initial delay cannot be brought to have two members in its first generation: what begins with that is unknown."
+    yield "Each server was judged by the same exchanges, as the Kafka release in its line. A row is *unknown* where its situation could not"
+    yield "be brought about on that server (other settings, coordinators that cannot be moved, a group that could not be brought that far),"
+    yield "and *not applicable* where the server does not offer what the row is about. One difference breaks a row, be it an error code or"
+    yield "an echoed member id; the tables say which it was. On a server without an initial rebalance delay no first generation has two"
+    yield "members: rows that begin with one are unknown there."
     yield ""
     yield f"| server | judged | as Kafka | rows {' | rows '.join(VERDICTS)} | dialogues kept of judged |"
     yield "|---" * (len(VERDICTS) + 4) + "|"

@@ -8,7 +8,7 @@ from typing import Final
 
 from groupmock_clients.scenarios import measure
 from groupmock_clients.scenarios.catalogue import SCENARIOS
-from groupmock_clients.scenarios.results import Result, Results, from_json
+from groupmock_clients.scenarios.results import ScenarioResult, ScenarioResults, from_json
 from groupmock_clients.scenarios.table import TITLES, characteristics, everything, sizes
 from tools.records import RECORDS
 
@@ -33,10 +33,10 @@ $ groupmock scenario run death-in-time --live --protocol design-2/aiokafka --jou
 $ groupmock scenario table --live --agree --json measured.json
 ```
 
-Every run must keep [the invariants](../how-to/cooperative.md#what-is-checked), lose no record and, with a twin, repeat none but those of
-a process that was killed; `--agree` also asks that a live run and its virtual twin count the same moves and the same rounds (one that does
-not is played again, alone, twice at most: on a busy machine a process that should be back in time may be late). Exit code 1 says that
-something of this was not so.
+Every run must keep [the invariants](../how-to/cooperative.md#what-is-checked), and no run may lose a record. With twin consumers
+only records of a process that was killed may come twice. With `--agree`, a live run and the virtual run of the same scenario must count the
+same moves and the same rounds; one that does not is played again alone, twice at most, because on a busy machine a process may come back
+too late. Exit code 1 means that one of these did not hold.
 """.strip()
 
 READING: Final = """
@@ -77,7 +77,7 @@ def twins_table(folder: Path) -> str:
     return _lines([*characteristics(results, TWINS), "", f"Partitions moved · partition-seconds not delivered. {sizes(results)}"])
 
 
-def _results(file: Path) -> Results | None:
+def _results(file: Path) -> ScenarioResults | None:
     return from_json(file.read_bytes()) if file.exists() else None
 
 
@@ -92,7 +92,7 @@ def _measured() -> str:
     return text[text.index("* A *generation*") :].strip().replace("GRACE_MS", f"{measure.GRACE_MS} ms")
 
 
-def _agreement(live: Results) -> Iterator[str]:
+def _agreement(live: ScenarioResults) -> Iterator[str]:
     """Which live runs count the same moves and rounds as their virtual twins."""
     compared = [each for each in live.results if each.agreed is not None]
     agreed = sum(each.agreed is True for each in compared)
@@ -106,7 +106,7 @@ def _agreement(live: Results) -> Iterator[str]:
         yield _lines(f"- {each.scenario}, {TITLES[each.protocol]}, {each.client}: {'; '.join(_wrong(each))}" for each in rest)
 
 
-def _wrong(result: Result) -> Iterator[str]:
+def _wrong(result: ScenarioResult) -> Iterator[str]:
     yield from (each.splitlines()[0] for each in result.broken)
     if result.figures is None:
         yield (result.trouble or "unknown").splitlines()[0]

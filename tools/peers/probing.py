@@ -15,7 +15,7 @@ from groupmock_clients.probe.program import Options, probe
 from groupmock_clients.probe.schedule import DIED as DIED_THERE
 from groupmock_clients.probe.schedule import GONE, Pace
 from groupmock_clients.probe.verdicts.outcome import BROKEN
-from groupmock_clients.probe.verdicts.report_model import Broken, ExchangeResult, Report, counts, row_results
+from groupmock_clients.probe.verdicts.report_model import BrokenDialogue, ExchangeResult, Report, counts, row_results
 from groupmock_clients.probe.verdicts.selection import Wishes
 from tools.pages.markdown import cell
 
@@ -96,7 +96,7 @@ def slim(report: Report) -> Report:
     )
 
 
-def _short(broken: Broken | None) -> Broken | None:
+def _short(broken: BrokenDialogue | None) -> BrokenDialogue | None:
     if broken is None:
         return None
     return msgspec.structs.replace(broken, sent="", seen="", problems=tuple(short(each) for each in broken.problems))

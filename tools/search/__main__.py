@@ -24,8 +24,8 @@ from typing import Final
 from tools.runs import ROOT
 
 from . import kafka, late, mutants, report, suite, verdicts
-from .report import Section
-from .suite import FOUND, Wanted
+from .report import SearchPart
+from .suite import FOUND, SearchRequest
 
 SHARES: Final = {"properties": 0.3, "policies": 0.1, "soaks": 0.15, "kafka": 0.2, "mutations": 0.1, "late": 0.15, "verdicts": 0.0}
 """Part -> its share of the time. One without a share runs only when it is named, and gets as much as all others that are."""
@@ -40,11 +40,11 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"no part is called {', '.join(sorted(unknown))}: {' '.join(SHARES)}", file=sys.stderr)
         return 2
     parts = {name: share or 1.0 for name, share in SHARES.items() if (name in asked.parts if asked.parts else share)}
-    done: list[Section] = []
+    done: list[SearchPart] = []
     about = {"seed": asked.seed, "commit": _commit(), "began": time.strftime("%Y-%m-%d %H:%M:%S")}
     written = ""
     for name, share in parts.items():
-        wanted = Wanted(
+        wanted = SearchRequest(
             asked.seconds * share / sum(parts.values()), asked.seed, asked.folder, asked.workers, asked.finds.resolve(), tuple(asked.pytest)
         )
         begun = time.monotonic()
@@ -57,7 +57,7 @@ def main(words: Sequence[str] | None = None) -> int:
     return 3 if all(part.verdict == report.FAILED for part in done) else 0
 
 
-def _how(name: str, places: Sequence[str]) -> Callable[[Wanted], Section]:
+def _how(name: str, places: Sequence[str]) -> Callable[[SearchRequest], SearchPart]:
     if name in suite.MARKS:
         return partial(suite.search, name)
     if name == "late":

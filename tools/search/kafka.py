@@ -13,8 +13,8 @@ from tools.fidelity import on_kafka
 from tools.fidelity.script.settings_classes import BROKERS, CLASSES
 from tools.runs import ended
 
-from .report import Section
-from .suite import Wanted
+from .report import SearchPart
+from .suite import SearchRequest
 
 CHUNK_S: Final = 45
 """One start of a broker plays for so long."""
@@ -23,9 +23,9 @@ SUMMED_UP: Final = re.compile(r"\brequests=").search
 """A run's closing line."""
 
 
-def search(wanted: Wanted) -> Section:
+def search(wanted: SearchRequest) -> SearchPart:
     """Broker after broker, release by release, until the time is over."""
-    part = Section("kafka")
+    part = SearchPart("kafka")
     for name in TOOLS:
         if shutil.which(name) is None:
             part.lacks(name)
@@ -44,7 +44,7 @@ def search(wanted: Wanted) -> Section:
     return part
 
 
-def _play(part: Section, run: on_kafka.BrokerRun, family: str, seed: int, seconds: float, wanted: Wanted) -> bool:
+def _play(part: SearchPart, run: on_kafka.BrokerRun, family: str, seed: int, seconds: float, wanted: SearchRequest) -> bool:
     """One family on one broker; False: it could not be played."""
     sets = {**CLASSES[run.settings], **(on_kafka.DATA_PLANE if "log" in run.families else {})}
     flags = [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]

@@ -20,8 +20,8 @@ from typing import Final
 
 from tools.runs import ROOT, TESTS_RAN
 
-from .report import Section
-from .suite import Done, Wanted, run
+from .report import SearchPart
+from .suite import PytestRun, SearchRequest, run
 
 BROKER: Final = ROOT / "broker"
 HOOK: Final = ROOT / "tests/support/late"
@@ -39,9 +39,9 @@ LATE_S: Final = 2.0
 SCOUT_S: Final = 1800
 
 
-def search(wanted: Wanted, places: Sequence[str] = ()) -> Section:
+def search(wanted: SearchRequest, places: Sequence[str] = ()) -> SearchPart:
     """Twenty places, or those named, as far as the time goes: the scout's time is not counted."""
-    part = Section("late")
+    part = SearchPart("late")
     called, scouted = _scout(wanted, places)
     if scouted.code not in TESTS_RAN:
         return part.failed(scouted.output)
@@ -60,7 +60,7 @@ def search(wanted: Wanted, places: Sequence[str] = ()) -> Section:
     return part
 
 
-def _one(part: Section, place: str, tests: Sequence[str], wanted: Wanted) -> None:
+def _one(part: SearchPart, place: str, tests: Sequence[str], wanted: SearchRequest) -> None:
     """The place's tests with the sleep in it."""
     if not tests:
         part.did.append(f"{place}: no green test calls it")
@@ -73,7 +73,7 @@ def _one(part: Section, place: str, tests: Sequence[str], wanted: Wanted) -> Non
         part.reds.append(f"{place} late: the run itself ended with {done.code}: {done.output[-300:]}")
 
 
-def _scout(wanted: Wanted, places: Sequence[str]) -> tuple[dict[str, set[str]], Done]:
+def _scout(wanted: SearchRequest, places: Sequence[str]) -> tuple[dict[str, set[str]], PytestRun]:
     """Place -> tests that call it on a server's thread; and how the tests are without any sleep."""
     plan = _plan(wanted, places or list(everything()), 0.0)
     ignored = [f"--ignore={ROOT / 'tests' / folder}" for folder in WITHOUT_SERVERS]
@@ -86,12 +86,12 @@ def _scout(wanted: Wanted, places: Sequence[str]) -> tuple[dict[str, set[str]], 
     return dict(called), done
 
 
-def _run(words: Sequence[str], plan: Path, wanted: Wanted, limit: float) -> Done:
+def _run(words: Sequence[str], plan: Path, wanted: SearchRequest, limit: float) -> PytestRun:
     path = os.pathsep.join([str(HOOK), *filter(None, [os.environ.get("PYTHONPATH")])])
     return run(words, wanted, limit, {"PYTHONPATH": path, "GROUPMOCK_LATE": str(plan)})
 
 
-def _plan(wanted: Wanted, places: Sequence[str], seconds: float) -> Path:
+def _plan(wanted: SearchRequest, places: Sequence[str], seconds: float) -> Path:
     """What tests/support/late reads; its log begins anew."""
     wanted.folder.mkdir(parents=True, exist_ok=True)
     plan, log = wanted.folder / "late.json", wanted.folder / "late.log"

@@ -7,16 +7,16 @@ from typing import Final
 
 from tools.runs import ended
 
-from .report import Section
-from .suite import Wanted
+from .report import SearchPart
+from .suite import SearchRequest
 
 SECONDS_EACH: Final = 6
 """What a mutation takes on two cores."""
 
 
-def search(wanted: Wanted) -> Section:
+def search(wanted: SearchRequest) -> SearchPart:
     """A sample by the search's seed; never the whole list, which would write docs/proof/mutations.md."""
-    part = Section("mutations")
+    part = SearchPart("mutations")
     count = max(1, int(wanted.seconds / SECONDS_EACH))
     command = [sys.executable, "-m", "tools.mutations", "--sample", str(count), "--seed", str(wanted.seed)]
     done = ended(command, wanted.seconds * 3 + 300)

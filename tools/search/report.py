@@ -1,4 +1,4 @@
-"""What a search says of itself: one `Section` each, as build/search/report.json and report.txt."""
+"""What a search says of itself: one `SearchPart` each, as build/search/report.json and report.txt."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FAILED: Final = "could not run"
 
 
 @dataclass
-class Section:
+class SearchPart:
     """One part of a search. `reds`: what it saw; `finds`: the files that hold it; `tail`: its last words if it failed."""
 
     name: str
@@ -26,12 +26,12 @@ class Section:
     missing: list[str] = field(default_factory=list)
     tail: str = ""
 
-    def failed(self, tail: str) -> Section:
+    def failed(self, tail: str) -> SearchPart:
         """It said nothing about the tree."""
         self.verdict, self.tail = FAILED, tail[-2000:]
         return self
 
-    def lacks(self, what: str) -> Section:
+    def lacks(self, what: str) -> SearchPart:
         """Something that is not ours to install."""
         self.missing.append(what)
         if not self.did:
@@ -39,12 +39,12 @@ class Section:
         return self
 
 
-def text(parts: Sequence[Section], about: dict[str, Any]) -> str:
+def text(parts: Sequence[SearchPart], about: dict[str, Any]) -> str:
     """The report for people."""
     return "\n".join(_lines(parts, about)) + "\n"
 
 
-def _lines(parts: Sequence[Section], about: dict[str, Any]) -> Iterator[str]:
+def _lines(parts: Sequence[SearchPart], about: dict[str, Any]) -> Iterator[str]:
     yield "make search: " + ", ".join(f"{name} {value}" for name, value in about.items())
     for part in parts:
         yield ""
@@ -56,7 +56,7 @@ def _lines(parts: Sequence[Section], about: dict[str, Any]) -> Iterator[str]:
         yield from (f"  | {line}" for line in part.tail.splitlines())
 
 
-def write(folder: Path, parts: Sequence[Section], about: dict[str, Any]) -> str:
+def write(folder: Path, parts: Sequence[SearchPart], about: dict[str, Any]) -> str:
     """Both forms; the text."""
     folder.mkdir(parents=True, exist_ok=True)
     data = {**about, "parts": [asdict(part) for part in parts]}

@@ -11,7 +11,7 @@ from typing import Final
 
 from tools.runs import ROOT, TESTS_RAN, outcomes_of
 
-from .report import Section
+from .report import SearchPart
 
 FOUND: Final = ROOT / "tests/found"
 MARKS: Final = {"properties": "(property or hypothesis) and not policy and not soak", "policies": "policy", "soaks": "soak"}
@@ -23,7 +23,7 @@ LARGEST: Final = 40.0
 
 
 @dataclass
-class Wanted:
+class SearchRequest:
     """What a part may use. `select`: more words for pytest, to narrow a search down."""
 
     seconds: float
@@ -35,7 +35,7 @@ class Wanted:
 
 
 @dataclass
-class Done:
+class PytestRun:
     """A run of pytest. `failed`: test -> first line of what it said."""
 
     code: int
@@ -44,11 +44,11 @@ class Done:
     verdicts: dict[str, str]
 
 
-def run(words: Sequence[str], wanted: Wanted, limit: float, environment: Mapping[str, str] | None = None) -> Done:
+def run(words: Sequence[str], wanted: SearchRequest, limit: float, environment: Mapping[str, str] | None = None) -> PytestRun:
     """pytest with these words and those of the search."""
     done, outcomes = outcomes_of([*words, *wanted.select], limit, wanted.workers, variables=environment)
     failed = {test: _first(outcome.text) for test, outcome in outcomes.items() if outcome.verdict == "failed"}
-    return Done(done.code, done.output, failed, {test: outcome.verdict for test, outcome in outcomes.items()})
+    return PytestRun(done.code, done.output, failed, {test: outcome.verdict for test, outcome in outcomes.items()})
 
 
 def _first(text: str) -> str:
@@ -56,9 +56,9 @@ def _first(text: str) -> str:
     return next((line[1:].strip() for line in text.splitlines() if line.startswith("E ")), text.strip().partition("\n")[0])
 
 
-def search(name: str, wanted: Wanted) -> Section:
+def search(name: str, wanted: SearchRequest) -> SearchPart:
     """Rounds of the part's tests."""
-    part, before = Section(name), _finds(wanted.finds)
+    part, before = SearchPart(name), _finds(wanted.finds)
     end = time.monotonic() + wanted.seconds
     for seed, factor in _rounds(wanted.seed, end):
         words = [*files(), "-m", MARKS[name], "--search", f"{factor:.3g}", "--search-seed", str(seed), "--finds", str(wanted.finds)]

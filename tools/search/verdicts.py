@@ -18,15 +18,15 @@ from typing import Final, NamedTuple
 
 from tools.runs import TESTS_RAN
 
-from .report import Section
-from .suite import Done, Wanted, run
+from .report import SearchPart
+from .suite import PytestRun, SearchRequest, run
 
 RUNS: Final = 15
 LIMIT_S: Final = 3600
 SPIN: Final = "while True: pass"
 
 
-class Turn(NamedTuple):
+class RunVariant(NamedTuple):
     """How one run differs from another. `order`: 0 is the order of the files; `loaded`: a busy loop per core beside it."""
 
     workers: int
@@ -43,12 +43,12 @@ class Turn(NamedTuple):
         return ["--random-order", f"--random-order-seed={self.order}"] if self.order else []
 
 
-def turns(seed: int) -> Iterator[Turn]:
+def turns(seed: int) -> Iterator[RunVariant]:
     """Ten quiet ones and five under load, mixed, so that a search that ends early has seen both; every number of workers comes early."""
     dice = Random(seed)
     for number in range(RUNS):
         order = dice.randrange(1, 2**16) if number % 2 else 0
-        yield Turn(workers=1 + (number + 1) % 4, hash_seed=dice.randrange(2**32), order=order, loaded=number % 3 == 2)
+        yield RunVariant(workers=1 + (number + 1) % 4, hash_seed=dice.randrange(2**32), order=order, loaded=number % 3 == 2)
 
 
 @contextmanager
@@ -63,9 +63,9 @@ def busy(loops: int) -> Iterator[None]:
             each.wait()
 
 
-def search(wanted: Wanted) -> Section:
+def search(wanted: SearchRequest) -> SearchPart:
     """As many turns as the time has room for."""
-    part, seen = Section("verdicts"), []
+    part, seen = SearchPart("verdicts"), []
     end = time.monotonic() + wanted.seconds
     for turn in turns(wanted.seed):
         begun = time.monotonic()
@@ -85,7 +85,7 @@ def search(wanted: Wanted) -> Section:
     return part
 
 
-def _unequal(seen: Sequence[Done]) -> Iterator[str]:
+def _unequal(seen: Sequence[PytestRun]) -> Iterator[str]:
     """Tests that were not the same in every run, or not there."""
     for test in sorted({test for done in seen for test in done.verdicts}):
         verdicts = {done.verdicts.get(test, "not run") for done in seen}

@@ -23,7 +23,7 @@ class Done(msgspec.Struct):
     seq: int
 
 
-class Context:
+class ControlContext:
     """One control API. `restart` stops the cluster and gives a new one on the same ports."""
 
     def __init__(self, running: Running, restart: Callable[[Running], Awaitable[Running]]) -> None:

@@ -11,8 +11,8 @@ from msgspec import Meta
 from ..core.timers import NAMES
 from ..journal.rows import KINDS, FaultRow, Row, kind_of
 from ..journal.story import field
-from .context import Context, plain_row
-from .route import Call, NotInTime
+from .context import ControlContext, plain_row
+from .route import ControlCall, NotInTime
 
 
 class Filter(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -61,7 +61,7 @@ class Found(msgspec.Struct):
     rows: list[Any]
 
 
-def matching(context: Context, wanted: Filter) -> list[Row]:
+def matching(context: ControlContext, wanted: Filter) -> list[Row]:
     """The kept rows that fit. Raises ValueError for a kind that does not exist."""
     if wanted.kind is not None and wanted.kind not in KINDS:
         raise ValueError(f"query: no kind of row {wanted.kind!r}: there are {', '.join(KINDS)}")
@@ -94,18 +94,18 @@ def _member_ids(row: Row) -> tuple[Any, ...]:
     return named, getattr(row, "member_id", None), row.fields.get("member_id") if isinstance(row, FaultRow) else None
 
 
-async def count(context: Context, call: Call) -> Counted:
+async def count(context: ControlContext, call: ControlCall) -> Counted:
     """How many."""
     return Counted(len(matching(context, call.query)), context.ring.dropped)
 
 
-async def find(context: Context, call: Call) -> Found:
+async def find(context: ControlContext, call: ControlCall) -> Found:
     """The newest of them, oldest first."""
     rows = matching(context, call.query)
     return Found(len(rows), context.ring.dropped, [plain_row(row) for row in rows[-call.query.limit :]])
 
 
-async def wait(context: Context, call: Call) -> Found:
+async def wait(context: ControlContext, call: ControlCall) -> Found:
     """Until there are so many. Raises NotInTime."""
     wanted: Wait = call.query
     running = context.running

@@ -13,7 +13,7 @@ from ..faults.plan import BadPlan
 from ..faults.registry import UnknownRule
 
 if TYPE_CHECKING:
-    from .context import Context
+    from .context import ControlContext
 
 PREFIX: Final = "/v1"
 
@@ -26,7 +26,7 @@ class NotInTime(Exception):
     """What was waited for did not happen; the text says what was there instead."""
 
 
-class Call(NamedTuple):
+class ControlCall(NamedTuple):
     """One request of a client, checked: `path` and `query` are structs made of texts, `body` of JSON; `raw` is the body as it came."""
 
     path: Any
@@ -35,7 +35,7 @@ class Call(NamedTuple):
     raw: bytes
 
 
-Do = Callable[["Context", Call], Awaitable[Any]]
+Do = Callable[["ControlContext", ControlCall], Awaitable[Any]]
 
 
 class Route(NamedTuple):

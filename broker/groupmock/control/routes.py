@@ -8,12 +8,12 @@ import msgspec
 
 from ..faults.plan import Plan, Rule
 from ..net.fault_commands import every_command
-from . import cluster, queries, rules
-from .cluster import GroupDetails, GroupPath, GroupRow, Health, NodePath, Seed, TopicName, TopicPath
-from .context import Context, Done
+from . import cluster_calls, queries, rules
+from .cluster_calls import GroupDetails, GroupPath, GroupRow, Health, NodePath, Seed, TopicName, TopicPath
+from .context import ControlContext, Done
 from .openapi import document
 from .queries import Counted, Filter, Find, Found, Wait
-from .route import Call, Nothing, Route
+from .route import ControlCall, Nothing, Route
 from .rules import Added, PlanRow, Ready, RulePath, RuleState, Which
 
 COMMANDS: Final = every_command()
@@ -30,7 +30,7 @@ def _command(method: str, path: str, verb: tuple[str, str], command: str, params
     ]
     body = msgspec.defstruct(arguments.__name__, fields, forbid_unknown_fields=True, kw_only=True) if fields else Nothing
 
-    async def do(context: Context, call: Call) -> Done:
+    async def do(context: ControlContext, call: ControlCall) -> Done:
         return context.submit(command, **{**_given(call.body), **_given(call.path)})
 
     return Route(method, path, verb, _about(arguments), do, params, Nothing, body, Done)
@@ -46,15 +46,16 @@ def _about(documented: type) -> str:
     return " ".join((documented.__doc__ or "").split())
 
 
-async def _described(context: Context, call: Call) -> dict[str, Any]:
+async def _described(context: ControlContext, call: ControlCall) -> dict[str, Any]:
     return document(ROUTES)
 
 
 ROUTES: Final[tuple[Route, ...]] = (
-    Route("GET", "/health", ("cluster", "health"), "The cluster: nodes, topics, time, seed.", cluster.health, answer=Health),
+    Route("GET", "/health", ("cluster", "health"), "The cluster: nodes, topics, time, seed.", cluster_calls.health, answer=Health),
     Route("POST", "/reset", ("cluster", "reset"), "Forget every topic, group, connection, rule and row; configuration and addresses stay. "
-          "Topics and the plan of the start come back.", cluster.reset, answer=Health),
-    Route("POST", "/seed", ("cluster", "seed"), "Draw ids and chances by this seed from now on.", cluster.seed, body=Seed, answer=Done),
+          "Topics and the plan of the start come back.", cluster_calls.reset, answer=Health),
+    Route("POST", "/seed", ("cluster", "seed"), "Draw ids and chances by this seed from now on.",
+          cluster_calls.seed, body=Seed, answer=Done),
     _command("POST", "/clock/step", ("cluster", "step"), "step_clock"),
     _command("POST", "/clock/jump", ("cluster", "jump"), "jump_timer"),
     _command("POST", "/nodes/{node}/stop", ("cluster", "stop"), "stop_node", NodePath),
@@ -66,9 +67,9 @@ ROUTES: Final[tuple[Route, ...]] = (
     _command("POST", "/topics", ("topic", "create"), "create_topic"),
     _command("POST", "/topics/{name}/grow", ("topic", "grow"), "grow_topic", TopicName),
     _command("DELETE", "/topics/{name}", ("topic", "delete"), "delete_topic", TopicName),
-    Route("GET", "/groups", ("group", "list"), "Every group, a line each.", cluster.groups, answer=list[GroupRow]),
+    Route("GET", "/groups", ("group", "list"), "Every group, a line each.", cluster_calls.groups, answer=list[GroupRow]),
     Route("GET", "/groups/{group}", ("group", "show"), "One group: members, assignments decoded, offsets, what is held, its story.",
-          cluster.group, GroupPath, answer=GroupDetails),
+          cluster_calls.group, GroupPath, answer=GroupDetails),
     _command("POST", "/groups/{group}/expire", ("group", "expire"), "expire_member", GroupPath),
     _command("POST", "/groups/{group}/fence", ("group", "fence"), "fence_instance", GroupPath),
     _command("POST", "/groups/{group}/hold", ("group", "hold"), "hold_group", GroupPath),
@@ -95,6 +96,6 @@ ROUTES: Final[tuple[Route, ...]] = (
     Route("GET", "/journal/find", ("journal", "find"), "The kept rows that fit.", queries.find, query=Find, answer=Found),
     Route("GET", "/journal/wait", ("journal", "wait"), "Wait until so many rows fit; 408 when the time is over.", queries.wait, query=Wait,
           answer=Found),
-    Route("GET", "/metrics", None, "Counters and gauges for Prometheus.", cluster.metrics, answer=str),
+    Route("GET", "/metrics", None, "Counters and gauges for Prometheus.", cluster_calls.metrics, answer=str),
     Route("GET", "/openapi.json", None, "This API as an OpenAPI 3.1 document.", _described),
 )  # fmt: skip

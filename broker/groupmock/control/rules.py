@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from ..faults.plan import BadPlan, make_plan, make_rule, parse_plan, plain, read_plan, ready_plans
-from .context import Context
-from .route import Call
+from ..faults.plan import BadPlan, make_plan, make_rule, parse_plan, read_plan, ready_plans, rule_as_data
+from .context import ControlContext
+from .route import ControlCall
 
 if TYPE_CHECKING:
     from ..faults.registry import RuleReport
@@ -60,13 +60,13 @@ class PlanRow(msgspec.Struct):
     rules: list[str]
 
 
-async def rules(context: Context, call: Call) -> list[RuleState]:
+async def rules(context: ControlContext, call: ControlCall) -> list[RuleState]:
     """All of them, in order of registration."""
     reports = context.running.server.driver.rules.reports()
     return [_state(report) for report in reports if not (call.query.never_fired and report.fired)]
 
 
-async def rule(context: Context, call: Call) -> RuleState:
+async def rule(context: ControlContext, call: ControlCall) -> RuleState:
     """One of them. Raises UnknownRule."""
     return _state(context.running.server.driver.rules.registry.report(call.path.name))
 
@@ -76,14 +76,14 @@ def _state(report: RuleReport) -> RuleState:
     return RuleState(report.name, report.sentence, report.fired, report.matched, report.holding, report.spent, miss, report.rule)
 
 
-async def add(context: Context, call: Call) -> Added:
+async def add(context: ControlContext, call: ControlCall) -> Added:
     """One rule. Raises BadPlan."""
-    made = plain(make_rule(_json(call.raw), "the rule"))
+    made = rule_as_data(make_rule(_json(call.raw), "the rule"))
     context.submit("add_faults", rules=[made], origin="the rule")
     return Added([context.running.server.driver.rules.reports()[-1].name])
 
 
-async def add_plan(context: Context, call: Call) -> Added:
+async def add_plan(context: ControlContext, call: ControlCall) -> Added:
     """All rules of a plan or none. Raises BadPlan, ValueError."""
     if call.query.ready is not None:
         if call.raw.strip():
@@ -109,7 +109,7 @@ def _json(raw: bytes) -> Any:
         raise BadPlan(f"body: not JSON: {broken}") from None
 
 
-async def plans(context: Context, call: Call) -> list[PlanRow]:
+async def plans(context: ControlContext, call: ControlCall) -> list[PlanRow]:
     """Those that come with groupmock."""
     read = {name: read_plan(name) for name in ready_plans()}
     return [PlanRow(name, plan.about.strip(), [rule.name for rule in plan.rule]) for name, plan in read.items()]

@@ -13,8 +13,8 @@ from aiohttp import web
 from ..config import LOOPBACK
 from ..net.listen import bracketed, listen
 from ..suggest import did_you_mean
-from .context import Context
-from .route import Call, Nothing, Route, read_body, read_strings, said, status_of
+from .context import ControlContext
+from .route import ControlCall, Nothing, Route, read_body, read_strings, said, status_of
 from .routes import ROUTES
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class Control:
     """A control API that serves. `url` is where."""
 
-    def __init__(self, context: Context, runner: web.AppRunner, url: str) -> None:
+    def __init__(self, context: ControlContext, runner: web.AppRunner, url: str) -> None:
         self.context = context
         self.url = url
         self._runner = runner
@@ -47,27 +47,27 @@ class Control:
 async def serve(running: Running, host: str, port: int, token: str | None, restart: Callable[[Running], Awaitable[Running]]) -> Control:
     """Serve on the running loop. Raises OSError when the port is taken."""
     listener = listen(host, port)
-    context = Context(running, restart)
+    context = ControlContext(running, restart)
     runner = web.AppRunner(_application(context, host, token), access_log=None, shutdown_timeout=0.5, handle_signals=False)
     await runner.setup()
     await web.SockSite(runner, listener).start()
     return Control(context, runner, f"http://{bracketed(host)}:{listener.getsockname()[1]}")
 
 
-def _application(context: Context, host: str, token: str | None) -> web.Application:
+def _application(context: ControlContext, host: str, token: str | None) -> web.Application:
     application = web.Application(middlewares=[_guard(host, token), _errors], client_max_size=MAX_BODY)
     for route in ROUTES:
         application.router.add_route(route.method, route.full_path, _handler(context, route))
     return application
 
 
-def _handler(context: Context, route: Route) -> Handler:
+def _handler(context: ControlContext, route: Route) -> Handler:
     async def handle(request: web.Request) -> web.StreamResponse:
         path = read_strings(dict(request.match_info), route.params, "path") if route.params is not Nothing else Nothing()
         query = read_strings(dict(request.query), route.query, "query")
         raw = await request.read()
         body = Nothing() if route.text or route.method == "GET" else read_body(raw, route.body)
-        return _answered(await route.do(context, Call(path, query, body, raw)))
+        return _answered(await route.do(context, ControlCall(path, query, body, raw)))
 
     return handle
 

@@ -16,7 +16,7 @@ from .plan import ABOUT, When, texts, version_ranges
 
 if TYPE_CHECKING:
     from .facts import Facts
-    from .kind import Dice, Fault
+    from .kind import Fault, FaultDice
     from .plan import Rule
 
 CHANCES: Final = 1 << 53
@@ -38,7 +38,7 @@ class Armed(NamedTuple):
     fault: Fault
 
 
-class Failure(NamedTuple):
+class FailedCondition(NamedTuple):
     """A condition that did not hold: what was wanted, what was."""
 
     condition: str
@@ -49,11 +49,11 @@ class Failure(NamedTuple):
         return f"{self.condition} is {_words(self.was)}, wanted {_words(self.wanted)}"
 
 
-class Verdict(NamedTuple):
+class RuleVerdict(NamedTuple):
     """About one rule and one call. It fires if nothing failed; `matched`: nothing failed but counting conditions."""
 
     armed: Armed
-    failed: tuple[Failure, ...]
+    failed: tuple[FailedCondition, ...]
 
     @property
     def fires(self) -> bool:
@@ -66,7 +66,7 @@ class Verdict(NamedTuple):
         return all(failure.condition in COUNTS for failure in self.failed)
 
 
-def decide(facts: Facts, rules: Sequence[Armed], tallies: Mapping[str, Tally], dice: Dice) -> list[Verdict]:
+def decide(facts: Facts, rules: Sequence[Armed], tallies: Mapping[str, Tally], dice: FaultDice) -> list[RuleVerdict]:
     """A verdict for each rule of the call's stage, up to the first that ends the matter. Changes nothing but the dice."""
     verdicts = []
     for armed in rules:
@@ -76,32 +76,32 @@ def decide(facts: Facts, rules: Sequence[Armed], tallies: Mapping[str, Tally], d
             continue
         failed = _failures(rule.when, facts)
         if rule.when.after is not None and not tallies.get(rule.when.after, Tally()).fired:
-            failed.append(Failure("after", rule.when.after, "not fired yet"))
+            failed.append(FailedCondition("after", rule.when.after, "not fired yet"))
         if not failed:
             failed = _uncounted(rule.when, tally.matched + 1, dice)
-        verdicts.append(Verdict(armed, tuple(failed)))
+        verdicts.append(RuleVerdict(armed, tuple(failed)))
         if not failed and not armed.fault.goes_on(facts.stage):
             break
     return verdicts
 
 
-def _failures(when: When, facts: Facts) -> list[Failure]:
+def _failures(when: When, facts: Facts) -> list[FailedCondition]:
     failed = []
     for condition, test in TESTS.items():
         wanted = getattr(when, condition)
         if wanted is not None and not test(wanted, facts):
-            failed.append(Failure(condition, wanted, WAS[condition](facts)))
+            failed.append(FailedCondition(condition, wanted, WAS[condition](facts)))
     return failed
 
 
-def _uncounted(when: When, call: int, dice: Dice) -> list[Failure]:
+def _uncounted(when: When, call: int, dice: FaultDice) -> list[FailedCondition]:
     """The counting conditions, for the call of that number. The dice are thrown only if everything else holds."""
     if when.nth is not None and call != when.nth:
-        return [Failure("nth", when.nth, call)]
+        return [FailedCondition("nth", when.nth, call)]
     if when.every is not None and call % when.every:
-        return [Failure("every", when.every, call)]
+        return [FailedCondition("every", when.every, call)]
     if when.probability is not None and dice.below(CHANCES) >= when.probability * CHANCES:
-        return [Failure("probability", when.probability, "not drawn")]
+        return [FailedCondition("probability", when.probability, "not drawn")]
     return []
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 
-class Dice(Protocol):
+class FaultDice(Protocol):
     """The chances of faults: drawn from a seed, apart from the core's, so that a rule changes no member id."""
 
     def below(self, limit: int, /) -> int:
@@ -39,7 +39,7 @@ class Target(NamedTuple):
     facts: Facts
     request: Message | None
     response: Message | None
-    dice: Dice
+    dice: FaultDice
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):

@@ -159,7 +159,7 @@ def make_when(table: object, origin: str = "when") -> When:
     return _convert(dict(table), When, origin)
 
 
-def plain(rule: Rule) -> dict[str, Any]:
+def rule_as_data(rule: Rule) -> dict[str, Any]:
     """The rule as plain data, as a file or a journal row has it."""
     data: dict[str, Any] = msgspec.to_builtins(rule)
     return data

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from ..suggest import hint
-from .decide import Armed, Failure, Tally, decide, fits
+from .decide import Armed, FailedCondition, Tally, decide, fits
 from .facts import tells
 from .kind import kind_of
-from .plan import BadPlan, Rule, plain, texts, version_ranges
+from .plan import BadPlan, Rule, rule_as_data, texts, version_ranges
 
 if TYPE_CHECKING:
-    from .decide import Verdict
+    from .decide import RuleVerdict
     from .facts import Facts
-    from .kind import Dice
+    from .kind import FaultDice
 
 Served = Mapping[str, tuple[int, int]]
 """Kafka's name of each API that is served -> lowest and highest version."""
@@ -64,7 +64,7 @@ class RuleReport(msgspec.Struct, frozen=True, kw_only=True):
 class Registry:
     """Rules by name, in the order of registration. `served` says what a rule can be about; `dice` are the chances' own."""
 
-    def __init__(self, served: Served, dice: Dice) -> None:
+    def __init__(self, served: Served, dice: FaultDice) -> None:
         self.served = served
         self.dice = dice
         self._armed: dict[str, Armed] = {}
@@ -139,7 +139,7 @@ class Registry:
         near = self._near.get(name) if not tally.fired else None
         return RuleReport(
             name=name,
-            rule=plain(rule),
+            rule=rule_as_data(rule),
             matched=tally.matched,
             fired=tally.fired,
             holding=len(self._held.get(name, ())),
@@ -166,7 +166,7 @@ class Registry:
         used = rule.times is not None and tally.fired >= rule.times
         return used or (rule.when.nth is not None and tally.matched >= rule.when.nth)
 
-    def _count(self, verdict: Verdict, facts: Facts) -> None:
+    def _count(self, verdict: RuleVerdict, facts: Facts) -> None:
         name = verdict.armed.rule.name
         tally = self._tallies[name]
         if verdict.matched:
@@ -235,7 +235,7 @@ class Registry:
         return scopes
 
 
-def _miss(failed: tuple[Failure, ...], facts: Facts) -> NearMiss:
+def _miss(failed: tuple[FailedCondition, ...], facts: Facts) -> NearMiss:
     call = f"{facts.api} v{facts.version}" if facts.api else f"a connection to node {facts.node}"
     who = facts.client_id or f"connection {facts.connection}"
     return NearMiss(facts.now, f"{call} of {who}", [str(failure) for failure in failed])

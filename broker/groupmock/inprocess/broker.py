@@ -23,7 +23,7 @@ from ..running import CHANGES, CannotStart, Running
 from ..views import Record
 from .calls import R
 from .commands import AsyncUndo, Commands, Lasting, Undo
-from .faults import AsyncFaultBlock, Block, FaultBlock, Faults, PlanLike, Text, Texts, as_plan
+from .fault_rules import AsyncFaultBlock, Block, FaultBlock, Faults, PlanLike, Text, Texts, as_plan
 
 if TYPE_CHECKING:
     from ..control.server import Control

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import msgspec
 
-from .read import Journal, UnknownRow
+from .read import JournalReader, UnknownRow
 from .rows import Row
 
-_plain: Final = msgspec.json.Decoder(dict[str, Any]).decode
+_decoded: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class Follower:
@@ -26,11 +26,11 @@ class Follower:
     def rows(self) -> Iterator[Row | UnknownRow]:
         """The new rows; a line that is none is left out."""
         lines = self._lines()
-        return iter(Journal(io.BytesIO(self._header + b"".join(lines)))) if lines else iter(())
+        return iter(JournalReader(io.BytesIO(self._header + b"".join(lines)))) if lines else iter(())
 
-    def plain(self) -> list[dict[str, Any]]:
+    def json_rows(self) -> list[dict[str, Any]]:
         """The new rows as their JSON has them."""
-        return [_plain(line) for line in self._lines()]
+        return [_decoded(line) for line in self._lines()]
 
     def close(self) -> None:
         """Stop following."""

@@ -36,7 +36,7 @@ _row: Final = msgspec.json.Decoder(Union[tuple(ROWS.values())])  # noqa: UP007  
 _any: Final = msgspec.json.Decoder(dict[str, Any])
 
 
-class Journal:
+class JournalReader:
     """Iterate over it for rows. After that: `cut` (the last line was not whole, its text), `ended` (closed properly), `broken`, `count`."""
 
     def __init__(self, source: IO[bytes]) -> None:
@@ -76,10 +76,10 @@ class Journal:
         return None
 
 
-def read(path: str | Path) -> tuple[Journal, list[Row | UnknownRow]]:
+def read(path: str | Path) -> tuple[JournalReader, list[Row | UnknownRow]]:
     """The whole journal at once. Raises NotAJournal, OSError."""
     with open(path, "rb") as source:
-        journal = Journal(source)
+        journal = JournalReader(source)
         return journal, list(journal)
 
 

@@ -54,13 +54,9 @@ def load(name: str) -> Profile:
     """The profile of that name; KeyError names those there are."""
     if name not in names():
         raise KeyError(f"no profile {name!r}: there are {', '.join(names())}")
-    profile = import_module(f".{_stem(name)}", __package__).PROFILE
+    profile = import_module("." + name.replace("-", "_").replace(".", "_"), __package__).PROFILE
     assert isinstance(profile, Profile)
     return profile
-
-
-def _stem(name: str) -> str:
-    return name.replace("-", "_").replace(".", "_")
 
 
 def _public(stem: str) -> str:

@@ -1,6 +1,6 @@
 """Journal rows to rebalances: who joined, what the leader told whom, who heard it, what nobody owned meanwhile, and who was late.
 
-    for rebalance in rebalances(Journal(file)):
+    for rebalance in rebalances(JournalReader(file)):
         print(rebalance.group, rebalance.number, rebalance.reason, rebalance.shares())
 
 `rebalances` reads a whole journal, `Rebalances` is fed row by row while one is written. All times are ns since the header's `epoch_ns`.
@@ -8,11 +8,11 @@
 
 from __future__ import annotations
 
-from .embedded import Claim, Partition, Partitions, Told
-from .fold import Group, Rebalances, rebalances
+from .embedded import Claim, Instruction, Partition, Partitions
+from .fold import GroupFold, Rebalances, rebalances
 from .rebalance_model import Gap, Generation, Holder, Move, Phase, Rebalance, Share, name_of
 
 __all__ = [
-    "Claim", "Gap", "Generation", "Group", "Holder", "Move", "Partition", "Partitions", "Phase", "Rebalance", "Rebalances", "Share", "Told",
-    "name_of", "rebalances",
+    "Claim", "Gap", "Generation", "GroupFold", "Holder", "Instruction", "Move", "Partition", "Partitions", "Phase", "Rebalance",
+    "Rebalances", "Share", "name_of", "rebalances",
 ]  # fmt: skip

@@ -25,7 +25,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Instruction:
     """One member's Assignment: all that it holds from now on, what it is asked to give up, and when to join again (ms, 0: not)."""
 
     assigned: Partitions
@@ -33,7 +33,7 @@ class Told:
     timeout_ms: int
 
 
-NOTHING: Final = Told(frozenset(), frozenset(), 0)
+NOTHING: Final = Instruction(frozenset(), frozenset(), 0)
 
 
 def claim_of(protocol_type: str, protocol: str, data: bytes) -> Claim:
@@ -50,7 +50,7 @@ def claim_of(protocol_type: str, protocol: str, data: bytes) -> Claim:
     return Claim(frozenset(stock.topics), flat(stock.owned_partitions) | (flat(held.owned) if held is not None else frozenset()))
 
 
-def told_of(protocol_type: str, protocol: str, data: bytes, claim: Claim) -> Told:
+def told_of(protocol_type: str, protocol: str, data: bytes, claim: Claim) -> Instruction:
     """A member's Assignment. Where the protocol does not say what is given up (KIP-429), it is what was claimed and not assigned."""
     if protocol_type == "connect":
         return _connect(data, claim)
@@ -59,10 +59,10 @@ def told_of(protocol_type: str, protocol: str, data: bytes, claim: Claim) -> Tol
         return NOTHING if literal is None else _told(literal, flat(literal.assigned_topic_partitions))
     stock = consumer.read_assignment(data)
     if stock is None:
-        return Told(frozenset(), claim.owned, 0)
+        return Instruction(frozenset(), claim.owned, 0)
     assigned = flat(stock.assigned_partitions)
     carried = designs.carried_assignment(stock.user_data)
-    return Told(assigned, claim.owned - assigned, 0) if carried is None else _told(carried, assigned)
+    return Instruction(assigned, claim.owned - assigned, 0) if carried is None else _told(carried, assigned)
 
 
 def flat(found: Iterable[TopicPartitions] | None) -> Partitions:
@@ -70,17 +70,17 @@ def flat(found: Iterable[TopicPartitions] | None) -> Partitions:
     return frozenset((each.topic, number) for each in found or () for number in each.partitions)
 
 
-def _told(design: designs.DesignAssignment, assigned: Partitions) -> Told:
-    return Told(assigned, flat(design.revoke_topic_partitions), design.scheduled_rebalance_timeout)
+def _told(design: designs.DesignAssignment, assigned: Partitions) -> Instruction:
+    return Instruction(assigned, flat(design.revoke_topic_partitions), design.scheduled_rebalance_timeout)
 
 
-def _connect(data: bytes, claim: Claim) -> Told:
+def _connect(data: bytes, claim: Claim) -> Instruction:
     try:
         found = connect.decode_assignment(data)
     except DecodeError:  # nothing at all, or nothing that a worker could read
-        return Told(frozenset(), claim.owned, 0)
+        return Instruction(frozenset(), claim.owned, 0)
     new, revoked = _tasks(found.assigned), _tasks(found.revoked)
-    return Told((claim.owned - revoked) | new if found.version else new, revoked, found.delay)
+    return Instruction((claim.owned - revoked) | new if found.version else new, revoked, found.delay)
 
 
 def _claimed_tasks(data: bytes) -> Partitions:

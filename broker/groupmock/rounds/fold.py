@@ -38,11 +38,11 @@ FOLDED: Final = (RequestRow, ReplyRow, AbandonedRow, MovedRow, MemberRow, Comman
 REPLACES: Final = " replaces "
 """In the reason of a `member` row that says `replaced`: who came, and then whom it replaced (KIP-345)."""
 NO_CLAIM: Final = Claim(frozenset(), frozenset())
-Plain = Mapping[str, Any]
+JsonRow = Mapping[str, Any]
 """A row as its JSON has it."""
 
 
-def rebalances(rows: Iterable[Plain | Row | UnknownRow], group: str | None = None) -> Iterator[Rebalance]:
+def rebalances(rows: Iterable[JsonRow | Row | UnknownRow], group: str | None = None) -> Iterator[Rebalance]:
     """The rebalances of a journal, each as it ends, those that never end when the rows do. `group`: of this one alone."""
     fold = Rebalances(group)
     for row in rows:
@@ -52,7 +52,7 @@ def rebalances(rows: Iterable[Plain | Row | UnknownRow], group: str | None = Non
     yield from fold.close()
 
 
-class Group:
+class GroupFold:
     """One group as of the last row.
 
     `state` and `since` when (ns); `members`: ids; `size`: how many, by its last move. `rebalance`: under way; `last`: the one that ended
@@ -78,7 +78,7 @@ class Group:
 
     # The coordinator's own rows
 
-    def moved(self, row: Plain) -> Rebalance | None:
+    def moved(self, row: JsonRow) -> Rebalance | None:
         """The group changed its state. Returns the rebalance that is over with it."""
         at, before, after = row["t"], row["before"], row["after"]
         self.spend(at)
@@ -104,7 +104,7 @@ class Group:
         if self.rebalance is not None:
             self.rebalance.phases[-1].spent = max(0, at - self.since)
 
-    def _under_way(self, row: Plain) -> None:
+    def _under_way(self, row: JsonRow) -> None:
         now = self.rebalance
         if now is None:
             now = self.rebalance = self._begun(row)
@@ -113,7 +113,7 @@ class Group:
             now.last_joined = next(reversed(self._joined), None)
             now.leader, now.protocol_type, now.protocol = row.get("leader"), row.get("protocol_type"), row.get("protocol_name")
 
-    def _begun(self, row: Plain) -> Rebalance:
+    def _begun(self, row: JsonRow) -> Rebalance:
         self._number += 1
         self._joined = {member: at for member, at in self._joined.items() if at == row["t"]}
         lost, self.lost = self.lost, []
@@ -149,7 +149,7 @@ class Group:
                 yield Move(partition, had, holder)
         self._holders |= new
 
-    def member(self, row: Plain) -> None:
+    def member(self, row: JsonRow) -> None:
         """Somebody came or went."""
         member, what = row["member_id"], row["what"]
         if what in ("added", "replaced"):
@@ -163,7 +163,7 @@ class Group:
 
     # What members say
 
-    def joins(self, message: Plain, member: str, at: int) -> None:
+    def joins(self, message: JsonRow, member: str, at: int) -> None:
         """A JoinGroup of a member that has an id. Of what it had it keeps what it claims by the protocol that the group had so far."""
         self._arrived(member, at)
         owned = self.ownership.of(member)
@@ -183,7 +183,7 @@ class Group:
         """Its JoinGroup was refused."""
         self._joined.pop(member, None)
 
-    def begun(self, row: Plain, asked: Plain, counts: Mapping[str, int]) -> None:
+    def begun(self, row: JsonRow, asked: JsonRow, counts: Mapping[str, int]) -> None:
         """The leader's answer to JoinGroup. One that repeats a generation's (a leader that joins again unchanged) tells nothing new."""
         message, kind = row["message"], str(asked["protocol_type"])
         if self.generation is not None and self.generation.number == message["generation_id"]:
@@ -196,7 +196,7 @@ class Group:
         if self.rebalance is not None:
             self.rebalance.generations.append(self.generation)
 
-    def syncs(self, message: Plain) -> None:
+    def syncs(self, message: JsonRow) -> None:
         """A SyncGroup. What its leader brings a generation whose plan was not taken yet is what its members are told."""
         now = self.generation
         if now is None or now.planned is not None or (message["member_id"], message["generation_id"]) != (now.leader, now.number):
@@ -205,7 +205,7 @@ class Group:
         for member, claim in now.claims.items():
             now.told[member] = told_of(now.protocol_type, now.protocol, brought.get(member, b""), claim)
 
-    def hears(self, asked: Plain, row: Plain) -> None:
+    def hears(self, asked: JsonRow, row: JsonRow) -> None:
         """An answer to SyncGroup that arrived: all that the member has from now on."""
         now, member = self.generation, asked["member_id"]
         if now is None or now.number != asked["generation_id"]:
@@ -225,24 +225,24 @@ class Group:
 
 
 class Rebalances:
-    """`feed` it rows. `groups`: name -> Group; `counts`: topic -> partitions, `created`: partition -> when (ns), of topics that were made.
+    """`feed` it rows. `groups`: name -> GroupFold; `counts`: topic -> partitions, `created`: partition -> when (ns), of topics made.
 
     `group`: the only one that is looked at; it is there from the start.
     """
 
     def __init__(self, group: str | None = None) -> None:
-        self.groups: dict[str, Group] = {} if group is None else {group: Group(group)}
+        self.groups: dict[str, GroupFold] = {} if group is None else {group: GroupFold(group)}
         self.counts: dict[str, int] = {}
         self.created: dict[Partition, int] = {}
         self._all = group is None
         self._now = 0
-        self._asked: dict[int, Plain] = {}  # ticket -> JoinGroup or SyncGroup that has no answer yet
+        self._asked: dict[int, JsonRow] = {}  # ticket -> JoinGroup or SyncGroup that has no answer yet
         self._connection: dict[tuple[str, str], int] = {}  # group and member -> by which it joined last
         self._joined_by: dict[int, dict[tuple[str, str], None]] = {}  # connection -> whoever joined by it, in order
 
-    def feed(self, row: Plain | Row | UnknownRow) -> Rebalance | None:
+    def feed(self, row: JsonRow | Row | UnknownRow) -> Rebalance | None:
         """One more row, in the journal's order. Returns the rebalance that is over with it."""
-        found = row if isinstance(row, Mapping) else _plain(row)
+        found = row if isinstance(row, Mapping) else _json_row(row)
         if found is None:
             return None
         self._now = max(self._now, found["t"])
@@ -256,23 +256,23 @@ class Rebalances:
             group.spend(self._now)
         return [each.rebalance for each in left if each.rebalance is not None]
 
-    def _group(self, name: str) -> Group | None:
+    def _group(self, name: str) -> GroupFold | None:
         if self._all and name not in self.groups:
-            self.groups[name] = Group(name)
+            self.groups[name] = GroupFold(name)
         return self.groups.get(name)
 
-    def _moved(self, row: Plain) -> Rebalance | None:
+    def _moved(self, row: JsonRow) -> Rebalance | None:
         group = self._group(row["group"])
         return None if group is None else group.moved(row)
 
-    def _member(self, row: Plain) -> None:
+    def _member(self, row: JsonRow) -> None:
         group = self._group(row["group"])
         if group is not None:
             group.member(row)
             if row["what"] == "removed":
                 self._connection.pop((group.name, row["member_id"]), None)
 
-    def _request(self, row: Plain) -> None:
+    def _request(self, row: JsonRow) -> None:
         message = row.get("message")
         if row["api_key"] not in (JOIN_GROUP, SYNC_GROUP) or not message:
             return
@@ -290,7 +290,7 @@ class Rebalances:
         self._connection[group, member] = connection
         self._joined_by.setdefault(connection, {})[group, member] = None
 
-    def _reply(self, row: Plain) -> None:
+    def _reply(self, row: JsonRow) -> None:
         asked = self._asked.pop(row["ticket"], None)
         if asked is None or not row.get("message"):
             return
@@ -306,16 +306,16 @@ class Rebalances:
         if accepted and row["message"]["members"]:
             group.begun(row, asked, self.counts)
 
-    def _abandoned(self, row: Plain) -> None:
+    def _abandoned(self, row: JsonRow) -> None:
         self._asked.pop(row["ticket"], None)
 
-    def _close(self, row: Plain) -> None:
+    def _close(self, row: JsonRow) -> None:
         for name, member in self._joined_by.pop(row["connection"], {}):
             if self._connection.get((name, member)) == row["connection"]:
                 del self._connection[name, member]
                 self.groups[name].gone(member, row["t"])
 
-    def _command(self, row: Plain) -> None:
+    def _command(self, row: JsonRow) -> None:
         if row["name"] in ("create_topic", "grow_topic"):
             topic, count = str(row["arguments"]["name"]), int(row["arguments"]["partitions"])
             self.counts[topic] = count
@@ -323,15 +323,15 @@ class Rebalances:
                 self.created.setdefault((topic, number), row["t"])
 
 
-def _plain(row: Row | UnknownRow) -> Plain | None:
+def _json_row(row: Row | UnknownRow) -> JsonRow | None:
     """As JSON has it, messages of the codec included; None: a row that says nothing about rebalances."""
     if not isinstance(row, FOLDED) or (isinstance(row, FramePlace) and row.api_key not in (JOIN_GROUP, SYNC_GROUP)):
         return None
-    found: Plain = msgspec.to_builtins(row)
+    found: JsonRow = msgspec.to_builtins(row)
     return found
 
 
-_TAKE: Final[dict[str, Callable[[Rebalances, Plain], Rebalance | None]]] = {
+_TAKE: Final[dict[str, Callable[[Rebalances, JsonRow], Rebalance | None]]] = {
     "request": Rebalances._request,
     "reply": Rebalances._reply,
     "abandoned": Rebalances._abandoned,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from .embedded import Claim, Partition, Partitions, Told
+from .embedded import Claim, Instruction, Partition, Partitions
 
 PREPARING: Final = "PreparingRebalance"
 COMPLETING: Final = "CompletingRebalance"
@@ -45,7 +45,7 @@ class Generation:
     claims: dict[str, Claim]
     universe: Partitions
     planned: int | None = None
-    told: dict[str, Told] = field(default_factory=dict)
+    told: dict[str, Instruction] = field(default_factory=dict)
     heard: dict[str, int] = field(default_factory=dict)
 
     @property

@@ -15,7 +15,7 @@ log = logging.getLogger("groupmock.cooperative")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EnforcedRebalance:
     """One call that started a round. `client`: the client id of the consumer; `reason` None: none was given."""
 
     client: str
@@ -31,20 +31,20 @@ class ClientSays(Protocol):
         """Append a `client` row."""
 
 
-hooks: list[Callable[[Asked], None]] = []
+hooks: list[Callable[[EnforcedRebalance], None]] = []
 """Called for every call that asked, on its thread, before the member joins. What one raises is logged."""
 
 
-def client_rows(client_says: ClientSays) -> Callable[[Asked], None]:
+def client_rows(client_says: ClientSays) -> Callable[[EnforcedRebalance], None]:
     """A hook that makes every call a `client` row: what `asked`; fields member, group, reason."""
 
-    def keep(asked: Asked) -> None:
+    def keep(asked: EnforcedRebalance) -> None:
         client_says(asked.client, "asked", member=asked.member, group=asked.group, reason=asked.reason)
 
     return keep
 
 
-def tell(asked: Asked) -> None:
+def tell(asked: EnforcedRebalance) -> None:
     """Log it and call every hook."""
     log.info("%s joins group %s again: %s", asked.member, asked.group, asked.reason or "no reason given")
     for hook in list(hooks):

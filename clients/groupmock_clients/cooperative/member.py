@@ -1,6 +1,6 @@
 """One member whatever its library: the bytes that it joins with, what it decides as leader, what an Assignment means for it.
 
-`aiokafka` and `kafka_python` hold a Member each and add what only the library knows: what the consumer owns, how it joins again, its
+`aiokafka` and `kafka_python` hold a Membership each and add what only the library knows: what the consumer owns, how it joins again, its
 listener.
 """
 
@@ -20,7 +20,7 @@ from groupmock_codec.embedded.designs import AssignorData, DesignAssignment, Des
 from . import policy
 from .balance import Partition
 from .errors import UnreadableSubscription
-from .policy import Claim, Decision, Memory, Received, Rules
+from .policy import Claim, Decision, LeaderMemory, Received, Rules
 
 log = logging.getLogger("groupmock.cooperative")
 PROBLEMS_KEPT: Final = 100
@@ -40,7 +40,7 @@ def flat(found: Iterable[TopicPartitions] | None) -> frozenset[Partition]:
 
 
 @dataclass(frozen=True, slots=True)
-class Peer:
+class PeerSubscription:
     """What a leader's library shows of a member. `owned` None: it does not show OwnedPartitions."""
 
     topics: Iterable[str]
@@ -48,7 +48,7 @@ class Peer:
     owned: frozenset[Partition] | None = None
 
 
-def counted(cluster: Any, peers: Iterable[Peer]) -> dict[str, int]:
+def counted(cluster: Any, peers: Iterable[PeerSubscription]) -> dict[str, int]:
     """Topic -> number of partitions, for what these subscribe to and `cluster`, the library's metadata, knows."""
     counts = {}
     for topic in {topic for peer in peers for topic in peer.topics}:
@@ -59,7 +59,7 @@ def counted(cluster: Any, peers: Iterable[Peer]) -> dict[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AssignmentEffect:
     """What an Assignment means: `held` now, of which `added` is new; `revoked` is gone; join again at once, or in `timeout_ms` (0: not)."""
 
     held: frozenset[Partition]
@@ -69,7 +69,7 @@ class Outcome:
     timeout_ms: int
 
 
-class Member:
+class Membership:
     """One consumer's part in one group. `clock`: seconds that only go forward. `nonce`: the first one, for runs that repeat; else drawn.
 
     `strict`: a peer that cannot be read makes `assign` raise UnreadableSubscription; else it is logged and kept in `problems`.
@@ -83,7 +83,7 @@ class Member:
         self.problems: list[UnreadableSubscription] = []
         self._clock = clock
         self._nonce = secrets.randbits(31) if nonce is None else nonce
-        self._memory: Memory | None = None
+        self._memory: LeaderMemory | None = None
         self._received: Received | None = None
         self._planned = self._again = False
 
@@ -103,7 +103,7 @@ class Member:
 
     # The leader
 
-    def assign(self, counts: Mapping[str, int], peers: Mapping[str, Peer], me: str | None = None) -> dict[str, bytes]:
+    def assign(self, counts: Mapping[str, int], peers: Mapping[str, PeerSubscription], me: str | None = None) -> dict[str, bytes]:
         """Every member's Assignment. `counts`: partitions per topic. `me`: the own id, where the library tells it; else by the nonce.
 
         UnreadableSubscription if `strict`; LookupError if this member is not among `peers`.
@@ -114,7 +114,7 @@ class Member:
         self._memory, self._planned, self._again = plan.memory, True, plan.again
         return {member: self._encoded(decision) for member, decision in plan.decisions.items()}
 
-    def speaks_ours(self, peer: Peer) -> bool:
+    def speaks_ours(self, peer: PeerSubscription) -> bool:
         """Was this Subscription made by an assignor of ours of the same design?"""
         return self._nonce_of(peer) is not None
 
@@ -123,7 +123,7 @@ class Member:
         self._memory = self._received = None
         self._planned = self._again = False
 
-    def _owned_by(self, member: str, peer: Peer) -> frozenset[Partition]:
+    def _owned_by(self, member: str, peer: PeerSubscription) -> frozenset[Partition]:
         if peer.owned is not None:
             return peer.owned
         if self.rules.design > 1:
@@ -134,7 +134,7 @@ class Member:
             return self._assumed(member, peer)
         return frozenset() if told is None else flat(told.owned)  # a new member may leave it out
 
-    def _assumed(self, member: str, peer: Peer) -> frozenset[Partition]:
+    def _assumed(self, member: str, peer: PeerSubscription) -> frozenset[Partition]:
         """What an unreadable member holds: what I gave it last, so that nobody else gets it meanwhile."""
         holdings = self._memory.holdings if self._memory is not None else {}
         owned = frozenset(partition for partition, holder in holdings.items() if holder == member)
@@ -146,13 +146,13 @@ class Member:
         self.problems = [*self.problems, problem][-PROBLEMS_KEPT:]
         return owned
 
-    def _by_nonce(self, peers: Mapping[str, Peer]) -> str:
+    def _by_nonce(self, peers: Mapping[str, PeerSubscription]) -> str:
         found = next((member for member, peer in peers.items() if self._nonce_of(peer) == self._nonce), None)
         if found is None:
             raise LookupError(f"{self.name}: no member joined with this one's last Subscription; pass `me`, the own member id")
         return found
 
-    def _nonce_of(self, peer: Peer) -> int | None:
+    def _nonce_of(self, peer: PeerSubscription) -> int | None:
         data = peer.user_data
         if self.rules.design > 1:
             carried = designs.carried_subscription(data)
@@ -171,7 +171,7 @@ class Member:
     def received(
         self, owned: frozenset[Partition], assigned: frozenset[Partition], user_data: bytes | None, me: str, topics: Iterable[str],
         universe: Iterable[Partition],
-    ) -> Outcome:  # fmt: skip
+    ) -> AssignmentEffect:  # fmt: skip
         """An Assignment arrived. `owned`: held until now; `assigned`: the stock list; `me`: own id; `universe`: of the own topics."""
         carried = designs.carried_assignment(user_data) if self.rules.design > 1 else None
         revoked = owned - assigned
@@ -181,4 +181,4 @@ class Member:
         if not self._planned:
             self._memory = None  # somebody else leads
         rejoin = bool(revoked) or (self._planned and self._again)
-        return Outcome(assigned, assigned - owned, revoked, rejoin, timeout)
+        return AssignmentEffect(assigned, assigned - owned, revoked, rejoin, timeout)

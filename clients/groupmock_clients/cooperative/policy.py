@@ -10,9 +10,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
 from .balance import Move, Partition, by_id, even_out, is_balanced, place, subscribers_of
-from .terms import DELAY_MS, NOBODY, Claim, Decision, Loss, Memory, Partitions, Plan, Received, Rules, name_of
+from .terms import DELAY_MS, NOBODY, Claim, Decision, LeaderMemory, LeaderPlan, Loss, Partitions, Received, Rules, name_of
 
-__all__ = ["DELAY_MS", "Claim", "Decision", "Loss", "Memory", "Plan", "Received", "Round", "Rules", "name_of", "plan"]
+__all__ = ["DELAY_MS", "Claim", "Decision", "LeaderMemory", "LeaderPlan", "Loss", "Received", "Round", "Rules", "name_of", "plan"]
 
 
 def plan(
@@ -20,10 +20,10 @@ def plan(
     counts: Mapping[str, int],
     claims: Mapping[str, Claim],
     me: str,
-    memory: Memory | None,
+    memory: LeaderMemory | None,
     received: Received | None,
     now: int,
-) -> Plan:
+) -> LeaderPlan:
     """One round, led by `me`, a key of `claims`. `counts`: topic -> number of partitions.
 
     `memory` is what the last plan of this leader returned; it is void if the leader was not a member then under this id. `received`
@@ -41,7 +41,7 @@ class Round:
         counts: Mapping[str, int],
         claims: Mapping[str, Claim],
         me: str,
-        memory: Memory | None,
+        memory: LeaderMemory | None,
         received: Received | None,
         now: int,
     ) -> None:
@@ -62,7 +62,7 @@ class Round:
         self.lost: dict[Partition, Loss] = {}
         self.departed = self._departed()
 
-    def plan(self) -> Plan:
+    def plan(self) -> LeaderPlan:
         """The rules in their order."""
         claimed = self.settle()
         unowned = self.universe - claimed
@@ -79,7 +79,7 @@ class Round:
             self.revoked[move.giver].add(move.partition)
         self.held = {each: moves[each].giver if each in moves else member for each, member in target.items() if each not in freed}
         timeout = self.timeout(waiting=len(chosen) < len(moves))
-        return Plan(self._decisions(taken | now, timeout), self._memory(moves, target), self.again(timeout))
+        return LeaderPlan(self._decisions(taken | now, timeout), self._memory(moves, target), self.again(timeout))
 
     # Rules 0 and 1: claims
 
@@ -118,11 +118,11 @@ class Round:
             return False
         return self.memory is None or (self.memory.waits_until or 0) > self.now
 
-    def _wait(self) -> Plan:
+    def _wait(self) -> LeaderPlan:
         until = self.memory.waits_until if self.memory is not None and self.memory.waits_until else self.now + self.rules.patience_ms
-        memory = Memory(self.subscriptions, frozenset(self.universe), {}, waits_until=until)
+        memory = LeaderMemory(self.subscriptions, frozenset(self.universe), {}, waits_until=until)
         nothing: Partitions = frozenset()
-        return Plan({member: Decision(nothing, nothing, nothing, until - self.now) for member in self.members}, memory, False)
+        return LeaderPlan({member: Decision(nothing, nothing, nothing, until - self.now) for member in self.members}, memory, False)
 
     # Rules 3 to 6 and 11: what nobody holds
 
@@ -286,10 +286,10 @@ class Round:
             for member in self.members
         }
 
-    def _memory(self, moves: Mapping[Partition, Move], target: Mapping[Partition, str]) -> Memory:
+    def _memory(self, moves: Mapping[Partition, Move], target: Mapping[Partition, str]) -> LeaderMemory:
         holdings = {each: member for each, member in self.held.items() if each not in self.revoked[member]}
         holdings |= {each: loss.owner for each, loss in self.lost.items()}
-        return Memory(
+        return LeaderMemory(
             self.subscriptions,
             frozenset(self.universe),
             holdings,

@@ -79,7 +79,7 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class LeaderMemory:
     """What a leader keeps from its last round."""
 
     subscriptions: Mapping[str, frozenset[str]]
@@ -103,11 +103,11 @@ class Received:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LeaderPlan:
     """`again`: the leader has to join again at once, since nobody else would although something is left to do."""
 
     decisions: Mapping[str, Decision]
-    memory: Memory
+    memory: LeaderMemory
     again: bool
 
 

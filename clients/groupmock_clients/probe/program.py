@@ -24,7 +24,7 @@ from .stages.liveness import Death
 from .stages.measured_settings import measured
 from .stages.release import guess
 from .stages.tcp_broker import NoBroker, TcpBroker
-from .verdicts.outcome import BROKEN, KEPT, UNKNOWN, Outcome
+from .verdicts.outcome import BROKEN, KEPT, UNKNOWN, DialogueOutcome
 from .verdicts.playable import known_settings
 from .verdicts.report_model import SCHEMA, BrokerFacts, DeathFact, Report, counts, exchange_results, row_results, telling, told
 from .verdicts.selection import Planned, Planner, UnknownName, Wishes, chosen, newest, rows_asked
@@ -103,7 +103,7 @@ def probe(options: Options, suite: Suite) -> Report:
             schedule.close()
     finally:
         broker.close()
-    outcomes = [each if isinstance(each, Outcome) else next(played) for each in decided]
+    outcomes = [each if isinstance(each, DialogueOutcome) else next(played) for each in decided]
     exchanges = exchange_results(suite, outcomes, options.transcripts)
     rows = row_results(suite, rows_asked(suite, options.wishes.only), exchanges)
     seconds = round(time.monotonic() - began, 1)
@@ -139,7 +139,7 @@ class _Progress:
     def __init__(self, total: int) -> None:
         self._total, self._done, self._broken = total, 0, 0
 
-    def __call__(self, outcome: Outcome) -> None:
+    def __call__(self, outcome: DialogueOutcome) -> None:
         self._done += 1
         self._broken += outcome.verdict == BROKEN
         if sys.stderr.isatty():

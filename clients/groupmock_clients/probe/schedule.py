@@ -20,7 +20,7 @@ from .stages.restart import Restart
 from .stages.tcp_broker import CannotProvide, NoBroker, TcpBroker
 from .stages.tcp_stage import TcpStage, tolerance
 from .verdicts.explained_by_load import Conditions, explains
-from .verdicts.outcome import BROKEN, KEPT, UNKNOWN, Failure, Outcome, again
+from .verdicts.outcome import BROKEN, KEPT, UNKNOWN, DialogueOutcome, Failure, again
 from .verdicts.playable import known_settings
 from .verdicts.runner import play
 from .verdicts.selection import Planned
@@ -54,8 +54,8 @@ class _Attempts:
     """What came of one dialogue until now. `broken`: the attempts that broke and are not weighed yet; `evidence`: how often it broke in a
     way that load cannot explain; `excused`: how often in one that it can; `late_ms`: the worst load at those."""
 
-    outcome: Outcome
-    broken: list[Outcome] = field(default_factory=list)
+    outcome: DialogueOutcome
+    broken: list[DialogueOutcome] = field(default_factory=list)
     evidence: int = 0
     excused: int = 0
     late_ms: float = 0
@@ -63,13 +63,13 @@ class _Attempts:
     def __post_init__(self) -> None:
         self.add(self.outcome)
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: DialogueOutcome) -> None:
         """One more attempt."""
         self.outcome = outcome
         if outcome.verdict == BROKEN and not outcome.fatal:
             self.broken.append(outcome)
 
-    def weigh(self, explained: Callable[[Outcome], bool]) -> None:
+    def weigh(self, explained: Callable[[DialogueOutcome], bool]) -> None:
         """Can load explain what broke? Asked when the answer matters: it takes as many plays on the core as a dialogue has turns."""
         for outcome in self.broken:
             if explained(outcome):
@@ -82,7 +82,7 @@ class _Attempts:
 class Schedule:
     """One run. `said`: called with every outcome as it comes; `deaths`: how often the server went away, and what is known of it."""
 
-    def __init__(self, broker: TcpBroker, pace: Pace, said: Callable[[Outcome], None] = lambda outcome: None) -> None:
+    def __init__(self, broker: TcpBroker, pace: Pace, said: Callable[[DialogueOutcome], None] = lambda outcome: None) -> None:
         self._broker, self._pace, self._said = broker, pace, said
         self._end = time.monotonic() + pace.seconds
         self._waking, self._answering = WakeLateness(), AnswerLateness(broker.host, broker.port)
@@ -94,7 +94,7 @@ class Schedule:
         """End what was started."""
         self._restart.close()
 
-    def play(self, planned: Iterable[Planned]) -> list[Outcome]:
+    def play(self, planned: Iterable[Planned]) -> list[DialogueOutcome]:
         """Every outcome, in the order of the plan."""
         order = list(planned)
         longest_first = sorted(range(len(order)), key=lambda index: -least_ms(order[index].variant.exchange))
@@ -119,7 +119,7 @@ class Schedule:
             attempts.weigh(lambda outcome: self._explained(planned, outcome))
         return attempts.evidence + len(attempts.broken) <= self._pace.retries
 
-    def _explained(self, planned: Planned, outcome: Outcome) -> bool:
+    def _explained(self, planned: Planned, outcome: DialogueOutcome) -> bool:
         """Can load explain what broke?"""
         assert outcome.failure is not None
         broker = self._broker
@@ -128,7 +128,7 @@ class Schedule:
         conditions = Conditions(broker.release, known_settings(broker.release, broker.settings) | told, bounds)
         return explains(outcome.late_ms, outcome.failure, planned.variant, conditions)
 
-    def _judged(self, attempts: _Attempts, planned: Planned) -> Outcome:
+    def _judged(self, attempts: _Attempts, planned: Planned) -> DialogueOutcome:
         """What broke in a macro broke on the way to what the exchange is about: that says nothing about its rows. What load can explain
         says nothing either."""
         outcome = attempts.outcome
@@ -144,9 +144,9 @@ class Schedule:
 
     # -- one round
 
-    def _round(self, planned: Sequence[Planned], attempt: int, parallel: int) -> list[Outcome]:
+    def _round(self, planned: Sequence[Planned], attempt: int, parallel: int) -> list[DialogueOutcome]:
         """One attempt at each, whatever becomes of the server meanwhile."""
-        found: dict[str, Outcome] = {}
+        found: dict[str, DialogueOutcome] = {}
         left = list(planned)
         while left:
             played = self._side_by_side(left, attempt, parallel)
@@ -165,13 +165,13 @@ class Schedule:
                 break
         return [found[each.name] for each in planned]
 
-    def _side_by_side(self, planned: Sequence[Planned], attempt: int, parallel: int) -> dict[str, Outcome]:
+    def _side_by_side(self, planned: Sequence[Planned], attempt: int, parallel: int) -> dict[str, DialogueOutcome]:
         with self._waking, self._answering, ThreadPoolExecutor(parallel) as pool:
             futures = [pool.submit(self._one, each, attempt) for each in planned]
             self._tell(futures)
         return {each.name: future.result() for each, future in zip(planned, futures, strict=True)}
 
-    def _tell(self, futures: Sequence[Future[Outcome]]) -> None:
+    def _tell(self, futures: Sequence[Future[DialogueOutcome]]) -> None:
         try:
             for future in as_completed(futures):
                 if not self._liveness.gone():
@@ -181,26 +181,26 @@ class Schedule:
                 future.cancel()
             raise
 
-    def _one(self, planned: Planned, attempt: int) -> Outcome:
+    def _one(self, planned: Planned, attempt: int) -> DialogueOutcome:
         """One dialogue at one attempt. Whatever goes wrong with the check itself is an unknown, never kept."""
         began = time.monotonic()
         exchange, name = planned.variant.exchange, planned.variant.name
         left = self._end - began
         needs = least_ms(exchange) / 1000
         if self._liveness.gone():
-            return Outcome(name, exchange.rows, UNKNOWN, GONE)
+            return DialogueOutcome(name, exchange.rows, UNKNOWN, GONE)
         if left < needs:
-            return Outcome(name, exchange.rows, UNKNOWN, f"no time left of the {self._pace.seconds:.0f} s (see --time)")
+            return DialogueOutcome(name, exchange.rows, UNKNOWN, f"no time left of the {self._pace.seconds:.0f} s (see --time)")
         seconds = min(needs + SPARE_SECONDS, left)
         stage = TcpStage(self._broker, min(attempt, 3), stretched=planned.factor, seconds=seconds, over=self._liveness.gone)
         try:
             outcome = play(planned.variant, stage, asides=True)
         except ExchangeError as mistake:
-            outcome = Outcome(name, exchange.rows, UNKNOWN, f"a mistake in the exchange: {mistake}")
+            outcome = DialogueOutcome(name, exchange.rows, UNKNOWN, f"a mistake in the exchange: {mistake}")
         except (NoBroker, CannotProvide) as why:
-            outcome = Outcome(name, exchange.rows, UNKNOWN, str(why))
+            outcome = DialogueOutcome(name, exchange.rows, UNKNOWN, str(why))
         except Exception as crash:  # a check that fails itself says nothing about the broker
-            outcome = Outcome(name, exchange.rows, UNKNOWN, f"the check failed: {type(crash).__name__}: {crash}")
+            outcome = DialogueOutcome(name, exchange.rows, UNKNOWN, f"the check failed: {type(crash).__name__}: {crash}")
         self._liveness.ended(name, stage.connected)
         if outcome.verdict != KEPT and self._liveness.gone():
             outcome = replace(outcome, verdict=UNKNOWN, detail=GONE, failure=None)
@@ -210,7 +210,7 @@ class Schedule:
 
     # -- when the server dies
 
-    def _buried(self, death: Death, found: dict[str, Outcome], played: dict[str, Outcome]) -> bool:
+    def _buried(self, death: Death, found: dict[str, DialogueOutcome], played: dict[str, DialogueOutcome]) -> bool:
         """Write the death down, with the one that killed it if that is clear, and wait for the server to come back."""
         self.deaths.append(death)
         if len(death.dialogues) == 1:
@@ -225,7 +225,7 @@ class Schedule:
             self._liveness.begin_anew()
         return revived.back
 
-    def _alone(self, suspects: Sequence[Planned], attempt: int, death: Death, found: dict[str, Outcome]) -> bool:
+    def _alone(self, suspects: Sequence[Planned], attempt: int, death: Death, found: dict[str, DialogueOutcome]) -> bool:
         """Play the suspects one by one, the shortest first, until one kills the server again; is it there afterwards?"""
         for each in sorted(suspects, key=lambda each: least_ms(each.variant.exchange)):
             played = self._side_by_side([each], attempt, 1)
@@ -239,7 +239,7 @@ class Schedule:
         return True
 
 
-def _killer(outcome: Outcome, death: Death) -> Outcome:
+def _killer(outcome: DialogueOutcome, death: Death) -> DialogueOutcome:
     """The dialogue under which the server died while nothing else was under way: broken, with what is known of it."""
     place, _, step = next((line for line in reversed(outcome.transcript) if not line.startswith(" ")), "").partition("  ")
     since = f"{death.before} had ended just before" if death.before else "nothing else had been played since it was there again"
@@ -248,12 +248,12 @@ def _killer(outcome: Outcome, death: Death) -> Outcome:
     return replace(outcome, verdict=BROKEN, detail=f"{place}: {told}" if place else told, failure=failure, fatal=True)
 
 
-def _lost(planned: Planned, death: Death) -> Outcome:
+def _lost(planned: Planned, death: Death) -> DialogueOutcome:
     """What is left when the server does not come back."""
     why = f"{DIED} and {len(death.dialogues) - 1} others: which of them did it is not known" if planned.name in death.dialogues else GONE
-    return Outcome(planned.name, planned.variant.exchange.rows, UNKNOWN, why)
+    return DialogueOutcome(planned.name, planned.variant.exchange.rows, UNKNOWN, why)
 
 
-def _counts(outcome: Outcome) -> bool:
+def _counts(outcome: DialogueOutcome) -> bool:
     """A further attempt that could not be played leaves the verdict as it was; but who is gone may have hung up on everybody."""
     return outcome.verdict != UNKNOWN or outcome.detail == GONE

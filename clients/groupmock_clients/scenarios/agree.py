@@ -13,7 +13,7 @@ from typing import Final
 
 from .catalogue import plays, virtual_twin
 from .play import Protocol, Scenario, Sizes, Unsupported
-from .results import Job, Result, run_one
+from .results import Job, ScenarioResult, run_one
 
 STARTUP_MS: Final = 100
 """How long the start of a live member takes: it is forked by a process that has loaded its library."""
@@ -30,7 +30,7 @@ def twin_of(job: Job) -> Protocol | None:
     return protocol if plays(job.scenario, protocol) else None
 
 
-def disagreement(job: Job, live: Result) -> str | None:
+def disagreement(job: Job, live: ScenarioResult) -> str | None:
     """What the virtual twin of this live run counts otherwise, in a sentence; None: nothing, or there is no twin, or no live figures."""
     protocol = twin_of(job)
     if live.figures is None or protocol is None:
@@ -42,7 +42,7 @@ def disagreement(job: Job, live: Result) -> str | None:
     return None if seen == told else f"moves and rounds were {seen[0]:g} and {seen[1]:g}, of its virtual twin {told[0]:g} and {told[1]:g}"
 
 
-def compared(job: Job, live: Result, again: Callable[[Job], Result] = run_one) -> Result:
+def compared(job: Job, live: ScenarioResult, again: Callable[[Job], ScenarioResult] = run_one) -> ScenarioResult:
     """The result with `agreed` said, and why not in `broken`.
 
     A live run has the machine in it: a process that should be back in time may be late on a busy one, which is another story and told
@@ -67,7 +67,7 @@ def compared(job: Job, live: Result, again: Callable[[Job], Result] = run_one) -
 
 
 @cache
-def _twin(scenario: Scenario, protocol: Protocol, sizes: Sizes) -> Result:
+def _twin(scenario: Scenario, protocol: Protocol, sizes: Sizes) -> ScenarioResult:
     return run_one(Job("virtual", scenario, protocol, sizes))
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from .live.stage import LiveStage
     from .play import Sizes
-    from .story import Teller
+    from .tour_story import StoryTeller
 
 OK, FAILED, BAD_USE, INTERRUPTED = 0, 1, 2, 130
 LIBRARIES: Final = {"aiokafka": "aiokafka", "kafka": "kafka-python"}
@@ -68,9 +68,9 @@ def tour(sizes: Sizes) -> None:
     from .catalogue import TOUR, TOUR_PROTOCOL
     from .live.stage import open_stage
     from .play import GROUP, RUNNER, TOPIC, play
-    from .story import DISMISS, Teller
+    from .tour_story import DISMISS, StoryTeller
 
-    teller = Teller(GROUP, TOPIC, sizes)
+    teller = StoryTeller(GROUP, TOPIC, sizes)
     telling: threading.Thread | None = None
     try:
         with open_stage(sizes, TOUR_PROTOCOL) as stage:
@@ -89,7 +89,7 @@ def tour(sizes: Sizes) -> None:
         say(line)
 
 
-def _tell(stage: LiveStage, teller: Teller) -> None:
+def _tell(stage: LiveStage, teller: StoryTeller) -> None:
     """Every line as soon as its row is in the journal."""
     for row in stage.journal_rows():
         for line in teller.tell(row):

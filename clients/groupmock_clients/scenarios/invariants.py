@@ -15,29 +15,29 @@ from math import ceil
 from groupmock.rounds import Generation, Partition, Partitions, name_of, rebalances
 from groupmock.rounds.rebalance_model import NS_PER_MS
 
-from .member_invariants import Broken, callbacks, listed, records, said
-from .play import GROUP, RUNNER, Row, Run, Speaks
+from .member_invariants import BrokenInvariant, callbacks, listed, records, said
+from .play import GROUP, RUNNER, Row, ScenarioRun, Speaks
 
 Finding = tuple[str, str]
 
 
-def broken(run: Run) -> list[Broken]:
+def broken(run: ScenarioRun) -> list[BrokenInvariant]:
     """Everything that did not hold, oldest first; [] is how it should be."""
     found = [*_rounds_of(run), *callbacks(run), *records(run)]
     return sorted(found, key=lambda each: each.at_ms)
 
 
-def _rounds_of(run: Run) -> Iterator[Broken]:
+def _rounds_of(run: ScenarioRun) -> Iterator[BrokenInvariant]:
     rounds = [each for found in rebalances(run.rows, GROUP) for each in found.generations if each.planned is not None]
     judge = _Judge(run)
     for each in rounds:
         for invariant, text in judge.round(each):
-            yield Broken(invariant, each.began_ms, f"generation {each.number}: {text}")
+            yield BrokenInvariant(invariant, each.began_ms, f"generation {each.number}: {text}")
     end = _time_of(run.rows, "end")
     last = [each for each in rounds if each.began_ms <= end]
     if last:
         for invariant, text in (*judge.rest(last[-1]), *_in_time(run, last)):
-            yield Broken(invariant, end, text)
+            yield BrokenInvariant(invariant, end, text)
 
 
 def _time_of(rows: Sequence[Row], what: str) -> float:
@@ -51,7 +51,7 @@ def _time_of(rows: Sequence[Row], what: str) -> float:
 class _Judge:
     """Fed with the rounds in their order."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: ScenarioRun) -> None:
         self.sizes, self.protocol = run.sizes, run.protocol
         self.design = run.protocol.design
         self.patience = 0 if self.design < 2 else run.sizes.delay_ms
@@ -266,7 +266,7 @@ class _Absence:
         return name_of(self.here.leader) == self.process
 
 
-def _absences(run: Run, rounds: Sequence[Generation]) -> Iterator[_Absence]:
+def _absences(run: ScenarioRun, rounds: Sequence[Generation]) -> Iterator[_Absence]:
     """Of those that are gone for good, or were back before anybody missed them, there is nothing to say."""
     for row in run.rows:
         if not (said(row, "step") and row["fields"]["step"] in ("kill", "stop")):
@@ -280,7 +280,7 @@ def _absences(run: Run, rounds: Sequence[Generation]) -> Iterator[_Absence]:
             yield _Absence(process, earlier[-1], later[missed], later[there.index(True, missed)])
 
 
-def _in_time(run: Run, rounds: Sequence[Generation]) -> Iterator[Finding]:
+def _in_time(run: ScenarioRun, rounds: Sequence[Generation]) -> Iterator[Finding]:
     """I5: who is back in time has its own again at once; where everybody who goes is, nothing is ever anybody else's."""
     if run.protocol.design < 2 or run.scenario.starts is not Speaks.TARGET or _expelled(run):
         return
@@ -297,7 +297,7 @@ def _in_time(run: Run, rounds: Sequence[Generation]) -> Iterator[Finding]:
         yield from _never_elsewhere(run, rounds)
 
 
-def _expelled(run: Run) -> bool:
+def _expelled(run: ScenarioRun) -> bool:
     """Was a member removed whose process lives and had not gone? On a machine that is too busy to send heartbeats."""
     ids: defaultdict[str, set[str]] = defaultdict(set)
     going: set[str] = set()
@@ -316,7 +316,7 @@ def _held_by(process: str, seen: Generation) -> Partitions:
     return frozenset(partition for partition, member in seen.holders().items() if name_of(member) == process)
 
 
-def _never_elsewhere(run: Run, rounds: Sequence[Generation]) -> Iterator[Finding]:
+def _never_elsewhere(run: ScenarioRun, rounds: Sequence[Generation]) -> Iterator[Finding]:
     begin = _time_of(run.rows, "begin")
     owner: dict[Partition, str] = {}
     for each in rounds:

@@ -58,7 +58,7 @@ class Figures:
 def measure(rows: Sequence[Row]) -> Figures:
     """Raises NotMeasurable."""
     begin, end = _edge(rows, "begin"), _edge(rows, "end")
-    group = Group(rows, begin)
+    group = GroupHistory(rows, begin)
     counted = [each for each in group.counted if each.heard_last > begin]
     unserved = _unserved(rows, begin, end) if any(_client(row, "serves") for row in rows) else _waits(rows, begin, end)
     delivered = _ranges(rows, "delivered")
@@ -102,7 +102,7 @@ class Finished:
         return {member: (each.assigned, each.revoked) for member, each in self.generation.told.items()}
 
 
-class Group:
+class GroupHistory:
     """The group's generations, and what nobody owned when: from every row, in the journal's order."""
 
     def __init__(self, rows: Iterable[Row], begin: int) -> None:

@@ -13,14 +13,14 @@ from groupmock.rounds.fold import JOIN_GROUP
 from groupmock.rounds.rebalance_model import NS_PER_MS
 
 from .measure import measure
-from .play import GROUP, Row, Run, Speaks
+from .play import GROUP, Row, ScenarioRun, Speaks
 
 LISTED: Final = 8
 
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class BrokenInvariant:
     """One invariant that did not hold. `at_ms`: on the journal's clock."""
 
     invariant: str
@@ -45,7 +45,7 @@ def listed(partitions: Partitions | set[Partition]) -> str:
 # Callbacks
 
 
-def callbacks(run: Run) -> Iterator[Broken]:
+def callbacks(run: ScenarioRun) -> Iterator[BrokenInvariant]:
     """I4: a listener hears of what really goes and really comes."""
     fold = Rebalances(GROUP)
     group, seen = fold.groups[GROUP], None
@@ -65,7 +65,7 @@ def callbacks(run: Run) -> Iterator[Broken]:
         elif said(row, "assigned", "revoked", "lost"):
             told = {(topic, number) for topic, number in row["fields"]["partitions"]}
             for text in _impossible(row, held[row["client"]], gone[row["client"]], told):
-                yield Broken("I4", row["t"] / NS_PER_MS, text)
+                yield BrokenInvariant("I4", row["t"] / NS_PER_MS, text)
 
 
 def _impossible(row: Row, held: set[Partition], gone: set[Partition], told: set[Partition]) -> Iterator[str]:
@@ -81,21 +81,22 @@ def _impossible(row: Row, held: set[Partition], gone: set[Partition], told: set[
     gone |= told
 
 
-def _still_claimed(last: Generation, gone: dict[str, set[Partition]], eager: dict[str, bool]) -> Iterator[Broken]:
+def _still_claimed(last: Generation, gone: dict[str, set[Partition]], eager: dict[str, bool]) -> Iterator[BrokenInvariant]:
     for member, claim in last.claims.items():
         kept = claim.owned & gone.get(name_of(member), set()) if not eager.get(member) else frozenset()
         if kept:
-            yield Broken("I4", last.began_ms, f"{name_of(member)} still claims {listed(kept)}, which its listener heard to be gone")
+            text = f"{name_of(member)} still claims {listed(kept)}, which its listener heard to be gone"
+            yield BrokenInvariant("I4", last.began_ms, text)
 
 
 # Records
 
 
-def records(run: Run) -> Iterator[Broken]:
+def records(run: ScenarioRun) -> Iterator[BrokenInvariant]:
     """No record is lost; by a twin none is delivered twice, unless who had it first was killed or expelled meanwhile."""
     lost = measure(run.rows).lost
     if lost:
-        yield Broken("no record is lost", run.rows[-1]["t"] / NS_PER_MS, f"{lost} were produced and never delivered")
+        yield BrokenInvariant("no record is lost", run.rows[-1]["t"] / NS_PER_MS, f"{lost} were produced and never delivered")
     if run.protocol.twin and run.scenario.starts is Speaks.TARGET:
         yield from _twice(run.rows)
 
@@ -109,7 +110,7 @@ class _Delivered:
         self.member, self.first, self.last, self.over = member, int(fields["first"]), int(fields["last"]), False
 
 
-def _twice(rows: Sequence[Row]) -> Iterator[Broken]:
+def _twice(rows: Sequence[Row]) -> Iterator[BrokenInvariant]:
     had: defaultdict[Partition, list[_Delivered]] = defaultdict(list)
     for row in rows:
         if said(row, "killed", "lost"):
@@ -122,5 +123,5 @@ def _twice(rows: Sequence[Row]) -> Iterator[Broken]:
                 if not each.over and each.first <= new.last and new.first <= each.last:
                     place = f"{fields['topic']}-{fields['partition']}, {new.first} to {new.last}"
                     text = f"{place}: to {new.member} after {each.member} had it"
-                    yield Broken("no record comes twice to a twin", row["t"] / NS_PER_MS, text)
+                    yield BrokenInvariant("no record comes twice to a twin", row["t"] / NS_PER_MS, text)
             earlier.append(new)

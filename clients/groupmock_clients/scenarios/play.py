@@ -226,11 +226,11 @@ class Scenario:
     cast: tuple[str, ...] = ()
 
 
-class Stage(Interface):
+class ScenarioStage(Interface):
     """Where a scenario is played. Members are named; every wait is bounded and raises `Missed`.
 
     A stage is made for one run, `virtual.open_stage(sizes, protocol, journal)` or `live.open_stage(...)`, both context managers that
-    yield a Stage (`journal`: the file to keep, a Path, or None), and appends the `client` rows of members and producer itself.
+    yield a ScenarioStage (`journal`: the file to keep, a Path, or None), and appends the `client` rows of members and producer itself.
     """
 
     kind: str
@@ -274,7 +274,7 @@ class Stage(Interface):
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ScenarioRun:
     """What was played and all that was seen."""
 
     scenario: Scenario
@@ -284,20 +284,20 @@ class Run:
     rows: Sequence[Row] = field(repr=False)
 
 
-def play(scenario: Scenario, sizes: Sizes, protocol: Protocol, stage: Stage) -> Run:
+def play(scenario: Scenario, sizes: Sizes, protocol: Protocol, stage: ScenarioStage) -> ScenarioRun:
     """Start the group, let it settle, do the steps. Raises Missed, Unsupported."""
     if Upgrade() in scenario.steps and not protocol.bounces:
         raise Unsupported(f"{protocol} has no rolling upgrade from range: {protocol.no_upgrade}")
     if sizes.members < scenario.least:
         raise Unsupported(f"{scenario.name} needs at least {scenario.least} members, not {sizes.members}")
     _Play(scenario, sizes, protocol, stage).play()
-    return Run(scenario, sizes, protocol, stage.kind, stage.rows())
+    return ScenarioRun(scenario, sizes, protocol, stage.kind, stage.rows())
 
 
 class _Play:
     """Who lives, who is gone, and what is done next."""
 
-    def __init__(self, scenario: Scenario, sizes: Sizes, protocol: Protocol, stage: Stage) -> None:
+    def __init__(self, scenario: Scenario, sizes: Sizes, protocol: Protocol, stage: ScenarioStage) -> None:
         self.scenario, self.sizes, self.protocol, self.stage = scenario, sizes, protocol, stage
         self.speaks = scenario.starts
         self.topics: tuple[str, ...] = (TOPIC,)

@@ -1,4 +1,4 @@
-"""Playing many combinations and keeping what came of them: one `Result` each, in a `Results` that is written as JSON."""
+"""Playing many combinations and keeping what came of them: one `ScenarioResult` each, in a `ScenarioResults` that is written as JSON."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ import msgspec
 from .catalogue import LIVE, SCENARIOS, TOUR, VIRTUAL, fitting, plays, protocols, scenario
 from .invariants import broken
 from .measure import measure
-from .play import Missed, Protocol, Run, Scenario, Sizes, Stage, Unsupported, play
+from .play import Missed, Protocol, Scenario, ScenarioRun, ScenarioStage, Sizes, Unsupported, play
 
 LIBRARIES: Final = ("aiokafka", "kafka-python", "confluent-kafka")
 
 
-class Result(msgspec.Struct, kw_only=True, omit_defaults=True):
+class ScenarioResult(msgspec.Struct, kw_only=True, omit_defaults=True):
     """One run. `figures` None: it could not be measured, `trouble` says why; `broken`: what an invariant found.
 
     `agreed`: does its virtual twin count the same moves and rounds? None: it was not asked.
@@ -36,13 +36,13 @@ class Result(msgspec.Struct, kw_only=True, omit_defaults=True):
     agreed: bool | None = None
 
 
-class Results(msgspec.Struct, kw_only=True):
+class ScenarioResults(msgspec.Struct, kw_only=True):
     """All runs of one stage with the same sizes; `libraries`: name -> version, where stock clients ran."""
 
     stage: str
     sizes: dict[str, float]
     libraries: dict[str, str]
-    results: list[Result]
+    results: list[ScenarioResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Job:
         return None if self.journal is None else self.journal / name
 
 
-def opener(stage: str) -> Callable[[Sizes, Protocol, Path | None], AbstractContextManager[Stage]]:
+def opener(stage: str) -> Callable[[Sizes, Protocol, Path | None], AbstractContextManager[ScenarioStage]]:
     """`open_stage` of the stage by that name."""
     if stage == "virtual":
         from .virtual import open_stage
@@ -87,15 +87,15 @@ def jobs(stage: str, sizes: Sizes, names: Sequence[str], named: Sequence[str], j
     return found
 
 
-def play_one(job: Job) -> Run:
+def play_one(job: Job) -> ScenarioRun:
     """Raises Missed, Unsupported."""
     with opener(job.stage)(job.sizes, job.protocol, job.file) as stage:
         return play(job.scenario, job.sizes, job.protocol, stage)
 
 
-def run_one(job: Job) -> Result:
+def run_one(job: Job) -> ScenarioResult:
     """Play and measure; what goes wrong is in the result."""
-    result = Result(scenario=job.scenario.name, protocol=job.protocol.name, client=job.protocol.client)
+    result = ScenarioResult(scenario=job.scenario.name, protocol=job.protocol.name, client=job.protocol.client)
     try:
         run = play_one(job)
     except (Missed, Unsupported) as trouble:
@@ -106,7 +106,7 @@ def run_one(job: Job) -> Result:
     return result
 
 
-def run_all(todo: Sequence[Job], workers: int = 1) -> Iterator[Result]:
+def run_all(todo: Sequence[Job], workers: int = 1) -> Iterator[ScenarioResult]:
     """Results as they come, `workers` runs at a time, in processes of their own where there are several."""
     if workers == 1:
         yield from map(run_one, todo)
@@ -119,12 +119,12 @@ def run_all(todo: Sequence[Job], workers: int = 1) -> Iterator[Result]:
         pool.shutdown(cancel_futures=True)  # who is interrupted does not wait for what has not begun
 
 
-def collected(stage: str, sizes: Sizes, results: Iterable[Result]) -> Results:
+def collected(stage: str, sizes: Sizes, results: Iterable[ScenarioResult]) -> ScenarioResults:
     """In the order of the catalogue."""
     scenarios = [each.name for each in (*SCENARIOS, TOUR)]
     known = [str(each) for each in (LIVE if stage == "live" else VIRTUAL)]
     ordered = sorted(results, key=lambda each: (scenarios.index(each.scenario), known.index(f"{each.protocol}/{each.client}")))
-    return Results(stage=stage, sizes=sizes.as_fields(), libraries=_libraries() if stage == "live" else {}, results=ordered)
+    return ScenarioResults(stage=stage, sizes=sizes.as_fields(), libraries=_libraries() if stage == "live" else {}, results=ordered)
 
 
 def _libraries() -> dict[str, str]:
@@ -137,13 +137,13 @@ def _libraries() -> dict[str, str]:
     return found
 
 
-def to_json(results: Results) -> bytes:
+def to_json(results: ScenarioResults) -> bytes:
     """A line a result, so that a change can be read in a diff."""
     fields: dict[str, Any] = msgspec.to_builtins(results)
     lines = [msgspec.json.encode(each) for each in fields.pop("results")]
     return msgspec.json.encode(fields)[:-1] + b',"results":[\n' + b",\n".join(lines) + b"\n]}\n"
 
 
-def from_json(data: bytes) -> Results:
+def from_json(data: bytes) -> ScenarioResults:
     """Raises msgspec.ValidationError, msgspec.DecodeError."""
-    return msgspec.json.decode(data, type=Results)
+    return msgspec.json.decode(data, type=ScenarioResults)

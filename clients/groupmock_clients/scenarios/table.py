@@ -7,7 +7,7 @@ from typing import Final
 
 from .catalogue import PROCESS_DEATH, ROLLING_BOUNCE, SCALE, SCENARIOS, TOUR, WORDS, fitting
 from .play import Protocol, Sizes
-from .results import Result, Results
+from .results import ScenarioResult, ScenarioResults
 
 LINES: Final = {
     "death-at-once": f"{PROCESS_DEATH}, back before its session ends",
@@ -42,7 +42,7 @@ COLUMNS: Final = {
 CLIENTS: Final = ("aiokafka", "kafka-python", "connect", "scripted")
 
 
-def characteristics(results: Results, clients: Sequence[str] = CLIENTS) -> list[str]:
+def characteristics(results: ScenarioResults, clients: Sequence[str] = CLIENTS) -> list[str]:
     """The document's table: its lines, a column per protocol, measured with the first of these clients that has it.
 
     A cell: the document's word, partitions moved, partition-seconds not delivered.
@@ -58,17 +58,17 @@ def characteristics(results: Results, clients: Sequence[str] = CLIENTS) -> list[
     )
 
 
-def _client(results: Results, protocol: str, clients: Sequence[str]) -> str | None:
+def _client(results: ScenarioResults, protocol: str, clients: Sequence[str]) -> str | None:
     there = {each.client for each in results.results if each.protocol == protocol}
     return next((client for client in clients if client in there), None)
 
 
-def _find(results: Results, scenario: str, protocol: str, client: str) -> Result | None:
+def _find(results: ScenarioResults, scenario: str, protocol: str, client: str) -> ScenarioResult | None:
     wanted = (scenario, protocol, client)
     return next((each for each in results.results if (each.scenario, each.protocol, each.client) == wanted), None)
 
 
-def _cell(result: Result | None, row: str) -> str:
+def _cell(result: ScenarioResult | None, row: str) -> str:
     if result is None:
         return "–"
     if result.figures is None:
@@ -78,12 +78,12 @@ def _cell(result: Result | None, row: str) -> str:
     return f"{word}: {told}" if word else told
 
 
-def _trouble(result: Result) -> str:
+def _trouble(result: ScenarioResult) -> str:
     """Its first line: the rest is a story, and a cell has no lines."""
     return f"**{(result.trouble or 'unknown').splitlines()[0]}**".replace("|", "\\|")
 
 
-def everything(results: Results) -> list[str]:
+def everything(results: ScenarioResults) -> list[str]:
     """A table per scenario, a line per protocol and client."""
     lines: list[str] = []
     for scenario in (*SCENARIOS, TOUR):
@@ -94,12 +94,12 @@ def everything(results: Results) -> list[str]:
     return lines[1:]
 
 
-def one_scenario(mine: Iterable[Result]) -> list[str]:
+def one_scenario(mine: Iterable[ScenarioResult]) -> list[str]:
     """A line per protocol and client."""
     return _table(["", *COLUMNS.values()], ([f"{TITLES[each.protocol]}, {each.client}", *_figures(each)] for each in mine))
 
 
-def _figures(result: Result) -> Iterator[str]:
+def _figures(result: ScenarioResult) -> Iterator[str]:
     if result.figures is None:
         yield _trouble(result)
         yield from [""] * (len(COLUMNS) - 1)
@@ -109,7 +109,7 @@ def _figures(result: Result) -> Iterator[str]:
         yield f"{value:.1f}" if name.endswith("_s") else f"{value:g}"
 
 
-def sizes(results: Results) -> str:
+def sizes(results: ScenarioResults) -> str:
     """With what it was measured, in a sentence; another one where Kafka Connect was, which has its own (catalogue.fitting)."""
     of = ", ".join(f"{name} {number}" for name, number in results.libraries.items())
     size = results.sizes

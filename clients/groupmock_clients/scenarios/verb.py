@@ -25,7 +25,7 @@ from groupmock.cli import BAD_USE, BROKEN, OK, UNKNOWN
 
 if TYPE_CHECKING:
     from .play import Sizes
-    from .results import Job, Result, Results
+    from .results import Job, ScenarioResult, ScenarioResults
 
 INTERMIXED = True
 INTERRUPTED = 130
@@ -139,7 +139,7 @@ def _list() -> int:
 def _measure(arguments: argparse.Namespace, sizes: Sizes, todo: list[Job]) -> int:
     from .results import collected, run_all, to_json
 
-    done: list[Result] = []
+    done: list[ScenarioResult] = []
     for result in run_all(todo, arguments.jobs):
         done.append(result)
         if len(todo) > 1:
@@ -153,7 +153,7 @@ def _measure(arguments: argparse.Namespace, sizes: Sizes, todo: list[Job]) -> in
     return verdict(done)
 
 
-def _compared(todo: list[Job], done: list[Result]) -> list[Result]:
+def _compared(todo: list[Job], done: list[ScenarioResult]) -> list[ScenarioResult]:
     """What the virtual twin of a run counts otherwise is broken."""
     from .agree import compared
 
@@ -161,7 +161,7 @@ def _compared(todo: list[Job], done: list[Result]) -> list[Result]:
     return [compared(played[each.scenario, each.protocol, each.client], each) for each in done]
 
 
-def _shown(action: str, results: Results) -> list[str]:
+def _shown(action: str, results: ScenarioResults) -> list[str]:
     from . import table
 
     lines = [table.sizes(results), ""]
@@ -170,7 +170,7 @@ def _shown(action: str, results: Results) -> list[str]:
     return [*lines, *table.everything(results)]
 
 
-def verdict(done: list[Result]) -> int:
+def verdict(done: list[ScenarioResult]) -> int:
     """The exit code, with a line on stderr for each that is not as it should be."""
     code = OK
     for each in done:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F
 
-from .record import FIGURES, WHAT
+from .table_row import FIGURES, WHAT
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from .record import WHAT
+from .table_row import WHAT
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -9,8 +9,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
 from ..arrow import map_in_arrow
-from .plan import SIZES, Stretch
-from .record import PLAY, RECORD, STRETCH, play_all
+from .campaign_plan import SIZES, Stretch
+from .table_row import PLAY, RECORD, STRETCH, play_all
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

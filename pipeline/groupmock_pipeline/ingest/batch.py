@@ -24,7 +24,7 @@ PACKED: Final = 10
 STAGED: Final = "staged"
 
 
-class Outcome(NamedTuple):
+class BatchOutcome(NamedTuple):
     """What a batch did, in numbers."""
 
     files: int = 0
@@ -35,12 +35,12 @@ class Outcome(NamedTuple):
     blank: int = 0
     problems: int = 0
 
-    def plus(self, other: Outcome) -> Outcome:
+    def plus(self, other: BatchOutcome) -> BatchOutcome:
         """Of both."""
-        return Outcome(*(one + two for one, two in zip(self, other, strict=True)))
+        return BatchOutcome(*(one + two for one, two in zip(self, other, strict=True)))
 
 
-def ingest(files: DataFrame, lake: str, limit: int) -> Outcome:
+def ingest(files: DataFrame, lake: str, limit: int) -> BatchOutcome:
     """Files (`workers.FILES`) into a lake that is ours alone (`placing.LOCK`) and recovered; `limit`: bytes of a line."""
     spark = files.sparkSession
     begun = tables.exists(spark, lake, "runs")
@@ -52,7 +52,7 @@ def ingest(files: DataFrame, lake: str, limit: int) -> Outcome:
         figures = todo.agg(F.count("*"), F.count_if("unread"), F.coalesce(F.sum(size_of), F.lit(0)))
         listed, count, size = figures.first() or (0, 0, 0)  # three figures
         if not count:
-            return Outcome(known=listed)
+            return BatchOutcome(known=listed)
         log.info("ingest: %d journals to read, %d known already", count, listed - count)
         outcome = _staged(Storage(spark, lake), todo.where("unread").drop("unread"), old, limit, _tasks(spark, count, size))
         return outcome._replace(known=listed - count)
@@ -64,7 +64,7 @@ def _tasks(spark: SparkSession, count: int, size: int) -> int:
     return min(count, max(3 * spark.sparkContext.defaultParallelism, -(-size // TASK_BYTES)))
 
 
-def _staged(storage: Storage, todo: DataFrame, old: DataFrame, limit: int, tasks: int) -> Outcome:
+def _staged(storage: Storage, todo: DataFrame, old: DataFrame, limit: int, tasks: int) -> BatchOutcome:
     batch = placing.folder(storage)
     spark = todo.sparkSession
     first = map_in_arrow(todo.repartition(min(tasks, spark.sparkContext.defaultParallelism)), first_lines(limit), FIRST)
@@ -87,7 +87,7 @@ def read_staged(spark: SparkSession, path: str) -> DataFrame:
     return spark.read.schema(columns).parquet(path)
 
 
-def _placed(storage: Storage, batch: str, staged: DataFrame, old: DataFrame) -> Outcome:
+def _placed(storage: Storage, batch: str, staged: DataFrame, old: DataFrame) -> BatchOutcome:
     new = _kept(ledger.lines(staged), storage.place(f"{batch}/new"))
     merged = ledger.merged(old, new)
     found = _copies(storage, batch, staged, merged, new)
@@ -152,7 +152,7 @@ def _moves(batch: str, old: DataFrame, new: DataFrame, after: DataFrame) -> plac
     return placing.plan(staged, dropped, f"{batch}/runs")
 
 
-def _outcome(after: DataFrame, new: DataFrame) -> Outcome:
+def _outcome(after: DataFrame, new: DataFrame) -> BatchOutcome:
     """Counts of the batch. Raises AssertionError if they do not add up: then nothing is placed."""
     sums = ("rows", "quarantined", "duplicates", "blank")
     mine = after.join(F.broadcast(new.select("run")), "run", "left_semi")
@@ -162,4 +162,4 @@ def _outcome(after: DataFrame, new: DataFrame) -> Outcome:
     *counts, file, adds_up = row
     assert adds_up, f"{file}: the counts of its lines do not add up; nothing was placed"
     files, rows, quarantined, duplicates, blank, problems = counts
-    return Outcome(files, 0, rows, quarantined, duplicates, blank, problems)
+    return BatchOutcome(files, 0, rows, quarantined, duplicates, blank, problems)

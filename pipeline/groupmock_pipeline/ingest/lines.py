@@ -6,7 +6,7 @@ from base64 import b64encode
 from collections.abc import Generator, Iterable, Iterator
 from typing import Final, NamedTuple
 
-from .reading import Broken, pieces
+from .reading import DamagedFile, unpacked_bytes
 
 SHOWN: Final = 1024
 """Bytes of an over-long line that its place in the quarantine shows."""
@@ -14,7 +14,7 @@ MARK: Final = b"\xef\xbb\xbf"
 WIDE: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
-class Line(NamedTuple):
+class JournalLine(NamedTuple):
     """One line, without its end."""
 
     number: int
@@ -33,12 +33,12 @@ class Cut(NamedTuple):
     size: int
 
 
-def lines(path: str, limit: int) -> Generator[list[Line], None, None]:
+def lines(path: str, limit: int) -> Generator[list[JournalLine], None, None]:
     """All lines of a file, blank ones too, in lists that follow its pieces. A line above `limit` bytes is not kept.
 
     Raises OSError. Where compressed data breaks, the last line says so, even if nothing came of it."""
     number = 0
-    for group, problem in _split(pieces(path), limit):
+    for group, problem in _split(unpacked_bytes(path), limit):
         found = [_line(at, line) for at, line in enumerate(group, number + 1)]
         number += len(found)
         if problem is not None:
@@ -62,7 +62,7 @@ def _split(source: Iterable[bytes], limit: int) -> Iterator[tuple[list[bytes | C
             if size <= limit:
                 rest.append(after[: limit + 1])
             size += len(after)
-    except Broken as broken:
+    except DamagedFile as broken:
         problem = str(broken)
     if size or problem:
         yield [_joined(rest, size, b"", limit)], problem
@@ -75,14 +75,14 @@ def _joined(rest: list[bytes], size: int, end: bytes, limit: int) -> bytes | Cut
     return Cut(b"".join([*rest, end])[:SHOWN], size)
 
 
-def _line(number: int, line: bytes | Cut) -> Line:
+def _line(number: int, line: bytes | Cut) -> JournalLine:
     if isinstance(line, Cut):
-        return Line(number, line.begin.decode(errors="backslashreplace"), f"over-long: {line.size} bytes in one line")
+        return JournalLine(number, line.begin.decode(errors="backslashreplace"), f"over-long: {line.size} bytes in one line")
     if number == 1:
         line = line.removeprefix(MARK)
     try:
-        return Line(number, line.decode())
+        return JournalLine(number, line.decode())
     except UnicodeDecodeError as error:
         wide = "; the file begins as UTF-16 does" if number == 1 and line.startswith(WIDE) else ""
         problem = f"not UTF-8, from byte {error.start + 1} of the line{wide}"
-        return Line(number, line.decode(errors="backslashreplace"), problem, b64encode(line).decode())
+        return JournalLine(number, line.decode(errors="backslashreplace"), problem, b64encode(line).decode())

@@ -20,12 +20,12 @@ ZSTD: Final = b"\x28\xb5\x2f\xfd"
 WITH_HEADER: Final = 16 + zlib.MAX_WBITS
 
 
-class Broken(ValueError):
+class DamagedFile(ValueError):
     """The compressed data ends too early or is damaged; what came before it was given. The text says where."""
 
 
-def pieces(path: str) -> Iterator[bytes]:
-    """The unpacked bytes of a file. Raises OSError, and Broken after the last byte that could be had."""
+def unpacked_bytes(path: str) -> Iterator[bytes]:
+    """The unpacked bytes of a file. Raises OSError, and DamagedFile after the last byte that could be had."""
     with open(path, "rb") as source:
         begin = source.read(4)
         if begin.startswith(GZIP):
@@ -33,10 +33,10 @@ def pieces(path: str) -> Iterator[bytes]:
         elif begin == ZSTD:
             yield from _unpacked(source, begin, _unzstd, "zstd")
         else:
-            yield from _plain(source, begin)
+            yield from _as_it_is(source, begin)
 
 
-def _plain(source: IO[bytes], begin: bytes) -> Iterator[bytes]:
+def _as_it_is(source: IO[bytes], begin: bytes) -> Iterator[bytes]:
     piece = begin + source.read(PIECE)
     while piece:
         yield piece
@@ -57,7 +57,7 @@ def _unpacked(source: IO[bytes], begin: bytes, make: Callable[[], Unpack], name:
             packed = source.read(PACKED)
         yield from unpack(b"")
     except EOFError:
-        raise Broken(f"cut: the {name} data ends too early, after {done} bytes") from None
+        raise DamagedFile(f"cut: the {name} data ends too early, after {done} bytes") from None
     except DAMAGE:
         source.seek(0)
         yield from _until_damage(source, make(), done, name)
@@ -73,7 +73,7 @@ def _until_damage(source: IO[bytes], unpack: Unpack, done: int, name: str) -> It
             yield from unpack(packed)
             done += 1
     except DAMAGE as error:
-        raise Broken(f"damaged {name} data at byte {done + 1}: {str(error).rpartition(': ')[2]}") from None
+        raise DamagedFile(f"damaged {name} data at byte {done + 1}: {str(error).rpartition(': ')[2]}") from None
 
 
 def _gunzip() -> Unpack:

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from .. import tables
 from ..errors import BadInput
-from .batch import Outcome, ingest
+from .batch import BatchOutcome, ingest
 from .files import OPTIONS, check, described, listed
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 COLUMNS = "path string, modificationTime timestamp, length bigint, content binary"
 """Of Spark's binaryFile; `content` is never asked for, hence never read."""
 
-Told = Callable[[Outcome], None]
+Told = Callable[[BatchOutcome], None]
 
 
 def started(spark: SparkSession, place: str, lake: str, checkpoint: str, limit: int, follow: float | None, told: Told) -> StreamingQuery:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from ..arrow import Work
-from .lines import Line, lines
+from .lines import JournalLine, lines
 
 FILES: Final = "file string, length bigint, modified bigint"
 """A file that is to be read: path, bytes, us since 1970 when it was changed."""
@@ -90,7 +90,7 @@ def _read(file: dict[str, Any], limit: int) -> Iterator[pa.RecordBatch]:
     yield _summary(file, count, blank, problem, schema)
 
 
-def _batch(file: dict[str, Any], group: list[Line], refused: str | None, schema: pa.Schema) -> pa.RecordBatch:
+def _batch(file: dict[str, Any], group: list[JournalLine], refused: str | None, schema: pa.Schema) -> pa.RecordBatch:
     numbers, texts, problems, raw, whole = zip(*group, strict=True) if group else ((), (), (), (), ())
     columns = [
         *_constants(file, False, len(group)),

@@ -20,9 +20,9 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 
 from .. import tables
+from ..campaign.campaign_plan import CampaignPlan, Stretch, read_plan, stretches
 from ..campaign.characteristics import characteristics
 from ..campaign.export import to_json
-from ..campaign.plan import Plan, Stretch, read_plan, stretches
 from ..campaign.sweep import ORDINAL, left, played, plays
 from ..errors import BadInput
 
@@ -76,7 +76,7 @@ def _size(word: str) -> tuple[str, list[int | float]]:
         raise BadInput(f"--size {word}: write NAME=N or NAME=N,N, as in --size members=4,8") from None
 
 
-def play(spark: SparkSession, plan: Plan, wanted: Sequence[Stretch], lake: str, wave: int = WAVE) -> None:
+def play(spark: SparkSession, plan: CampaignPlan, wanted: Sequence[Stretch], lake: str, wave: int = WAVE) -> None:
     """Each wave is a Spark job whose batches appear in the lake as whole partitions: a run that is killed loses that wave alone."""
     todo = left(plays(spark, wanted, plan.batch), done(spark, lake))
     number = F.floor(F.col(ORDINAL) / wave)

@@ -30,7 +30,7 @@ COLUMNS: Final = (
 """Table `compare`."""
 
 
-class Limits(NamedTuple):
+class CompareLimits(NamedTuple):
     """What a verdict asks for."""
 
     tolerance: float = 0.1
@@ -38,7 +38,7 @@ class Limits(NamedTuple):
     alpha: float = 0.05
 
 
-DEFAULT: Final = Limits()
+DEFAULT: Final = CompareLimits()
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -59,7 +59,7 @@ def run(spark: SparkSession, arguments: Namespace) -> None:
         raise BadInput(f"--tolerance {arguments.tolerance}: a share from 0 on, as 0.1")
     ours, missing_ours = _labelled(spark, arguments.input, arguments.by)
     theirs, missing_theirs = _labelled(spark, arguments.other, arguments.by)
-    limits = Limits(arguments.tolerance, arguments.least_runs, arguments.alpha)
+    limits = CompareLimits(arguments.tolerance, arguments.least_runs, arguments.alpha)
     sides = {"ours": missing_ours, "theirs": missing_theirs}
     missing = [(name, f"{side}: {reason}") for side, each in sides.items() for name, reason in each.items()]
     told = compare(ours, theirs, limits).unionByName(not_measured(spark, missing, limits), allowMissingColumns=True)
@@ -74,7 +74,7 @@ def _labelled(spark: SparkSession, lake: str, by: str | None) -> tuple[DataFrame
     return labels.join(every, "run", "left"), missing
 
 
-def compare(ours: DataFrame, theirs: DataFrame, limits: Limits = DEFAULT, measures: Sequence[Measure] = MEASURES) -> DataFrame:
+def compare(ours: DataFrame, theirs: DataFrame, limits: CompareLimits = DEFAULT, measures: Sequence[Measure] = MEASURES) -> DataFrame:
     """Samples (`measures.SHAPE` and `scenario`) of two sides -> columns `COLUMNS`.
 
     `measure` null: the runs of that scenario in which nothing was measured.
@@ -91,7 +91,7 @@ def _sides() -> dict[str, str]:
     return {f"{name}_{old}": f"{name}_{new}" for name in names for old, new in (("before", "ours"), ("after", "theirs"))}
 
 
-def _judged(figures: DataFrame, limits: Limits, measures: Sequence[Measure]) -> DataFrame:
+def _judged(figures: DataFrame, limits: CompareLimits, measures: Sequence[Measure]) -> DataFrame:
     units = F.create_map(*[F.lit(each) for one in measures for each in (one.name, one.unit)])
     larger = F.greatest(F.abs("median_ours"), F.abs("median_theirs"))
     agree = F.abs("difference") <= larger * limits.tolerance
@@ -120,7 +120,7 @@ def _reason(verdict: Column, enough: Column) -> Column:
     return F.when(verdict == "unclear", unclear).when(one_sided, elsewhere)
 
 
-def not_measured(spark: SparkSession, missing: Sequence[tuple[str, str]], limits: Limits) -> DataFrame:
+def not_measured(spark: SparkSession, missing: Sequence[tuple[str, str]], limits: CompareLimits) -> DataFrame:
     """A line for each measure that a side could not give: verdict `not measured`, and why."""
     lines = [(name, "not measured", reason, limits.tolerance) for name, reason in missing]
     return spark.createDataFrame(lines, "measure string, verdict string, reason string, tolerance double")

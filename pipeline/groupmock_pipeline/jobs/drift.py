@@ -37,7 +37,7 @@ COLUMNS: Final = (
 """Table `drift`."""
 
 
-class Limits(NamedTuple):
+class DriftLimits(NamedTuple):
     """What a verdict asks for."""
 
     least: int = 8
@@ -45,7 +45,7 @@ class Limits(NamedTuple):
     effect: float = 0.33
 
 
-DEFAULT: Final = Limits()
+DEFAULT: Final = DriftLimits()
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -65,7 +65,7 @@ def run(spark: SparkSession, arguments: Namespace) -> None:
     values, missing = samples(measured_tables(spark, arguments.input))
     if values is not None:
         _inhabited(values, before | after, arguments.input)
-    limits = Limits(arguments.least_runs, arguments.alpha, arguments.effect)
+    limits = DriftLimits(arguments.least_runs, arguments.alpha, arguments.effect)
     empty = spark.createDataFrame([], SHAPE)
     told = drift(empty if values is None else values, before, after, limits)
     whole = told.unionByName(not_measured(spark, missing), allowMissingColumns=True)
@@ -120,7 +120,9 @@ def _day(word: str, option: str) -> str:
 # -- the table ---------------------------------------------------------------------------------------------------------
 
 
-def drift(values: DataFrame, before: Column, after: Column, limits: Limits = DEFAULT, measures: Sequence[Measure] = MEASURES) -> DataFrame:
+def drift(
+    values: DataFrame, before: Column, after: Column, limits: DriftLimits = DEFAULT, measures: Sequence[Measure] = MEASURES
+) -> DataFrame:
     """Samples (`measures.SHAPE`) -> columns `COLUMNS` but for `before` and `after`. A run in both windows counts as after."""
     sided = values.withColumn("side", F.when(after, True).when(before, False)).where(F.col("side").isNotNull())
     runs = per_run(_with_all_versions(sided), (*KEYS, "side"), measures)
@@ -147,7 +149,7 @@ def _extremes() -> list[Column]:
     ]
 
 
-def _judged(tested: DataFrame, enough: Column, limits: Limits, measures: Sequence[Measure]) -> DataFrame:
+def _judged(tested: DataFrame, enough: Column, limits: DriftLimits, measures: Sequence[Measure]) -> DataFrame:
     moved = (F.col("q") <= limits.alpha) & (F.abs("delta") >= limits.effect)
     verdict = F.when(~enough, "too few runs").when(moved, "moved").otherwise("not")
     facts = F.create_map(*[F.lit(each) for one in measures for each in (one.name, one.unit)])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import BadInput
 from ..ingest import placing
-from ..ingest.batch import Outcome, ingest
+from ..ingest.batch import BatchOutcome, ingest
 from ..ingest.files import listed
 from ..ingest.storage import Storage
 from ..ingest.stream import started
@@ -55,9 +55,9 @@ def _batch(spark: SparkSession, arguments: argparse.Namespace) -> None:
 
 
 def _stream(spark: SparkSession, arguments: argparse.Namespace) -> None:
-    total = Outcome()
+    total = BatchOutcome()
 
-    def heard(outcome: Outcome) -> None:
+    def heard(outcome: BatchOutcome) -> None:
         nonlocal total
         total = total.plus(outcome)
         log.info("ingest: %s", told(outcome))
@@ -83,7 +83,7 @@ def lake(spark: SparkSession, place: str) -> Storage:
     return storage
 
 
-def told(outcome: Outcome) -> str:
+def told(outcome: BatchOutcome) -> str:
     """In words."""
     if not outcome.files:
         return f"nothing new, {outcome.known} journals known already"

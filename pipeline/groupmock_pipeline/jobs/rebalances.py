@@ -16,9 +16,9 @@ from .. import tables
 from ..rebalance.convergence import converged
 from ..rebalance.delivery import undelivered
 from ..rebalance.events import SYNCED, events
-from ..rebalance.lines import KEY, lines
 from ..rebalance.moves import design, moves
 from ..rebalance.ownership import unowned
+from ..rebalance.summary import KEY, lines
 
 COLUMNS: Final = {
     "day": "of the run's begin",

@@ -21,7 +21,7 @@ from ..report import draw
 from ..report.ask import answer, first_lines
 from ..report.page import Shown, page
 from ..report.sections import SECTIONS
-from ..report.shapes import Answer, Section
+from ..report.shapes import Excerpt, Section
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -63,7 +63,7 @@ def section(spark: SparkSession, lake: str, asked: Section) -> Shown:
         return Shown(asked, trouble=str(problem).splitlines()[0])
 
 
-def answers(table: DataFrame, asked: Section) -> list[Answer]:
+def answers(table: DataFrame, asked: Section) -> list[Excerpt]:
     """What the section's shapes come to; of a table that fits none of them, its first lines."""
     found = [each for shape in asked.shapes for each in answer(table, shape)]
     return found or [first_lines(table)]

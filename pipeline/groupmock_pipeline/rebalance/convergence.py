@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from .lines import REJOINS
 from .moves import COOPERATIVE
+from .summary import REJOINS
 
 
 def converged(lines: DataFrame) -> DataFrame:

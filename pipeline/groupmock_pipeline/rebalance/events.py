@@ -19,6 +19,8 @@ COMPLETING: Final = "CompletingRebalance"
 STABLE: Final = "Stable"
 EMPTY: Final = "Empty"
 UNDER_WAY: Final = (PREPARING, COMPLETING)
+OF_JOINER: Final = ("line", "at", "member_id", "client_id", "library", "version")
+"""What of a JoinGroup names who may have begun a rebalance."""
 
 MOVED, MEMBER, COMMAND = "moved", "member", "command"
 JOIN, JOINED, TOLD, SYNCED, CLOSED = "join", "joined", "told", "synced", "closed"
@@ -144,7 +146,7 @@ def numbered(frame: DataFrame) -> DataFrame:
             "_before": latest(F.when(moved, F.struct("line", "at", "after", "members"))),
             "protocol": latest(F.when(moved, F.col("protocol_name"))),
             "_steered": latest(F.when(F.col("event") == COMMAND, F.struct("line", "at", "name"))),
-            "_join": latest(F.when((F.col("event") == JOIN) & F.col("accepted"), _joiner())),
+            "_join": latest(F.when((F.col("event") == JOIN) & F.col("accepted"), F.struct(*OF_JOINER))),
         }
     )
     was, now = F.coalesce(F.col("_before.after").isin(*UNDER_WAY), F.lit(False)), F.col("after").isin(*UNDER_WAY)
@@ -165,10 +167,6 @@ def numbered(frame: DataFrame) -> DataFrame:
     ended = F.coalesce(F.count_if("ends").over(past), F.lit(0))
     cycle = ended + F.when(F.col("event") == SYNCED, 0).otherwise(1)
     return marked.withColumn("cycle", cycle).drop("_before", "_steered", "_join")
-
-
-def _joiner() -> Column:
-    return F.struct("line", "at", "member_id", "client_id", "library", "version")
 
 
 def library_label() -> Column:

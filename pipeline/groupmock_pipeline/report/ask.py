@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql import functions as F
 
 from ..asking import analysed
-from .shapes import ACCURACY, QUANTILES, Answer, Cell, Grid, Head, Listing, Plot, Series, Shape, Spread, Totals, Value
+from .shapes import ACCURACY, QUANTILES, Cell, ColumnHead, Excerpt, Grid, Listing, Plot, Series, Shape, Spread, Totals, Value
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -23,7 +23,7 @@ LONGEST: Final = 300
 """Characters of a text that a page shows."""
 
 
-def answer(table: DataFrame, shape: Shape) -> list[Answer]:
+def answer(table: DataFrame, shape: Shape) -> list[Excerpt]:
     """What a shape has to say of a table; [] where the table cannot answer it at all."""
     match shape:
         case Totals():
@@ -36,7 +36,7 @@ def answer(table: DataFrame, shape: Shape) -> list[Answer]:
             return _grid(table, shape)
 
 
-class Known:
+class AnswerableValues:
     """Which of the values a table can answer."""
 
     def __init__(self, table: DataFrame) -> None:
@@ -68,8 +68,8 @@ def _named(values: Sequence[Value], prefix: str) -> list[Column]:
     return [F.expr(each.sql).alias(f"{prefix}{place}") for place, each in enumerate(values)]
 
 
-def _totals(table: DataFrame, shape: Totals) -> list[Answer]:
-    known = Known(table)
+def _totals(table: DataFrame, shape: Totals) -> list[Excerpt]:
+    known = AnswerableValues(table)
     by, values, kept = known.of(shape.by), known.of(shape.values), _kept(table, shape.where)
     if not values or kept is None or (shape.by and not by):
         return []
@@ -83,8 +83,8 @@ def _totals(table: DataFrame, shape: Totals) -> list[Answer]:
     return [made]
 
 
-def _spread(table: DataFrame, shape: Spread) -> list[Answer]:
-    known = Known(table)
+def _spread(table: DataFrame, shape: Spread) -> list[Excerpt]:
+    known = AnswerableValues(table)
     by, value, kept = known.of(shape.by), known.of([shape.value]), _kept(table, shape.where)
     marks = known.of([shape.mark]) if shape.mark is not None else []
     if not value or kept is None or (shape.by and not by):
@@ -103,12 +103,12 @@ def _spread(table: DataFrame, shape: Spread) -> list[Answer]:
     if made.rows:
         places = {name: len(by) + 1 + place for place, name in enumerate(QUANTILES)}
         places |= {mark.head: len(by) + len(spread) + place for place, mark in enumerate(marks)}
-        made.plot = _plot("range", str(Head(shape.value.head, unit)), made, len(by), places)
+        made.plot = _plot("range", str(ColumnHead(shape.value.head, unit)), made, len(by), places)
     return [made]
 
 
-def _listing(table: DataFrame, shape: Listing) -> list[Answer]:
-    known = Known(table)
+def _listing(table: DataFrame, shape: Listing) -> list[Excerpt]:
+    known = AnswerableValues(table)
     values, kept = known.of(shape.values), _kept(table, shape.where)
     if not values or kept is None:
         return []
@@ -118,14 +118,14 @@ def _listing(table: DataFrame, shape: Listing) -> list[Answer]:
     return [_answer(shape.title, shape.about, values, told, known.lacking, shape.limit)]
 
 
-def first_lines(table: DataFrame, limit: int = 5) -> Answer:
+def first_lines(table: DataFrame, limit: int = 5) -> Excerpt:
     """For a table that no shape fits: what is in it."""
     values = [Value(name, f"`{name}`") for name in table.columns]
     return _answer("First lines", "", values, table.select(*_named(values, "value")).limit(limit), [], limit)
 
 
-def _grid(table: DataFrame, shape: Grid) -> list[Answer]:
-    known = Known(table)
+def _grid(table: DataFrame, shape: Grid) -> list[Excerpt]:
+    known = AnswerableValues(table)
     per, kept, main = known.of(shape.per), _kept(table, shape.where), known.of([shape.down, shape.across, shape.value])
     if kept is None or len(main) < 3:
         return []
@@ -138,7 +138,7 @@ def _grid(table: DataFrame, shape: Grid) -> list[Answer]:
     return [_grid_of(shape, per, key, group, known.lacking) for key, group in groups.items()]
 
 
-def _grid_of(shape: Grid, per: Sequence[Value], key: tuple[Cell, ...], lines: list[tuple[Cell, ...]], lacking: list[str]) -> Answer:
+def _grid_of(shape: Grid, per: Sequence[Value], key: tuple[Cell, ...], lines: list[tuple[Cell, ...]], lacking: list[str]) -> Excerpt:
     down = list(dict.fromkeys(line[0] for line in lines))
     across = list(dict.fromkeys(line[1] for line in lines))
     cells = {(line[0], line[1]): line[2:] for line in lines}
@@ -146,10 +146,10 @@ def _grid_of(shape: Grid, per: Sequence[Value], key: tuple[Cell, ...], lines: li
     title = ", ".join([shape.title, *(f"{shown(value)} {each.head}" for each, value in named[: shape.titled])])
     rest = ", ".join(f"{each.head} {shown(value)}" for each, value in named[shape.titled :])
     rows: list[tuple[Cell, ...]] = [(name, *(_beside(cells.get((name, column))) for column in across)) for name in down]
-    heads = [Head(shape.down.head), *(Head(shown(column), number=True) for column in across)]
+    heads = [ColumnHead(shape.down.head), *(ColumnHead(shown(column), number=True) for column in across)]
     series = [Series(shown(column), [_number(cells.get((name, column), (None,))[0]) for name in down]) for column in across]
-    plot = Plot("dots", str(Head(shape.value.head, shape.value.unit)), [shown(each) for each in down], series)
-    return Answer(title, shape.about, heads, rows, list(lacking), note=f"With {rest}." if rest else "", plot=plot)
+    plot = Plot("dots", str(ColumnHead(shape.value.head, shape.value.unit)), [shown(each) for each in down], series)
+    return Excerpt(title, shape.about, heads, rows, list(lacking), note=f"With {rest}." if rest else "", plot=plot)
 
 
 def _beside(values: tuple[Cell, ...] | None) -> Cell:
@@ -159,11 +159,11 @@ def _beside(values: tuple[Cell, ...] | None) -> Cell:
     return f"{first} ({others[0]})" if others and others[0] != first and values[0] is not None else values[0]
 
 
-def _answer(title: str, about: str, values: Sequence[Value], told: DataFrame, lacking: list[str], limit: int) -> Answer:
+def _answer(title: str, about: str, values: Sequence[Value], told: DataFrame, lacking: list[str], limit: int) -> Excerpt:
     rows = [tuple(map(_cell, row)) for row in told.collect()]  # at most limit + 1 lines
     numbers = [_is_number(field.dataType.typeName()) for field in told.schema.fields]
-    heads = [Head(each.head, each.unit, number) for each, number in zip(values, numbers, strict=True)]
-    return Answer(title, about, heads, rows[:limit], list(lacking), more=len(rows) > limit)
+    heads = [ColumnHead(each.head, each.unit, number) for each, number in zip(values, numbers, strict=True)]
+    return Excerpt(title, about, heads, rows[:limit], list(lacking), more=len(rows) > limit)
 
 
 def _is_number(type_name: str) -> bool:
@@ -199,7 +199,7 @@ def _number(value: Cell) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _plot(kind: str, axis: str, made: Answer, by: int, places: dict[str, int]) -> Plot:
+def _plot(kind: str, axis: str, made: Excerpt, by: int, places: dict[str, int]) -> Plot:
     """The first PLOTTED groups of an answer."""
     rows = made.rows[:PLOTTED]
     labels = [" · ".join(shown(value) for value in row[:by] if value is not None) or "–" for row in rows]

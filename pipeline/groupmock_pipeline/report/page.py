@@ -11,7 +11,7 @@ from typing import Final
 from ..tables import job_of
 from .ask import shown
 from .draw import COLOURS, INK
-from .shapes import Answer, Cell, Head, Section
+from .shapes import Cell, ColumnHead, Excerpt, Section
 
 DARK_INK: Final = ("#ececec", "#a6a6a6", "#3c3c3c")
 DARK_COLOURS: Final = ("#5fb4ec", "#ff9a4d", "#3fcb9b", "#eaa4cb", "#e0b93c", "#8ed0f7", "#c39bd3", "#aaaaaa")
@@ -44,7 +44,7 @@ class Shown:
     """One section with its answers and, by their place, its plots as SVG. `missing`: the table is not there. `trouble`: it is no use."""
 
     section: Section
-    answers: list[Answer] = field(default_factory=list)
+    answers: list[Excerpt] = field(default_factory=list)
     plots: dict[int, str] = field(default_factory=dict)
     missing: bool = False
     trouble: str | None = None
@@ -102,7 +102,7 @@ def _section(each: Shown) -> Iterator[str]:
     yield "</section>"
 
 
-def _answer(answer: Answer, plot: str | None) -> Iterator[str]:
+def _answer(answer: Excerpt, plot: str | None) -> Iterator[str]:
     yield f"<h3>{escape(answer.title)}</h3>"
     if answer.about:
         yield f"<p>{escape(answer.about)}</p>"
@@ -120,7 +120,7 @@ def _answer(answer: Answer, plot: str | None) -> Iterator[str]:
     yield from _notes(answer)
 
 
-def _notes(answer: Answer) -> Iterator[str]:
+def _notes(answer: Excerpt) -> Iterator[str]:
     notes = [answer.note] if answer.note else []
     notes += [f"The first {len(answer.rows)}; there are more."] if answer.more else []
     notes += [f"Not in this table: {', '.join(answer.lacking)}."] if answer.lacking else []
@@ -128,15 +128,15 @@ def _notes(answer: Answer) -> Iterator[str]:
         yield f'<p class="quiet">{escape(" ".join(notes))}</p>'
 
 
-def _head(head: Head) -> str:
+def _head(head: ColumnHead) -> str:
     unit = f' <span class="unit">{escape(head.unit)}</span>' if head.unit else ""
     return f'<th scope="col"{_class(head)}>{escape(head.text)}{unit}</th>'
 
 
-def _cell(value: Cell, head: Head, first: bool) -> str:
+def _cell(value: Cell, head: ColumnHead, first: bool) -> str:
     text = escape(shown(value))
     return f'<th scope="row"{_class(head)}>{text}</th>' if first else f"<td{_class(head)}>{text}</td>"
 
 
-def _class(head: Head) -> str:
+def _class(head: ColumnHead) -> str:
     return ' class="n"' if head.number else ""

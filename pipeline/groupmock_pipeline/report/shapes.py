@@ -104,7 +104,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class ColumnHead:
     """The head of a column; numbers stand on the right."""
 
     text: str
@@ -119,7 +119,7 @@ Cell = str | int | float | bool | None
 
 
 @dataclass(slots=True)
-class Answer:
+class Excerpt:
     """What a shape came to: at most its limit of lines. `lacking`: heads that the table could not answer. `more`: lines were left out.
 
     `note`: what it was measured with.
@@ -127,7 +127,7 @@ class Answer:
 
     title: str
     about: str
-    heads: list[Head]
+    heads: list[ColumnHead]
     rows: list[tuple[Cell, ...]]
     lacking: list[str]
     more: bool = False

@@ -48,7 +48,7 @@ sys.stdin.readline()
 def test_a_loop_that_stands_still_is_seen_from_outside() -> None:
     """5, 80 and 5 ms of CPU between writes: the 80 are the longest stretch, and the three are not added up."""
     server = subprocess.Popen([sys.executable, "-c", BURSTS], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    command = [sys.executable, "-m", "benchmarks.workers.stretch", str(server.pid)]
+    command = [sys.executable, "-m", "benchmarks.workers.pause", str(server.pid)]
     watcher = subprocess.Popen(command, cwd=TREE, stdout=subprocess.PIPE)
     assert server.stdin and server.stdout and watcher.stdout
     watcher.stdout.readline()
@@ -63,13 +63,13 @@ def test_a_loop_that_stands_still_is_seen_from_outside() -> None:
 
 def test_the_generator_and_the_echo_agree(payloads: Path) -> None:
     with servers.echo(CORES) as server:
-        rate = generators.rate_of(server, generators.Cell(2, 3), payloads, CORES, 0.05)
+        rate = generators.rate_of(server, generators.Load(2, 3), payloads, CORES, 0.05)
     assert rate.per_second > 0 and rate.cpu_us > 0
 
 
 def test_a_wrong_answer_stops_the_measurement(payloads: Path) -> None:
     with servers.echo(CORES) as server, pytest.raises(generators.Failed, match=r'"bad_bytes":[1-9]'):
-        generators.rate_of(server, generators.Cell(1, 1), payloads, CORES, 0.05, expect="4:ff")
+        generators.rate_of(server, generators.Load(1, 1), payloads, CORES, 0.05, expect="4:ff")
 
 
 def test_joined_members_are_known_to_the_server(tmp_path: Path) -> None:
@@ -77,11 +77,11 @@ def test_joined_members_are_known_to_the_server(tmp_path: Path) -> None:
     with servers.groupmock(CORES, "--set", "group.initial.rebalance.delay.ms=500") as server:
         group = join.join(server.endpoint, "smoke", 3)
         good = join.write_payloads([group], tmp_path / "good.hex")
-        assert generators.rate_of(server, generators.Cell(3, 2), good, CORES, 0.05).per_second > 0
+        assert generators.rate_of(server, generators.Load(3, 2), good, CORES, 0.05).per_second > 0
         stranger = tmp_path / "stranger.hex"
         stranger.write_text(join.heartbeat("smoke", group.members[0].generation, "nobody").hex() + "\n")
         with pytest.raises(generators.Failed, match=r'"bad_bytes":[1-9]'):
-            generators.rate_of(server, generators.Cell(1, 1), stranger, CORES, 0.05)
+            generators.rate_of(server, generators.Load(1, 1), stranger, CORES, 0.05)
         group.close()
 
 

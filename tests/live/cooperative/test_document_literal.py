@@ -14,7 +14,7 @@ from waiting import until
 from groupmock.rig.wire import Client, read_response
 from groupmock_clients.cooperative import policy
 from groupmock_clients.cooperative.member import flat, listed
-from groupmock_clients.cooperative.policy import Claim, Memory, Rules, name_of
+from groupmock_clients.cooperative.policy import Claim, LeaderMemory, Rules, name_of
 from groupmock_codec.embedded import designs
 from groupmock_codec.embedded.designs import DesignAssignment, DesignSubscription
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -75,7 +75,7 @@ class Scripts:
     def __init__(self, house: Any, example: Example) -> None:
         self.broker = house.broker
         self.members = {name: Script(self.broker.bootstrap, name, held(text)) for name, text in example.initial.items()}
-        self.memory: Memory | None = None
+        self.memory: LeaderMemory | None = None
 
     def round(self, now: int) -> dict[str, bytes]:
         """Everybody joins, A plans, everybody hears; what each heard, by name."""

@@ -14,11 +14,11 @@ from groupmock_clients.scenarios import live
 from groupmock_clients.scenarios.agree import compared
 from groupmock_clients.scenarios.catalogue import LIVE, SCENARIOS, protocols, scenario
 from groupmock_clients.scenarios.live import stage as live_stage
-from groupmock_clients.scenarios.live.forkserver import close_all
+from groupmock_clients.scenarios.live.forked_members import close_all
 from groupmock_clients.scenarios.live.member_spec import MemberSpec
 from groupmock_clients.scenarios.live.process import Hear, MemberProcess
 from groupmock_clients.scenarios.play import TOPIC, Missed, Protocol, Sizes, Speaks, Unsupported
-from groupmock_clients.scenarios.results import Job, Result, run_one
+from groupmock_clients.scenarios.results import Job, ScenarioResult, run_one
 
 SIZES = Sizes(
     members=3, partitions=6, session_ms=3000, heartbeat_ms=300, delay_ms=7000, move_interval_ms=500, initial_delay_ms=500, absence_ms=300,
@@ -43,14 +43,14 @@ pytestmark = pytest.mark.xdist_group("live-scenarios")
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str, str], tuple[Job, Result]]]:
+def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str, str], tuple[Job, ScenarioResult]]]:
     """All of them, a few at a time: they mostly wait."""
     folder = tmp_path_factory.mktemp("journals")
     jobs = {(name, named): Job("live", scenario(name), protocols("live", named)[0], SIZES, folder) for name, named in RUNS}
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        played: dict[tuple[str, str], Future[Result]] = {}
+        played: dict[tuple[str, str], Future[ScenarioResult]] = {}
 
-        def played_of(name: str, named: str) -> tuple[Job, Result]:
+        def played_of(name: str, named: str) -> tuple[Job, ScenarioResult]:
             if not played:
                 played.update({key: pool.submit(run_one, job) for key, job in jobs.items()})
             return jobs[name, named], played[name, named].result()
@@ -61,7 +61,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str,
 
 @pytest.mark.parametrize(("name", "named"), RUNS)
 def test_nothing_is_broken_and_the_virtual_clock_tells_the_same(
-    name: str, named: str, results: Callable[[str, str], tuple[Job, Result]]
+    name: str, named: str, results: Callable[[str, str], tuple[Job, ScenarioResult]]
 ) -> None:
     """Nothing is lost, invariants hold, twins repeat nothing that was handed over; moves and rounds are those of the virtual twin."""
     job, first = results(name, named)

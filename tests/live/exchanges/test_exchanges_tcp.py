@@ -19,7 +19,7 @@ from groupmock_clients.probe.language.exchange import RELEASES, Exchange, Varian
 from groupmock_clients.probe.language.exchange_suite import load_suite
 from groupmock_clients.probe.stages.tcp_broker import TcpBroker
 from groupmock_clients.probe.stages.tcp_stage import TcpStage
-from groupmock_clients.probe.verdicts.outcome import BROKEN, Outcome, again
+from groupmock_clients.probe.verdicts.outcome import BROKEN, DialogueOutcome, again
 from groupmock_clients.probe.verdicts.runner import play
 
 pytestmark = pytest.mark.xdist_group("exchanges over TCP")  # one worker has the servers and all dialogues at once
@@ -87,7 +87,7 @@ class Played:
         }
         self._futures = {key: pool.submit(play, variant, TcpStage(broker)) for key, (variant, broker) in self._brokers.items()}
 
-    def outcome(self, name: str, release: str) -> Outcome:
+    def outcome(self, name: str, release: str) -> DialogueOutcome:
         found = self._futures[name, release].result(timeout=120)
         if found.verdict != BROKEN:
             return found

@@ -10,7 +10,7 @@ import pytest
 
 from groupmock import Broker
 from tools.fidelity.__main__ import main
-from tools.fidelity.compare.exchange_run import ExchangeRun, Wanted
+from tools.fidelity.compare.exchange_run import ComparisonRequest, ExchangeRun
 from tools.fidelity.play.tcp_link import Peer, parse_address
 from tools.fidelity.script.script import Drop, Pause, Reconnect, Script, Send, Step, TopicNeed
 from tools.fidelity.script.settings_classes import BASE, ORACLE
@@ -35,7 +35,7 @@ def address() -> Iterator[str]:
 
 def judged(address: str) -> ExchangeRun:
     """A run of the one script."""
-    run = ExchangeRun(Peer(*parse_address(address), "4.3"), Wanted("groups", "4.3", (1, 2)), io.StringIO())
+    run = ExchangeRun(Peer(*parse_address(address), "4.3"), ComparisonRequest("groups", "4.3", (1, 2)), io.StringIO())
     asyncio.run(run.one(SCRIPT))
     return run
 

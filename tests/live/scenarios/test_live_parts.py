@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from groupmock import Broker
-from groupmock_clients.scenarios.live.forkserver import Child, ForkServer, close_all, forkserver_of
+from groupmock_clients.scenarios.live.forked_members import Child, ForkServer, close_all, forkserver_of
 from groupmock_clients.scenarios.live.journal_thread import JournalThread
 from groupmock_clients.scenarios.live.member_spec import RANGE, MemberSpec
 from groupmock_clients.scenarios.live.members.channel import pairs, spans

@@ -7,15 +7,15 @@ import logging
 import pytest
 
 from groupmock_clients.cooperative import asked
-from groupmock_clients.cooperative.asked import Asked
+from groupmock_clients.cooperative.asked import EnforcedRebalance
 
-CALL = Asked("app", "app-1", "g", "the moon is full")
+CALL = EnforcedRebalance("app", "app-1", "g", "the moon is full")
 
 
 def test_every_hook_hears_it_also_after_one_that_failed(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    heard: list[Asked] = []
+    heard: list[EnforcedRebalance] = []
 
-    def fails(each: Asked) -> None:
+    def fails(each: EnforcedRebalance) -> None:
         raise RuntimeError("no disk")
 
     monkeypatch.setattr(asked, "hooks", [fails, heard.append])
@@ -27,7 +27,7 @@ def test_every_hook_hears_it_also_after_one_that_failed(monkeypatch: pytest.Monk
 
 def test_without_a_reason_the_log_says_so(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "groupmock.cooperative"):
-        asked.tell(Asked("app", "app-1", "g", None))
+        asked.tell(EnforcedRebalance("app", "app-1", "g", None))
     assert "app-1 joins group g again: no reason given" in caplog.text
 
 

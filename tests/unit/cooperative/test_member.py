@@ -10,7 +10,7 @@ from doc_vectors import examples, held
 
 from groupmock_clients.cooperative.balance import Partition
 from groupmock_clients.cooperative.errors import UnreadableSubscription
-from groupmock_clients.cooperative.member import Member, Outcome, Peer, flat
+from groupmock_clients.cooperative.member import AssignmentEffect, Membership, PeerSubscription, flat
 from groupmock_clients.cooperative.policy import Rules
 from groupmock_codec.embedded import consumer, designs
 
@@ -33,14 +33,14 @@ class One:
 
     def __init__(self, name: str, design: int, clock: Clock, shows_owned: bool, **rules: object) -> None:
         self.name, self.shows_owned = name, shows_owned
-        self.member = Member(Rules(design, **{"delay_ms": 5000, **rules}), clock=clock)
+        self.member = Membership(Rules(design, **{"delay_ms": 5000, **rules}), clock=clock)
         self.owned: frozenset[Partition] = frozenset()
-        self.last: Outcome | None = None
+        self.last: AssignmentEffect | None = None
 
-    def peer(self, shows_owned: bool) -> Peer:
+    def peer(self, shows_owned: bool) -> PeerSubscription:
         stock = consumer.decode_subscription(self.member.subscription(["T"], self.owned))
         assert flat(stock.owned_partitions) == self.owned, "any KIP-429 leader reads it"
-        return Peer(stock.topics, stock.user_data, flat(stock.owned_partitions) if shows_owned else None)
+        return PeerSubscription(stock.topics, stock.user_data, flat(stock.owned_partitions) if shows_owned else None)
 
     def deliver(self, data: bytes) -> None:
         stock = consumer.ASSIGNMENT.decode(1, data, trailing=True)
@@ -71,11 +71,11 @@ def test_a_joiner_gets_its_part_in_two_rounds(design: int, shows_owned: bool) ->
     rounds(a)
     assert a.owned == held("T1,T2,T3,T4")
     rounds(a, b)
-    assert a.last == Outcome(held("T1,T2"), held(""), held("T3,T4"), True, 0)
-    assert b.last == Outcome(held(""), held(""), held(""), False, 0)
+    assert a.last == AssignmentEffect(held("T1,T2"), held(""), held("T3,T4"), True, 0)
+    assert b.last == AssignmentEffect(held(""), held(""), held(""), False, 0)
     rounds(a, b)
     assert b.last is not None and b.last.added == held("T3,T4")
-    assert a.last == Outcome(held("T1,T2"), held(""), held(""), False, 0)
+    assert a.last == AssignmentEffect(held("T1,T2"), held(""), held(""), False, 0)
 
 
 @for_each("shows_owned", [True, False], ids=["kafka-python leads", "aiokafka leads"])
@@ -143,7 +143,7 @@ def test_an_unreadable_peer_is_named_with_its_bytes_and_what_was_assumed(
     kept = b.owned
     assert kept
     with caplog.at_level(logging.ERROR, "groupmock.cooperative"):
-        sent = a.member.assign(COUNTS, {"A": a.peer(False), "B": Peer(["T"], data)}, "A")
+        sent = a.member.assign(COUNTS, {"A": a.peer(False), "B": PeerSubscription(["T"], data)}, "A")
     (problem,) = a.member.problems
     assert (problem.member, problem.data) == ("B", data)
     names = ", ".join(f"T-{number}" for _, number in sorted(kept))
@@ -155,7 +155,7 @@ def test_an_unreadable_peer_is_named_with_its_bytes_and_what_was_assumed(
 
 def test_of_what_could_not_be_read_little_is_kept() -> None:
     (a,) = team("A", 2, False)
-    a.member.assign(COUNTS, {"A": a.peer(False), "B": Peer(["T"], b"\xff" * 1_000_000)}, "A")
+    a.member.assign(COUNTS, {"A": a.peer(False), "B": PeerSubscription(["T"], b"\xff" * 1_000_000)}, "A")
     (problem,) = a.member.problems
     assert problem.data == b"\xff" * 4096
     assert "1000000 bytes" in str(problem)
@@ -163,15 +163,15 @@ def test_of_what_could_not_be_read_little_is_kept() -> None:
 
 def test_an_unreadable_peer_that_was_never_given_anything_holds_nothing() -> None:
     (a,) = team("A", 2, False)
-    a.member.assign(COUNTS, {"A": a.peer(False), "B": Peer(["T"], b"\xff")}, "A")
+    a.member.assign(COUNTS, {"A": a.peer(False), "B": PeerSubscription(["T"], b"\xff")}, "A")
     assert str(a.member.problems[0]).endswith("it holds nothing")
 
 
 def test_strict_refuses_an_unreadable_peer() -> None:
-    member = Member(Rules(2), strict=True)
+    member = Membership(Rules(2), strict=True)
     member.subscription(["T"], ())
     with pytest.raises(UnreadableSubscription, match=r"member B: .*2 bytes ffff"):
-        member.assign(COUNTS, {"A": Peer(["T"], None, frozenset()), "B": Peer(["T"], b"\xff\xff")}, "A")
+        member.assign(COUNTS, {"A": PeerSubscription(["T"], None, frozenset()), "B": PeerSubscription(["T"], b"\xff\xff")}, "A")
 
 
 def test_a_leader_that_is_not_among_the_members_is_told_so() -> None:
@@ -183,5 +183,5 @@ def test_a_leader_that_is_not_among_the_members_is_told_so() -> None:
 
 def test_new_members_may_leave_their_data_out() -> None:
     (a,) = team("A", 1, False)
-    a.member.assign(COUNTS, {"A": a.peer(False), "B": Peer(["T"], b""), "C": Peer(["T"], None)}, "A")
+    a.member.assign(COUNTS, {"A": a.peer(False), "B": PeerSubscription(["T"], b""), "C": PeerSubscription(["T"], None)}, "A")
     assert a.member.problems == []

@@ -7,7 +7,7 @@ from cases import for_each
 from doc_vectors import T1_MS, Example, Held, examples, held
 from policy_world import World
 
-from groupmock_clients.cooperative.policy import Claim, Decision, Loss, Memory, Plan, Received, Rules, name_of, plan
+from groupmock_clients.cooperative.policy import Claim, Decision, LeaderMemory, LeaderPlan, Loss, Received, Rules, name_of, plan
 from groupmock_codec.embedded.consumer import TopicPartitions
 from groupmock_codec.embedded.designs import DesignAssignment, encode_assignment
 
@@ -21,22 +21,22 @@ def claims(**owned: str) -> dict[str, Claim]:
     return {member: Claim(T, held(text)) for member, text in owned.items()}
 
 
-def memory_of(size: int, **owned: str) -> Memory:
+def memory_of(size: int, **owned: str) -> LeaderMemory:
     """After a settled round of these."""
     holdings = {part: member for member, text in owned.items() for part in held(text)}
-    return Memory(dict.fromkeys(owned, T), frozenset(("T", number) for number in range(size)), holdings)
+    return LeaderMemory(dict.fromkeys(owned, T), frozenset(("T", number) for number in range(size)), holdings)
 
 
-def run(rules: Rules, size: int, joined: dict[str, Claim], memory: Memory | None, now: int = 0, **more: object) -> Plan:
+def run(rules: Rules, size: int, joined: dict[str, Claim], memory: LeaderMemory | None, now: int = 0, **more: object) -> LeaderPlan:
     """Led by the first member."""
     return plan(rules, {"T": size}, joined, next(iter(joined)), memory, more.get("received"), now)
 
 
-def got(planned: Plan) -> dict[str, tuple[Held, Held]]:
+def got(planned: LeaderPlan) -> dict[str, tuple[Held, Held]]:
     return {member: (one.gained, one.revoked) for member, one in planned.decisions.items()}
 
 
-def timeouts(planned: Plan) -> set[int]:
+def timeouts(planned: LeaderPlan) -> set[int]:
     return {one.timeout_ms for one in planned.decisions.values()}
 
 
@@ -140,7 +140,7 @@ def test_rule_9_plans_in_the_same_round_what_a_member_still_claims_and_no_longer
     b, c = (frozenset(("T", number) for number in numbers) for numbers in ((0, 2, 4, 6, 9), (1, 3, 5, 7, 10)))
     subscriptions = {"c": T, "a": frozenset({"T", "U"}), "b": T}
     holdings = {part: member for member, parts in (("a", a), ("b", b), ("c", c)) for part in parts}
-    memory = Memory(subscriptions, frozenset(holdings), holdings)
+    memory = LeaderMemory(subscriptions, frozenset(holdings), holdings)
     joined = {"c": Claim(frozenset({"U"}), c), "a": Claim(frozenset({"T", "U"}), a), "b": Claim(T, b)}
     revoked = set()
     rounds = []

@@ -9,7 +9,7 @@ import pytest
 from cases import for_each
 
 from groupmock.faults.kind import all_kinds
-from groupmock.faults.plan import BadPlan, Plan, Rule, When, make_rule, parse_plan, plain, read_plan, ready_plans
+from groupmock.faults.plan import BadPlan, Plan, Rule, When, make_rule, parse_plan, read_plan, ready_plans, rule_as_data
 from groupmock.faults.registry import Registry
 from groupmock_codec import APIS
 
@@ -78,7 +78,7 @@ def test_the_plan_of_the_readme() -> None:
 
 
 def test_json_is_the_same() -> None:
-    table = {"seed": 7, "rule": [plain(parse_plan(GOOD).rule[0])]}
+    table = {"seed": 7, "rule": [rule_as_data(parse_plan(GOOD).rule[0])]}
     assert parse_plan(json.dumps(table), json=True) == parse_plan(GOOD)
 
 
@@ -131,7 +131,7 @@ def test_a_ready_plan_can_be_registered_and_says_what_a_client_must_do(name: str
 
 def test_a_plan_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text(GOOD)
-    (tmp_path / "a.json").write_text(json.dumps({"seed": 7, "rule": [plain(parse_plan(GOOD).rule[0])]}))
+    (tmp_path / "a.json").write_text(json.dumps({"seed": 7, "rule": [rule_as_data(parse_plan(GOOD).rule[0])]}))
     assert read_plan(str(tmp_path / "a.toml")) == read_plan(str(tmp_path / "a.json")) == parse_plan(GOOD)
 
 

@@ -17,7 +17,7 @@ from recorded_journals import LIBRARIES, recorded
 
 from groupmock.journal.follow import Follower
 from groupmock.journal.read import read
-from groupmock.rounds import Claim, Generation, Rebalance, Rebalances, Share, Told, name_of, rebalances
+from groupmock.rounds import Claim, Generation, Instruction, Rebalance, Rebalances, Share, name_of, rebalances
 from groupmock.rounds.rebalance_model import COMPLETING, PREPARING
 from groupmock_clients.scenarios.catalogue import scenario
 from groupmock_clients.scenarios.play import Protocol, Sizes, play
@@ -68,7 +68,7 @@ def test_a_rebalance_that_everybody_heard_and_that_gave_everything_is_settled() 
     assert found.plan is last
     assert (last.began_ms, last.planned_ms, last.heard, last.settled) == (2.0, 3.0, {"m1": 3 * 10**6, "m2": 3 * 10**6}, True)
     assert last.claims == dict.fromkeys(("m1", "m2"), Claim(frozenset({TOPIC}), frozenset()))
-    assert last.told == {"m1": Told(of(0), frozenset(), 0), "m2": Told(of(1), frozenset(), 0)}
+    assert last.told == {"m1": Instruction(of(0), frozenset(), 0), "m2": Instruction(of(1), frozenset(), 0)}
     assert last.holders() == {(TOPIC, 0): "m1", (TOPIC, 1): "m2"}
 
 
@@ -169,7 +169,7 @@ def told_of_all(found: Iterable[Rebalance]) -> list[tuple[Any, ...]]:
 def test_rows_of_a_file_are_the_same_as_their_json(library: str, tmp_path: Path) -> None:
     path = recorded(library, tmp_path)
     follower = Follower(path)
-    plain = follower.plain()
+    plain = follower.json_rows()
     follower.close()
     found = told_of_all(rebalances(read(path)[1]))
     assert found == told_of_all(rebalances(plain))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cases import for_each
 
-from groupmock.rounds import Claim, Told
+from groupmock.rounds import Claim, Instruction
 from groupmock.rounds.embedded import NOTHING, claim_of, told_of
 from groupmock_codec.embedded import connect, consumer, designs
 from groupmock_codec.embedded.connect import CONNECTOR, ConnectorTasks, WorkerAssignment, WorkerMetadata
@@ -51,16 +51,18 @@ def test_bytes_that_are_no_subscription_claim_nothing() -> None:
 BOTH = Claim(frozenset({"T"}), frozenset({T0, T1}))
 ONE, OTHER = [TopicPartitions("T", [0])], [TopicPartitions("T", [1])]
 ASSIGNMENTS = {
-    "range": ("range", consumer.encode_assignment(Assignment(0, ONE, None)), Told(frozenset({T0}), frozenset({T1}), 0)),
+    "range": ("range", consumer.encode_assignment(Assignment(0, ONE, None)), Instruction(frozenset({T0}), frozenset({T1}), 0)),
     "KIP-429, where what is missing is to be given up": (
-        "cooperative-sticky", consumer.encode_assignment(Assignment(1, ONE, None)), Told(frozenset({T0}), frozenset({T1}), 0),
+        "cooperative-sticky", consumer.encode_assignment(Assignment(1, ONE, None)), Instruction(frozenset({T0}), frozenset({T1}), 0),
     ),
-    "Design I": ("coop-d1", designs.encode_assignment(DesignAssignment(1, ONE, OTHER)), Told(frozenset({T0}), frozenset({T1}), 0)),
+    "Design I": ("coop-d1", designs.encode_assignment(DesignAssignment(1, ONE, OTHER)), Instruction(frozenset({T0}), frozenset({T1}), 0)),
     "Design II": (
-        "coop-d2", designs.carry_assignment(DesignAssignment(2, [], [], 700), OWNED), Told(frozenset({T0, T1}), frozenset(), 700),
+        "coop-d2", designs.carry_assignment(DesignAssignment(2, [], [], 700), OWNED), Instruction(frozenset({T0, T1}), frozenset(), 700),
     ),
-    "Design III": ("coop-d3", designs.carry_assignment(DesignAssignment(3, [], OTHER), ONE), Told(frozenset({T0}), frozenset({T1}), 0)),
-    "nothing at all": ("range", b"", Told(frozenset(), frozenset({T0, T1}), 0)),
+    "Design III": (
+        "coop-d3", designs.carry_assignment(DesignAssignment(3, [], OTHER), ONE), Instruction(frozenset({T0}), frozenset({T1}), 0),
+    ),
+    "nothing at all": ("range", b"", Instruction(frozenset(), frozenset({T0, T1}), 0)),
     "nothing at all in Design I": ("coop-d1", b"", NOTHING),
 }  # fmt: skip
 
@@ -77,7 +79,7 @@ def test_connects_workers_claim_and_are_told_tasks() -> None:
     claim = claim_of("connect", "sessioned", connect.encode_metadata(WorkerMetadata(allocation=allocation)))
     assert claim == Claim(frozenset(), frozenset({("sink", CONNECTOR), ("sink", 0), ("sink", 1)}))
     told = WorkerAssignment(assigned=[ConnectorTasks("sink", [2])], revoked=[ConnectorTasks("sink", [0])], delay=900)
-    assert told_of("connect", "sessioned", connect.encode_assignment(told), claim) == Told(
+    assert told_of("connect", "sessioned", connect.encode_assignment(told), claim) == Instruction(
         frozenset({("sink", CONNECTOR), ("sink", 1), ("sink", 2)}), frozenset({("sink", 0)}), 900
     )
     assert claim_of("connect", "sessioned", connect.encode_metadata(WorkerMetadata())) == Claim(frozenset(), frozenset())
@@ -85,4 +87,4 @@ def test_connects_workers_claim_and_are_told_tasks() -> None:
 
 def test_bytes_that_no_worker_can_read_claim_nothing_and_tell_nothing() -> None:
     assert claim_of("connect", "sessioned", b"\0") == Claim(frozenset(), frozenset())
-    assert told_of("connect", "sessioned", b"", BOTH) == Told(frozenset(), frozenset({T0, T1}), 0)
+    assert told_of("connect", "sessioned", b"", BOTH) == Instruction(frozenset(), frozenset({T0, T1}), 0)

@@ -11,7 +11,7 @@ from cases import for_each
 from groupmock_clients.scenarios.agree import compared, disagreement, twin_of
 from groupmock_clients.scenarios.catalogue import protocols, scenario
 from groupmock_clients.scenarios.play import Sizes
-from groupmock_clients.scenarios.results import Job, Result
+from groupmock_clients.scenarios.results import Job, ScenarioResult
 
 SIZES = Sizes(members=3, partitions=6)
 
@@ -20,13 +20,13 @@ def job(name: str = "scale-up", named: str = "design-1/aiokafka") -> Job:
     return Job("live", scenario(name), protocols("live", named)[0], SIZES)
 
 
-def live(moved: float, rounds: float, late: float = 0, **more: Any) -> Result:
+def live(moved: float, rounds: float, late: float = 0, **more: Any) -> ScenarioResult:
     """As if measured: the two moves of a scale-up from 3 to 4 are 1 partition, in 2 rounds."""
     figures = {"moved": moved, "rounds": rounds, "late": late}
-    return Result(scenario="scale-up", protocol="design-1", client="aiokafka", figures=figures, **more)
+    return ScenarioResult(scenario="scale-up", protocol="design-1", client="aiokafka", figures=figures, **more)
 
 
-def never(_: Job) -> Result:
+def never(_: Job) -> ScenarioResult:
     raise AssertionError("it is not played again")
 
 
@@ -42,7 +42,7 @@ def test_one_that_agrees_is_not_played_again() -> None:
 
 
 @for_each("others", [[live(1, 2)], [live(3, 3), live(1, 2)]])
-def test_one_that_disagrees_is_played_again_and_the_last_one_counts(others: list[Result]) -> None:
+def test_one_that_disagrees_is_played_again_and_the_last_one_counts(others: list[ScenarioResult]) -> None:
     """But what was broken in an earlier one was broken."""
     left = iter(others)
     found = compared(job(), live(4, 4, broken=["I1"]), lambda _: next(left))
@@ -62,7 +62,7 @@ def test_the_journals_of_earlier_plays_are_kept(tmp_path: Path) -> None:
     assert file is not None
     plays = iter(["second", "third"])
 
-    def again(_: Job) -> Result:
+    def again(_: Job) -> ScenarioResult:
         file.write_text(next(plays))
         return live(9, 9)
 
@@ -79,5 +79,5 @@ def test_connect_has_no_twin(named: str) -> None:
 
 
 def test_what_could_not_be_measured_is_not_compared() -> None:
-    trouble = Result(scenario="scale-up", protocol="design-1", client="aiokafka", trouble="missed: it")
+    trouble = ScenarioResult(scenario="scale-up", protocol="design-1", client="aiokafka", trouble="missed: it")
     assert compared(job(), trouble, never) == trouble

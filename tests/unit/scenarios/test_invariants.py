@@ -14,7 +14,7 @@ from cases import for_each
 from groupmock_clients.cooperative.policy import Loss, Round
 from groupmock_clients.scenarios.catalogue import scenario
 from groupmock_clients.scenarios.invariants import broken
-from groupmock_clients.scenarios.play import Protocol, Run, Sizes, play
+from groupmock_clients.scenarios.play import Protocol, ScenarioRun, Sizes, play
 from groupmock_clients.scenarios.virtual import open_stage
 from groupmock_codec.embedded import consumer, designs
 
@@ -22,18 +22,18 @@ SIZES = Sizes(members=3, partitions=6, startup_ms=300, rate=5.0)
 Rows = list[dict[str, Any]]
 
 
-def run(name: str, protocol: str, client: str = "scripted") -> Run:
+def run(name: str, protocol: str, client: str = "scripted") -> ScenarioRun:
     chosen = Protocol(protocol, client)
     with open_stage(SIZES, chosen) as stage:
         return play(scenario(name), SIZES, chosen, stage)
 
 
 @cache
-def sound(name: str, protocol: str, client: str) -> Run:
+def sound(name: str, protocol: str, client: str) -> ScenarioRun:
     return run(name, protocol, client)
 
 
-def found(played: Run) -> set[str]:
+def found(played: ScenarioRun) -> set[str]:
     return {each.invariant for each in broken(played)}
 
 
@@ -43,7 +43,7 @@ def changed(name: str, protocol: str, change: Callable[[Rows], None], client: st
     assert broken(before) == []
     rows: Rows = copy.deepcopy([dict(row) for row in before.rows])
     change(rows)
-    return found(Run(before.scenario, before.sizes, before.protocol, before.stage, rows))
+    return found(ScenarioRun(before.scenario, before.sizes, before.protocol, before.stage, rows))
 
 
 # Mistakes in the policy
@@ -213,6 +213,6 @@ def test_a_sentence_says_what_where_and_when(protocol: str) -> None:
     before = sound("scale-down", protocol, "scripted")
     rows: Rows = copy.deepcopy([dict(row) for row in before.rows])
     drop_a_record(rows)
-    (only,) = broken(Run(before.scenario, before.sizes, before.protocol, before.stage, rows))
+    (only,) = broken(ScenarioRun(before.scenario, before.sizes, before.protocol, before.stage, rows))
     assert str(only).startswith("no record is lost at ")
     assert str(only).endswith("produced and never delivered")

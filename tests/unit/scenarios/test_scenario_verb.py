@@ -12,7 +12,7 @@ from groupmock.cli import main
 from groupmock.journal.read import read
 from groupmock_clients.scenarios.catalogue import LIVE, SCENARIOS, VIRTUAL
 from groupmock_clients.scenarios.play import Sizes
-from groupmock_clients.scenarios.results import Result, from_json
+from groupmock_clients.scenarios.results import ScenarioResult, from_json
 from groupmock_clients.scenarios.verb import SIZES, verdict
 
 
@@ -127,8 +127,8 @@ def test_a_scenario_that_needs_more_members_is_not_measured(capsys: pytest.Captu
     assert "leader-exit range/scripted: unsupported: leader-exit needs at least 3 members, not 2" in capsys.readouterr().err
 
 
-def result(**more: Any) -> Result:
-    return Result(scenario="scale-up", protocol="range", client="scripted", **more)
+def result(**more: Any) -> ScenarioResult:
+    return ScenarioResult(scenario="scale-up", protocol="range", client="scripted", **more)
 
 
 @for_each(
@@ -141,6 +141,6 @@ def result(**more: Any) -> Result:
         ([result(trouble="missed: nobody came"), result(figures={"lost": 1})], 1, "1 records were lost"),
     ],
 )
-def test_the_exit_code(results: list[Result], code: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_exit_code(results: list[ScenarioResult], code: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert verdict(results) == code
     assert said in capsys.readouterr().err

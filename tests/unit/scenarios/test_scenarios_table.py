@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from groupmock_clients.scenarios import table
 from groupmock_clients.scenarios.play import Sizes
-from groupmock_clients.scenarios.results import Result, Results, from_json, to_json
+from groupmock_clients.scenarios.results import ScenarioResult, ScenarioResults, from_json, to_json
 
 
 def figures(moved: int = 3, undelivered_s: float = 1.25, **more: float) -> dict[str, float]:
@@ -12,12 +12,13 @@ def figures(moved: int = 3, undelivered_s: float = 1.25, **more: float) -> dict[
     return {**plain, "moved": moved, "undelivered_s": undelivered_s, **more}
 
 
-def results(*found: Result, stage: str = "live") -> Results:
-    return Results(stage=stage, sizes=Sizes().as_fields(), libraries={"aiokafka": "0.14.0"} if stage == "live" else {}, results=list(found))
+def results(*found: ScenarioResult, stage: str = "live") -> ScenarioResults:
+    libraries = {"aiokafka": "0.14.0"} if stage == "live" else {}
+    return ScenarioResults(stage=stage, sizes=Sizes().as_fields(), libraries=libraries, results=list(found))
 
 
-def one(scenario: str = "scale-up", protocol: str = "design-2", client: str = "aiokafka", **more) -> Result:
-    return Result(scenario=scenario, protocol=protocol, client=client, **({"figures": figures()} | more))
+def one(scenario: str = "scale-up", protocol: str = "design-2", client: str = "aiokafka", **more) -> ScenarioResult:
+    return ScenarioResult(scenario=scenario, protocol=protocol, client=client, **({"figures": figures()} | more))
 
 
 def test_results_come_back_from_json() -> None:

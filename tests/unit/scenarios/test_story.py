@@ -14,7 +14,7 @@ from groupmock_clients.scenarios import virtual
 from groupmock_clients.scenarios.catalogue import TOUR, TOUR_PROTOCOL, protocols
 from groupmock_clients.scenarios.demo import sizes
 from groupmock_clients.scenarios.play import GROUP, TOPIC, Missed, Protocol, play
-from groupmock_clients.scenarios.story import ARRIVALS, Teller, because
+from groupmock_clients.scenarios.tour_story import ARRIVALS, StoryTeller, because
 
 UUID = "0f3c1d2e-1111-2222-3333-444455556666"
 S = 1_000_000_000
@@ -45,11 +45,11 @@ def client(name: str, what: str, t: int = 0, **fields: Any) -> Fields:
     return {"kind": "client", "t": t, "client": name, "what": what} | ({"fields": fields} if fields else {})
 
 
-def teller(group: str = "g") -> Teller:
-    return Teller(group, PEN_TOPIC, sizes())
+def teller(group: str = "g") -> StoryTeller:
+    return StoryTeller(group, PEN_TOPIC, sizes())
 
 
-def told(by: Teller, *rows: Mapping[str, Any]) -> list[str]:
+def told(by: StoryTeller, *rows: Mapping[str, Any]) -> list[str]:
     return [line for row in rows for line in by.tell(row)]
 
 
@@ -147,7 +147,7 @@ def test_a_record_that_nobody_read_fails_the_demo() -> None:
 
 def test_the_tour_is_told_to_its_end() -> None:
     """On the virtual clock, where everybody speaks range: every act, who crashes and who leaves, and no record lost."""
-    one = Teller(GROUP, TOPIC, sizes())
+    one = StoryTeller(GROUP, TOPIC, sizes())
     (protocol,) = protocols("virtual", "range")
     with virtual.open_stage(sizes(), protocol) as stage:
         lines = told(one, *play(TOUR, sizes(), protocol, stage).rows)

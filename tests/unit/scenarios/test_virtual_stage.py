@@ -13,14 +13,14 @@ from groupmock.replay import replay
 from groupmock_clients.scenarios.catalogue import SCENARIOS, VIRTUAL, plays, protocols, scenario
 from groupmock_clients.scenarios.invariants import broken
 from groupmock_clients.scenarios.measure import Figures, measure
-from groupmock_clients.scenarios.play import TOPIC, Missed, Protocol, Run, Sizes, Speaks, Unsupported, play
+from groupmock_clients.scenarios.play import TOPIC, Missed, Protocol, ScenarioRun, Sizes, Speaks, Unsupported, play
 from groupmock_clients.scenarios.virtual import open_stage
 
 EVERY = [(each, protocol) for each in SCENARIOS for protocol in VIRTUAL if plays(each, protocol)]
 
 
 @cache
-def run(name: str, protocol: Protocol) -> Run:
+def run(name: str, protocol: Protocol) -> ScenarioRun:
     with open_stage(Sizes(), protocol) as stage:
         return play(scenario(name), stage.sizes, protocol, stage)
 

@@ -25,7 +25,7 @@ from ..families.target import Case
 from ..play.raw_bytes import CLOSED, LAST, InMemoryServer, Outcome, over_tcp
 from ..script.settings_classes import BROKERS, ORACLE
 from .canonical import Difference
-from .counts import Result
+from .counts import FamilyResult
 from .reaction import frames_of, reaction
 from .recorded_differences import known_as
 
@@ -44,7 +44,7 @@ PORT: Final = 9092
 WARM_UP_TRIES: Final = 200
 
 
-class Kept(msgspec.Struct):
+class KeptInput(msgspec.Struct):
     """An input with Kafka's reaction: a line of tests/golden/hostile-<release>.jsonl.gz. `token` is in the names of its own."""
 
     name: str
@@ -99,7 +99,7 @@ class BytesRun:
         self.recorded: Counter[str] = Counter()
         self.replayed = 0
 
-    async def all(self, first: int, last: int) -> Result:
+    async def all(self, first: int, last: int) -> FamilyResult:
         """Every seed, on a broker that is awake; what differs is played again, twice. Raises NoBroker."""
         await self.warm_up()
         begun = time.monotonic()
@@ -153,7 +153,7 @@ class BytesRun:
                 raise NoBroker(f"{api.name} is answered with errors still at the {WARM_UP_TRIES}th try")
         await asyncio.sleep(0.5)  # ... and the coordinator's partitions are loaded a little later
 
-    def result(self, seeds: tuple[int, int], seconds: float) -> Result:
+    def result(self, seeds: tuple[int, int], seconds: float) -> FamilyResult:
         """The run in numbers, as the other families have them."""
         apis: dict[str, dict[str, list[int]]] = {}
         outcomes: dict[str, Counter[str]] = {}
@@ -162,7 +162,7 @@ class BytesRun:
             if key in APIS:
                 apis.setdefault(APIS[key].name, {}).setdefault(str(version), [0, 0])[0] += 1
                 outcomes.setdefault(APIS[key].name, Counter())[judged.real_kind] += 1
-        return Result(
+        return FamilyResult(
             family="bytes", release=self.release, broker=BROKERS[self.release], settings="plain", seeds=seeds,
             exchanges=len(self.judged), requests=len(self.judged), seconds=round(seconds, 1),
             per_second=round(len(self.judged) / seconds, 1), apis=apis, outcomes={name: dict(found) for name, found in outcomes.items()},
@@ -194,11 +194,11 @@ def corpus_file(folder: Path, release: str) -> Path:
     return folder / f"hostile-{release}.jsonl.gz"
 
 
-def load(file: Path) -> Iterator[Kept]:
+def load(file: Path) -> Iterator[KeptInput]:
     """The kept inputs of a file."""
     with gzip.open(file) as lines:
         for line in lines:
-            yield msgspec.json.decode(line, type=Kept)
+            yield msgspec.json.decode(line, type=KeptInput)
 
 
 def keep(folder: Path, release: str, judged: list[Judged]) -> Path:
@@ -208,7 +208,7 @@ def keep(folder: Path, release: str, judged: list[Judged]) -> Path:
         mine = [each for each in judged if each.case.name == name and each.real == each.ours]
         first = {(last_request(each.case.writes), each.real_kind): each for each in mine}
         chosen += sorted(first.values(), key=lambda each: each.seed)[:PER_CLASS]
-    rows = [Kept(each.case.name, each.token, [*each.case.writes, probe()], each.real) for each in chosen]
+    rows = [KeptInput(each.case.name, each.token, [*each.case.writes, probe()], each.real) for each in chosen]
     file = corpus_file(folder, release)
     folder.mkdir(parents=True, exist_ok=True)
     file.write_bytes(gzip.compress(b"".join(msgspec.json.encode(row) + b"\n" for row in rows), mtime=0))

@@ -17,7 +17,7 @@ Cell = tuple[int, int, str]
 """API key, version, outcome."""
 
 
-class Result(msgspec.Struct):
+class FamilyResult(msgspec.Struct):
     """One run. `apis`: name -> version -> [compared, differences]; `outcomes`: name -> outcome -> count."""
 
     family: str

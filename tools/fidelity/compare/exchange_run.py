@@ -17,7 +17,7 @@ from ..script.exchange_text import as_text
 from ..script.script import Script, ending
 from ..script.settings_classes import BROKERS, known
 from .canonical import Difference, compare
-from .counts import Counts, Result
+from .counts import Counts, FamilyResult
 from .golden import Golden, difference_of, golden_of
 from .recorded_differences import asked_before, known_as
 from .shrink import shrink
@@ -34,7 +34,7 @@ SLOW_MS: Final = 150.0
 """A play in which the broker was so far behind, and that differs, is played again."""
 
 
-class Wanted(msgspec.Struct):
+class ComparisonRequest(msgspec.Struct):
     """What to run. `seeds`: from, to (exclusive); `seconds`: stop after so long, whatever the seeds."""
 
     family: str
@@ -49,7 +49,7 @@ class Wanted(msgspec.Struct):
 class ExchangeRun:
     """One run against one broker."""
 
-    def __init__(self, peer: Peer, wanted: Wanted, out: TextIO) -> None:
+    def __init__(self, peer: Peer, wanted: ComparisonRequest, out: TextIO) -> None:
         self.peer, self.wanted, self.out = peer, wanted, out
         self.counts = Counts()
         self._generate = family(wanted.family)
@@ -61,7 +61,7 @@ class ExchangeRun:
         self.different: dict[tuple[int | None, str], Golden] = {}
         """API and field -> a play that differs there, and differs again when it is replayed; the smallest script, if `wanted.shrink`."""
 
-    async def all(self) -> Result:
+    async def all(self) -> FamilyResult:
         """Play every seed."""
         self._begun = time.monotonic()
         cleaning = asyncio.ensure_future(self._leftovers.work())
@@ -170,11 +170,11 @@ class ExchangeRun:
     def _say(self, text: str) -> None:
         print(text, file=self.out, flush=True)  # the program's output
 
-    def result(self) -> Result:
+    def result(self) -> FamilyResult:
         """The run in numbers."""
         seconds, counts = time.monotonic() - self._begun, self.counts
         share = {state: round(count / max(counts.exchanges, 1), 4) for state, count in sorted(counts.states.items())}
-        return Result(
+        return FamilyResult(
             family=self.wanted.family, release=self.wanted.release, broker=BROKERS[self.wanted.release], settings=str(self.peer.settings),
             seeds=(self.wanted.seeds[0], self._last), exchanges=counts.exchanges, requests=counts.requests(), seconds=round(seconds, 1),
             per_second=round(counts.exchanges / seconds, 1), apis=counts.apis(), outcomes=counts.outcomes(), states=share,

@@ -15,7 +15,7 @@ from ..script.script import Script, Send
 from ..script.transcript import Transcript
 from .canonical import Difference
 
-Asked = tuple[int, int | None]
+RequestKind = tuple[int, int | None]
 """A request's API key (-1: bytes that are none), and the error code that the broker answered, if the answer as a whole has one."""
 FILE: Final = Path(__file__).with_name("recorded_differences.toml")
 
@@ -37,10 +37,10 @@ class Recorded(msgspec.Struct, rename="kebab"):
     breaks_connection: bool = False
     """The connection ends, sooner or later: it may be its next request, whatever that asks, that finds it closed. The rest of such a play
     is another story: requests on it reached us alone."""
-    after: Asked | None = None
+    after: RequestKind | None = None
     """Only where the broker has answered that on the same connection before."""
 
-    def covers(self, family: str, release: str, difference: Difference, before: Sequence[Asked] = ()) -> bool:
+    def covers(self, family: str, release: str, difference: Difference, before: Sequence[RequestKind] = ()) -> bool:
         """Is it this one? `before`: see `asked_before`."""
         return (
             self.family == family
@@ -60,12 +60,12 @@ def recorded() -> tuple[Recorded, ...]:
     return tuple(msgspec.convert(rows, list[Recorded]))
 
 
-def asked_before(script: Script, real: Transcript, index: int) -> list[Asked]:
+def asked_before(script: Script, real: Transcript, index: int) -> list[RequestKind]:
     """What the connection of that step has asked until then, oldest first, as the broker answered it."""
     sent = ((script.steps[at], real.events[at].answer or {}) for at in script.before(index))
     return [(step.key if isinstance(step, Send) else -1, answer.get("error_code")) for step, answer in sent]
 
 
-def known_as(family: str, release: str, difference: Difference, before: Sequence[Asked] = ()) -> Recorded | None:
+def known_as(family: str, release: str, difference: Difference, before: Sequence[RequestKind] = ()) -> Recorded | None:
     """The one that covers a difference; `before`: see `asked_before`."""
     return next((one for one in recorded() if one.covers(family, release, difference, before)), None)

@@ -19,7 +19,7 @@ from groupmock_codec.headers import request_header_version
 
 from ..script.script import Raw, Script, Step
 from .encoded_parts import NUMBERS, EncodedPart, joined, parts_of, uvarint
-from .target import CORRELATION, Case, Target, header
+from .target import CORRELATION, Case, RequestToSpoil, header
 from .valid_requests import RequestMaker
 
 TRIES: Final = 1000
@@ -37,25 +37,25 @@ def probe() -> bytes:
     return framed(header(API_VERSIONS, 0, PROBE))
 
 
-Kind = Callable[[Target], list[bytes] | None]
+Kind = Callable[[RequestToSpoil], list[bytes] | None]
 
 
-def _cut_body(target: Target) -> list[bytes] | None:
+def _cut_body(target: RequestToSpoil) -> list[bytes] | None:
     body = joined(target.parts)
     return [framed(target.head() + body[: target.rng.randrange(len(body))])] if body else None
 
 
-def _cut_header(target: Target) -> list[bytes]:
+def _cut_header(target: RequestToSpoil) -> list[bytes]:
     head = target.head()
     return [framed(head[: target.rng.randrange(len(head))])]
 
 
-def _trailing(target: Target) -> list[bytes]:
+def _trailing(target: RequestToSpoil) -> list[bytes]:
     more = target.rng.randbytes(target.rng.choice((1, 2, 7, 100)))
     return [framed(target.head() + joined(target.parts) + more)]
 
 
-def _flipped(target: Target, count: int, first: int, data: bytes) -> list[bytes] | None:
+def _flipped(target: RequestToSpoil, count: int, first: int, data: bytes) -> list[bytes] | None:
     if len(data) <= first:
         return None
     spoiled = bytearray(data)
@@ -64,24 +64,24 @@ def _flipped(target: Target, count: int, first: int, data: bytes) -> list[bytes]
     return [framed(bytes(spoiled))]
 
 
-def _flip_body(target: Target) -> list[bytes] | None:
+def _flip_body(target: RequestToSpoil) -> list[bytes] | None:
     head = target.head()
     return _flipped(target, 1, len(head), head + joined(target.parts))
 
 
-def _flip_several(target: Target) -> list[bytes] | None:
+def _flip_several(target: RequestToSpoil) -> list[bytes] | None:
     head = target.head()
     return _flipped(target, target.rng.randint(2, 6), len(head), head + joined(target.parts))
 
 
-def _flip_header(target: Target) -> list[bytes] | None:
+def _flip_header(target: RequestToSpoil) -> list[bytes] | None:
     head = target.head()
     flipped = bytearray(head)
     flipped[target.rng.randrange(4, len(head))] ^= 1 << target.rng.randrange(8)
     return [framed(bytes(flipped) + joined(target.parts))]
 
 
-def _random_body(target: Target) -> list[bytes]:
+def _random_body(target: RequestToSpoil) -> list[bytes]:
     return [framed(target.head() + target.rng.randbytes(target.rng.choice((1, 3, 8, 20, 60))))]
 
 
@@ -121,7 +121,7 @@ def _varint(write: Callable[[int], bytes]) -> Kind:
     return lambda target: target.spoiled(kinds, lambda part: write(part.data[0] & 0x7F))
 
 
-def _long_compact_text(target: Target) -> list[bytes] | None:
+def _long_compact_text(target: RequestToSpoil) -> list[bytes] | None:
     places = [place for place, part in enumerate(target.parts) if part.kind == "compact length"]
     if not places:
         return None
@@ -131,7 +131,7 @@ def _long_compact_text(target: Target) -> list[bytes] | None:
     return target.with_parts([*target.parts[:place], *long, *target.parts[after:]])
 
 
-def _not_text(target: Target) -> list[bytes] | None:
+def _not_text(target: RequestToSpoil) -> list[bytes] | None:
     def change(part: EncodedPart) -> bytes:
         bad = target.rng.choice(NOT_TEXT)
         return (bad + part.data)[: len(part.data)] if target.rng.random() < 0.5 else (part.data + bad)[-len(part.data) :]
@@ -143,7 +143,7 @@ def _tags(section: Callable[[random.Random], bytes]) -> Kind:
     return lambda target: target.spoiled(("tag count",), lambda part: section(target.rng)) if not _told(target) else None
 
 
-def _told(target: Target) -> bool:
+def _told(target: RequestToSpoil) -> bool:
     """Does the request carry a known tag? (Another section would push its bytes out of place.)"""
     return any(part.kind == "tag" for part in target.parts)
 
@@ -159,7 +159,7 @@ def _tag(number: int, value: bytes, size: int | None = None) -> bytes:
 def _known_tag(value: bytes, times: int = 1) -> Kind:
     """Fetch alone has tags in its request: the cluster id (0) and the replica state (1)."""
 
-    def make(target: Target) -> list[bytes] | None:
+    def make(target: RequestToSpoil) -> list[bytes] | None:
         if target.key != 1 or not target.flexible or _told(target):
             return None
         section = uvarint(times) + _tag(0, value) * times
@@ -176,8 +176,8 @@ def _client(client: bytes) -> Kind:
     return lambda target: [framed(target.head(client=client) + joined(target.parts))]
 
 
-def _version(pick: Callable[[Target], int]) -> Kind:
-    def make(target: Target) -> list[bytes] | None:
+def _version(pick: Callable[[RequestToSpoil], int]) -> Kind:
+    def make(target: RequestToSpoil) -> list[bytes] | None:
         if target.key == API_VERSIONS:
             return None  # has rows of its own
         start = header(target.key, pick(target), CORRELATION) + (b"\0" if target.flexible else b"")
@@ -186,16 +186,16 @@ def _version(pick: Callable[[Target], int]) -> Kind:
     return make
 
 
-def _unknown_key(target: Target) -> list[bytes]:
+def _unknown_key(target: RequestToSpoil) -> list[bytes]:
     key = target.rng.choice((93, 200, 999, 32767, -1, -32768))
     return [framed(header(key, target.version, CORRELATION) + joined(target.parts))]
 
 
-def _tagless_header(target: Target) -> list[bytes] | None:
+def _tagless_header(target: RequestToSpoil) -> list[bytes] | None:
     return [framed(header(target.key, target.version, CORRELATION) + joined(target.parts))] if target.flexible else None
 
 
-def _tagged_header(target: Target) -> list[bytes] | None:
+def _tagged_header(target: RequestToSpoil) -> list[bytes] | None:
     return None if target.flexible else [framed(target.head() + b"\0" + joined(target.parts))]
 
 
@@ -203,21 +203,21 @@ def _length_only(length: int) -> Kind:
     return lambda target: [struct.pack(">i", length) + target.whole[4:]]
 
 
-def _byte_by_byte(target: Target) -> list[bytes]:
+def _byte_by_byte(target: RequestToSpoil) -> list[bytes]:
     return [*(target.whole[at : at + 1] for at in range(min(40, len(target.whole)))), target.whole[40:]]
 
 
-def _in_pieces(target: Target) -> list[bytes]:
+def _in_pieces(target: RequestToSpoil) -> list[bytes]:
     whole = target.whole
     cuts = sorted(target.rng.sample(range(1, len(whole)), min(4, len(whole) - 1)))
     return [whole[start:end] for start, end in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
 
 
-def _several(target: Target) -> list[bytes]:
+def _several(target: RequestToSpoil) -> list[bytes]:
     return [good(1) + target.whole + good(2)]
 
 
-def _bad_in_the_middle(target: Target) -> list[bytes]:
+def _bad_in_the_middle(target: RequestToSpoil) -> list[bytes]:
     return [good(1) + framed(header(999, 0, 3)) + good(2)]
 
 
@@ -352,7 +352,7 @@ def make_case(seed: int, release: str, stem: str = "") -> Case:
             name = rng.choice(list(KINDS))
         key, version = rng.choice(served(release))
         flexible = request_header_version(key, version) == 2
-        target = Target(key, version, flexible, parts_of(maker.request(key, version), version, flexible), rng)
+        target = RequestToSpoil(key, version, flexible, parts_of(maker.request(key, version), version, flexible), rng)
         writes = KINDS[name](target)
         if writes is not None:
             before = [good(1)] if rng.random() < 0.1 else []

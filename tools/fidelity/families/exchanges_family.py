@@ -67,7 +67,7 @@ def _class_of(exchange: Exchange) -> str | None:
 
 def _script(variant: Variant, release: str, settings: str, seed: int) -> Script | None:
     exchange = variant.exchange
-    stage = Recorder(release, exchange.wanted_settings)
+    stage = ScriptRecorder(release, exchange.wanted_settings)
     if (
         play(variant, stage).verdict != KEPT
         or stage.now_ms() > LONGEST_MS
@@ -100,7 +100,7 @@ def _has_null(value: Any) -> bool:
     return isinstance(value, list) and any(map(_has_null, value))
 
 
-class Recorder(CoreStage):
+class ScriptRecorder(CoreStage):
     """The core, writing down as a script's steps what it is sent."""
 
     def __init__(self, release: str, settings: Any) -> None:

@@ -49,10 +49,10 @@ class Client:
         return self.name if self.links == 1 else f"{self.name}{self.links}"
 
 
-_Action = Callable[["Author", Client], None]
+_Action = Callable[["GroupAuthor", Client], None]
 
 
-class Author:
+class GroupAuthor:
     """The script so far, and the core that played it."""
 
     def __init__(self, script: Script, rng: Random, clients: list[Client]) -> None:

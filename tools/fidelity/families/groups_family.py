@@ -10,7 +10,7 @@ from typing import Final
 
 from ..script.script import Script, TopicNeed
 from ..script.settings_classes import CLASSES
-from .group_author import Author, Client
+from .group_author import Client, GroupAuthor
 from .group_requests import PARTITIONS
 
 SMALL_EVERY: Final = 6
@@ -31,7 +31,7 @@ def generate(seed: int, release: str) -> Script:
     settings = settings_of(seed)
     groups = 2 if rng.random() < 0.15 else 1
     script = Script("groups", seed, release, settings, [], groups, [TopicNeed(count) for count in PARTITIONS])
-    author = Author(script, rng, _clients(rng, release, groups, settings))
+    author = GroupAuthor(script, rng, _clients(rng, release, groups, settings))
     length = rng.randint(9, 25)
     plot = rng.choices((_life, _chaos, _office), (80, 10, 10))[0]
     plot(author, length)
@@ -51,11 +51,11 @@ def _clients(rng: Random, release: str, groups: int, settings: str) -> list[Clie
     return clients
 
 
-def _goes_on(author: Author, length: int) -> bool:
+def _goes_on(author: GroupAuthor, length: int) -> bool:
     return len(author.script.steps) < length and author.now < LONGEST_MS
 
 
-def _life(author: Author, length: int) -> None:
+def _life(author: GroupAuthor, length: int) -> None:
     """A group forms, works, and is disturbed."""
     eager = author.rng.uniform(0.6, 0.92)
     while _goes_on(author, length):
@@ -64,13 +64,13 @@ def _life(author: Author, length: int) -> None:
         author.disturb()
 
 
-def _chaos(author: Author, length: int) -> None:
+def _chaos(author: GroupAuthor, length: int) -> None:
     """Anybody does anything."""
     while _goes_on(author, length):
         author.disturb()
 
 
-def _office(author: Author, length: int) -> None:
+def _office(author: GroupAuthor, length: int) -> None:
     """Offsets and administration, with few members or none."""
     while _goes_on(author, length):
         if author.rng.random() < 0.15:

@@ -12,7 +12,7 @@ OLDEST: Final = {0: 3, 1: 4}
 """Older versions carry older formats: Kafka converts, and pads, as it likes."""
 
 
-class Author:
+class LogAuthor:
     """Writes one script. `sessions`: client -> the epoch that its fetch session expects next."""
 
     def __init__(self, script: Script, rng: Random) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ..script.message_json import binary
 from ..script.script import Json, Pause, Reconnect, Script, Send, TopicNeed
-from .log_author import Author
+from .log_author import LogAuthor
 from .log_batches import STAMP_MS, broken, good, idempotent
 
 SETTLING_MS: Final = 700
@@ -29,7 +29,7 @@ def generate(seed: int, release: str) -> Script:
     rng = Random(f"log {release} {seed}")
     topics = [TopicNeed(rng.randint(1, 2), True, {**KEPT, **rng.choice(TOPICS)}) for _ in range(rng.choice((1, 1, 2)))]
     script = Script("log", seed, release, "plain", [], 1, topics)
-    author = Author(script, rng)
+    author = LogAuthor(script, rng)
     length = rng.randint(6, 18)
     acts = [act for act in ACTS if act is not _describe_partitions or 75 in author.versions]
     weights = [ACTS[act] for act in acts]
@@ -41,7 +41,7 @@ def generate(seed: int, release: str) -> Script:
 # -- produce -----------------------------------------------------------------------------------------------------------
 
 
-def _produce(author: Author, client: str | None = None) -> None:
+def _produce(author: LogAuthor, client: str | None = None) -> None:
     rng, version = author.rng, author.version(0)
     places: dict[int, list[int]] = {}
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
@@ -61,7 +61,7 @@ def _produce(author: Author, client: str | None = None) -> None:
         _unanswered(author, fields, version)
 
 
-def _unanswered(author: Author, fields: dict[str, Json], version: int) -> None:
+def _unanswered(author: LogAuthor, fields: dict[str, Json], version: int) -> None:
     """acks=0, on a connection of its own: a request behind it shows whether the broker closed that."""
     steps = author.script.steps
     steps.append(Reconnect("Z"))
@@ -77,7 +77,7 @@ def _records(rng: Random, release: str) -> Json:
     return None if data is None else binary(data)
 
 
-def _init_producer_id(author: Author) -> None:
+def _init_producer_id(author: LogAuthor) -> None:
     fields: dict[str, Json] = {"transactional_id": None, "transaction_timeout_ms": author.rng.choice((1000, -1))}
     if author.rng.random() < 0.3:
         fields |= {"producer_id": author.rng.choice((-1, 5)), "producer_epoch": author.rng.choice((-1, 0))}
@@ -89,7 +89,7 @@ def _init_producer_id(author: Author) -> None:
 # -- fetch -------------------------------------------------------------------------------------------------------------
 
 
-def _fetch(author: Author) -> None:
+def _fetch(author: LogAuthor) -> None:
     rng, version = author.rng, author.version(1)
     client = rng.choice("AB")
     fields = _fetch_fields(author, version)
@@ -98,7 +98,7 @@ def _fetch(author: Author) -> None:
     author.send(1, fields, version, client)
 
 
-def _fetch_fields(author: Author, version: int) -> dict[str, Json]:
+def _fetch_fields(author: LogAuthor, version: int) -> dict[str, Json]:
     rng = author.rng
     numbers = list(dict.fromkeys(author.topic() for _ in range(rng.choice((1, 1, 2)))))
     topics = [
@@ -133,7 +133,7 @@ def _fetch_partition(rng: Random, index: int, version: int) -> dict[str, Json]:
     return partition
 
 
-def _session(author: Author, client: str, version: int) -> dict[str, Json]:
+def _session(author: LogAuthor, client: str, version: int) -> dict[str, Json]:
     """Full fetches make a session; the next ones use it, now and then with a wrong epoch or an unknown id."""
     rng, expected = author.rng, author.sessions.get(client)
     if expected is None:
@@ -154,7 +154,7 @@ def _session(author: Author, client: str, version: int) -> dict[str, Json]:
     return fields
 
 
-def _wait_for_records(author: Author) -> None:
+def _wait_for_records(author: LogAuthor) -> None:
     """A fetch that waits; another client produces, or time passes."""
     rng = author.rng
     version = author.version(1)
@@ -170,7 +170,7 @@ def _wait_for_records(author: Author) -> None:
 # -- offsets -----------------------------------------------------------------------------------------------------------
 
 
-def _list_offsets(author: Author) -> None:
+def _list_offsets(author: LogAuthor) -> None:
     rng, version = author.rng, author.version(2)
     numbers = [author.topic() for _ in range(rng.choice((1, 1, 2)))]
     topics = [
@@ -180,7 +180,7 @@ def _list_offsets(author: Author) -> None:
     author.send(2, {"replica_id": -1, "isolation_level": rng.choice((0, 0, 1)), "topics": topics}, version)
 
 
-def _offset_asked(author: Author, version: int) -> dict[str, Json]:
+def _offset_asked(author: LogAuthor, version: int) -> dict[str, Json]:
     rng = author.rng
     asked: dict[str, Json] = {
         "partition_index": author.partition(),
@@ -193,7 +193,7 @@ def _offset_asked(author: Author, version: int) -> dict[str, Json]:
     return asked
 
 
-def _epochs(author: Author) -> None:
+def _epochs(author: LogAuthor) -> None:
     rng, version = author.rng, author.version(23)
     partitions = []
     for index in dict.fromkeys(author.partition() for _ in range(rng.randint(1, 2))):
@@ -204,7 +204,7 @@ def _epochs(author: Author) -> None:
     author.send(23, {"replica_id": -1, "topics": [{"topic": {"topic": author.topic()}, "partitions": partitions}]}, version)
 
 
-def _delete_records(author: Author) -> None:
+def _delete_records(author: LogAuthor) -> None:
     rng = author.rng
     numbers = list(dict.fromkeys(author.topic() for _ in range(rng.choice((1, 1, 2)))))
     topics = [
@@ -223,7 +223,7 @@ def _delete_records(author: Author) -> None:
 # -- topics ------------------------------------------------------------------------------------------------------------
 
 
-def _metadata(author: Author) -> None:
+def _metadata(author: LogAuthor) -> None:
     rng, version = author.rng, author.version(3)
     topics: Json = [{"name": {"topic": author.topic()}} for _ in range(rng.randint(1, 6))]
     topics += [{"name": name} for name in rng.sample(("a b", "", "..", "x" * 250, "nope-1", "nope-2", "nope-3"), rng.randint(0, 2))]
@@ -237,7 +237,7 @@ def _metadata(author: Author) -> None:
     author.send(3, fields, max(version, 4))
 
 
-def _describe_partitions(author: Author) -> None:
+def _describe_partitions(author: LogAuthor) -> None:
     rng = author.rng
     fields: dict[str, Json] = {
         "topics": [{"name": {"topic": author.topic()}} for _ in range(rng.randint(1, 3))],
@@ -248,7 +248,7 @@ def _describe_partitions(author: Author) -> None:
     author.send(75, fields)
 
 
-def _create(author: Author) -> None:
+def _create(author: LogAuthor) -> None:
     """Mostly only validated: a topic is dear on a real broker."""
     rng = author.rng
     number = author.topic()
@@ -273,7 +273,7 @@ def _create(author: Author) -> None:
         author.script.steps.append(Pause(SETTLING_MS))
 
 
-def _delete(author: Author) -> None:
+def _delete(author: LogAuthor) -> None:
     """Now and then really; else names and ids that there are not."""
     rng, version = author.rng, author.version(20)
     gone = len(author.script.topics) + 1
@@ -292,7 +292,7 @@ def _delete(author: Author) -> None:
     author.script.steps.append(Pause(SETTLING_MS))
 
 
-def _grow(author: Author) -> None:
+def _grow(author: LogAuthor) -> None:
     rng = author.rng
     count = rng.choice((0, 1, 2, 3, 3, -1))
     really = rng.random() < 0.3
@@ -308,13 +308,13 @@ def _grow(author: Author) -> None:
 # -- configs -----------------------------------------------------------------------------------------------------------
 
 
-def _resource(author: Author) -> dict[str, Json]:
+def _resource(author: LogAuthor) -> dict[str, Json]:
     rng = author.rng
     kind = rng.choice((2, 2, 2, 2, 2, 0, 3, 99))
     return {"resource_type": kind, "resource_name": {"topic": author.topic()} if rng.random() < 0.9 else rng.choice(("a b", "", ".."))}
 
 
-def _describe_configs(author: Author) -> None:
+def _describe_configs(author: LogAuthor) -> None:
     rng, version = author.rng, author.version(32)
     keys = rng.choice((None, [], list(CONFIGS), [rng.choice(CONFIGS)]))
     resources = [{**_resource(author), "configuration_keys": keys} for _ in range(rng.choice((1, 1, 2)))]
@@ -330,7 +330,7 @@ def _value(rng: Random, name: str) -> str | None:
     return "1000" if (name, value) == ("segment.ms", "5") else value
 
 
-def _alter(author: Author) -> None:
+def _alter(author: LogAuthor) -> None:
     rng = author.rng
     count = rng.choice((1, 1, 2))
     configs = [{"name": name, "value": _value(rng, name)} for name in rng.sample(CONFIGS, count)]
@@ -339,7 +339,7 @@ def _alter(author: Author) -> None:
     author.script.steps.append(Pause(SETTLING_MS))
 
 
-def _alter_some(author: Author) -> None:
+def _alter_some(author: LogAuthor) -> None:
     rng = author.rng
     names = rng.sample([name for name in CONFIGS if name != "retention.ms"], rng.choice((1, 1, 2)))
     configs = [{"name": name, "config_operation": rng.choice((0, 0, 1, 2, 3, 9)), "value": _value(rng, name)} for name in names]
@@ -348,7 +348,7 @@ def _alter_some(author: Author) -> None:
     author.script.steps.append(Pause(SETTLING_MS))
 
 
-def _cluster(author: Author) -> None:
+def _cluster(author: LogAuthor) -> None:
     rng, version = author.rng, author.version(60)
     fields: dict[str, Json] = {"include_cluster_authorized_operations": rng.random() < 0.5}
     if version >= 1:
@@ -356,7 +356,7 @@ def _cluster(author: Author) -> None:
     author.send(60, fields, version)
 
 
-Act = Callable[[Author], Any]
+Act = Callable[[LogAuthor], Any]
 ACTS: Final[dict[Act, int]] = {
     _produce: 30,
     _fetch: 26,

@@ -22,7 +22,7 @@ class Case(NamedTuple):
     goes_on: bool = True
 
 
-class Target(NamedTuple):
+class RequestToSpoil(NamedTuple):
     """A valid request to be spoiled."""
 
     key: int

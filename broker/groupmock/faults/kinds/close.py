@@ -1,4 +1,4 @@
-"""Closed."""
+"""The server closes the connection instead of serving the call: the client sees the end of the stream."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Close(Fault, tag="close", frozen=True, kw_only=True):
     STAGES: ClassVar[tuple[str, ...]] = ("reply", "request", "connect")
 
     def act(self, target: Target) -> HangUp:
-        """FIN."""
+        """Close the connection."""
         return HangUp(reset=False)
 
 

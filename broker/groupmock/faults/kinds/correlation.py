@@ -1,4 +1,4 @@
-"""Somebody else's answer."""
+"""The answer carries another correlation id than its request: the client sees an answer that it did not ask for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class WrongCorrelationId(Fault, tag="wrong_correlation_id", frozen=True, kw_only
     by: Annotated[int, Meta(description="what is added to the right one")] = 1
 
     def act(self, target: Target) -> Write:
-        """With another id."""
+        """Send the answer with another correlation id."""
         return Write(partial(_moved, self.by))
 
 

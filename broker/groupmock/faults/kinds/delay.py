@@ -1,4 +1,4 @@
-"""Late."""
+"""The request is applied, or its answer goes out, some seconds later: the client sees a slow broker."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Delay(Fault, tag="delay", frozen=True, kw_only=True):
     seconds: Annotated[float, Meta(gt=0, le=86_400, description="how much later")]
 
     def act(self, target: Target) -> Wait:
-        """Go on later."""
+        """Let the call wait so long."""
         return Wait(int(self.seconds * NS_PER_S))
 
 

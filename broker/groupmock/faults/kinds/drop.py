@@ -1,4 +1,4 @@
-"""Lost, and the connection with it."""
+"""The request or its answer is lost, and all that follows on the connection: the client sees silence until its own timeout."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Drop(Fault, tag="drop", frozen=True, kw_only=True):
     STAGES: ClassVar[tuple[str, ...]] = ("reply", "request")
 
     def act(self, target: Target) -> Vanish:
-        """Never answer."""
+        """Serve nothing more on this connection."""
         return Vanish(applied=target.facts.stage == "reply", mute=True)
 
 

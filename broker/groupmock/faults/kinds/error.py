@@ -1,4 +1,4 @@
-"""Refused."""
+"""The answer is an error code of the rule's choice, whether or not the request was applied."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Error(Fault, tag="error", frozen=True, kw_only=True):
         return refusals.cannot(stage, api, version)
 
     def act(self, target: Target) -> Answer:
-        """The refusal."""
+        """Answer with the error."""
         assert target.request is not None
         facts = target.facts
         return Answer(refusals.refusal(facts.api, facts.version, target.request, target.response, number_of(self.code)))

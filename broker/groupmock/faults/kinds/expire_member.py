@@ -1,4 +1,4 @@
-"""A session that ends now."""
+"""The session of the member that calls ends before its request is applied: the client is answered UNKNOWN_MEMBER_ID."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ExpireMember(Fault, tag="expire_member", frozen=True, kw_only=True):
     NEEDS: ClassVar[tuple[str, ...]] = ("member_id", "group")
 
     def act(self, target: Target) -> Steer | CallOff:
-        """Expire those whom the call names."""
+        """Expire the members that the call names."""
         facts = target.facts
         if not facts.member_ids or not facts.groups:
             return CallOff("the request names no member id yet")

@@ -1,4 +1,4 @@
-"""A twin."""
+"""A static member is replaced, as by a second process with its instance id: the client is answered FENCED_INSTANCE_ID."""
 
 from __future__ import annotations
 

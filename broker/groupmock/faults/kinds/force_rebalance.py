@@ -1,4 +1,4 @@
-"""Once more."""
+"""The group rebalances before the request is applied: its members see REBALANCE_IN_PROGRESS and join again."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from ..kind import Fault, Target
 
 
 class ForceRebalance(Fault, tag="force_rebalance", frozen=True, kw_only=True):
-    """The group that the call names rebalances, just before the request is applied."""
+    """The group that the call names rebalances just before the request is applied: its members see 27
+    (REBALANCE_IN_PROGRESS) and join again."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True
     NEEDS: ClassVar[tuple[str, ...]] = ("group",)
 
     def act(self, target: Target) -> Steer | CallOff:
-        """Let the groups that the call names rebalance."""
+        """Rebalance the groups that the call names."""
         groups = target.facts.groups
         if not groups:
             return CallOff("the request names no group")

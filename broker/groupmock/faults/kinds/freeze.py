@@ -1,4 +1,4 @@
-"""A member that lives and is not heard."""
+"""Every request of one member waits while its session runs on: the group sees a process that stopped, the client a silent broker."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class FreezeMember(Fault, tag="freeze_member", frozen=True, kw_only=True):
     seconds: Annotated[Annotated[float, Meta(gt=0, le=86_400)] | None, Meta(description="for how long; left out: until thawed")] = None
 
     def act(self, target: Target) -> Steer | CallOff:
-        """Freeze those whom the call names."""
+        """Freeze the members that the call names."""
         facts = target.facts
         if not facts.member_ids or not facts.groups:
             return CallOff("the request names no member id yet")
         ms = None if self.seconds is None else int(self.seconds * MS_PER_S)
         wishes: list[dict[str, Any]] = [{"group": facts.groups[0], "member": member, "ms": ms} for member in facts.member_ids]
-        return Steer([("freeze_member", wish) for wish in wishes])
+        return Steer([("freeze_member", arguments) for arguments in wishes])
 
 
 KIND = FreezeMember

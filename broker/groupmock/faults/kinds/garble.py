@@ -1,4 +1,4 @@
-"""Spoilt."""
+"""Bytes of the answer are changed: the client sees an answer that it cannot read, or reads wrongly."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Annotated
 from msgspec import Meta
 
 from ..actions import Piece, Write
-from ..kind import Dice, Fault, Target
+from ..kind import Fault, FaultDice, Target
 
 BODY_AT = 8
 """Behind the length and the correlation id: a client that could not find the frame or its request would never look at the body."""
 
 
 class Garble(Fault, tag="garble", frozen=True, kw_only=True):
-    """Bytes of the answer behind its correlation id are changed; its length stays. Which bytes, says the seed."""
+    """Bytes of the answer behind its correlation id are changed; its length stays. The seed decides which bytes."""
 
     bytes: Annotated[int, Meta(ge=1, description="how many bytes at most")] = 1
     at: Annotated[int | None, Meta(description="from this byte of the frame on (its length is 0 to 3); default: anywhere")] = None
 
     def act(self, target: Target) -> Write:
-        """With other bytes."""
+        """Send the answer with changed bytes."""
         return Write(partial(_spoil, self.bytes, self.at, target.dice))
 
 
-def _spoil(count: int, at: int | None, dice: Dice, frame: bytes) -> list[Piece]:
+def _spoil(count: int, at: int | None, dice: FaultDice, frame: bytes) -> list[Piece]:
     changed = bytearray(frame)
     first = BODY_AT if at is None else min(max(at, 0), len(frame) - 1)
     places = [first + place for place in range(count)] if at is not None else [first + dice.below(len(frame) - first) for _ in range(count)]

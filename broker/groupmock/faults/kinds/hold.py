@@ -1,4 +1,4 @@
-"""Not until somebody says so."""
+"""The request or its answer waits until the rule is released: the client sees a call that is not answered yet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Hold(Fault, tag="hold", frozen=True, kw_only=True):
     STAGES: ClassVar[tuple[str, ...]] = ("reply", "request")
 
     def act(self, target: Target) -> Wait:
-        """Go on when released."""
+        """Let the call wait until the rule is released."""
         return Wait(None)
 
 

@@ -1,4 +1,4 @@
-"""Time is up."""
+"""A timer of the group fires before the request is applied: a join phase, a sync phase or a session ends early."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class JumpTimer(Fault, tag="jump_timer", frozen=True, kw_only=True):
         return self.NEEDS if self.timer == OF_MEMBER else self.NEEDS[:1]
 
     def act(self, target: Target) -> Steer | CallOff:
-        """Let it fire."""
+        """Fire the timer now."""
         facts = target.facts
         subjects = [(group, *member) for group in facts.groups[:1] for member in self._members(facts.member_ids)]
         if not subjects:

@@ -1,4 +1,4 @@
-"""Somebody else is in charge."""
+"""The coordinator of the group moves before the request is applied: whoever waits there sees NOT_COORDINATOR."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class MoveCoordinator(Fault, tag="move_coordinator", frozen=True, kw_only=True):
     loading_seconds: Annotated[float, Meta(ge=0, le=86_400, description="how long the new one loads")] = 0
 
     def act(self, target: Target) -> Steer | CallOff:
-        """Move what coordinates the group."""
+        """Move the coordinator of the groups that the call names."""
         groups = target.facts.groups
         if not groups:
             return CallOff("the request names no group")
-        wish = {"group": groups[0], "node": self.node, "loading_ms": int(self.loading_seconds * MS_PER_S)}
-        return Steer([("move_coordinator", wish)])
+        arguments = {"group": groups[0], "node": self.node, "loading_ms": int(self.loading_seconds * MS_PER_S)}
+        return Steer([("move_coordinator", arguments)])
 
 
 KIND = MoveCoordinator

@@ -1,4 +1,4 @@
-"""The partition is led elsewhere."""
+"""A partition gets another leader before the request is applied: clients of the old leader see NOT_LEADER_OR_FOLLOWER."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from ..kind import Fault, Target
 
 
 class MoveLeader(Fault, tag="move_leader", frozen=True, kw_only=True):
-    """A partition gets another leader, just before the request is applied; its leader epoch grows by one (KIP-320)."""
+    """A partition gets another leader just before the request is applied: the old one answers 6 (NOT_LEADER_OR_FOLLOWER) from then on. The
+    leader epoch grows by one (KIP-320)."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request",)
     CAUSES: ClassVar[bool] = True
@@ -20,7 +21,7 @@ class MoveLeader(Fault, tag="move_leader", frozen=True, kw_only=True):
     node: Annotated[int, Meta(ge=1, description="goes to this node")]
 
     def act(self, target: Target) -> Steer:
-        """Move it."""
+        """Move the leader of the partition."""
         return Steer([("move_leader", {"topic": self.topic, "partition": self.partition, "node": self.node})])
 
 

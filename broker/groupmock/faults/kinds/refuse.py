@@ -1,4 +1,4 @@
-"""Nobody is let in."""
+"""A new connection is reset before a byte of it is read: the client sees "connection reset by peer"."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Refuse(Fault, tag="refuse", frozen=True, kw_only=True):
     STAGES: ClassVar[tuple[str, ...]] = ("connect",)
 
     def act(self, target: Target) -> HangUp:
-        """RST."""
+        """Reset the connection."""
         return HangUp(reset=True)
 
 

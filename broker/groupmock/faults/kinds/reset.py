@@ -1,4 +1,4 @@
-"""Broken off."""
+"""The connection is reset instead of serving the call: the client reads "connection reset by peer"."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Reset(Fault, tag="reset", frozen=True, kw_only=True):
     STAGES: ClassVar[tuple[str, ...]] = ("reply", "request")
 
     def act(self, target: Target) -> HangUp:
-        """RST."""
+        """Reset the connection."""
         return HangUp(reset=True)
 
 

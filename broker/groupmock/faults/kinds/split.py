@@ -1,4 +1,4 @@
-"""Dribbled."""
+"""The answer goes out in pieces with pauses between them: the client reads a frame bit by bit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Split(Fault, tag="split", frozen=True, kw_only=True):
     seconds: Annotated[float, Meta(gt=0, le=3600, description="pause between two of them")]
 
     def act(self, target: Target) -> Write:
-        """In pieces."""
+        """Send the answer in pieces."""
         return Write(partial(_pieces, self.pieces, int(self.seconds * NS_PER_S)))
 
 

@@ -1,4 +1,4 @@
-"""Nothing gets through."""
+"""Nothing goes in or out of a node whose connections stay open: its clients see silence until their own timeouts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class StallNode(Fault, tag="stall_node", frozen=True, kw_only=True):
     seconds: Annotated[Annotated[float, Meta(gt=0, le=86_400)] | None, Meta(description="for how long; left out: until started")] = None
 
     def act(self, target: Target) -> Steer:
-        """Stall it."""
+        """Stall the node."""
         ms = None if self.seconds is None else int(self.seconds * MS_PER_S)
         return Steer([("stall_node", {"node": self.node or target.facts.node, "ms": ms})])
 

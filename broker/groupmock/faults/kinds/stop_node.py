@@ -1,4 +1,4 @@
-"""A broker goes down."""
+"""A node stops: its clients see their connections end and its port refuse new ones."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class StopNode(Fault, tag="stop_node", frozen=True, kw_only=True):
     loading_seconds: Annotated[float, Meta(ge=0, le=86_400, description="how long its coordinators load where they go")] = 0
 
     def act(self, target: Target) -> Steer:
-        """Stop it."""
-        wish = {"node": self.node or target.facts.node, "clean": self.clean, "loading_ms": int(self.loading_seconds * MS_PER_S)}
-        return Steer([("stop_node", wish)])
+        """Stop the node."""
+        arguments = {"node": self.node or target.facts.node, "clean": self.clean, "loading_ms": int(self.loading_seconds * MS_PER_S)}
+        return Steer([("stop_node", arguments)])
 
 
 KIND = StopNode

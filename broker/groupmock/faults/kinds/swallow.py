@@ -1,4 +1,4 @@
-"""Outcome unknown."""
+"""The request is applied, its answer is left out: the client cannot know what became of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Swallow(Fault, tag="swallow", frozen=True, kw_only=True):
     STAGES: ClassVar[tuple[str, ...]] = ("reply",)
 
     def act(self, target: Target) -> Vanish:
-        """Apply, do not answer, go on."""
+        """Apply the request, send no answer, serve the next request."""
         return Vanish(applied=True, mute=False)
 
 

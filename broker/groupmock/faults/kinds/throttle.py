@@ -1,4 +1,4 @@
-"""Slow down, please."""
+"""The answer carries `throttle_time_ms`: the client sees the connection muted for that time (KIP-219)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class ThrottleTime(Fault, tag="throttle_time", frozen=True, kw_only=True):
     """The answer says `throttle_time_ms`, and the connection is served again only when that is over, as Kafka's is (KIP-219)."""
 
     ALTERS: ClassVar[bool] = True
-    seconds: Annotated[float, Meta(gt=0, le=86_400, description="what it says")]
-    mute: Annotated[bool, Meta(description="false: the answer says so and the server does not mean it")] = True
+    seconds: Annotated[float, Meta(gt=0, le=86_400, description="the time that the answer says")]
+    mute: Annotated[bool, Meta(description="false: the answer says so, and the connection is served at once all the same")] = True
 
     def cannot(self, stage: str, api: str, version: int) -> str | None:
         """Some first versions have no such field."""

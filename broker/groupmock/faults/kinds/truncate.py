@@ -1,4 +1,4 @@
-"""Cut."""
+"""Only the first bytes of the answer go out: the client sees an incomplete frame."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Truncate(Fault, tag="truncate", frozen=True, kw_only=True):
     close: Annotated[bool, Meta(description="close behind them")] = True
 
     def act(self, target: Target) -> Write:
-        """A part of it."""
+        """Send the first bytes of the answer."""
         return Write(partial(_cut, self.at), then_close=self.close, then_mute=not self.close)
 
 

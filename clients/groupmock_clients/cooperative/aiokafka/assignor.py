@@ -22,7 +22,7 @@ from aiokafka.structs import OffsetAndMetadata
 
 from ..balance import Partition
 from ..errors import NotAttached, require
-from ..member import Member, Outcome, Peer, counted
+from ..member import AssignmentEffect, Membership, PeerSubscription, counted
 from ..policy import DELAY_MS, Rules
 from .listener import CooperativeListener
 from .partition_state import HeldBack, carry_over
@@ -53,7 +53,7 @@ class CooperativeAssignor:
         strict: bool = False,
     ) -> None:
         require("aiokafka")
-        self.member = Member(Rules(design, delay_ms, max_moves, move_interval_ms, first, match), strict=strict)
+        self.member = Membership(Rules(design, delay_ms, max_moves, move_interval_ms, first, match), strict=strict)
         self.name = self.member.name
         self._consumer: AIOKafkaConsumer | None = None
         self._listener: CooperativeListener | None = None
@@ -117,7 +117,7 @@ class CooperativeAssignor:
 
     def assign(self, cluster: Any, members: Mapping[str, Any]) -> dict[str, bytes]:
         """aiokafka's: called in the leader."""
-        peers = {member: Peer(each.subscription, each.user_data) for member, each in members.items()}
+        peers = {member: PeerSubscription(each.subscription, each.user_data) for member, each in members.items()}
         return self.member.assign(counted(cluster, peers.values()), peers, self.consumer._coordinator.member_id)
 
     def on_assignment(self, assignment: Any) -> None:
@@ -140,7 +140,7 @@ class CooperativeAssignor:
         self._hold_back(self.added)
         self._plan_rejoin(outcome)
 
-    def _plan_rejoin(self, outcome: Outcome) -> None:
+    def _plan_rejoin(self, outcome: AssignmentEffect) -> None:
         if outcome.rejoin:
             self.consumer._coordinator.request_rejoin()
         elif outcome.timeout_ms:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from aiokafka.errors import IllegalStateError
 
-from ..asked import Asked, tell
+from ..asked import EnforcedRebalance, tell
 
 if TYPE_CHECKING:
     from aiokafka import AIOKafkaConsumer
@@ -27,6 +27,6 @@ def enforce_rebalance(consumer: AIOKafkaConsumer | CooperativeConsumer, reason: 
         raise IllegalStateError("enforce_rebalance needs a started consumer that subscribed to topics in a group")
     if state.reassignment_in_progress or coordinator._rejoin_needed_fut.done():
         return False
-    tell(Asked(inside._client._client_id, coordinator.member_id, inside._group_id, reason))
+    tell(EnforcedRebalance(inside._client._client_id, coordinator.member_id, inside._group_id, reason))
     coordinator.request_rejoin()
     return True

@@ -13,7 +13,7 @@ from typing import Any, Final
 from aiokafka import TopicPartition
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 
-from ..member import Outcome, Peer
+from ..member import AssignmentEffect, PeerSubscription
 from .assignor import CooperativeAssignor
 
 OURS: Final = 1
@@ -47,7 +47,7 @@ class RangeOrCooperative(CooperativeAssignor):
 
     def assign(self, cluster: Any, members: Mapping[str, Any]) -> dict[str, bytes]:
         """aiokafka's: called in the leader."""
-        if all(self.member.speaks_ours(Peer(each.subscription, each.user_data)) for each in members.values()):
+        if all(self.member.speaks_ours(PeerSubscription(each.subscription, each.user_data)) for each in members.values()):
             return super().assign(cluster, members)
         self.member.forget()
         plain = RangePartitionAssignor.assign(cluster, members)
@@ -60,7 +60,7 @@ class RangeOrCooperative(CooperativeAssignor):
         if not self.cooperative:
             self.member.forget()
 
-    def _plan_rejoin(self, outcome: Outcome) -> None:
+    def _plan_rejoin(self, outcome: AssignmentEffect) -> None:
         """Range gave to others already what it took from here."""
         if self.cooperative:
             super()._plan_rejoin(outcome)

@@ -25,7 +25,7 @@ from kafka.structs import OffsetAndMetadata
 
 from ..balance import Partition
 from ..errors import NotAttached, require
-from ..member import Member, Peer, counted, flat
+from ..member import Membership, PeerSubscription, counted, flat
 from ..policy import DELAY_MS, Rules
 from .listener import CooperativeListener
 
@@ -53,7 +53,7 @@ class CooperativeAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # k
         strict: bool = False,
     ) -> None:
         require("kafka-python")
-        self.member = Member(Rules(design, delay_ms, max_moves, move_interval_ms, first, match), strict=strict)
+        self.member = Membership(Rules(design, delay_ms, max_moves, move_interval_ms, first, match), strict=strict)
         self.name = self.member.name
         self._consumer: KafkaConsumer | None = None
         self._timer: threading.Timer | None = None
@@ -160,6 +160,6 @@ def _pair(tp: TopicPartition) -> Partition:
     return tp.topic, tp.partition
 
 
-def _peer(metadata: Any) -> Peer:
+def _peer(metadata: Any) -> PeerSubscription:
     owned = metadata.owned_partitions if metadata.version >= 1 else None
-    return Peer(metadata.topics, metadata.user_data, None if owned is None else flat(owned))
+    return PeerSubscription(metadata.topics, metadata.user_data, None if owned is None else flat(owned))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kafka.errors import IllegalStateError
 
-from ..asked import Asked, tell
+from ..asked import EnforcedRebalance, tell
 
 if TYPE_CHECKING:
     from kafka import KafkaConsumer
@@ -27,6 +27,6 @@ def enforce_rebalance(consumer: KafkaConsumer | CooperativeConsumer, reason: str
         raise IllegalStateError("enforce_rebalance needs a consumer that subscribed to topics in a group")
     if coordinator.rejoining or coordinator.need_rejoin():
         return False
-    tell(Asked(inside.config["client_id"], coordinator._generation.member_id, coordinator.group_id, reason))
+    tell(EnforcedRebalance(inside.config["client_id"], coordinator._generation.member_id, coordinator.group_id, reason))
     coordinator.request_rejoin()
     return True

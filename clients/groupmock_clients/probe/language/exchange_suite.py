@@ -19,7 +19,7 @@ KEYS: Final = frozenset({"says", "why", "kip", "place", "needs"})
 
 
 @dataclass(frozen=True)
-class Row:
+class Statement:
     """One statement about brokers. `says`: the statement; `why`: what goes wrong for users where it does not hold; `kip`: the proposal or
     class of Apache Kafka it comes from; `place`: section of the specification; `needs`: what a broker must have for it (NEEDS), if
     anything."""
@@ -38,7 +38,7 @@ class Suite:
     """Exchanges and the rows they speak of."""
 
     exchanges: tuple[Exchange, ...]
-    rows: Mapping[str, Row]
+    rows: Mapping[str, Statement]
 
 
 def load_suite(folder: Path = FOLDER) -> Suite:
@@ -50,17 +50,17 @@ def load_suite(folder: Path = FOLDER) -> Suite:
         for row in exchange.rows:
             if file.is_file() and row not in rows:
                 raise ExchangeError(exchange.place, f"exchange {exchange.name} proves {row}, which {ROWS} does not know")
-            rows.setdefault(row, Row(row, ""))
+            rows.setdefault(row, Statement(row, ""))
     return Suite(exchanges, rows)
 
 
-def load_rows(file: Path) -> dict[str, Row]:
+def load_rows(file: Path) -> dict[str, Statement]:
     """Read rows.toml: sections with defaults (`why`, `kip`, `place`, `needs`) and a table `rows`: name -> text or table of KEYS."""
     try:
         sections = tomllib.loads(file.read_text(encoding="utf-8"))
     except ValueError as problem:  # no TOML, or no UTF-8
         raise ExchangeError(file.name, str(problem)) from problem
-    found: dict[str, Row] = {}
+    found: dict[str, Statement] = {}
     for section, table in sections.items():
         if not (isinstance(table, dict) and isinstance(table.get("rows", {}), dict)):
             raise ExchangeError(file.name, f"{section} is no section: a table with defaults and a table `rows` is expected")
@@ -72,8 +72,8 @@ def load_rows(file: Path) -> dict[str, Row]:
     return found
 
 
-def _row(name: str, section: str, values: Mapping[str, Any], place: str) -> Row:
+def _row(name: str, section: str, values: Mapping[str, Any], place: str) -> Statement:
     unknown = sorted(values.keys() - KEYS)
     if unknown:
         raise ExchangeError(place, f"row {name}: {', '.join(unknown)} means nothing (there are {', '.join(sorted(KEYS))})")
-    return Row(name, section, **{key: str(value) for key, value in values.items()})
+    return Statement(name, section, **{key: str(value) for key, value in values.items()})

@@ -10,7 +10,7 @@ from .syntax import ExchangeError
 
 
 @dataclass
-class Line:
+class LogicalLine:
     """One logical line and where it begins (`file:line`)."""
 
     place: str
@@ -23,7 +23,7 @@ class Block:
 
     place: str
     heading: str
-    lines: list[Line] = field(default_factory=list)
+    lines: list[LogicalLine] = field(default_factory=list)
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Macro:
     """Steps to reuse; `parameters` are member names."""
 
     parameters: tuple[str, ...]
-    lines: list[Line]
+    lines: list[LogicalLine]
 
 
 def blocks_of(path: Path) -> list[Block]:
@@ -54,16 +54,16 @@ def _text(path: Path) -> str:
         raise ExchangeError(path.name, f"this is no text in UTF-8: {problem}") from problem
 
 
-def _joined(path: Path) -> list[Line]:
+def _joined(path: Path) -> list[LogicalLine]:
     """Lines without comments and blank ones; a line that ends in `\\` goes on in the next one."""
-    lines: list[Line] = []
-    pending: Line | None = None
+    lines: list[LogicalLine] = []
+    pending: LogicalLine | None = None
     for number, raw in enumerate(_text(path).splitlines(), 1):
         text = _without_comment(raw).strip()
-        line = Line(f"{path.name}:{number}", text) if pending is None else Line(pending.place, f"{pending.text} {text}")
+        line = LogicalLine(f"{path.name}:{number}", text) if pending is None else LogicalLine(pending.place, f"{pending.text} {text}")
         pending = None
         if line.text.endswith("\\"):
-            pending = Line(line.place, line.text[:-1].rstrip())
+            pending = LogicalLine(line.place, line.text[:-1].rstrip())
         elif line.text:
             lines.append(line)
     if pending is not None:
@@ -87,9 +87,9 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def unrolled(lines: list[Line], macros: dict[str, Macro], depth: int = 0) -> list[Line]:
+def unrolled(lines: list[LogicalLine], macros: dict[str, Macro], depth: int = 0) -> list[LogicalLine]:
     """Macros and `repeat` blocks written out."""
-    out: list[Line] = []
+    out: list[LogicalLine] = []
     at = 0
     while at < len(lines):
         line = lines[at]
@@ -100,7 +100,7 @@ def unrolled(lines: list[Line], macros: dict[str, Macro], depth: int = 0) -> lis
             at = end + 1
         elif (do := re.fullmatch(r"(\[[^\]]*\] *)?do (\w+)\(([\w, ]*)\)", line.text)) is not None:
             body = _filled(macros, do[2], _names(do[3]), line.place)
-            out.extend(Line(each.place, (do[1] or "") + each.text) for each in unrolled(body, macros, _deeper(depth, line.place)))
+            out.extend(LogicalLine(each.place, (do[1] or "") + each.text) for each in unrolled(body, macros, _deeper(depth, line.place)))
         else:
             out.append(line)
     return out
@@ -112,7 +112,7 @@ def _deeper(depth: int, place: str) -> int:
     return depth + 1
 
 
-def _end_of(lines: list[Line], at: int, place: str) -> int:
+def _end_of(lines: list[LogicalLine], at: int, place: str) -> int:
     depth = 1
     for index in range(at, len(lines)):
         depth += lines[index].text.startswith("repeat ") - (lines[index].text == "end")
@@ -121,7 +121,7 @@ def _end_of(lines: list[Line], at: int, place: str) -> int:
     raise ExchangeError(place, "'repeat' without its 'end'")
 
 
-def _filled(macros: dict[str, Macro], name: str, arguments: tuple[str, ...], place: str) -> list[Line]:
+def _filled(macros: dict[str, Macro], name: str, arguments: tuple[str, ...], place: str) -> list[LogicalLine]:
     if name not in macros:
         raise ExchangeError(place, f"no macro {name!r}")
     macro = macros[name]
@@ -129,4 +129,4 @@ def _filled(macros: dict[str, Macro], name: str, arguments: tuple[str, ...], pla
         raise ExchangeError(place, f"macro {name} takes {len(macro.parameters)} members, not {len(arguments)}")
     given = dict(zip(macro.parameters, arguments, strict=True))
     pattern = re.compile(r"\b(" + "|".join(macro.parameters or ("(?!)",)) + r")\b")
-    return [Line(f"{place} ({line.place})", pattern.sub(lambda match: given[match[0]], line.text)) for line in macro.lines]
+    return [LogicalLine(f"{place} ({line.place})", pattern.sub(lambda match: given[match[0]], line.text)) for line in macro.lines]

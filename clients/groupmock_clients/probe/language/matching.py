@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from .scope import Scope, Value
-from .syntax import Anything, Between, Call, Capture, ExchangeError, Expr, Literal, Regex, Sequence, Struct
+from .syntax import Anything, Between, Capture, ExchangeError, Expr, FunctionCall, Literal, Regex, Sequence, Struct
 
 PATTERN_CALLS = ("len", "set", "any", "not", "has", "lacks", "first")
 """Calls that are patterns: length, any order, one of, other than, a list with / without such an element, a list that begins so."""
@@ -35,7 +35,7 @@ class Matcher:
             yield from self._struct(pattern, seen, path)
         elif isinstance(pattern, Sequence):
             yield from self._sequence(pattern.items, seen, path, exact=True)
-        elif isinstance(pattern, Call) and pattern.name in PATTERN_CALLS:
+        elif isinstance(pattern, FunctionCall) and pattern.name in PATTERN_CALLS:
             yield from self._call(pattern, seen, path)
         else:
             yield from self._equal(pattern, seen, path)
@@ -77,7 +77,7 @@ class Matcher:
         for index, item in enumerate(items):
             yield from self.mismatches(item, seen[index], f"{path}[{index}]")
 
-    def _call(self, pattern: Call, seen: Value, path: str) -> Iterator[str]:
+    def _call(self, pattern: FunctionCall, seen: Value, path: str) -> Iterator[str]:
         arguments = pattern.arguments
         if pattern.name == "any":
             if all(list(self.mismatches(argument, seen, path)) for argument in arguments):
@@ -90,7 +90,7 @@ class Matcher:
         else:
             yield from self._list_call(pattern, seen, path)
 
-    def _list_call(self, pattern: Call, seen: list[Value], path: str) -> Iterator[str]:
+    def _list_call(self, pattern: FunctionCall, seen: list[Value], path: str) -> Iterator[str]:
         arguments = pattern.arguments
         if pattern.name == "len":
             wanted = self.scope.evaluate(arguments[0], self.place)

@@ -9,7 +9,7 @@ from groupmock_codec import APIS
 from groupmock_codec.declare import Field, Message, fields_of
 
 from .matching import ABSENT
-from .scope import Memory, Scope, Value, subscription
+from .scope import MemberMemory, Scope, Value, subscription
 from .syntax import ExchangeError
 
 KEYS: Final = {api.name: api.key for api in APIS.values()}
@@ -34,7 +34,7 @@ def key_of(api: str, place: str) -> int:
     return KEYS[api]
 
 
-def remembered(memory: Memory, scope: Scope) -> dict[str, Value]:
+def remembered(memory: MemberMemory, scope: Scope) -> dict[str, Value]:
     """Request fields that a member fills in by itself."""
     return {
         "group_id": scope.values["group"],
@@ -52,7 +52,7 @@ def remembered(memory: Memory, scope: Scope) -> dict[str, Value]:
 
 def filled_in(api: str) -> frozenset[str]:
     """The request fields that are not left at the message's own defaults when an exchange does not name them."""
-    everywhere = {*DEFAULTS, *remembered(Memory(None), Scope({"group": ""}))}
+    everywhere = {*DEFAULTS, *remembered(MemberMemory(None), Scope({"group": ""}))}
     return frozenset({*everywhere, LISTED[api]} if api in LISTED else everywhere)
 
 
@@ -109,19 +109,19 @@ def _wire_value(field: Field, value: Value, version: int, ids: Names, place: str
     return value
 
 
-def plain(message: Message, version: int) -> dict[str, Value]:
+def as_values(message: Message, version: int) -> dict[str, Value]:
     """An answer as plain values: the fields its version carries, and the names of those it does not."""
     fields = fields_of(type(message))
-    out: dict[str, Value] = {field.name: _plain_value(getattr(message, field.name), version) for field in fields if field.present(version)}
+    out: dict[str, Value] = {field.name: _as_value(getattr(message, field.name), version) for field in fields if field.present(version)}
     out[ABSENT] = [field.name for field in fields if not field.present(version)]
     return out
 
 
-def _plain_value(value: Any, version: int) -> Value:
+def _as_value(value: Any, version: int) -> Value:
     if isinstance(value, Message):
-        return plain(value, version)
+        return as_values(value, version)
     if isinstance(value, list):
-        return [_plain_value(each, version) for each in value]
+        return [_as_value(each, version) for each in value]
     kept: Value = value
     return kept
 

@@ -34,9 +34,9 @@ from pathlib import Path
 from typing import Final
 
 from .exchange import NEEDS, RELEASES, Exchange
-from .macros import Block, Line, Macro, blocks_of, macro_of, unrolled
+from .macros import Block, LogicalLine, Macro, blocks_of, macro_of, unrolled
 from .steps import known, step_of
-from .syntax import ExchangeError, Reader, tokens
+from .syntax import ExchangeError, LineReader, tokens
 
 
 def load(paths: Iterable[Path]) -> list[Exchange]:
@@ -62,7 +62,7 @@ def _exchange(block: Block, macros: dict[str, Macro]) -> Exchange:
     if match is None:
         raise ExchangeError(block.place, f"'exchange NAME \"title\"' expected, not {block.heading!r}")
     exchange = Exchange(match[1], match[2], block.place)
-    steps: list[Line] = []
+    steps: list[LogicalLine] = []
     for line in block.lines:
         header = re.match(r"(rows|for \w+|settings|topics|member [\w*]+|releases|stages|needs):\s*(.*)", line.text)
         if header is None:
@@ -90,7 +90,7 @@ def _header(exchange: Exchange, key: str, text: str, place: str) -> None:
     if what == "for":
         exchange.parameters[name] = _numbers(text, place)
     elif what == "member":
-        reader = Reader(tokens(text, place), place)
+        reader = LineReader(tokens(text, place), place)
         exchange.members[name] = reader.fields()
         if not reader.done:
             raise reader.error(f"field=value expected, not {reader.peek().text!r}")

@@ -10,7 +10,7 @@ from typing import Final
 
 from groupmock_codec.records import NewRecord, encode_batch
 
-from .syntax import REFERENCE, Call, ExchangeError, Expr, Literal, Ref, Regex, Sequence, Struct, Text
+from .syntax import REFERENCE, ExchangeError, Expr, FunctionCall, Literal, Ref, Regex, Sequence, Struct, Text
 
 DELAY: Final = "group.initial.rebalance.delay.ms"
 MIN_SESSION: Final = "group.min.session.timeout.ms"
@@ -22,7 +22,7 @@ Value = int | str | bytes | bool | None | list["Value"] | dict[str, "Value"]
 
 
 @dataclass
-class Memory:
+class MemberMemory:
     """What a scripted member knows about itself: taken from its last JoinGroup answer, sent by default in its next requests."""
 
     client_id: str | None
@@ -39,7 +39,7 @@ class Scope:
     """Names in sight of one dialogue."""
 
     values: dict[str, Value] = field(default_factory=dict)
-    members: dict[str, Memory] = field(default_factory=dict)
+    members: dict[str, MemberMemory] = field(default_factory=dict)
 
     def get(self, name: str, attribute: str | None, place: str) -> Value:
         """The value of `$name`, `$member.attribute` or `$topic.id`."""
@@ -76,7 +76,7 @@ class Scope:
             return [self.evaluate(item, place) for item in expr.items]
         if isinstance(expr, Struct):
             return {name: self.evaluate(value, place) for name, value in expr.fields}
-        if isinstance(expr, Call):
+        if isinstance(expr, FunctionCall):
             return self._call(expr, place)
         raise ExchangeError(place, f"a pattern ({type(expr).__name__}) stands where a value must")
 
@@ -88,7 +88,7 @@ class Scope:
             raise ExchangeError(place, f"${expr.name} is no number")
         return found + expr.offset
 
-    def _call(self, expr: Call, place: str) -> Value:
+    def _call(self, expr: FunctionCall, place: str) -> Value:
         if expr.name not in FUNCTIONS:
             raise ExchangeError(place, f"no function {expr.name!r}: there are {', '.join(sorted(FUNCTIONS))}")
         try:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Final
 
 from .exchange import RELEASES, Act, Await, Command, Exchange, Expectation, Expectations, Guard, Let, Mark, Pause, Raw, Send, Step, Timing
-from .macros import Line
-from .syntax import Call, ExchangeError, Expr, Literal, Reader, Ref, tokens
+from .macros import LogicalLine
+from .syntax import ExchangeError, Expr, FunctionCall, LineReader, Literal, Ref, tokens
 
 _VERBS: Final = ("drops", "resets", "finishes", "reconnects", "forgets", "is")
 _KINDS: Final = ("parked", "sent", "closed", "any", "open")
@@ -22,7 +22,7 @@ def known(words: list[str], allowed: tuple[str, ...], place: str) -> tuple[str, 
     return tuple(words)
 
 
-def step_of(line: Line, exchange: Exchange) -> Step:
+def step_of(line: LogicalLine, exchange: Exchange) -> Step:
     """Read one line; its guard may speak of the exchange's parameters."""
     guards: list[str] = []
     text = line.text
@@ -55,7 +55,7 @@ def _guard(text: str, place: str, exchange: Exchange) -> Guard:
 
 def _send(match: re.Match[str], text: str, place: str, guard: Guard) -> Step:
     request, expects = _halves(match[2], place)
-    reader = Reader(tokens(request, place), place)
+    reader = LineReader(tokens(request, place), place)
     api = reader.name("an API's name")
     version = _version(reader)
     fields = reader.fields()
@@ -64,7 +64,7 @@ def _send(match: re.Match[str], text: str, place: str, guard: Guard) -> Step:
     return Send(place=place, text=text, guard=guard, member=match[1], api=api, version=version, fields=fields, expects=expects)
 
 
-def _version(reader: Reader) -> Expr | None:
+def _version(reader: LineReader) -> Expr | None:
     word = reader.peek()
     match = re.fullmatch(r"v(\d+|\$[A-Za-z]\w*)", word.text) if word.kind == "word" else None
     if match is None:
@@ -75,11 +75,11 @@ def _version(reader: Reader) -> Expr | None:
 
 def _raw(match: re.Match[str], text: str, place: str, guard: Guard) -> Step:
     request, expects = _halves(match[3], place)
-    reader = Reader(tokens(request, place), place)
+    reader = LineReader(tokens(request, place), place)
     parts: list[Expr] = []
     while not reader.done:
         parts.append(reader.value())
-    if not all(isinstance(part, Literal | Call) for part in parts) or not parts:
+    if not all(isinstance(part, Literal | FunctionCall) for part in parts) or not parts:
         raise reader.error("bytes and calls that make bytes expected")
     return Raw(place=place, text=text, guard=guard, member=match[1], framed=match[2] == "frame", parts=tuple(parts), expects=expects)
 
@@ -99,7 +99,7 @@ def _act(match: re.Match[str], text: str, place: str, guard: Guard) -> Step:
 
 
 def _command(match: re.Match[str], text: str, place: str, guard: Guard) -> Step:
-    reader = Reader(tokens(match[2], place), place)
+    reader = LineReader(tokens(match[2], place), place)
     return Command(place=place, text=text, guard=guard, name=match[1], fields=reader.fields())
 
 
@@ -124,7 +124,7 @@ _STEPS: Final[list[tuple[str, Callable[[re.Match[str], str, str, Guard], Step]]]
 
 
 def _whole(text: str, place: str) -> Expr:
-    reader = Reader(tokens(text, place), place)
+    reader = LineReader(tokens(text, place), place)
     value = reader.value()
     if not reader.done:
         raise reader.error(f"one value expected, but {reader.peek().text!r} follows")
@@ -149,7 +149,7 @@ def _expectations(text: str, place: str) -> Expectations:
 
 
 def _expectation(text: str, place: str) -> Expectation:
-    reader = Reader(tokens(text, place), place)
+    reader = LineReader(tokens(text, place), place)
     kind = reader.peek().text if reader.peek().kind == "word" else ""
     if kind == "silence":
         reader.take()
@@ -167,7 +167,7 @@ def _expectation(text: str, place: str) -> Expectation:
     return found
 
 
-def _timing(reader: Reader) -> Timing:
+def _timing(reader: LineReader) -> Timing:
     if reader.accept("eventually"):
         return Timing("eventually")
     if not reader.accept("after"):

@@ -57,7 +57,7 @@ class Struct:
 
 
 @dataclass(frozen=True)
-class Call:
+class FunctionCall:
     """`function(a, b)`."""
 
     name: str
@@ -91,7 +91,7 @@ class Between:
     highest: int
 
 
-Expr = Literal | Text | Ref | Sequence | Struct | Call | Anything | Regex | Capture | Between
+Expr = Literal | Text | Ref | Sequence | Struct | FunctionCall | Anything | Regex | Capture | Between
 
 REFERENCE: Final = re.compile(r"\$(?:\{(?P<braced>[A-Za-z][\w.]*)\}|(?P<bare>[A-Za-z]\w*(?:\.[a-z]\w*)?))")
 _TOKEN: Final = re.compile(
@@ -133,7 +133,7 @@ def tokens(line: str, place: str) -> list[Token]:
     return found
 
 
-class Reader:
+class LineReader:
     """Reads values and patterns from the words of one line."""
 
     def __init__(self, words: list[Token], place: str) -> None:
@@ -219,9 +219,9 @@ class Reader:
 
     def _word(self, text: str) -> Expr:
         if self.accept("("):
-            return Call(text, self._items(")"))
+            return FunctionCall(text, self._items(")"))
         if text == "set" and self.accept("["):
-            return Call(text, self._items("]"))
+            return FunctionCall(text, self._items("]"))
         return Literal(_WORDS[text]) if text in _WORDS else Literal(text)
 
     def _items(self, closing: str) -> tuple[Expr, ...]:

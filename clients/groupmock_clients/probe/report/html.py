@@ -7,7 +7,7 @@ from html import escape
 from typing import Final
 
 from ..verdicts.outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, VERDICTS
-from ..verdicts.report_model import Broken, ExchangeResult, Report, RowResult, told
+from ..verdicts.report_model import BrokenDialogue, ExchangeResult, Report, RowResult, told
 
 CLASSES: Final = {KEPT: "kept", BROKEN: "broken", UNKNOWN: "unknown", NOT_APPLICABLE: "na"}
 STYLE: Final = """
@@ -91,7 +91,7 @@ def _row(row: RowResult, results: dict[str, ExchangeResult]) -> Iterator[str]:
     yield "</details>"
 
 
-def _case(result: ExchangeResult, broken: Broken) -> Iterator[str]:
+def _case(result: ExchangeResult, broken: BrokenDialogue) -> Iterator[str]:
     yield f'<div class="case"><p><b>{escape(result.name)}</b> {escape(result.title)}</p>'
     yield _table({"at": f"{broken.place}  {broken.step}", "sent": broken.sent, "expected": broken.expected, "seen": broken.seen})
     yield "".join(f"<p>{escape(problem)}</p>" for problem in broken.problems)

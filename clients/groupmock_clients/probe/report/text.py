@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..verdicts.outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN
-from ..verdicts.report_model import Broken, ExchangeResult, Report, RowResult, told
+from ..verdicts.report_model import BrokenDialogue, ExchangeResult, Report, RowResult, told
 
 WIDTH: Final = 120
 COLOURS: Final = {KEPT: "32", BROKEN: "31;1", UNKNOWN: "33", NOT_APPLICABLE: "2"}
@@ -77,7 +77,7 @@ def _told(row: RowResult, report: Report, before: dict[str, str], colour: bool) 
         before.setdefault(name, row.row)
 
 
-def _broken(broken: Broken) -> Iterator[str]:
+def _broken(broken: BrokenDialogue) -> Iterator[str]:
     told = {"at": f"{broken.place}  {broken.step}", "sent": broken.sent, "expected": broken.expected, "seen": broken.seen}
     for name, text in told.items():
         if text:

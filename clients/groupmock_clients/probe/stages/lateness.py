@@ -21,7 +21,7 @@ WORTH_NOTING_MS: Final = 20
 
 
 class Lateness(ABC):
-    """Measures in a thread of its own while it is entered (`with lag:`), may be entered again; safe to ask from any thread."""
+    """Measures in a thread of its own while it is entered (`with lateness:`), may be entered again; safe to ask from any thread."""
 
     def __init__(self) -> None:
         self._late: deque[tuple[float, float]] = deque(maxlen=REMEMBERED)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from ..language.matching import show
-from ..language.scope import Memory, Value
+from ..language.scope import MemberMemory, Value
 
 ECHOING = (23, 24, 25, 26, 82)
 """Errors of JoinGroup that repeat the member id of the request; 14 and 16 do so on older releases."""
@@ -18,7 +18,7 @@ UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 
 def surprises(
-    api: str, version: int, request: dict[str, Value], answer: dict[str, Value], stated: set[str], memory: Memory, release: str
+    api: str, version: int, request: dict[str, Value], answer: dict[str, Value], stated: set[str], memory: MemberMemory, release: str
 ) -> Iterator[tuple[str, str]]:
     """Row and sentence of every standing expectation that the answer breaks."""
     expected: dict[str, Value] = {"throttle_time_ms": 0}
@@ -58,7 +58,7 @@ def _join(version: int, request: dict[str, Value], answer: dict[str, Value], rel
     return empty
 
 
-def _new_id(request: dict[str, Value], answer: dict[str, Value], memory: Memory, release: str) -> Iterator[tuple[str, str]]:
+def _new_id(request: dict[str, Value], answer: dict[str, Value], memory: MemberMemory, release: str) -> Iterator[tuple[str, str]]:
     prefix = memory.client_id if memory.client_id is not None else ("null" if release == "2.8" else "")
     if not re.fullmatch(re.escape(prefix) + "-" + UUID, str(answer["member_id"])):
         yield "SERVER-01", f"member_id: {prefix}-UUID expected, {show(answer['member_id'])} seen"

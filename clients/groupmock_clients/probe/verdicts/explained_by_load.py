@@ -18,7 +18,7 @@ from ..language.duration import least_ms
 from ..language.exchange import Variant
 from ..stages.contract import Answer, Tolerance
 from ..stages.core_stage import CoreStage
-from .outcome import BROKEN, KEPT, Failure, Outcome
+from .outcome import BROKEN, KEPT, DialogueOutcome, Failure
 from .runner import play
 
 STRAINED_MS: Final = 60
@@ -96,7 +96,7 @@ def _shown(load_ms: float, place: str, signs: set[str], variant: Variant, condit
     return any(_shows(play(variant, stage), place, signs) for stage in _stages(load_ms, prompt.turns, conditions))
 
 
-def _shows(outcome: Outcome, place: str, signs: set[str]) -> bool:
+def _shows(outcome: DialogueOutcome, place: str, signs: set[str]) -> bool:
     failure = outcome.failure
     return outcome.verdict == BROKEN and failure is not None and failure.place == place and signs <= set(map(_sign, failure.problems))
 

@@ -31,7 +31,7 @@ class Failure:
 
 
 @dataclass
-class Outcome:
+class DialogueOutcome:
     """`transcript`: every line that was played, and what was seen. `stretched`: how much longer than written it was played; `seconds`: what
     that took. `beyond`: no broker could show it to somebody outside, so it says nothing about this one. `asides`: row and
     sentence of what always holds (every_answer.py) and did not, where the exchange is about something else.
@@ -57,7 +57,7 @@ class Outcome:
         return "\n".join(lines + ([f"    {line}" for line in self.transcript] if self.verdict == BROKEN else []))
 
 
-def again(before: Outcome, outcome: Outcome) -> Outcome:
+def again(before: DialogueOutcome, outcome: DialogueOutcome) -> DialogueOutcome:
     """The outcome of a further attempt at what was broken."""
     outcome.attempts = before.attempts + 1
     outcome.detail = outcome.detail or f"only at attempt {outcome.attempts}; before: {before.detail}"

@@ -8,14 +8,14 @@ from typing import Final
 
 import msgspec
 
-from ..language.exchange_suite import Row, Suite
-from .outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, VERDICTS, Outcome
+from ..language.exchange_suite import Statement, Suite
+from .outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, VERDICTS, DialogueOutcome
 
 SCHEMA: Final = "groupmock.probe/1"
 SUSPECTS_SHOWN: Final = 5
 
 
-class Broken(msgspec.Struct, frozen=True):
+class BrokenDialogue(msgspec.Struct, frozen=True):
     """Where a dialogue broke: `place` is file:line, `step` the line played, `sent` the request whose answer was judged."""
 
     place: str
@@ -46,7 +46,7 @@ class ExchangeResult(msgspec.Struct, frozen=True):
     stretched: float
     seconds: float
     beyond: bool
-    broken: Broken | None
+    broken: BrokenDialogue | None
     asides: tuple[Aside, ...]
     transcript: tuple[str, ...]
 
@@ -120,17 +120,17 @@ def told(death: DeathFact) -> str:
     return f"{found}{late}; {death.how}"
 
 
-def exchange_results(suite: Suite, outcomes: Iterable[Outcome], transcripts: bool) -> tuple[ExchangeResult, ...]:
+def exchange_results(suite: Suite, outcomes: Iterable[DialogueOutcome], transcripts: bool) -> tuple[ExchangeResult, ...]:
     """Outcomes as results; transcripts of what is not broken on request only."""
     titles = {exchange.name: exchange.title for exchange in suite.exchanges}
     return tuple(_result(each, titles.get(each.name.partition("[")[0], ""), transcripts) for each in outcomes)
 
 
-def _result(outcome: Outcome, title: str, transcripts: bool) -> ExchangeResult:
+def _result(outcome: DialogueOutcome, title: str, transcripts: bool) -> ExchangeResult:
     failure = outcome.failure
     broken = None
     if failure is not None:
-        broken = Broken(failure.place, failure.step, failure.sent, failure.expected, failure.seen, failure.problems)
+        broken = BrokenDialogue(failure.place, failure.step, failure.sent, failure.expected, failure.seen, failure.problems)
     return ExchangeResult(
         outcome.name,
         title,
@@ -161,7 +161,7 @@ def row_results(suite: Suite, asked: Sequence[str], exchanges: Sequence[Exchange
     return tuple(_row_result(suite.rows[name], results, asides.get(name)) for name, results in of_row.items())
 
 
-def _row_result(row: Row, results: Sequence[ExchangeResult], aside: str | None) -> RowResult:
+def _row_result(row: Statement, results: Sequence[ExchangeResult], aside: str | None) -> RowResult:
     verdict, detail = (BROKEN, aside) if aside is not None else _verdict(row, results)
     judged = [each for each in results if each.verdict != NOT_APPLICABLE]
     kept = sum(each.verdict == KEPT for each in results)
@@ -169,7 +169,7 @@ def _row_result(row: Row, results: Sequence[ExchangeResult], aside: str | None) 
     return RowResult(row.name, row.says, row.why, row.kip, row.place, verdict, detail, kept, len(judged), names)
 
 
-def _verdict(row: Row, results: Sequence[ExchangeResult]) -> tuple[str, str]:
+def _verdict(row: Statement, results: Sequence[ExchangeResult]) -> tuple[str, str]:
     """Broken outweighs unknown, unknown outweighs kept; a row nobody speaks of is unknown, never kept."""
     if any(each.verdict == KEPT for each in results):
         results = [each for each in results if not each.beyond]

@@ -10,11 +10,11 @@ from groupmock.rig.wire import Unreadable, framed, is_answered
 from ..language import messages
 from ..language.exchange import BASE_SETTINGS, Act, Await, Command, Expectation, Expectations, Let, Mark, Pause, Raw, Send, Step, Variant
 from ..language.matching import Matcher, lifted, show
-from ..language.scope import SETTINGS, Memory, Scope, Value
+from ..language.scope import SETTINGS, MemberMemory, Scope, Value
 from ..language.syntax import ExchangeError, Expr
 from ..stages.contract import Answer, Closed, NotOnThisStage, Stage, TimeUp
 from .every_answer import surprises
-from .outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, Failure, Outcome
+from .outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, DialogueOutcome, Failure
 
 LOOKS: Final = ("DescribeGroups", "ListGroups")
 """What only looks on: where a broker does not offer it, a dialogue goes on without, and can then be broken but not kept."""
@@ -24,7 +24,7 @@ class NotApplicable(Exception):
     """The broker does not offer what the exchange speaks of (an API, a version)."""
 
 
-class Broken(Exception):
+class DialogueFailed(Exception):
     """The stage did something else than the exchange expects."""
 
     def __init__(self, failure: Failure) -> None:
@@ -32,7 +32,7 @@ class Broken(Exception):
         self.failure = failure
 
 
-def play(variant: Variant, stage: Stage, *, asides: bool = False) -> Outcome:
+def play(variant: Variant, stage: Stage, *, asides: bool = False) -> DialogueOutcome:
     """Play one dialogue; errors in the text of the exchange are raised, everything else is a verdict.
 
     `asides`: what always holds is not judged here but noted, if the exchange is about something else.
@@ -43,21 +43,21 @@ def play(variant: Variant, stage: Stage, *, asides: bool = False) -> Outcome:
     return outcome
 
 
-def _played(dialogue: _Dialogue, variant: Variant, stage: Stage) -> Outcome:
+def _played(dialogue: _Dialogue, variant: Variant, stage: Stage) -> DialogueOutcome:
     rows = variant.exchange.rows
     try:
         dialogue.run()
     except NotApplicable as why:
-        return Outcome(variant.name, rows, NOT_APPLICABLE, str(why))
+        return DialogueOutcome(variant.name, rows, NOT_APPLICABLE, str(why))
     except (NotOnThisStage, TimeUp) as why:
-        return Outcome(variant.name, rows, UNKNOWN, str(why), dialogue.transcript)
-    except Broken as why:
-        return Outcome(variant.name, rows, BROKEN, str(why), dialogue.transcript, why.failure)
+        return DialogueOutcome(variant.name, rows, UNKNOWN, str(why), dialogue.transcript)
+    except DialogueFailed as why:
+        return DialogueOutcome(variant.name, rows, BROKEN, str(why), dialogue.transcript, why.failure)
     finally:
         stage.close()
     if dialogue.missed:
-        return Outcome(variant.name, rows, *dialogue.in_part(), dialogue.transcript)
-    return Outcome(variant.name, rows, KEPT, transcript=dialogue.transcript)
+        return DialogueOutcome(variant.name, rows, *dialogue.in_part(), dialogue.transcript)
+    return DialogueOutcome(variant.name, rows, KEPT, transcript=dialogue.transcript)
 
 
 @dataclass
@@ -125,7 +125,7 @@ class _Dialogue:
             case Act():
                 self._act(step)
             case Command():
-                self._command(step)
+                self.stage.command(step.name, {name: self.scope.evaluate(value, step.place) for name, value in step.fields})
             case Mark():
                 self.marks[step.name] = self.stage.now_ms()
             case Let():
@@ -145,7 +145,7 @@ class _Dialogue:
         request = messages.build_request(step.api, version, explicit, defaults, self.stage.topic_ids.get, step.place)
         assert client_id is None or isinstance(client_id, str)
         if is_answered(key, request):
-            self.asked.setdefault(step.member, []).append(_Asked(step.api, version, messages.plain(request, version)))
+            self.asked.setdefault(step.member, []).append(_Asked(step.api, version, messages.as_values(request, version)))
         self.stage.send(step.member, key, version, client_id, request)
         if step.expects is not None:
             self._judge(step.member, step.expects, step)
@@ -193,7 +193,7 @@ class _Dialogue:
             self.scope.members.pop(step.member, None)
         elif step.verb == "is":
             own, other = self._memory(step.member), self._memory(step.other or "")
-            self.scope.members[step.member] = Memory(**vars(other) | {"client_id": own.client_id})
+            self.scope.members[step.member] = MemberMemory(**vars(other) | {"client_id": own.client_id})
         elif step.verb != "reconnects":
             self.stage.hang_up(step.member, step.verb)
         else:
@@ -201,9 +201,6 @@ class _Dialogue:
         if step.verb in ("drops", "resets", "reconnects"):
             self.asked[step.member] = []
             self.peeked.pop(step.member, None)
-
-    def _command(self, step: Command) -> None:
-        self.stage.command(step.name, {name: self.scope.evaluate(value, step.place) for name, value in step.fields})
 
     def _marked(self, name: str, place: str) -> float:
         if name not in self.marks:
@@ -220,9 +217,9 @@ class _Dialogue:
                     found[name] = self.scope.evaluate(value, self.variant.exchange.place)
         return found
 
-    def _memory(self, member: str) -> Memory:
+    def _memory(self, member: str) -> MemberMemory:
         if member not in self.scope.members:
-            self.scope.members[member] = made = Memory(client_id=member)
+            self.scope.members[member] = made = MemberMemory(client_id=member)
             for who in ("*", member):
                 for name, value in self.variant.exchange.members.get(who, ()):
                     if hasattr(made, name):
@@ -246,7 +243,7 @@ class _Dialogue:
         self._judged += 1
         if problems:
             sent = str(asked) if asked is not None else ""
-            raise Broken(Failure(step.place, step.text, sent, expects.text, self._seen, tuple(problems), *self._off))
+            raise DialogueFailed(Failure(step.place, step.text, sent, expects.text, self._seen, tuple(problems), *self._off))
 
     def _judge_silence(self, member: str, expected: Expectation, step: Step) -> list[str]:
         return self._quiet(member, expected.timing.lowest, step)
@@ -272,7 +269,7 @@ class _Dialogue:
 
     def _noted(self, answer: Answer) -> str:
         """What was seen, for the report."""
-        self._seen = show(messages.plain(answer.message, answer.version))
+        self._seen = show(messages.as_values(answer.message, answer.version))
         return self._seen
 
     def _judge_closed(self, member: str, expected: Expectation, step: Step) -> list[str]:
@@ -297,7 +294,7 @@ class _Dialogue:
         if answer is None:
             return self._out_by(self._beyond(expected), "no answer")
         asked = self.asked[member].pop(0)
-        seen = messages.plain(answer.message, answer.version)
+        seen = messages.as_values(answer.message, answer.version)
         self.transcript.append(f"    seen {self._noted(answer)} {answer.at_ms - answer.sent_ms:.0f} ms after the request")
         self._learn(member, asked, answer)  # first: `$A.member_id` in the expectation is the id that just came
         problems = self._differences(answer, seen, expected, step)
@@ -382,7 +379,7 @@ class _Dialogue:
         """A member remembers what its JoinGroup answer says about it."""
         if answer.api != "JoinGroup" or not asked.api:
             return
-        seen, memory = messages.plain(answer.message, answer.version), self._memory(member)
+        seen, memory = messages.as_values(answer.message, answer.version), self._memory(member)
         if seen["error_code"] in (0, 79):
             memory.member_id = str(seen["member_id"])
         if seen["error_code"] == 0:

@@ -11,7 +11,7 @@ from ..language.exchange import NEEDS, Exchange, Variant
 from ..language.exchange_suite import Suite
 from ..stages.tcp_broker import TRANSACTIONS, CannotProvide, TcpBroker
 from .not_applicable import not_offered
-from .outcome import BROKEN, NOT_APPLICABLE, UNKNOWN, Failure, Outcome
+from .outcome import BROKEN, NOT_APPLICABLE, UNKNOWN, DialogueOutcome, Failure
 from .playable import Unplayable, fit, known_settings
 
 OFFERS: Final = {"transactions": TRANSACTIONS, "kip848": (68,)}
@@ -85,12 +85,12 @@ def _fits(name: str, pattern: str) -> bool:
     return name == pattern or fnmatch.fnmatchcase(name, pattern)
 
 
-def newest(decided: Sequence[Planned | Outcome]) -> list[Planned | Outcome]:
+def newest(decided: Sequence[Planned | DialogueOutcome]) -> list[Planned | DialogueOutcome]:
     """Of every exchange the last dialogue that applies to this broker, or the last one."""
-    found: dict[str, Planned | Outcome] = {}
+    found: dict[str, Planned | DialogueOutcome] = {}
     for each in decided:
         name = each.name.partition("[")[0]
-        if name not in found or not (isinstance(each, Outcome) and each.verdict == NOT_APPLICABLE):
+        if name not in found or not (isinstance(each, DialogueOutcome) and each.verdict == NOT_APPLICABLE):
             found[name] = each
     return list(found.values())
 
@@ -121,17 +121,17 @@ class Planner:
         except CannotProvide as problem:
             self._lacking["transactions"] = (UNKNOWN, str(problem))
 
-    def decide(self, variant: Variant) -> Planned | Outcome:
+    def decide(self, variant: Variant) -> Planned | DialogueOutcome:
         """How it is played, or the verdict that it gets without."""
         exchange = variant.exchange
         verdict = next(self._verdicts(variant), None)
         if verdict is not None:
             beyond = "tcp" not in exchange.stages or not set(exchange.needs) <= OFFERS.keys()
-            return Outcome(variant.name, exchange.rows, verdict[0], verdict[1], failure=verdict[2], beyond=beyond)
+            return DialogueOutcome(variant.name, exchange.rows, verdict[0], verdict[1], failure=verdict[2], beyond=beyond)
         try:
             slower, factor = fit(variant, self._broker.release, self._settings | self._asked_for(exchange), self._wishes.longest_s * 1000)
         except Unplayable as why:
-            return Outcome(variant.name, exchange.rows, UNKNOWN, str(why))
+            return DialogueOutcome(variant.name, exchange.rows, UNKNOWN, str(why))
         return Planned(variant, slower, factor)
 
     def _asked_for(self, exchange: Exchange) -> dict[str, str]:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..play import Protocol, Sizes, Stage
+    from ..play import Protocol, ScenarioStage, Sizes
 
 
-def open_stage(sizes: Sizes, protocol: Protocol, journal: Path | None = None) -> AbstractContextManager[Stage]:
+def open_stage(sizes: Sizes, protocol: Protocol, journal: Path | None = None) -> AbstractContextManager[ScenarioStage]:
     """A stage for one run; everything ends with the block. Raises Unsupported for what is not installed."""
     from .stage import open_stage  # the member processes load this package, and no server
 

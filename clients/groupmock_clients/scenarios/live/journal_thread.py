@@ -49,7 +49,7 @@ class JournalThread:
         self._read()
 
     def _read(self) -> None:
-        rows = self._follower.plain()
+        rows = self._follower.json_rows()
         if rows:
             with self.changed:
                 self.rows += rows

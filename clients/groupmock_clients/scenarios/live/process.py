@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..play import Missed
-from .forkserver import forkserver_of
+from .forked_members import forkserver_of
 from .member_spec import MemberSpec
 
 LEAVING_S: Final = 20.0

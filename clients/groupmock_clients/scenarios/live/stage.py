@@ -1,4 +1,4 @@
-"""The live stage: a broker with a journal in this process, a process for every member, a steady producer (see play.Stage)."""
+"""The live stage: a broker with a journal in this process, a process for every member, a steady producer (see play.ScenarioStage)."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _stage_for(protocol: Protocol) -> Callable[[Sizes, Protocol, Broker, Path, P
 
 
 class LiveStage:
-    """See play.Stage. Used by one thread; members, producer and journal are heard on threads of their own."""
+    """See play.ScenarioStage. Used by one thread; members, producer and journal are heard on threads of their own."""
 
     kind = "live"
 

@@ -16,7 +16,7 @@ from groupmock_codec.embedded.consumer import Assignment, Subscription
 from groupmock_codec.messages.k11_join_group import JoinGroupResponseMember
 
 from ...cooperative.balance import Partition, by_id, even_out, place, subscribers_of
-from ...cooperative.member import Member, Outcome, Peer, flat, listed
+from ...cooperative.member import AssignmentEffect, Membership, PeerSubscription, flat, listed
 from ...cooperative.policy import Rules
 
 Held = frozenset[Partition]
@@ -38,7 +38,7 @@ class Assignor(Interface):
     def assign(self, counts: Counts, members: Sequence[JoinGroupResponseMember], me: str) -> dict[str, bytes]:
         """Called in the leader."""
 
-    def received(self, owned: Held, data: bytes, me: str, topics: Iterable[str], counts: Counts) -> Outcome:
+    def received(self, owned: Held, data: bytes, me: str, topics: Iterable[str], counts: Counts) -> AssignmentEffect:
         """What an Assignment means for a member that owned this."""
 
 
@@ -64,10 +64,10 @@ class Range:
                 first += count
         return {member: consumer.encode_assignment(Assignment(0, listed(held), b"")) for member, held in given.items()}
 
-    def received(self, owned: Held, data: bytes, me: str, topics: Iterable[str], counts: Counts) -> Outcome:
+    def received(self, owned: Held, data: bytes, me: str, topics: Iterable[str], counts: Counts) -> AssignmentEffect:
         """See Assignor."""
         held = _assigned(data)
-        return Outcome(held, held - owned, owned - held, False, 0)
+        return AssignmentEffect(held, held - owned, owned - held, False, 0)
 
 
 class CooperativeSticky:
@@ -98,10 +98,10 @@ class CooperativeSticky:
                 given[member].append(partition)
         return {member: consumer.encode_assignment(Assignment(1, listed(mine), None)) for member, mine in given.items()}
 
-    def received(self, owned: Held, data: bytes, me: str, topics: Iterable[str], counts: Counts) -> Outcome:
+    def received(self, owned: Held, data: bytes, me: str, topics: Iterable[str], counts: Counts) -> AssignmentEffect:
         """Whoever gives something up joins again at once."""
         held = _assigned(data)
-        return Outcome(held, held - owned, owned - held, bool(owned - held), 0)
+        return AssignmentEffect(held, held - owned, owned - held, bool(owned - held), 0)
 
 
 class Design:
@@ -109,7 +109,7 @@ class Design:
 
     eager = False
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: Membership) -> None:
         self.member = member
         self.name = member.name
 
@@ -121,7 +121,7 @@ class Design:
         """See Assignor."""
         return self.member.assign(counts, {each.member_id: _peer(each) for each in members}, me)
 
-    def received(self, owned: Held, data: bytes, me: str, topics: Iterable[str], counts: Counts) -> Outcome:
+    def received(self, owned: Held, data: bytes, me: str, topics: Iterable[str], counts: Counts) -> AssignmentEffect:
         """See Assignor."""
         topics = frozenset(topics)
         universe = _universe(tuple(sorted((topic, counts.get(topic, 0)) for topic in topics)))
@@ -132,7 +132,7 @@ class Design:
 class RangeOrDesign(Design):
     """What aiokafka upgrades with (`RangeOrCooperative`): by the name of range, and cooperative once every member is like this."""
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: Membership) -> None:
         super().__init__(member)
         self.name = Range.name
         self.eager = True  # until a round was cooperative
@@ -148,7 +148,7 @@ class RangeOrDesign(Design):
         self.member.forget()
         return Range().assign(counts, members, me)
 
-    def received(self, owned: Held, data: bytes, me: str, topics: Iterable[str], counts: Counts) -> Outcome:
+    def received(self, owned: Held, data: bytes, me: str, topics: Iterable[str], counts: Counts) -> AssignmentEffect:
         """See Assignor."""
         before = frozenset() if self.eager else owned
         found = consumer.read_assignment(data)
@@ -176,9 +176,9 @@ def _read(member: JoinGroupResponseMember) -> Subscription:
     return consumer.read_subscription(member.metadata) or Subscription()
 
 
-def _peer(member: JoinGroupResponseMember) -> Peer:
+def _peer(member: JoinGroupResponseMember) -> PeerSubscription:
     told = _read(member)
-    return Peer(told.topics, told.user_data, flat(told.owned_partitions) if told.version else None)
+    return PeerSubscription(told.topics, told.user_data, flat(told.owned_partitions) if told.version else None)
 
 
 def _assigned(data: bytes) -> Held:

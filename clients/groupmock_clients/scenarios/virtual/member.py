@@ -15,7 +15,7 @@ from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberId
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
 
 from ...cooperative.balance import Partition
-from ...cooperative.member import Outcome, listed
+from ...cooperative.member import AssignmentEffect, listed
 from ..play import GROUP
 from .assignors import Assignor, Held
 from .delivery import Delivery
@@ -33,7 +33,7 @@ REBALANCE_TIMEOUT_MS: Final = 60_000
 NOTHING: Final[Held] = frozenset()
 
 
-class Member:
+class VirtualMember:
     """One process from its start to its end. `counts`: topic -> partitions, as the cluster has them.
 
     `dice`: for when it does what it does again and again. `twin`: delivery goes on while a round is under way.
@@ -175,7 +175,7 @@ class Member:
             self.stable = True
             self._apply(chosen.received(self.owned, answer.assignment, self.member_id, self.topics, self.counts))
 
-    def _apply(self, outcome: Outcome) -> None:
+    def _apply(self, outcome: AssignmentEffect) -> None:
         kept = self.owned - outcome.revoked
         self.owned, self._handed_over = outcome.held, outcome.revoked if outcome.rejoin else NOTHING
         if not self.eager:

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from groupmock.rounds import name_of
 
-from ...cooperative.member import Member as DesignMember
+from ...cooperative.member import Membership
 from ..play import GROUP, RUNNER, Missed, Protocol, Row, Sizes, Speaks, Unsupported
 from .assignors import Assignor, CooperativeSticky, Design, Range, RangeOrDesign, rules
-from .member import Member
+from .member import VirtualMember
 from .producer import Producer
 from .world import World
 
@@ -23,7 +23,7 @@ CALM_HEARTBEATS: Final = 2
 
 
 class VirtualStage:
-    """See play.Stage. Raises Unsupported for a protocol or client that it has not."""
+    """See play.ScenarioStage. Raises Unsupported for a protocol or client that it has not."""
 
     kind = "virtual"
 
@@ -36,15 +36,15 @@ class VirtualStage:
         self.world = World(sizes, journal)
         self.producer = Producer(sizes.rate, self.world.now, self.world.tell)
         self.counts: dict[str, int] = {}
-        self.members: dict[str, Member] = {}
+        self.members: dict[str, VirtualMember] = {}
         self.started = 0
 
     def start(self, member: str, speaks: Speaks, topics: Sequence[str]) -> None:
-        """See play.Stage."""
+        """See play.ScenarioStage."""
         first = not self.started
         self.started += 1
         dice = self.world.dice(member, self.started)
-        self.members[member] = new = Member(
+        self.members[member] = new = VirtualMember(
             self.world, self.producer, self.counts, member, topics, self._assignors(speaks), self.protocol.twin, dice
         )
         new.start(first)
@@ -58,31 +58,31 @@ class VirtualStage:
         target = Design(self._design()) if self.protocol.design else CooperativeSticky()
         return [target] if speaks is Speaks.TARGET else [target, Range()]
 
-    def _design(self) -> DesignMember:
+    def _design(self) -> Membership:
         sizes = self.sizes
         found = rules(self.protocol.design, sizes.delay_ms, sizes.max_moves, sizes.move_interval_ms)
-        return DesignMember(found, clock=lambda: self.world.now() / 1e9, nonce=self.world.dice("nonce", self.started).getrandbits(31))
+        return Membership(found, clock=lambda: self.world.now() / 1e9, nonce=self.world.dice("nonce", self.started).getrandbits(31))
 
     def kill(self, member: str) -> None:
-        """See play.Stage."""
+        """See play.ScenarioStage."""
         self.members.pop(member).kill()
 
     def stop(self, member: str) -> None:
-        """See play.Stage."""
+        """See play.ScenarioStage."""
         self.members.pop(member).stop()
 
     def subscribe(self, members: Sequence[str], topics: Sequence[str]) -> None:
-        """See play.Stage."""
+        """See play.ScenarioStage."""
         for member in members:
             self.members[member].subscribe(topics)
 
     def create(self, topic: str, partitions: int) -> None:
-        """See play.Stage."""
+        """See play.ScenarioStage."""
         self.world.command("create_topic", name=topic, partitions=partitions)
         self._count(topic, partitions)
 
     def grow(self, topic: str, partitions: int) -> None:
-        """See play.Stage."""
+        """See play.ScenarioStage."""
         self.world.command("grow_topic", name=topic, partitions=partitions)
         self._count(topic, partitions)
 
@@ -91,18 +91,18 @@ class VirtualStage:
         self.counts[topic] = partitions
 
     def leader(self) -> str:
-        """See play.Stage."""
+        """See play.ScenarioStage."""
         group = self.world.core.cluster.groups.find(GROUP)
         if group is None or group.leader_id is None:
             raise Missed("nobody leads the group")
         return name_of(group.leader_id)
 
     def noticed(self, members: frozenset[str]) -> None:
-        """See play.Stage."""
+        """See play.ScenarioStage."""
         self._until(lambda: self._not_here(members))
 
     def settled(self, members: frozenset[str]) -> None:
-        """See play.Stage; a few heartbeats more, as live."""
+        """See play.ScenarioStage; a few heartbeats more, as live."""
         self._until(lambda: self._not_here(members) or self._not_settled())
         self.wait(CALM_HEARTBEATS * self.sizes.heartbeat_ms)
 
@@ -132,11 +132,11 @@ class VirtualStage:
         return f"{restless[:5]} are to join again" if restless else None
 
     def wait(self, ms: float) -> None:
-        """See play.Stage."""
+        """See play.ScenarioStage."""
         self.world.advance(ms)
 
     def tell(self, client: str, what: str, fields: Mapping[str, Any]) -> None:
-        """See play.Stage. At the end, what is being delivered and what was produced is told before."""
+        """See play.ScenarioStage. At the end, what is being delivered and what was produced is told before."""
         if (client, what) == (RUNNER, "end"):
             for member in self.members.values():
                 member.delivery.flush()
@@ -144,7 +144,7 @@ class VirtualStage:
         self.world.tell(client, what, fields)
 
     def rows(self) -> list[Row]:
-        """See play.Stage."""
+        """See play.ScenarioStage."""
         return self.world.kept.fields()
 
 

@@ -10,7 +10,7 @@ from cases import for_each
 
 from groupmock_clients.probe.language.exchange import Await, Exchange, Mark, Pause, Send
 from groupmock_clients.probe.language.parser import load
-from groupmock_clients.probe.language.syntax import Between, Call, ExchangeError, Literal, Ref, Sequence, Struct
+from groupmock_clients.probe.language.syntax import Between, ExchangeError, FunctionCall, Literal, Ref, Sequence, Struct
 
 HEAD = 'exchange X "a title"\nrows: R1 R2\n'
 
@@ -38,7 +38,7 @@ def test_headers_and_steps(read: Read) -> None:
     assert [variant.name for variant in exchange.variants()] == ["X[v=0]", "X[v=4]", "X[v=5]", "X[v=6]"]
     send, mark, pause, wait = exchange.steps
     assert isinstance(send, Send) and send.version == Ref("v", None, 0) and send.expects is None
-    assert send.fields == (("protocols", Sequence((Call("p", (Literal("range"),)),))),)
+    assert send.fields == (("protocols", Sequence((FunctionCall("p", (Literal("range"),)),))),)
     assert isinstance(mark, Mark) and isinstance(pause, Pause) and pause.ms == Literal(30)
     assert isinstance(wait, Await)
     newest, oldest = wait.expects.of("4.3"), wait.expects.of("2.8")
@@ -54,7 +54,7 @@ def test_values(read: Read) -> None:
     assert dict(send.fields) == {"member_id": Literal("x # y"), "generation_id": Ref("A", "generation", 1)}
     fields = dict(send.expects.of("3.9").fields)
     assert fields["a"] == Struct((("b", Sequence((Literal(b"\0\xff"), Literal(None)))), ("c", Between(-3, 4))))
-    assert fields["d"] == Call("set", (Literal(1), Literal(2)))
+    assert fields["d"] == FunctionCall("set", (Literal(1), Literal(2)))
 
 
 def test_topics_of_ones_own_have_configs(read: Read) -> None:

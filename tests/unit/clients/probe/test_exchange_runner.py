@@ -16,13 +16,13 @@ from groupmock_clients.probe.language.parser import load
 from groupmock_clients.probe.language.syntax import ExchangeError
 from groupmock_clients.probe.stages.contract import Answer
 from groupmock_clients.probe.stages.core_stage import CoreStage
-from groupmock_clients.probe.verdicts.outcome import Outcome
+from groupmock_clients.probe.verdicts.outcome import DialogueOutcome
 from groupmock_clients.probe.verdicts.runner import play
 
 SUITE = load_suite().exchanges
 
 
-def played(tmp_path: Path, steps: str, release: str = "4.3") -> Outcome:
+def played(tmp_path: Path, steps: str, release: str = "4.3") -> DialogueOutcome:
     file = tmp_path / "one.exchange"
     file.write_text('exchange X "t"\nrows: R\ntopics: t1:2\n' + steps)
     (variant,) = load([file])[0].variants()

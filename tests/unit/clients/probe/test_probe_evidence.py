@@ -19,7 +19,7 @@ from groupmock_clients.probe.stages.contract import Answer
 from groupmock_clients.probe.stages.core_stage import CoreStage
 from groupmock_clients.probe.stages.lateness import WakeLateness
 from groupmock_clients.probe.stages.tcp_broker import TcpBroker
-from groupmock_clients.probe.verdicts.outcome import BROKEN, KEPT, UNKNOWN, Outcome
+from groupmock_clients.probe.verdicts.outcome import BROKEN, KEPT, UNKNOWN, DialogueOutcome
 from groupmock_clients.probe.verdicts.report_model import exchange_results, row_results
 from groupmock_clients.probe.verdicts.runner import play
 from groupmock_clients.probe.verdicts.selection import Planned
@@ -127,4 +127,4 @@ def test_a_machine_that_wakes_nobody_is_noticed() -> None:
 
 
 def test_an_outcome_prints_its_transcript_where_it_broke() -> None:
-    assert str(Outcome("x", ("R",), BROKEN, "why", ["a line"])) == "broken          x: why\n    a line"
+    assert str(DialogueOutcome("x", ("R",), BROKEN, "why", ["a line"])) == "broken          x: why\n    a line"

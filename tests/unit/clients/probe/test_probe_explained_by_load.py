@@ -18,7 +18,7 @@ from groupmock_clients.probe.stages.core_stage import CoreStage
 from groupmock_clients.probe.stages.tcp_broker import TcpBroker
 from groupmock_clients.probe.stages.tcp_stage import tolerance
 from groupmock_clients.probe.verdicts.explained_by_load import STRAINED_MS, Conditions, explains
-from groupmock_clients.probe.verdicts.outcome import BROKEN, KEPT, UNKNOWN, Failure, Outcome
+from groupmock_clients.probe.verdicts.outcome import BROKEN, KEPT, UNKNOWN, DialogueOutcome, Failure
 from groupmock_clients.probe.verdicts.runner import play
 from groupmock_clients.probe.verdicts.selection import Planned
 
@@ -137,7 +137,7 @@ class OnCore(Schedule):
 
     stages: list[Late]
 
-    def _one(self, planned: Planned, attempt: int) -> Outcome:
+    def _one(self, planned: Planned, attempt: int) -> DialogueOutcome:
         stage = self.stages[min(attempt, len(self.stages)) - 1]
         outcome = play(planned.variant, stage)
         outcome.late_ms = stage.late_ms
@@ -145,8 +145,8 @@ class OnCore(Schedule):
 
 
 @pytest.fixture
-def judged(read: Callable[[str], Variant]) -> Callable[..., Outcome]:
-    def one(text: str, stages: list[Late], retries: int) -> Outcome:
+def judged(read: Callable[[str], Variant]) -> Callable[..., DialogueOutcome]:
+    def one(text: str, stages: list[Late], retries: int) -> DialogueOutcome:
         with Broker(profile="kafka-4.3", settings=BASE_SETTINGS, seed=1) as server:
             host, _, port = server.bootstrap.rpartition(":")
             broker = TcpBroker(host, int(port))
@@ -159,7 +159,7 @@ def judged(read: Callable[[str], Variant]) -> Callable[..., Outcome]:
     return one
 
 
-def test_what_load_explains_every_time_is_unknown_and_says_so(judged: Callable[..., Outcome]) -> None:
+def test_what_load_explains_every_time_is_unknown_and_says_so(judged: Callable[..., DialogueOutcome]) -> None:
     outcome = judged(ALIVE, [Late(200)] * 9, retries=1)
     assert (outcome.verdict, outcome.attempts, outcome.failure) == (UNKNOWN, 4, None)
     assert outcome.detail == (
@@ -167,25 +167,25 @@ def test_what_load_explains_every_time_is_unknown_and_says_so(judged: Callable[.
     )
 
 
-def test_without_retries_too(judged: Callable[..., Outcome]) -> None:
+def test_without_retries_too(judged: Callable[..., DialogueOutcome]) -> None:
     assert judged(ALIVE, [Late(200)], retries=0).verdict == UNKNOWN
 
 
-def test_a_later_attempt_in_time_counts(judged: Callable[..., Outcome]) -> None:
+def test_a_later_attempt_in_time_counts(judged: Callable[..., DialogueOutcome]) -> None:
     outcome = judged(ALIVE, [Late(200), Late(200), Late()], retries=1)
     assert (outcome.verdict, outcome.attempts) == (KEPT, 3)
 
 
-def test_the_same_answer_without_load_is_broken(judged: Callable[..., Outcome]) -> None:
+def test_the_same_answer_without_load_is_broken(judged: Callable[..., DialogueOutcome]) -> None:
     outcome = judged(ALIVE, [Late(0, wrong=25)] * 9, retries=1)
     assert (outcome.verdict, outcome.attempts) == (BROKEN, 2)
 
 
-def test_what_no_delay_explains_is_broken_under_load(judged: Callable[..., Outcome]) -> None:
+def test_what_no_delay_explains_is_broken_under_load(judged: Callable[..., DialogueOutcome]) -> None:
     outcome = judged(ALIVE, [Late(100, wrong=82)] * 9, retries=1)
     assert (outcome.verdict, outcome.attempts) == (BROKEN, 2)
 
 
-def test_an_attempt_that_load_explains_is_none_of_the_retries(judged: Callable[..., Outcome]) -> None:
+def test_an_attempt_that_load_explains_is_none_of_the_retries(judged: Callable[..., DialogueOutcome]) -> None:
     outcome = judged(ALIVE, [Late(200), *[Late(0, wrong=25)] * 9], retries=1)
     assert (outcome.verdict, outcome.attempts) == (BROKEN, 3)

@@ -12,7 +12,7 @@ from groupmock_clients.probe.language.exchange_suite import load_suite
 from groupmock_clients.probe.report import FORMS
 from groupmock_clients.probe.report.json import from_json
 from groupmock_clients.probe.report.text import as_text
-from groupmock_clients.probe.verdicts.outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, Failure, Outcome
+from groupmock_clients.probe.verdicts.outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, DialogueOutcome, Failure
 from groupmock_clients.probe.verdicts.report_model import SCHEMA, BrokerFacts, DeathFact, Report, counts, exchange_results, row_results
 
 SUITE = load_suite()
@@ -22,11 +22,11 @@ NASTY = '<b>&\x00\ud7ff\' "quoted"'
 def report() -> Report:
     failure = Failure("x.exchange:3", "A: Heartbeat -> 0", "Heartbeat v4 {group_id: 'g'}", "0", NASTY, ("error 0 expected, 25 seen",))
     outcomes = [
-        Outcome("SERVER-01-unknown[v=4]", ("SERVER-01",), KEPT, transcript=["a line"]),
-        Outcome("SERVER-01-unknown[v=5]", ("SERVER-01",), BROKEN, f"x.exchange:3: {NASTY}", ["sent", NASTY], failure, attempts=3),
-        Outcome("SERVER-02-new[v=0]", ("SERVER-02",), KEPT),
-        Outcome("SERVER-48", ("SERVER-48",), UNKNOWN, "needs a command of the core", beyond=True),
-        Outcome("J2", ("J2",), NOT_APPLICABLE, "not advertised"),
+        DialogueOutcome("SERVER-01-unknown[v=4]", ("SERVER-01",), KEPT, transcript=["a line"]),
+        DialogueOutcome("SERVER-01-unknown[v=5]", ("SERVER-01",), BROKEN, f"x.exchange:3: {NASTY}", ["sent", NASTY], failure, attempts=3),
+        DialogueOutcome("SERVER-02-new[v=0]", ("SERVER-02",), KEPT),
+        DialogueOutcome("SERVER-48", ("SERVER-48",), UNKNOWN, "needs a command of the core", beyond=True),
+        DialogueOutcome("J2", ("J2",), NOT_APPLICABLE, "not advertised"),
     ]
     exchanges = exchange_results(SUITE, outcomes, transcripts=False)
     rows = row_results(SUITE, ["SERVER-01", "SERVER-02", "SERVER-48", "J2", "SERVER-66"], exchanges)
@@ -46,13 +46,13 @@ def test_rows_are_judged_by_their_dialogues() -> None:
 
 
 def test_what_nobody_could_see_does_not_hide_what_was_seen() -> None:
-    outcomes = [Outcome("J5", ("J5",), KEPT), Outcome("J5-record", ("J5",), UNKNOWN, "needs the log", beyond=True)]
+    outcomes = [DialogueOutcome("J5", ("J5",), KEPT), DialogueOutcome("J5-record", ("J5",), UNKNOWN, "needs the log", beyond=True)]
     (row,) = row_results(SUITE, ["J5"], exchange_results(SUITE, outcomes, False))
     assert row.verdict == KEPT
 
 
 def test_a_check_that_failed_hides_it() -> None:
-    outcomes = [Outcome("J5", ("J5",), KEPT), Outcome("J5-x", ("J5",), UNKNOWN, "the check failed")]
+    outcomes = [DialogueOutcome("J5", ("J5",), KEPT), DialogueOutcome("J5-x", ("J5",), UNKNOWN, "the check failed")]
     (row,) = row_results(SUITE, ["J5"], exchange_results(SUITE, outcomes, False))
     assert (row.verdict, row.detail) == (UNKNOWN, "J5-x: the check failed")
 
@@ -80,7 +80,7 @@ def test_text_says_what_was_sent_expected_seen_and_why() -> None:
 
 def test_text_tells_each_exchange_once() -> None:
     failure = Failure("x.exchange:3", "A: Heartbeat -> 0", "Heartbeat v4", "0", "25", ("error 0 expected, 25 seen",))
-    outcomes = [Outcome(f"SERVER-42[v={v}]", ("H3", "H4"), BROKEN, "x", [], failure) for v in range(3)]
+    outcomes = [DialogueOutcome(f"SERVER-42[v={v}]", ("H3", "H4"), BROKEN, "x", [], failure) for v in range(3)]
     exchanges = exchange_results(SUITE, outcomes, False)
     rows = row_results(SUITE, ["H3", "H4"], exchanges)
     text = as_text(msgspec.structs.replace(report(), rows=rows, exchanges=exchanges))

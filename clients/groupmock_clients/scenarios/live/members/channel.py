@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 
-class Place(Protocol):
+class TopicPartition(Protocol):
     """A library's TopicPartition."""
 
     topic: str
     partition: int
 
 
-def pairs(partitions: Iterable[Place]) -> list[tuple[str, int]]:
+def pairs(partitions: Iterable[TopicPartition]) -> list[tuple[str, int]]:
     """As rows have them, in order."""
     return sorted((each.topic, each.partition) for each in partitions)
 
@@ -46,7 +46,7 @@ class Channel:
     def opened(self, library: str, consumer: Any, assignor: Any) -> None:
         """The consumer runs and has subscribed; `library`: name and version; `assignor`: ours, if it has one."""
 
-    def callback(self, event: str, partitions: Iterable[Place]) -> None:
+    def callback(self, event: str, partitions: Iterable[TopicPartition]) -> None:
         """Its listener was told: `assigned`, `revoked` or `lost`."""
 
     def polled(self, consumer: Any) -> None:
@@ -84,7 +84,7 @@ class Pipes(Channel):
         """See Channel."""
         self.say("ready", library=library)
 
-    def callback(self, event: str, partitions: Iterable[Place]) -> None:
+    def callback(self, event: str, partitions: Iterable[TopicPartition]) -> None:
         """See Channel."""
         self.say(event, partitions=pairs(partitions))
 

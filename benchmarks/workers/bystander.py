@@ -3,7 +3,7 @@
 The end of a round trip is the kernel's own stamp on the answer (SO_TIMESTAMPNS), so it does not matter that this process
 shares its core with a busy load generator and wakes up late.
 
-    python -m benchmarks.workers.probe HOST PORT    # a line when the first answer came; JSON on SIGTERM
+    python -m benchmarks.workers.bystander HOST PORT    # a line when the first answer came; JSON on SIGTERM
 """
 
 from __future__ import annotations

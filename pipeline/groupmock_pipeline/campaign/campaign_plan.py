@@ -38,7 +38,7 @@ class Sweep(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     sizes: dict[str, Number | list[Number]] = {}
 
 
-class Plan(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class CampaignPlan(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """`batch`: seeds that one task plays."""
 
     sweeps: Annotated[list[Sweep], msgspec.Meta(min_length=1)]
@@ -82,7 +82,7 @@ def product_name() -> str:
         return "groupmock"
 
 
-def read_plan(name: str, flags: Mapping[str, Any]) -> Plan:
+def read_plan(name: str, flags: Mapping[str, Any]) -> CampaignPlan:
     """The file's plan (.toml, .yaml, .yml or .json) with what the flags say instead; `-`: the flags alone. Raises BadInput."""
     given = {key: value for key, value in flags.items() if value not in (None, [], {})}
     raw: Any = {"sweeps": [{}]} if name == NO_PLAN else _load(Path(name))
@@ -91,7 +91,7 @@ def read_plan(name: str, flags: Mapping[str, Any]) -> Plan:
         raw = {**raw, **{key: value for key, value in given.items() if key == "batch"}}
         raw["sweeps"] = [_with(each, given) if isinstance(each, dict) else each for each in sweeps]
     try:
-        return msgspec.convert(raw, Plan)
+        return msgspec.convert(raw, CampaignPlan)
     except msgspec.ValidationError as problem:
         raise BadInput(f"{_shown(name)}: {problem}; a sweep has {', '.join(Sweep.__struct_fields__)}, of which seeds is a must") from None
 
@@ -127,7 +127,7 @@ def _shown(name: str) -> str:
     return "the flags" if name == NO_PLAN else f"the plan {name}"
 
 
-def stretches(plan: Plan, name: str) -> list[Stretch]:
+def stretches(plan: CampaignPlan, name: str) -> list[Stretch]:
     """What there is to play, each seed of each cell once, in an order that depends on the plan alone. Raises BadInput."""
     wanted: dict[Cell, list[tuple[int, int]]] = {}
     for place, sweep in enumerate(plan.sweeps):

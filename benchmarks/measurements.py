@@ -10,7 +10,7 @@ from .targets import TARGETS, Target, Verdict
 
 
 @dataclass
-class Row:
+class Measured:
     """What was measured for one target: one value per round, or the reason why there is none."""
 
     values: list[float] = field(default_factory=list)
@@ -27,10 +27,10 @@ class Row:
 
 
 @dataclass
-class Results:
+class Measurements:
     """All rows by target key, and what else a reader may want to know (absolute figures, sizes), by name."""
 
-    rows: dict[str, Row] = field(default_factory=dict)
+    rows: dict[str, Measured] = field(default_factory=dict)
     details: dict[str, list[float]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -38,7 +38,7 @@ class Results:
         """One round's value of a target."""
         if key not in TARGETS:
             raise KeyError(f"no target is called {key}")
-        self.rows.setdefault(key, Row()).values.append(value)
+        self.rows.setdefault(key, Measured()).values.append(value)
 
     def detail(self, name: str, value: float) -> None:
         """One round's value of something without a target."""
@@ -47,7 +47,7 @@ class Results:
     def missing(self, keys: Iterable[str], reason: str) -> None:
         """Targets that could not be measured, and why; what earlier rounds gave for them stands."""
         for key in keys:
-            self.rows.setdefault(key, Row()).reason = reason
+            self.rows.setdefault(key, Measured()).reason = reason
 
     def note(self, text: str) -> None:
         """A sentence for under the table, once."""
@@ -75,7 +75,7 @@ def number(value: float | None) -> str:
 HEADINGS = ("figure", "unit", "floor", "moonshot", "measured", "min .. max", "verdict")
 
 
-def _cells(target: Target, row: Row) -> tuple[str, ...]:
+def _cells(target: Target, row: Measured) -> tuple[str, ...]:
     bound = "" if target.higher_is_better else "<= "
     limits = (bound + number(target.floor), bound + number(target.moonshot))
     if not row.values:
@@ -84,7 +84,7 @@ def _cells(target: Target, row: Row) -> tuple[str, ...]:
     return (target.what, target.unit, *limits, number(row.median), spread, row.verdict(target).value)
 
 
-def table(results: Results) -> str:
+def table(results: Measurements) -> str:
     """The table in Markdown, its columns aligned for a terminal."""
     lines = [HEADINGS, *(_cells(TARGETS[key], results.rows[key]) for key in TARGETS if key in results.rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(HEADINGS))]
@@ -93,7 +93,7 @@ def table(results: Results) -> str:
     return "\n".join(drawn)
 
 
-def details(results: Results) -> str:
+def details(results: Measurements) -> str:
     """The absolute figures behind the ratios: they compare with nothing outside this run."""
     lines = []
     for name, values in results.details.items():
@@ -101,7 +101,7 @@ def details(results: Results) -> str:
     return "\n".join(lines)
 
 
-def as_json(results: Results, machine: Mapping[str, str]) -> dict[str, object]:
+def as_json(results: Measurements, machine: Mapping[str, str]) -> dict[str, object]:
     """Everything, for a file."""
     rows = {
         key: {

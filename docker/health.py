@@ -1,6 +1,6 @@
 """Health probe: exit code 0 when the address answers an ApiVersions request, 1 with a sentence otherwise.
 
-Usage: probe.py HOST:PORT. Needs the standard library alone and starts in a few milliseconds, as it runs every few seconds.
+Usage: health.py HOST:PORT. Needs the standard library alone and starts in a few milliseconds, as it runs every few seconds.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def probe(address: str) -> str | None:
 def main(arguments: list[str]) -> int:
     """The exit code for a container engine."""
     if len(arguments) != 1:
-        print("usage: probe.py HOST:PORT", file=sys.stderr)
+        print("usage: health.py HOST:PORT", file=sys.stderr)
         return 1
     trouble = probe(arguments[0])
     if trouble:

@@ -10,8 +10,8 @@ from msgspec import Meta
 from ..core.groups.view import GroupView
 from ..core.steering.find import group_of
 from ..version import __version__
-from .context import Context, Done
-from .route import Call
+from .context import ControlContext, Done
+from .route import ControlCall
 
 
 class GroupPath(msgspec.Struct):
@@ -92,7 +92,7 @@ class Seed(msgspec.Struct, forbid_unknown_fields=True):
     seed: Annotated[int, Meta(description="of every id and every chance drawn from now on", ge=0, le=2**63 - 1)]
 
 
-async def health(context: Context, call: Call) -> Health:
+async def health(context: ControlContext, call: ControlCall) -> Health:
     """The cluster as it is."""
     running = context.running
     cluster = running.cluster
@@ -115,7 +115,7 @@ async def health(context: Context, call: Call) -> Health:
     return Health(True, __version__, running.bootstrap, running.config.profile.name, running.seed, t, seq, nodes, topics)
 
 
-async def groups(context: Context, call: Call) -> list[GroupRow]:
+async def groups(context: ControlContext, call: ControlCall) -> list[GroupRow]:
     """Every group there is."""
     cluster = context.running.cluster
     return [
@@ -132,7 +132,7 @@ async def groups(context: Context, call: Call) -> list[GroupRow]:
     ]
 
 
-async def group(context: Context, call: Call) -> GroupDetails:
+async def group(context: ControlContext, call: ControlCall) -> GroupDetails:
     """One group."""
     cluster = context.running.cluster
     found = group_of(cluster, call.path.group)
@@ -147,20 +147,20 @@ async def group(context: Context, call: Call) -> GroupDetails:
     )
 
 
-async def reset(context: Context, call: Call) -> Health:
+async def reset(context: ControlContext, call: ControlCall) -> Health:
     """A new cluster where the old one was."""
     await context.reset()
     return await health(context, call)
 
 
-async def seed(context: Context, call: Call) -> Done:
+async def seed(context: ControlContext, call: ControlCall) -> Done:
     """Ids and chances are drawn anew."""
     done = context.submit("reseed", seed=call.body.seed)
     context.submit("seed_faults", seed=call.body.seed)
     return done
 
 
-async def metrics(context: Context, call: Call) -> bytes:
+async def metrics(context: ControlContext, call: ControlCall) -> bytes:
     """The exposition format of Prometheus."""
     from .metrics import text_of
 

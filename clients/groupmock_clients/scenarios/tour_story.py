@@ -27,7 +27,7 @@ ARRIVALS: Final = {
 """The first of those who arrive together -> title and text of that act."""
 
 
-class Teller:
+class StoryTeller:
     """`tell` it rows in order; it yields lines. `state`, `members` and `owned` are the group as of the last row.
 
     A round is a join phase, for that is what members live through; a rebalance whose leader brings no plan has more than one.

@@ -1,6 +1,6 @@
 """Watches a single-threaded server from outside: the longest stretch of CPU in which it neither read nor wrote.
 
-    python -m benchmarks.workers.stretch PID    # a line when it watches; JSON on SIGTERM
+    python -m benchmarks.workers.pause PID    # a line when it watches; JSON on SIGTERM
 
 An event loop that stands still because one callback holds it burns CPU without a read or write; one that is merely busy, serving
 requests one after the other, does not. Twice per millisecond the kernel is asked for the process's counts of read and write
@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from ..machine import cpu_clock
-from .probe import first_in_line
+from .bystander import first_in_line
 
 PERIOD = 0.0004
 PROMPT_NS = 1_500_000

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from ..core.events import Command
-from ..faults.plan import Plan, make_plan, make_rule, parse_plan, plain, read_plan
+from ..faults.plan import Plan, make_plan, make_rule, parse_plan, read_plan, rule_as_data
 from .calls import Calls, R
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Faults(Calls[R], Generic[R, Block, Text, Texts]):
         table |= {key: value for key, value in (("stage", stage), ("times", times), ("name", name or None)) if value is not None}
 
         def add() -> Future[str]:
-            rule = plain(make_rule(table))
+            rule = rule_as_data(make_rule(table))
             return self._post(lambda: self._added(rule))
 
         done: Text = self._do(add)

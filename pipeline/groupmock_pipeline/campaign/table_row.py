@@ -11,10 +11,10 @@ from pyspark.sql.types import DataType, DoubleType, IntegerType, StringType, Str
 from groupmock_clients.scenarios.catalogue import protocols, scenario
 from groupmock_clients.scenarios.measure import Figures
 from groupmock_clients.scenarios.play import Sizes
-from groupmock_clients.scenarios.results import Job, Result, run_one
+from groupmock_clients.scenarios.results import Job, ScenarioResult, run_one
 
 from ..schema import spark_type
-from .plan import SIZES, STAGE
+from .campaign_plan import SIZES, STAGE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,7 +33,7 @@ FIGURES: Final = tuple(get_type_hints(Figures))
 WHAT: Final = ("product", "scenario", "protocol", "client", *SIZES)
 """What makes a cell."""
 _SAID: Final = {"scenario", "protocol", "client", "figures", "agreed"}
-"""Fields of Result that are columns already, are taken apart, or are never asked of a virtual play."""
+"""Fields of ScenarioResult that are columns already, are taken apart, or are never asked of a virtual play."""
 
 PLAY: Final = StructType(
     [
@@ -48,7 +48,7 @@ PLAY: Final = StructType(
 OUTCOME: Final = StructType(
     [
         *(_column(name, hint) for name, hint in get_type_hints(Figures).items()),
-        *(_column(name, hint) for name, hint in get_type_hints(Result).items() if name not in _SAID),
+        *(_column(name, hint) for name, hint in get_type_hints(ScenarioResult).items() if name not in _SAID),
     ]
 )
 """What came of it. Figures are null where the play failed: `trouble` says why. `broken`: what an invariant found."""
