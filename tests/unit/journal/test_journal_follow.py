@@ -17,7 +17,7 @@ ROWS = [b'{"kind":"note","seq":%d,"t":%d,"what":"%s"}\n' % (number, number, b"x"
 @pytest.mark.parametrize("cut", range(0, len(HEADER + b"".join(ROWS)), 7))
 def test_every_row_comes_once_though_lines_come_in_halves(tmp_path: Path, cut: int) -> None:
     text = HEADER + b"".join(ROWS)
-    for kind in ("rows", "plain"):
+    for kind in ("rows", "json_rows"):
         file = tmp_path / kind
         file.write_bytes(text[:cut])
         follower = Follower(file)
