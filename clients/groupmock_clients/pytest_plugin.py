@@ -1,4 +1,4 @@
-"""pytest fixtures `groupmock`, `groupmock_async`, `groupmock_server`, `groupmock_rig`, `groupmock_config`, marker `groupmock(...)`.
+"""Fixtures `groupmock`, `groupmock_async`, `groupmock_server`, `groupmock_rig`, `groupmock_config`; marker `groupmock(seed=..., ...)`.
 
 Product code is imported when a fixture is used, so that suites which do not use one pay nothing. Works without pytest-asyncio
 (`groupmock_async` is handed out by an ordinary fixture) and under xdist (a server per worker: each is in its own process).

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from ..clock import VirtualClock
 from ..core.events import Command
 from ..core.ingredients import describe
+from ..core.units import NS_PER_MS
 from ..journal.journal import Journal, Sink
 from ..journal.rows import END, VERSION, Header
 from ..net.backlog import Backlog
@@ -168,7 +169,7 @@ class WireRig:
     @property
     def now_ms(self) -> float:
         """Run time in ms."""
-        return self.clock.now() / 1_000_000
+        return self.clock.now() / NS_PER_MS
 
     def sleep(self, ms: float) -> None:
         """Let time pass, every appointment on the way kept at its own time."""
