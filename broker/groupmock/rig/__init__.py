@@ -13,7 +13,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .core_rig import Ask, CoreRig
+    from .ask import Ask
+    from .core_rig import CoreRig
     from .dice import FedDice
     from .making import make_core
     from .member import Member
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from .wire_rig import Wire, WireRig
 
 HOMES = {
-    "Ask": "core_rig",
+    "Ask": "ask",
     "CoreRig": "core_rig",
     "FedDice": "dice",
     "Member": "member",

@@ -10,7 +10,6 @@ It keeps the rules that the driver keeps for a served cluster (net/driver.py), a
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +19,7 @@ from ..core.effects import Abandoned, Close, Replies, Reply, Silent
 from ..core.events import Command, Disconnected, Request
 from ..core.turn import Turn
 from ..core.units import NS_PER_MS
+from .ask import ABANDONED, ANSWERED, CLOSED, LOST, PARKED, SILENT, Ask, Connection
 from .dice import FedDice
 from .making import EPOCH_MS, Topics, counted, make_core
 from .watch import Watch
@@ -28,73 +28,13 @@ if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
     from ..core.core import Core
-    from ..core.effects import Effect, Effects, Lease
+    from ..core.effects import Effect, Effects
     from ..core.groups.type import GroupType
     from ..core.log.topics import Topic
     from ..journal.rows import Row
     from .member import Member
 
-WAITING: Final = "waiting"  # behind another request of its connection
-PARKED: Final = "parked"  # the core has it
-ANSWERED: Final = "answered"
-SILENT: Final = "silent"  # done without an answer: Produce with acks=0
-ABANDONED: Final = "abandoned"  # never to be answered, its connection is mute
-CLOSED: Final = "closed"  # its connection was closed by the core
-LOST: Final = "lost"  # its connection hung up first
-
 HOST: Final = "/127.0.0.1"
-
-
-class Ask:
-    """One request and what became of it. Times are ns on the rig's clock; `drew`: the ids that it made fed dice give."""
-
-    __slots__ = ("answer", "connection", "done", "draws", "drew", "lease", "reason", "request", "sent", "status")
-
-    def __init__(self, request: Request, connection: Connection, sent: int, draws: Sequence[str]) -> None:
-        self.request = request
-        self.connection = connection
-        self.sent = sent
-        self.draws = draws
-        self.drew: list[str] = []
-        self.status = WAITING
-        self.answer: Any = None
-        self.lease: Lease | None = None
-        self.done: int | None = None
-        self.reason: str | None = None
-        """Why it was abandoned or closed."""
-
-    @property
-    def ticket(self) -> int:
-        """Its number in the run."""
-        return self.request.ticket
-
-    @property
-    def parked(self) -> bool:
-        """May an answer still come?"""
-        return self.status in (PARKED, WAITING)
-
-    @property
-    def error(self) -> int:
-        """The answer's top-level error code. AssertionError while there is no answer."""
-        assert self.answer is not None, f"not answered: {self!r}"
-        return int(self.answer.error_code)
-
-    def __repr__(self) -> str:
-        request = self.request
-        because = f" ({self.reason})" if self.reason else ""
-        return f"<{APIS[request.key].name} v{request.version}, connection {request.connection}, {self.status}{because}>"
-
-
-class Connection:
-    """One connection: one request at a time (`flying`; an abandoned one for ever), the others wait."""
-
-    __slots__ = ("ended", "flying", "number", "waiting")
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.flying: Ask | None = None
-        self.ended = False
-        self.waiting: deque[Ask] = deque()
 
 
 class CoreRig:

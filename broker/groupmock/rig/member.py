@@ -26,7 +26,8 @@ from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberId
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 
 if TYPE_CHECKING:
-    from .core_rig import Ask, CoreRig
+    from .ask import Ask
+    from .core_rig import CoreRig
 
 COMMIT, FIND_COORDINATOR, JOIN, HEARTBEAT, LEAVE, SYNC = 8, 10, 11, 12, 13, 14
 VERSIONS: Final = {COMMIT: 7, FIND_COORDINATOR: 2, JOIN: 5, HEARTBEAT: 3, LEAVE: 3, SYNC: 3}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..core.effects import Effect
-    from .core_rig import Ask
+    from .ask import Ask
 
 
 class Watch:

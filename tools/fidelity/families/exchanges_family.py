@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
-from groupmock.rig.core_rig import Ask
+from groupmock.rig.ask import Ask
 from groupmock_clients.probe.language.exchange import BASE_SETTINGS, Exchange, Variant
 from groupmock_clients.probe.language.exchange_suite import load_suite
 from groupmock_clients.probe.stages.core_stage import CoreStage

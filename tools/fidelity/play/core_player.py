@@ -14,8 +14,9 @@ from groupmock.core.core import Core
 from groupmock.core.effects import Effect, Moved
 from groupmock.core.identity import Node
 from groupmock.core.units import NS_PER_MS
-from groupmock.rig.core_rig import CLOSED as CLOSED_BY_CORE
-from groupmock.rig.core_rig import LOST, SILENT, Ask, CoreRig
+from groupmock.rig.ask import CLOSED as CLOSED_BY_CORE
+from groupmock.rig.ask import LOST, SILENT, Ask
+from groupmock.rig.core_rig import CoreRig
 from groupmock.rig.dice import FedDice
 from groupmock.rig.making import core_of_profile
 from groupmock.rig.watch import Watch

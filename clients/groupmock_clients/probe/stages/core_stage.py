@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from groupmock.config import Config, resolve
 from groupmock.core.core import Core
 from groupmock.core.units import NS_PER_MS
-from groupmock.rig.core_rig import Ask, CoreRig
+from groupmock.rig.ask import Ask
+from groupmock.rig.core_rig import CoreRig
 from groupmock.rig.making import core_of_profile
 from groupmock.rig.watch import Watch
 from groupmock_codec import APIS

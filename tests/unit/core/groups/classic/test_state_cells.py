@@ -15,7 +15,7 @@ from core_world import Protocols, World, subscription
 
 from groupmock.core.effects import Moved
 from groupmock.core.groups.classic.states import ANSWERS, MEMBERS_ASK, Answer, Ask, Do, State
-from groupmock.rig.core_rig import Ask as RigAsk
+from groupmock.rig.ask import Ask as RigAsk
 from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest
 
 STATES = [State.EMPTY, State.PREPARING, State.COMPLETING, State.STABLE]
