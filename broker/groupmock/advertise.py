@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .core.apis import stems
+from .core.apis import module_names
 from .core.identity import ApiRange, Feature, Identity, Node
 from .profiles import Profile
 
@@ -28,5 +28,5 @@ def identity_of(profile: Profile, cluster_id: str, nodes: Iterable[Node], limits
 
 def advertised(profile: Profile) -> tuple[ApiRange, ...]:
     """The rows of the ApiVersions answer, by key."""
-    behaviours = stems()
+    behaviours = module_names()
     return tuple(ApiRange(key, *versions) for key, versions in sorted(profile.versions.items()) if key in behaviours)

@@ -66,38 +66,38 @@ class Change(NamedTuple):
 
 def change(registry: Registry, command: Command) -> Change:
     """Change the rules. Raises BadArguments, BadPlan, UnknownRule, with nothing changed."""
-    wish = checked(command.name, command.arguments)
-    done: Change = COMMANDS[command.name].run(registry, wish)
+    arguments = checked(command.name, command.arguments)
+    done: Change = COMMANDS[command.name].run(registry, arguments)
     return done
 
 
 @steers("add_faults", AddFaults, on_rules=True)
-def add_faults(registry: Registry, wish: AddFaults) -> Change:
+def add_faults(registry: Registry, arguments: AddFaults) -> Change:
     """Those without a name are given one."""
-    added = registry.add_all([make_rule(each, wish.origin) for each in wish.rules], wish.origin)
+    added = registry.add_all([make_rule(each, arguments.origin) for each in arguments.rules], arguments.origin)
     return Change(names=[rule.name for rule in added])
 
 
 @steers("remove_fault", RemoveFault, on_rules=True)
-def remove_fault(registry: Registry, wish: RemoveFault) -> Change:
+def remove_fault(registry: Registry, arguments: RemoveFault) -> Change:
     """Raises UnknownRule."""
-    return Change(registry.remove(wish.name))
+    return Change(registry.remove(arguments.name))
 
 
 @steers("release_fault", ReleaseFault, on_rules=True)
-def release_fault(registry: Registry, wish: ReleaseFault) -> Change:
+def release_fault(registry: Registry, arguments: ReleaseFault) -> Change:
     """Raises UnknownRule."""
-    return Change(registry.release(wish.name))
+    return Change(registry.release(arguments.name))
 
 
 @steers("clear_faults", ClearFaults, on_rules=True)
-def clear_faults(registry: Registry, wish: ClearFaults) -> Change:
+def clear_faults(registry: Registry, arguments: ClearFaults) -> Change:
     """Harmless where there is none."""
     return Change(registry.clear())
 
 
 @steers("seed_faults", SeedFaults, on_rules=True)
-def seed_faults(registry: Registry, wish: SeedFaults) -> Change:
+def seed_faults(registry: Registry, arguments: SeedFaults) -> Change:
     """What was drawn stays."""
-    registry.dice = dice_of(wish.seed)
+    registry.dice = dice_of(arguments.seed)
     return Change()

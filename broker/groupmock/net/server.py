@@ -198,7 +198,7 @@ class Server:
         rows = [
             self.driver.codecs.advertised[key]
             for key in WARM_UP_FIRST
-            if key in self.driver.codecs.advertised and key in apis.stems()
+            if key in self.driver.codecs.advertised and key in apis.module_names()
         ]
         newest = [(row.key, row.highest) for row in rows]
         older = [(row.key, version) for row in rows for version in range(row.highest - 1, row.lowest - 1, -1)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupmock.core.apis import keyed, stems
+from groupmock.core.apis import keyed, module_names
 from groupmock_codec import APIS
 from groupmock_codec.registry import Apis
 
@@ -25,5 +25,5 @@ def test_the_codec_reads_the_same_files_by_the_same_keys() -> None:
 
 
 def test_behaviours_are_listed_by_key_in_order() -> None:
-    assert list(stems()) == sorted(stems())
-    assert {key: APIS[key].stem for key in stems()} == stems()
+    assert list(module_names()) == sorted(module_names())
+    assert {key: APIS[key].stem for key in module_names()} == module_names()

@@ -23,7 +23,7 @@ Behaviour = Callable[["Cluster", "Request", "Turn"], None]
 
 
 @cache
-def stems() -> dict[int, str]:
+def module_names() -> dict[int, str]:
     """API key -> module stem, for instance 11 -> "k11_join_group"."""
     return keyed(module.name for module in iter_modules(__path__))
 
@@ -36,5 +36,5 @@ def keyed(names: Iterable[str]) -> dict[int, str]:
 @cache
 def behaviour(key: int) -> Behaviour:
     """What a request of that key does. KeyError: no such behaviour (the driver never dispatches one)."""
-    found: Behaviour = import_module(f".{stems()[key]}", __package__).handle
+    found: Behaviour = import_module(f".{module_names()[key]}", __package__).handle
     return found

@@ -8,7 +8,7 @@ from groupmock_codec.messages.k11_join_group import JoinGroupRequest
 
 from ..groups import causes, codes
 from ..groups.classic import answers, membership, rebalance, replacement, sessions
-from ..groups.classic.membership import Wish
+from ..groups.classic.membership import JoinTerms
 from ..groups.classic.rebalance import FAILED, FINE, Outcome
 from ..groups.classic.states import ANSWERS, EMPTY, JOIN_NEW, JOIN_RESERVE, PREPARING, RESERVE, Ask, Do
 from ..groups.classic.type import ClassicGroup
@@ -36,13 +36,13 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         group = _claimed(cluster, turn, request, message, group)
         if group is None:
             return
-    wish = _wish(request, message)
+    terms = _terms(request, message)
     if not _has_room(turn, group, message.member_id):
         _refuse_for_room(turn, group, request, message)
-    elif not _fits(group, wish):
+    elif not _fits(group, terms):
         _refuse(turn, request, codes.INCONSISTENT_GROUP_PROTOCOL, message.member_id)
     else:
-        _decide(turn, group, request, message, wish)
+        _decide(turn, group, request, message, terms)
 
 
 def _refused_unseen(turn: Turn, request: Request, message: JoinGroupRequest) -> bool:
@@ -74,9 +74,9 @@ def _refuse(turn: Turn, request: Request, error: int, member_id: str) -> None:
     turn.reply(request.ticket, answers.join_refused(error, request.version, member_id))
 
 
-def _wish(request: Request, message: JoinGroupRequest) -> Wish:
+def _terms(request: Request, message: JoinGroupRequest) -> JoinTerms:
     """What is asked for; v0 has no rebalance timeout: the session timeout serves (KIP-62, SERVER-26)."""
-    return Wish(
+    return JoinTerms(
         protocol_type=message.protocol_type,
         protocols=tuple([(protocol.name, protocol.metadata) for protocol in message.protocols]),
         session_timeout_ms=message.session_timeout_ms,
@@ -110,31 +110,31 @@ def _refuse_for_room(turn: Turn, group: Group, request: Request, message: JoinGr
     _refuse(turn, request, error, "")
 
 
-def _fits(group: Group, wish: Wish) -> bool:
+def _fits(group: Group, terms: JoinTerms) -> bool:
     """J8: an Empty group takes any named type and non-empty list; others want their type and a name that all members list."""
     if group.state is EMPTY:
-        return bool(wish.protocol_type and wish.protocols)
-    return wish.protocol_type == group.protocol_type and any(group.supported_by_all(name) for name, _ in wish.protocols)
+        return bool(terms.protocol_type and terms.protocols)
+    return terms.protocol_type == group.protocol_type and any(group.supported_by_all(name) for name, _ in terms.protocols)
 
 
 # -- who it is ---------------------------------------------------------------------------------------------------------
 
 
-def _decide(turn: Turn, group: Group, request: Request, message: JoinGroupRequest, wish: Wish) -> None:
+def _decide(turn: Turn, group: Group, request: Request, message: JoinGroupRequest, terms: JoinTerms) -> None:
     """The tables 'member id empty' and 'member id given'."""
     member_id, instance = message.member_id, message.group_instance_id
     outcome = FINE
     if not member_id:
-        outcome = _decide_without_id(turn, group, request, wish, message.reason)
+        outcome = _decide_without_id(turn, group, request, terms, message.reason)
     elif member_id in group.pending_joins:
         if instance is not None:
             _refuse(turn, request, codes.UNKNOWN_SERVER_ERROR, "")
         else:
-            outcome = _add(turn, group, request, member_id, wish, message.reason)
+            outcome = _add(turn, group, request, member_id, terms, message.reason)
     elif error := membership.validate(turn, group, member_id, instance, joining=True):
         _refuse(turn, request, error, member_id)
     else:
-        outcome = _rejoin(turn, group, request, group.members[member_id], wish, message.reason)
+        outcome = _rejoin(turn, group, request, group.members[member_id], terms, message.reason)
     if outcome is FAILED:
         _refuse_failed(turn, group, request)
 
@@ -147,36 +147,36 @@ def _refuse_failed(turn: Turn, group: Group, request: Request) -> None:
     _refuse(turn, request, codes.UNKNOWN_SERVER_ERROR, "")
 
 
-def _decide_without_id(turn: Turn, group: Group, request: Request, wish: Wish, reason: str | None) -> Outcome:
-    instance = wish.group_instance_id
+def _decide_without_id(turn: Turn, group: Group, request: Request, terms: JoinTerms, reason: str | None) -> Outcome:
+    instance = terms.group_instance_id
     if instance is not None and instance in group.static_members:
-        return _replace(turn, group, request, group.members[group.static_members[instance]], wish, reason)
+        return _replace(turn, group, request, group.members[group.static_members[instance]], terms, reason)
     if instance is None and request.version >= 4:
         answer = ANSWERS[group.state, JOIN_RESERVE]
         assert answer.do is RESERVE, f"{answer.do} is not for who has no id"
-        member_id = membership.reserve(turn, group, request.client_id, wish.session_timeout_ms)
+        member_id = membership.reserve(turn, group, request.client_id, terms.session_timeout_ms)
         _refuse(turn, request, answer.error, member_id)
         return FINE
-    return _add(turn, group, request, membership.new_id(turn, request.client_id, instance), wish, reason)
+    return _add(turn, group, request, membership.new_id(turn, request.client_id, instance), terms, reason)
 
 
 # -- what happens ------------------------------------------------------------------------------------------------------
 
 
-def _add(turn: Turn, group: Group, request: Request, member_id: str, wish: Wish, reason: str | None) -> Outcome:
+def _add(turn: Turn, group: Group, request: Request, member_id: str, terms: JoinTerms, reason: str | None) -> Outcome:
     """Add the member, then begin a rebalance or see whether the phase is over."""
     do = ANSWERS[group.state, JOIN_NEW].do
     initial = group.generation == 0 if turn.quirks.new_member_at_generation_zero else group.previous_state is EMPTY
     if group.state is PREPARING and initial:
         group.new_member_added = True
     why = causes.member_joined(member_id)
-    membership.add(turn, group, request, member_id, wish, why)
+    membership.add(turn, group, request, member_id, terms, why)
     return rebalance.go_on(turn, group, do, causes.with_reason(why, reason) if reason else why)
 
 
-def _rejoin(turn: Turn, group: Group, request: Request, member: Member, wish: Wish, reason: str | None) -> Outcome:
+def _rejoin(turn: Turn, group: Group, request: Request, member: Member, terms: JoinTerms, reason: str | None) -> Outcome:
     """A member sent another JoinGroup."""
-    same = member.protocols == wish.protocols
+    same = member.protocols == terms.protocols
     leads = group.is_leader(member)
     ask = Ask.JOIN_CHANGED if not same else Ask.JOIN_LEADER if leads else Ask.JOIN_FOLLOWER
     do = ANSWERS[group.state, ask].do
@@ -184,7 +184,7 @@ def _rejoin(turn: Turn, group: Group, request: Request, member: Member, wish: Wi
         members = answers.member_list(group)() if leads else []
         turn.reply(request.ticket, answers.joined(turn, group).to(request.version, member.member_id, members))
         return FINE
-    membership.update(turn, group, member, request, wish)
+    membership.update(turn, group, member, request, terms)
     if do is Do.COMPLETE:
         return rebalance.go_on(turn, group, do, causes.all_joined(member.member_id))
     why = causes.leader_rejoined(member.member_id, reason) if same else causes.member_changed(member.member_id, reason)
@@ -194,10 +194,10 @@ def _rejoin(turn: Turn, group: Group, request: Request, member: Member, wish: Wi
 # -- static replacement ------------------------------------------------------------------------------------------------
 
 
-def _replace(turn: Turn, group: Group, request: Request, old: Member, wish: Wish, reason: str | None) -> Outcome:
+def _replace(turn: Turn, group: Group, request: Request, old: Member, terms: JoinTerms, reason: str | None) -> Outcome:
     """A static member came back without its id (SERVER-33 to SERVER-36)."""
     leader_before, do = group.leader_id, ANSWERS[group.state, Ask.JOIN_REPLACE].do
-    new = membership.replace(turn, group, old, request, wish)
+    new = membership.replace(turn, group, old, request, terms)
     if do is Do.KEEP:
         voted = select_protocol(group, turn.quirks.scala_vote_order)
         if voted is None:

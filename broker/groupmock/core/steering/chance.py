@@ -20,6 +20,6 @@ class Reseed(Arguments):
 
 
 @steers("reseed", Reseed)
-def reseed(cluster: Cluster, wish: Reseed, turn: Turn) -> None:
+def reseed(cluster: Cluster, arguments: Reseed, turn: Turn) -> None:
     """What was drawn stays."""
-    turn.environment.dice.reseed(wish.seed)
+    turn.environment.dice.reseed(arguments.seed)

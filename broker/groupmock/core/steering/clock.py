@@ -31,9 +31,9 @@ class StepClock(Arguments):
 
 
 @steers("step_clock", StepClock)
-def step_clock(cluster: Cluster, wish: StepClock, turn: Turn) -> None:
+def step_clock(cluster: Cluster, arguments: StepClock, turn: Turn) -> None:
     """The core is told the time with every event; whoever owns the clock moves it."""
-    turn.out.append(ClockStepped(wish.ms * NS_PER_MS))
+    turn.out.append(ClockStepped(arguments.ms * NS_PER_MS))
 
 
 class JumpTimer(Arguments):
@@ -44,16 +44,16 @@ class JumpTimer(Arguments):
 
 
 @steers("jump_timer", JumpTimer)
-def jump_timer(cluster: Cluster, wish: JumpTimer, turn: Turn) -> None:
+def jump_timer(cluster: Cluster, arguments: JumpTimer, turn: Turn) -> None:
     """A session ends as `expire_member` ends it. A timer that is not armed cannot fire."""
-    key = (wish.timer, *wish.subject)
+    key = (arguments.timer, *arguments.subject)
     if key not in turn.timers:
-        armed = [" ".join(each[1:]) or each[0] for each in turn.timers.armed(wish.timer)]
-        raise NoSuch(f"no timer {wish.timer!r} is armed for {' '.join(wish.subject) or 'nothing'}: there are {listed(armed)}")
-    if wish.timer == "session":
-        if len(wish.subject) != 2:
+        armed = [" ".join(each[1:]) or each[0] for each in turn.timers.armed(arguments.timer)]
+        raise NoSuch(f"no timer {arguments.timer!r} is armed for {' '.join(arguments.subject) or 'nothing'}: there are {listed(armed)}")
+    if arguments.timer == "session":
+        if len(arguments.subject) != 2:
             raise BadArguments("jump_timer: a session is named by its group and its member id")
-        expire_member(cluster, ExpireMember(group=wish.subject[0], member=wish.subject[1]), turn)
+        expire_member(cluster, ExpireMember(group=arguments.subject[0], member=arguments.subject[1]), turn)
         return
     turn.timers.cancel(key)
     turn.environment.ready.append(key)

@@ -38,13 +38,13 @@ class ForceRebalance(Arguments):
 
 
 @steers("force_rebalance", ForceRebalance)
-def force_rebalance(cluster: Cluster, wish: ForceRebalance, turn: Turn) -> None:
+def force_rebalance(cluster: Cluster, arguments: ForceRebalance, turn: Turn) -> None:
     """Stable and CompletingRebalance become PreparingRebalance, as Kafka's prepareRebalance does."""
-    group = classic_group_of(cluster, wish.group)
+    group = classic_group_of(cluster, arguments.group)
     if group.state not in (COMPLETING, STABLE):
-        raise NotNow(f"group {wish.group!r} is {group.state}: only a Stable or a CompletingRebalance group can be made to rebalance")
-    not_held(cluster, wish.group, "let it rebalance")
-    rebalance.prepare(turn, group, causes.forced(wish.reason))
+        raise NotNow(f"group {arguments.group!r} is {group.state}: only a Stable or a CompletingRebalance group can be made to rebalance")
+    not_held(cluster, arguments.group, "let it rebalance")
+    rebalance.prepare(turn, group, causes.forced(arguments.reason))
 
 
 class HoldGroup(Arguments):
@@ -59,18 +59,18 @@ class HoldGroup(Arguments):
 
 
 @steers("hold_group", HoldGroup)
-def hold_group(cluster: Cluster, wish: HoldGroup, turn: Turn) -> None:
+def hold_group(cluster: Cluster, arguments: HoldGroup, turn: Turn) -> None:
     """Held in another state before: released first."""
-    if wish.state not in HOLDABLE:
-        raise BadArguments(f"hold_group: no group can be held in {wish.state}: there are {', '.join(HOLDABLE)}")
+    if arguments.state not in HOLDABLE:
+        raise BadArguments(f"hold_group: no group can be held in {arguments.state}: there are {', '.join(HOLDABLE)}")
     holds = holds_of(cluster)
-    if wish.group in holds.groups and holds.groups[wish.group].state is wish.state:
+    if arguments.group in holds.groups and holds.groups[arguments.group].state is arguments.state:
         return
-    if _let_go(cluster, turn, holds, wish.group):  # what waited happens first
-        turn.environment.ready.append(Command("hold_group", {"group": wish.group, "state": str(wish.state)}))
+    if _let_go(cluster, turn, holds, arguments.group):  # what waited happens first
+        turn.environment.ready.append(Command("hold_group", {"group": arguments.group, "state": str(arguments.state)}))
         return
-    holds.groups[wish.group] = Hold(wish.state)
-    _end_leases(cluster, wish.group)
+    holds.groups[arguments.group] = Hold(arguments.state)
+    _end_leases(cluster, arguments.group)
 
 
 class ReleaseGroup(Arguments):
@@ -80,13 +80,13 @@ class ReleaseGroup(Arguments):
 
 
 @steers("release_group", ReleaseGroup)
-def release_group(cluster: Cluster, wish: ReleaseGroup, turn: Turn) -> None:
+def release_group(cluster: Cluster, arguments: ReleaseGroup, turn: Turn) -> None:
     """A group that nobody holds must at least exist."""
     holds = holds_of(cluster)
-    if wish.group not in holds.groups and wish.group not in holds.orders and wish.group not in holds.leaders:
-        group_of(cluster, wish.group)
-    holds.leaders.pop(wish.group, None)
-    _let_go(cluster, turn, holds, wish.group)
+    if arguments.group not in holds.groups and arguments.group not in holds.orders and arguments.group not in holds.leaders:
+        group_of(cluster, arguments.group)
+    holds.leaders.pop(arguments.group, None)
+    _let_go(cluster, turn, holds, arguments.group)
 
 
 def _let_go(cluster: Cluster, turn: Turn, holds: OperatorHolds, group_id: str) -> bool:
@@ -122,13 +122,13 @@ class CompleteDelay(Arguments):
 
 
 @steers("complete_delay", CompleteDelay)
-def complete_delay(cluster: Cluster, wish: CompleteDelay, turn: Turn) -> None:
+def complete_delay(cluster: Cluster, arguments: CompleteDelay, turn: Turn) -> None:
     """Members that have not joined by now are removed, as when the join timer fires."""
-    group = classic_group_of(cluster, wish.group)
-    key = ("join", wish.group)
+    group = classic_group_of(cluster, arguments.group)
+    key = ("join", arguments.group)
     if group.state is not PREPARING or key not in turn.timers:
-        raise NotNow(f"group {wish.group!r} is {group.state}: there is a delay to end in PreparingRebalance only")
-    not_held(cluster, wish.group, "end its delay")
+        raise NotNow(f"group {arguments.group!r} is {group.state}: there is a delay to end in PreparingRebalance only")
+    not_held(cluster, arguments.group, "end its delay")
     turn.timers.cancel(key)
-    turn.out.append(TimerFired("join", (wish.group,)))
+    turn.out.append(TimerFired("join", (arguments.group,)))
     rebalance.complete(turn, group, causes.DELAY_ENDED)

@@ -22,15 +22,15 @@ class OrderJoins(Arguments):
 
 
 @steers("order_joins", OrderJoins)
-def order_joins(cluster: Cluster, wish: OrderJoins, turn: Turn) -> None:
+def order_joins(cluster: Cluster, arguments: OrderJoins, turn: Turn) -> None:
     """The first JoinGroup of a dynamic member, which only reserves an id (KIP-394), is answered in any order."""
-    if len(set(wish.names)) < len(wish.names):
-        raise BadArguments(f"order_joins: {', '.join(wish.names)}: a name is there twice")
+    if len(set(arguments.names)) < len(arguments.names):
+        raise BadArguments(f"order_joins: {', '.join(arguments.names)}: a name is there twice")
     holds = holds_of(cluster)
-    if wish.group in holds.orders:
-        waiting = ", ".join(holds.orders[wish.group].names)
-        raise NotNow(f"group {wish.group!r} lets its joins in in an order already, {waiting} are awaited: release it first")
-    holds.orders[wish.group] = Order(list(wish.names))
+    if arguments.group in holds.orders:
+        waiting = ", ".join(holds.orders[arguments.group].names)
+        raise NotNow(f"group {arguments.group!r} lets its joins in in an order already, {waiting} are awaited: release it first")
+    holds.orders[arguments.group] = Order(list(arguments.names))
 
 
 class ChooseLeader(Arguments):
@@ -41,6 +41,6 @@ class ChooseLeader(Arguments):
 
 
 @steers("choose_leader", ChooseLeader)
-def choose_leader(cluster: Cluster, wish: ChooseLeader, turn: Turn) -> None:
+def choose_leader(cluster: Cluster, arguments: ChooseLeader, turn: Turn) -> None:
     """The member need not be there yet."""
-    holds_of(cluster).leaders[wish.group] = wish.member
+    holds_of(cluster).leaders[arguments.group] = arguments.member

@@ -32,19 +32,19 @@ class ExpireMember(Arguments):
 
 
 @steers("expire_member", ExpireMember)
-def expire_member(cluster: Cluster, wish: ExpireMember, turn: Turn) -> None:
+def expire_member(cluster: Cluster, arguments: ExpireMember, turn: Turn) -> None:
     """Kafka's expireClassicGroupMemberHeartbeat: a member that waits for an answer cannot expire."""
-    group = classic_group_of(cluster, wish.group)
-    if wish.member in group.pending_joins:
-        member_id = wish.member
+    group = classic_group_of(cluster, arguments.group)
+    if arguments.member in group.pending_joins:
+        member_id = arguments.member
     else:
-        member = member_of(group, wish.member)
+        member = member_of(group, arguments.member)
         member_id = member.member_id
         if not member.is_new and (member.join is not None or member.sync is not None):
             api = "JoinGroup" if member.join is not None else "SyncGroup"
             raise NotNow(f"member {member_id} waits for the answer to its {api}: as in Kafka, its session cannot expire")
         if group.state is not PREPARING:
-            not_held(cluster, wish.group, "let a member expire")
+            not_held(cluster, arguments.group, "let a member expire")
     sessions.end(turn, group, member_id)
     turn.out.append(TimerFired("session", (group.group_id, member_id)))
     leaving.expire(turn, group, member_id)
@@ -61,19 +61,19 @@ class FenceInstance(Arguments):
 
 
 @steers("fence_instance", FenceInstance)
-def fence_instance(cluster: Cluster, wish: FenceInstance, turn: Turn) -> None:
+def fence_instance(cluster: Cluster, arguments: FenceInstance, turn: Turn) -> None:
     """The steps of a JoinGroup without member id and with a known instance id (KIP-345), its protocols unchanged."""
-    group = classic_group_of(cluster, wish.group)
-    member_id = group.static_members.get(wish.instance)
+    group = classic_group_of(cluster, arguments.group)
+    member_id = group.static_members.get(arguments.instance)
     if member_id is None:
-        raise NoSuch(f"group {wish.group!r} has no instance {wish.instance!r}: there are {listed(list(group.static_members))}")
+        raise NoSuch(f"group {arguments.group!r} has no instance {arguments.instance!r}: there are {listed(list(group.static_members))}")
     if group.state is COMPLETING:
-        not_held(cluster, wish.group, "fence an instance")
+        not_held(cluster, arguments.group, "fence an instance")
     old = group.members[member_id]
     membership.refuse_parked(turn, group, old)
     new = _successor(turn, group, old)
     sessions.end(turn, group, old.member_id)
-    why = causes.instance_taken_over(wish.instance, new.member_id, old.member_id)
+    why = causes.instance_taken_over(arguments.instance, new.member_id, old.member_id)
     telling.changed(turn, group, new.member_id, "replaced", why, new)
     if group.state is COMPLETING:
         rebalance.prepare(turn, group, why)
@@ -101,18 +101,18 @@ class FreezeMember(Arguments):
 
 
 @steers("freeze_member", FreezeMember)
-def freeze_member(cluster: Cluster, wish: FreezeMember, turn: Turn) -> None:
+def freeze_member(cluster: Cluster, arguments: FreezeMember, turn: Turn) -> None:
     """JoinGroup, SyncGroup, Heartbeat, LeaveGroup and OffsetCommit with its member id wait. Twice is once, with the later end."""
-    group = classic_group_of(cluster, wish.group)
-    member = member_of(group, wish.member)
+    group = classic_group_of(cluster, arguments.group)
+    member = member_of(group, arguments.member)
     names = (member.member_id, member.group_instance_id, member.client_id)
-    holds_of(cluster).frozen.setdefault((wish.group, member.member_id), Frozen(names))
+    holds_of(cluster).frozen.setdefault((arguments.group, member.member_id), Frozen(names))
     group.end_leases()
-    key = ("thaw", wish.group, member.member_id)
-    if wish.ms is None:
+    key = ("thaw", arguments.group, member.member_id)
+    if arguments.ms is None:
         turn.timers.cancel(key)
     else:
-        turn.timers.set(key, turn.after(wish.ms))
+        turn.timers.set(key, turn.after(arguments.ms))
 
 
 class ThawMember(Arguments):
@@ -123,11 +123,11 @@ class ThawMember(Arguments):
 
 
 @steers("thaw_member", ThawMember)
-def thaw_member(cluster: Cluster, wish: ThawMember, turn: Turn) -> None:
+def thaw_member(cluster: Cluster, arguments: ThawMember, turn: Turn) -> None:
     """By any name it had when it was frozen, also when it is no longer in its group."""
-    found = [key for key, frozen in holds_of(cluster).frozen.items() if key[0] == wish.group and wish.member in frozen.names]
+    found = [key for key, frozen in holds_of(cluster).frozen.items() if key[0] == arguments.group and arguments.member in frozen.names]
     if not found:
-        member_of(classic_group_of(cluster, wish.group), wish.member)
+        member_of(classic_group_of(cluster, arguments.group), arguments.member)
     for group_id, member_id in found:
         turn.timers.cancel(("thaw", group_id, member_id))
         thaw(cluster, group_id, member_id)

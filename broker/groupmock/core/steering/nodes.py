@@ -32,15 +32,15 @@ class MoveCoordinator(Arguments):
 
 
 @steers("move_coordinator", MoveCoordinator)
-def move_coordinator(cluster: Cluster, wish: MoveCoordinator, turn: Turn) -> None:
+def move_coordinator(cluster: Cluster, arguments: MoveCoordinator, turn: Turn) -> None:
     """Unload and load (docs/kafka/group-protocol.md#load-unload-deletion)."""
     hosting = cluster.groups.hosting
-    partition = offsets_partition(cluster, wish.group, wish.partition)
-    node = live_node(cluster, wish.node) if wish.node is not None else _next_up(turn, hosting.leader_of(partition) or 0)
+    partition = offsets_partition(cluster, arguments.group, arguments.partition)
+    node = live_node(cluster, arguments.node) if arguments.node is not None else _next_up(turn, hosting.leader_of(partition) or 0)
     if node is None:
         raise NotNow("no node runs that could coordinate: start one first")
     hosting.make_topic(turn)
-    hosting.load(turn, partition, node, wish.loading_ms)
+    hosting.load(turn, partition, node, arguments.loading_ms)
 
 
 def _next_up(turn: Turn, node: int) -> int | None:
@@ -57,9 +57,9 @@ class UnloadCoordinator(Arguments):
 
 
 @steers("unload_coordinator", UnloadCoordinator)
-def unload_coordinator(cluster: Cluster, wish: UnloadCoordinator, turn: Turn) -> None:
+def unload_coordinator(cluster: Cluster, arguments: UnloadCoordinator, turn: Turn) -> None:
     """Whoever waits is answered 16 (docs/kafka/group-protocol.md#unload)."""
-    partition = offsets_partition(cluster, wish.group, wish.partition)
+    partition = offsets_partition(cluster, arguments.group, arguments.partition)
     if cluster.groups.hosting.leader_of(partition) is None:
         raise NotNow(f"partition {partition} of __consumer_offsets is led by nobody already")
     cluster.groups.hosting.make_topic(turn)
@@ -75,11 +75,11 @@ class LoadCoordinator(Arguments):
 
 
 @steers("load_coordinator", LoadCoordinator)
-def load_coordinator(cluster: Cluster, wish: LoadCoordinator, turn: Turn) -> None:
+def load_coordinator(cluster: Cluster, arguments: LoadCoordinator, turn: Turn) -> None:
     """See docs/kafka/group-protocol.md#loading and docs/kafka/group-protocol.md#after-load."""
-    partition, node = offsets_partition(cluster, None, wish.partition), live_node(cluster, wish.node)
+    partition, node = offsets_partition(cluster, None, arguments.partition), live_node(cluster, arguments.node)
     cluster.groups.hosting.make_topic(turn)
-    cluster.groups.hosting.load(turn, partition, node, wish.loading_ms)
+    cluster.groups.hosting.load(turn, partition, node, arguments.loading_ms)
 
 
 class MoveLeader(Arguments):
@@ -91,10 +91,10 @@ class MoveLeader(Arguments):
 
 
 @steers("move_leader", MoveLeader)
-def move_leader(cluster: Cluster, wish: MoveLeader, turn: Turn) -> None:
+def move_leader(cluster: Cluster, arguments: MoveLeader, turn: Turn) -> None:
     """The node becomes a replica if it was none."""
-    check_partition(cluster, wish.topic, wish.partition)
-    cluster.topics.lead(turn, wish.topic, wish.partition, live_node(cluster, wish.node))
+    check_partition(cluster, arguments.topic, arguments.partition)
+    cluster.topics.lead(turn, arguments.topic, arguments.partition, live_node(cluster, arguments.node))
 
 
 class StopNode(Arguments):
@@ -109,24 +109,24 @@ class StopNode(Arguments):
 
 
 @steers("stop_node", StopNode)
-def stop_node(cluster: Cluster, wish: StopNode, turn: Turn) -> None:
+def stop_node(cluster: Cluster, arguments: StopNode, turn: Turn) -> None:
     """A node that is stopped already stays so. What no other node has is nobody's until the node starts again."""
-    if all(each.node_id != node_of(cluster, wish.node) for each in turn.environment.up):
+    if all(each.node_id != node_of(cluster, arguments.node) for each in turn.environment.up):
         return
-    turn.environment.up = tuple([each for each in turn.environment.up if each.node_id != wish.node])
-    turn.timers.cancel(("stall", str(wish.node)))
-    stopped = NodeChanged(wish.node, "stopped")
-    if not wish.clean:
+    turn.environment.up = tuple([each for each in turn.environment.up if each.node_id != arguments.node])
+    turn.timers.cancel(("stall", str(arguments.node)))
+    stopped = NodeChanged(arguments.node, "stopped")
+    if not arguments.clean:
         turn.out.append(stopped)
-    for partition in cluster.groups.hosting.led_by(wish.node):
-        heir = _next_up(turn, wish.node)
+    for partition in cluster.groups.hosting.led_by(arguments.node):
+        heir = _next_up(turn, arguments.node)
         if heir is None:
             cluster.groups.hosting.unload(turn, partition)
         else:
-            cluster.groups.hosting.load(turn, partition, heir, wish.loading_ms)
-    cluster.groups.hosting.stopped(wish.node)
-    cluster.topics.node_stopped(turn, wish.node)
-    if wish.clean:
+            cluster.groups.hosting.load(turn, partition, heir, arguments.loading_ms)
+    cluster.groups.hosting.stopped(arguments.node)
+    cluster.topics.node_stopped(turn, arguments.node)
+    if arguments.clean:
         turn.out.append(stopped)
 
 
@@ -138,15 +138,15 @@ class StartNode(Arguments):
 
 
 @steers("start_node", StartNode)
-def start_node(cluster: Cluster, wish: StartNode, turn: Turn) -> None:
+def start_node(cluster: Cluster, arguments: StartNode, turn: Turn) -> None:
     """Harmless for a node that runs."""
-    node = node_of(cluster, wish.node)
+    node = node_of(cluster, arguments.node)
     if any(each.node_id == node for each in turn.environment.up):
         resume(turn, node)
         return
     turn.environment.up = tuple([each for each in turn.environment.identity.nodes if each in turn.environment.up or each.node_id == node])
     for partition in cluster.groups.hosting.led_by(None):
-        cluster.groups.hosting.load(turn, partition, node, wish.loading_ms)
+        cluster.groups.hosting.load(turn, partition, node, arguments.loading_ms)
     cluster.topics.node_started(turn, node)
     turn.out.append(NodeChanged(node, "started"))
 
@@ -159,13 +159,13 @@ class StallNode(Arguments):
 
 
 @steers("stall_node", StallNode)
-def stall_node(cluster: Cluster, wish: StallNode, turn: Turn) -> None:
+def stall_node(cluster: Cluster, arguments: StallNode, turn: Turn) -> None:
     """Twice is once, with the later end."""
-    node, key = live_node(cluster, wish.node), ("stall", str(wish.node))
-    if wish.ms is None:
+    node, key = live_node(cluster, arguments.node), ("stall", str(arguments.node))
+    if arguments.ms is None:
         turn.timers.cancel(key)
     else:
-        turn.timers.set(key, turn.after(wish.ms))
+        turn.timers.set(key, turn.after(arguments.ms))
     if node not in turn.environment.stalled:
         turn.environment.stalled.add(node)
         turn.out.append(NodeChanged(node, "stalled"))

@@ -54,8 +54,8 @@ Run = TypeVar("Run", bound=Callable[..., Any])
 
 
 class Steer(NamedTuple):
-    """One command: its arguments and what it does with them. `on_rules`: it changes fault rules and `run` takes (registry, wish); any other
-    changes the cluster and `run` takes (cluster, wish, turn)."""
+    """One command: its arguments and what it does with them. `on_rules`: it changes fault rules, and `run` takes (registry, arguments); any
+    other changes the cluster, and `run` takes (cluster, arguments, turn)."""
 
     arguments: type[Arguments]
     run: Callable[..., Any]
@@ -102,7 +102,7 @@ def checked(name: str, arguments: dict[str, Any]) -> Arguments:
 
 def steer(cluster: Cluster, event: Command, turn: Turn) -> None:
     """Check the arguments and do it. Raises UnknownCommand, CannotSteer, with nothing changed."""
-    wish, found = checked(event.name, event.arguments), COMMANDS[event.name]
+    arguments, found = checked(event.name, event.arguments), COMMANDS[event.name]
     if found.on_rules:
         raise UnknownCommand(f"{event.name} changes fault rules, which a driver has and a core has not: submit it to the driver")
-    found.run(cluster, wish, turn)
+    found.run(cluster, arguments, turn)

@@ -36,14 +36,14 @@ class CreateTopic(Arguments):
 
 
 @steers(CREATE_TOPIC, CreateTopic)
-def create_topic(cluster: Cluster, wish: CreateTopic, turn: Turn) -> None:
+def create_topic(cluster: Cluster, arguments: CreateTopic, turn: Turn) -> None:
     """Refused where CreateTopics refuses it; the limit per request is that of ReplicationControlManager."""
     settings = turn.settings
-    partitions = settings.num_partitions if wish.partitions is None else wish.partitions
+    partitions = settings.num_partitions if arguments.partitions is None else arguments.partitions
     if partitions > MOST_PARTITIONS and not settings.quirks.any_number_of_partitions:
         raise BadArguments(f"create_topic: {partitions} partitions are more than Kafka makes at once: make {MOST_PARTITIONS} and grow it")
     try:
-        cluster.topics.create(turn, wish.name, partitions)
+        cluster.topics.create(turn, arguments.name, partitions)
     except TopicRefused as refused:
         raise _said(refused) from None
 
@@ -56,11 +56,11 @@ class GrowTopic(Arguments):
 
 
 @steers("grow_topic", GrowTopic)
-def grow_topic(cluster: Cluster, wish: GrowTopic, turn: Turn) -> None:
+def grow_topic(cluster: Cluster, arguments: GrowTopic, turn: Turn) -> None:
     """Refused where CreatePartitions refuses it."""
-    partitions_of(cluster, wish.name)
+    partitions_of(cluster, arguments.name)
     try:
-        cluster.topics.grow(turn, wish.name, wish.partitions)
+        cluster.topics.grow(turn, arguments.name, arguments.partitions)
     except TopicRefused as refused:
         raise _said(refused) from None
 
@@ -72,10 +72,10 @@ class DeleteTopic(Arguments):
 
 
 @steers("delete_topic", DeleteTopic)
-def delete_topic(cluster: Cluster, wish: DeleteTopic, turn: Turn) -> None:
+def delete_topic(cluster: Cluster, arguments: DeleteTopic, turn: Turn) -> None:
     """A topic of that name may be created at once; it has another id."""
-    partitions_of(cluster, wish.name)
-    cluster.topics.delete(turn, wish.name)
+    partitions_of(cluster, arguments.name)
+    cluster.topics.delete(turn, arguments.name)
 
 
 class Append(Arguments):
@@ -87,10 +87,10 @@ class Append(Arguments):
 
 
 @steers("append", Append)
-def append(cluster: Cluster, wish: Append, turn: Turn) -> None:
+def append(cluster: Cluster, arguments: Append, turn: Turn) -> None:
     """Fetches that wait are answered."""
-    check_partition(cluster, wish.topic, wish.partition)
-    cluster.topics.append(turn, wish.topic, wish.partition, wish.batch)
+    check_partition(cluster, arguments.topic, arguments.partition)
+    cluster.topics.append(turn, arguments.topic, arguments.partition, arguments.batch)
 
 
 def _said(refused: TopicRefused) -> CannotSteer:

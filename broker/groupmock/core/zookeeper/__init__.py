@@ -15,7 +15,7 @@ from .. import apis
 
 
 @cache
-def stems() -> dict[int, str]:
+def module_names() -> dict[int, str]:
     """API key -> module stem of those that 2.8 answers in its own way."""
     return apis.keyed(module.name for module in iter_modules(__path__))
 
@@ -23,7 +23,7 @@ def stems() -> dict[int, str]:
 @cache
 def behaviour(key: int) -> apis.Behaviour:
     """What a request of that key does: here where there is a file of it, else as everywhere."""
-    if key not in stems():
+    if key not in module_names():
         return apis.behaviour(key)
-    found: apis.Behaviour = import_module(f".{stems()[key]}", __package__).handle
+    found: apis.Behaviour = import_module(f".{module_names()[key]}", __package__).handle
     return found

@@ -17,7 +17,7 @@ from . import answers, sessions
 from .group import Group, Member, Parked, Protocols
 
 
-class Wish(NamedTuple):
+class JoinTerms(NamedTuple):
     """What a JoinGroup asks for, whatever its version."""
 
     protocol_type: str
@@ -72,19 +72,19 @@ def drop_reservation(turn: Turn, group: Group, member_id: str, why: Why, what: s
     telling.changed(turn, group, member_id, what, why)
 
 
-def add(turn: Turn, group: Group, request: Request, member_id: str, wish: Wish, why: Why) -> Member:
+def add(turn: Turn, group: Group, request: Request, member_id: str, terms: JoinTerms, why: Why) -> Member:
     """Take a new member in, its JoinGroup parked."""
     if not group.members:  # the first one decides; an Empty group may so become one of another type
-        group.protocol_type = wish.protocol_type
+        group.protocol_type = terms.protocol_type
     member = Member(
         member_id=member_id,
-        group_instance_id=wish.group_instance_id,
+        group_instance_id=terms.group_instance_id,
         client_id=sys.intern(request.client_id or ""),  # thousands of members have the same two
         client_host=sys.intern(request.client_host),
-        session_timeout_ms=wish.session_timeout_ms,
-        rebalance_timeout_ms=wish.rebalance_timeout_ms,
-        protocols=wish.protocols,
-        session=sessions.begin(turn, group, member_id, wish.session_timeout_ms),
+        session_timeout_ms=terms.session_timeout_ms,
+        rebalance_timeout_ms=terms.rebalance_timeout_ms,
+        protocols=terms.protocols,
+        session=sessions.begin(turn, group, member_id, terms.session_timeout_ms),
         spread=spread(member_id),
         join=Parked(request.ticket, request.version),
     )
@@ -96,14 +96,14 @@ def add(turn: Turn, group: Group, request: Request, member_id: str, wish: Wish, 
     return member
 
 
-def update(turn: Turn, group: Group, member: Member, request: Request, wish: Wish) -> None:
+def update(turn: Turn, group: Group, member: Member, request: Request, terms: JoinTerms) -> None:
     """A member joined again: take over what it offers and asks for, park its JoinGroup; an earlier one is never answered (P1-d8)."""
-    if member.protocols != wish.protocols:
-        group.relist(member, wish.protocols)
+    if member.protocols != terms.protocols:
+        group.relist(member, terms.protocols)
         telling.changed(turn, group, member.member_id, "updated", causes.protocols_changed(member.member_id), member)
     if not turn.quirks.rejoin_keeps_timeouts:
-        member.session_timeout_ms = wish.session_timeout_ms
-        member.rebalance_timeout_ms = wish.rebalance_timeout_ms
+        member.session_timeout_ms = terms.session_timeout_ms
+        member.rebalance_timeout_ms = terms.rebalance_timeout_ms
     earlier = group.park_join(member, Parked(request.ticket, request.version))
     if earlier is not None and not earlier.answered:
         # Kafka replaces the callback and so loses it; the connection waits for an answer and is read no more (P1-d6)
@@ -158,7 +158,7 @@ def refuse(turn: Turn, group: Group, member_id: str, why: Why) -> bool:
     return member is not None
 
 
-def replace(turn: Turn, group: Group, old: Member, request: Request, wish: Wish) -> Member:
+def replace(turn: Turn, group: Group, old: Member, request: Request, terms: JoinTerms) -> Member:
     """A static member came back without its id: a new id takes the old one's place (docs/kafka/group-protocol.md#static-membership).
 
     `pending_syncs` keeps the old id on purpose: Kafka forgets to rewrite it (2.8 does), so a sync timer may start a rebalance later.
@@ -180,10 +180,10 @@ def replace(turn: Turn, group: Group, old: Member, request: Request, wish: Wish)
         group.pending_syncs.remove(old.member_id)
         group.pending_syncs.add(member_id)
     telling.changed(turn, group, member_id, "replaced", causes.instance_replaced(old.group_instance_id, member_id, old.member_id), new)
-    group.relist(new, wish.protocols)
+    group.relist(new, terms.protocols)
     if not turn.quirks.rejoin_keeps_timeouts:
-        new.session_timeout_ms = wish.session_timeout_ms
-        new.rebalance_timeout_ms = wish.rebalance_timeout_ms
+        new.session_timeout_ms = terms.session_timeout_ms
+        new.rebalance_timeout_ms = terms.rebalance_timeout_ms
     group.park_join(new, Parked(request.ticket, request.version))
     return new
 
