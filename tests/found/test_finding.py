@@ -17,7 +17,7 @@ from properties.policies import DesignTwo
 from properties.timers import TimersMachine
 from recorded import RecordedMachine
 
-from groupmock.core.groups.classic.states import ANSWERS, PREPARING, Answer, Ask, Do
+from groupmock.core.groups.classic.states import ANSWERS, PREPARING, Answer, Do, Question
 from groupmock.core.timers import Timers
 from groupmock_clients.cooperative.policy import Round
 from tools.fidelity.compare.golden import Golden, difference_of, load, save_one
@@ -37,7 +37,7 @@ def search(machine: type, folder: Path) -> Path:
 
 def test_a_mistake_of_the_core_becomes_a_file_that_is_red_until_it_is_mended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as planted:
-        planted.setitem(ANSWERS, (PREPARING, Ask.HEARTBEAT), Answer(Do.ANSWER, 0, True))
+        planted.setitem(ANSWERS, (PREPARING, Question.HEARTBEAT), Answer(Do.ANSWER, 0, True))
         text = search(GroupMachine, tmp_path).read_text()
         with pytest.raises(AssertionError, match="heartbeat"):
             try_again(text)
@@ -75,7 +75,7 @@ def test_a_difference_from_kafka_is_a_play_that_is_red_until_it_is_mended(tmp_pa
     plays = [(play.script, _as_played(play)) for play in itertools.islice(load(GOLDEN, "4.3", "groups", "plain"), 60)]
     assert [difference_of(script, played) for script, played in plays] == [None] * len(plays), "what does not differ is no find"
     with monkeypatch.context() as planted:
-        planted.setitem(ANSWERS, (PREPARING, Ask.HEARTBEAT), Answer(Do.ANSWER, 0, True))
+        planted.setitem(ANSWERS, (PREPARING, Question.HEARTBEAT), Answer(Do.ANSWER, 0, True))
         play = next(found for script, played in plays if (found := difference_of(script, played)) is not None)
         file = save_one(tmp_path, play)
         with pytest.raises(AssertionError, match="Kafka 27, ours 0"):

@@ -13,7 +13,7 @@ from properties.groups import GroupMachine
 
 from groupmock.core.groups.classic import answers, leaving, membership, rebalance, sessions
 from groupmock.core.groups.classic.group import Group, Member, Parked
-from groupmock.core.groups.classic.states import ANSWERS, COMPLETING, PREPARING, Answer, Ask, Do
+from groupmock.core.groups.classic.states import ANSWERS, COMPLETING, PREPARING, Answer, Do, Question
 from groupmock.core.turn import Turn
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 
@@ -118,9 +118,9 @@ FAULTS: dict[str, Fault] = {
     "a session that ends loses the parked join": Fault(leaving, "expire", _expire_parked),
     "an instance id stays mapped for ever": Fault(Group, "drop", _instances_for_ever),
     "commits are taken in CompletingRebalance": Fault(
-        ANSWERS, (COMPLETING, Ask.COMMIT_MEMBER), lambda original: Answer(Do.ANSWER, 0, True)
+        ANSWERS, (COMPLETING, Question.COMMIT_MEMBER), lambda original: Answer(Do.ANSWER, 0, True)
     ),
-    "heartbeats in PreparingRebalance are 0": Fault(ANSWERS, (PREPARING, Ask.HEARTBEAT), lambda original: Answer(Do.ANSWER, 0, True)),
+    "heartbeats in PreparingRebalance are 0": Fault(ANSWERS, (PREPARING, Question.HEARTBEAT), lambda original: Answer(Do.ANSWER, 0, True)),
 }
 
 

@@ -11,7 +11,7 @@ from groupmock.core.core import Core
 from groupmock.core.effects import MemberChanged, Moved, TimerFired
 from groupmock.core.environment import Environment
 from groupmock.core.groups.classic.type import ClassicGroup
-from groupmock.core.groups.registry import Registry
+from groupmock.core.groups.registry import GroupRegistry
 from groupmock.core.identity import Identity, Node
 from groupmock.core.log.partition import Partition
 from groupmock.core.log.topics import Topic
@@ -120,7 +120,7 @@ class World:
             return cls(Core(cluster_on(environment)))
         counts = {"orders": 4} if topics is None else topics
         stand_in: Any = StandInTopics(counts, environment.settings.message_max_bytes)  # all that groups need
-        return cls(Core(Cluster(environment, stand_in, Registry(environment, stand_in))))
+        return cls(Core(Cluster(environment, stand_in, GroupRegistry(environment, stand_in))))
 
     @property
     def now(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupmock.core.groups.classic.states import ANSWERS, MAY_FOLLOW, Ask, State
+from groupmock.core.groups.classic.states import ANSWERS, MAY_FOLLOW, Question, State
 from groupmock_codec.errors import ErrorCode
 
 from .markdown import cell, notice, table
@@ -24,12 +24,12 @@ def text() -> str:
         *table(["state", "next"], ([str(s), ", ".join(sorted(map(str, MAY_FOLLOW[s]))) or "nothing"] for s in State)),
     ]
     asked = [state for state in State if any(state is row for row, _ in ANSWERS)]
-    rows = ([cell(str(ask)), *(_answer(state, ask) for state in asked)] for ask in Ask)
+    rows = ([cell(str(ask)), *(_answer(state, ask) for state in asked)] for ask in Question)
     lines += ["", "## What is done and answered", "", STATES, ""]
     return "\n".join([*lines, *table(["asked", *map(str, asked)], rows)]) + "\n"
 
 
-def _answer(state: State, ask: Ask) -> str:
+def _answer(state: State, ask: Question) -> str:
     answer = ANSWERS.get((state, ask))
     if answer is None:
         return "-"

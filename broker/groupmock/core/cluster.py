@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .environment import Environment
-from .groups.registry import Registry
+from .groups.registry import GroupRegistry
 from .log.topics import Topics
 
 
@@ -13,7 +13,7 @@ class Cluster:
     No NamedTuple: reading a part of one costs a heartbeat 4 % (CPython 3.11 specialises attributes of plain objects only).
     """
 
-    def __init__(self, environment: Environment, topics: Topics, groups: Registry) -> None:
+    def __init__(self, environment: Environment, topics: Topics, groups: GroupRegistry) -> None:
         self.environment = environment
         self.topics = topics
         self.groups = groups
@@ -22,4 +22,4 @@ class Cluster:
 def cluster_on(environment: Environment) -> Cluster:
     """A cluster without topics and groups."""
     topics = Topics(environment)
-    return Cluster(environment, topics, Registry(environment, topics))
+    return Cluster(environment, topics, GroupRegistry(environment, topics))

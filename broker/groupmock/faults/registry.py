@@ -61,7 +61,7 @@ class RuleReport(msgspec.Struct, frozen=True, kw_only=True):
         return f'rule "{self.name}" never fired: nearest was {self.near_miss.call} at {self.near_miss.t / 1e9:.3f} s, where {why}'
 
 
-class Registry:
+class RuleRegistry:
     """Rules by name, in the order of registration. `served` says what a rule can be about; `dice` are the chances' own."""
 
     def __init__(self, served: Served, dice: FaultDice) -> None:

@@ -56,7 +56,7 @@ from .call import Call
 from .codecs import FETCH, HEARTBEAT, ApiCodec, Codecs, Refused, unknown_api_versions
 from .connection import DEAF, STOPPED, Connection
 from .nodes import Nodes
-from .record import Record
+from .record import Recorder
 from .repeat import Repeat
 from .tickets import Tickets
 
@@ -98,7 +98,7 @@ class Driver:
         self.renew: Callable[[Lease, int], None] = core.renew
         self.tickets = Tickets() if tickets is None else tickets
         self.counters = self.tickets.counters
-        self.record = Record(journal, self.counters)
+        self.record = Recorder(journal, self.counters)
         self.connections: dict[int, Connection] = {}
         self.nodes = Nodes(self.connections, self.record, clock)
         self.codecs = Codecs(core.environment.identity.advertised)

@@ -10,14 +10,14 @@ from msgspec import Meta
 
 from ..core.dice import Dice
 from ..core.events import Command
-from ..core.steering.register import COMMANDS, Arguments, Steer, checked, load, steers
+from ..core.steering.register import COMMANDS, Arguments, SteeringCommand, checked, load, steers
 from ..faults.plan import make_rule
-from ..faults.registry import Registry
+from ..faults.registry import RuleRegistry
 
 RuleName = Annotated[str, Meta(description="name of a fault rule")]
 
 
-def every_command() -> dict[str, Steer]:
+def every_command() -> dict[str, SteeringCommand]:
     """The whole table: those of the core, and those of this file."""
     return load()
 
@@ -57,47 +57,47 @@ class SeedFaults(Arguments):
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
-class Change(NamedTuple):
+class RulesChange(NamedTuple):
     """What a command did. `freed`: tickets whose wait is over; `names`: of the rules that were added, for the command's row."""
 
     freed: Sequence[int] = ()
     names: Sequence[str] | None = None
 
 
-def change(registry: Registry, command: Command) -> Change:
+def change(registry: RuleRegistry, command: Command) -> RulesChange:
     """Change the rules. Raises BadArguments, BadPlan, UnknownRule, with nothing changed."""
     arguments = checked(command.name, command.arguments)
-    done: Change = COMMANDS[command.name].run(registry, arguments)
+    done: RulesChange = COMMANDS[command.name].run(registry, arguments)
     return done
 
 
 @steers("add_faults", AddFaults, on_rules=True)
-def add_faults(registry: Registry, arguments: AddFaults) -> Change:
+def add_faults(registry: RuleRegistry, arguments: AddFaults) -> RulesChange:
     """Those without a name are given one."""
     added = registry.add_all([make_rule(each, arguments.origin) for each in arguments.rules], arguments.origin)
-    return Change(names=[rule.name for rule in added])
+    return RulesChange(names=[rule.name for rule in added])
 
 
 @steers("remove_fault", RemoveFault, on_rules=True)
-def remove_fault(registry: Registry, arguments: RemoveFault) -> Change:
+def remove_fault(registry: RuleRegistry, arguments: RemoveFault) -> RulesChange:
     """Raises UnknownRule."""
-    return Change(registry.remove(arguments.name))
+    return RulesChange(registry.remove(arguments.name))
 
 
 @steers("release_fault", ReleaseFault, on_rules=True)
-def release_fault(registry: Registry, arguments: ReleaseFault) -> Change:
+def release_fault(registry: RuleRegistry, arguments: ReleaseFault) -> RulesChange:
     """Raises UnknownRule."""
-    return Change(registry.release(arguments.name))
+    return RulesChange(registry.release(arguments.name))
 
 
 @steers("clear_faults", ClearFaults, on_rules=True)
-def clear_faults(registry: Registry, arguments: ClearFaults) -> Change:
+def clear_faults(registry: RuleRegistry, arguments: ClearFaults) -> RulesChange:
     """Harmless where there is none."""
-    return Change(registry.clear())
+    return RulesChange(registry.clear())
 
 
 @steers("seed_faults", SeedFaults, on_rules=True)
-def seed_faults(registry: Registry, arguments: SeedFaults) -> Change:
+def seed_faults(registry: RuleRegistry, arguments: SeedFaults) -> RulesChange:
     """What was drawn stays."""
     registry.dice = dice_of(arguments.seed)
-    return Change()
+    return RulesChange()

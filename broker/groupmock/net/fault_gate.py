@@ -15,7 +15,7 @@ from ..core.events import Command
 from ..faults.actions import Answer, CallOff, HangUp, Piece, Steer, Vanish, Wait, Write
 from ..faults.facts import Facts, GroupFacts, Lookup, facts_of
 from ..faults.kind import Target
-from ..faults.registry import Registry, RuleReport
+from ..faults.registry import RuleRegistry, RuleReport
 from .fault_commands import change, dice_of
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class FaultGate:
         self._lookup = Lookup(self._group, self._topic)
         self.lets_repeat = True
         served = {self._name(key): (row.lowest, row.highest) for key, row in driver.codecs.advertised.items()}
-        self.registry = Registry(served, dice_of(driver.journal.header.seed))
+        self.registry = RuleRegistry(served, dice_of(driver.journal.header.seed))
 
     # Rules
 

@@ -10,13 +10,13 @@ from ..core.effects import ClockStepped, NodeChanged
 if TYPE_CHECKING:
     from ..clock import Clock
     from .connection import Connection
-    from .record import Record
+    from .record import Recorder
 
 
 class Nodes:
     """Performs what is wanted of nodes and of the clock. `listening(node, on)` is told when a node's port is to open or to refuse."""
 
-    def __init__(self, connections: dict[int, Connection], record: Record, clock: Clock) -> None:
+    def __init__(self, connections: dict[int, Connection], record: Recorder, clock: Clock) -> None:
         self._connections = connections
         self._record = record
         self._clock = clock

@@ -60,7 +60,7 @@ ROW_OF: Final[dict[type, tuple[str, Maker]]] = {
 """Effects of the core that are rows as they stand: kind of the row, and what makes it."""
 
 
-class Record:
+class Recorder:
     """One method per thing that can be seen; each appends at most one row."""
 
     def __init__(self, journal: Journal, counters: Counters) -> None:

@@ -11,7 +11,7 @@ from groupmock.faults.decide import Armed, Tally, decide
 from groupmock.faults.facts import Facts
 from groupmock.faults.kind import kind_of
 from groupmock.faults.plan import make_rule
-from groupmock.faults.registry import Registry, UnknownRule
+from groupmock.faults.registry import RuleRegistry, UnknownRule
 from groupmock_codec import APIS
 
 SERVED = {APIS[key].name: (APIS[key].versions.lowest, APIS[key].versions.highest) for key in APIS}
@@ -95,7 +95,7 @@ def test_a_chance_of_1_is_a_certainty() -> None:
 
 
 def test_a_rule_after_another() -> None:
-    rules = Registry(SERVED, Thrown())
+    rules = RuleRegistry(SERVED, Thrown())
     rules.add_all([make_rule({"name": "first", "when": {"nth": 2}, "do": {"kind": "drop"}}),
                    make_rule({"name": "then", "when": {"after": "first", "nth": 2}, "do": {"kind": "close"}})])  # fmt: skip
     fired = [[each.rule.name for each in rules.decide(SYNC)] for _ in range(5)]
@@ -103,7 +103,7 @@ def test_a_rule_after_another() -> None:
 
 
 def test_the_first_that_ends_the_matter_ends_it() -> None:
-    rules = Registry(SERVED, Thrown())
+    rules = RuleRegistry(SERVED, Thrown())
     kinds = ("throttle_time", "drop", "close")
     for kind in kinds:
         do = {"kind": kind} | ({"seconds": 1} if kind == "throttle_time" else {})
@@ -113,7 +113,7 @@ def test_the_first_that_ends_the_matter_ends_it() -> None:
 
 
 def test_what_never_fired_says_how_near_it_came() -> None:
-    rules = Registry(SERVED, Thrown())
+    rules = RuleRegistry(SERVED, Thrown())
     rules.add(make_rule({"name": "r", "when": {"api": "SyncGroup", "group": "order", "role": "leader"}, "do": {"kind": "drop"}}))
     rules.decide(SYNC)
     rules.decide(SYNC._replace(role="leader"))
@@ -125,7 +125,7 @@ def test_what_never_fired_says_how_near_it_came() -> None:
 
 
 def test_a_count_that_was_not_reached_is_a_near_miss_too() -> None:
-    rules = Registry(SERVED, Thrown())
+    rules = RuleRegistry(SERVED, Thrown())
     rules.add(make_rule({"name": "r", "when": {"api": "SyncGroup", "nth": 3}, "do": {"kind": "drop"}}))
     rules.decide(SYNC)
     rules.decide(SYNC)
@@ -134,13 +134,13 @@ def test_a_count_that_was_not_reached_is_a_near_miss_too() -> None:
 
 
 def test_a_rule_that_nothing_came_to() -> None:
-    rules = Registry(SERVED, Thrown())
+    rules = RuleRegistry(SERVED, Thrown())
     rules.add(make_rule({"name": "r", "do": {"kind": "drop"}}))
     assert rules.never_fired()[0].sentence == 'rule "r" never fired: no call came at its stage'
 
 
 def test_what_is_held_is_let_go_by_release_and_by_removal() -> None:
-    rules = Registry(SERVED, Thrown())
+    rules = RuleRegistry(SERVED, Thrown())
     rules.add(make_rule({"name": "r", "do": {"kind": "hold"}}))
     rules.hold("r", 4)
     rules.hold("r", 7)
@@ -153,7 +153,7 @@ def test_what_is_held_is_let_go_by_release_and_by_removal() -> None:
 
 
 def test_what_a_rule_held_goes_with_it() -> None:
-    rules = Registry(SERVED, Thrown())
+    rules = RuleRegistry(SERVED, Thrown())
     held = make_rule({"name": "r", "do": {"kind": "hold"}})
     rules.add(held)
     rules.hold("r", 4)
@@ -163,7 +163,7 @@ def test_what_a_rule_held_goes_with_it() -> None:
 
 
 def test_live_while_something_could_still_fire() -> None:
-    rules = Registry(SERVED, Thrown())
+    rules = RuleRegistry(SERVED, Thrown())
     assert not rules.live()
     rules.add(make_rule({"name": "s", "when": {"api": "SyncGroup"}, "do": {"kind": "drop"}, "times": 1}))
     assert rules.live() and rules.live("reply") and not rules.live("request")

@@ -10,7 +10,7 @@ from cases import for_each
 
 from groupmock.faults.kind import all_kinds
 from groupmock.faults.plan import BadPlan, Plan, Rule, When, make_rule, parse_plan, read_plan, ready_plans, rule_as_data
-from groupmock.faults.registry import Registry
+from groupmock.faults.registry import RuleRegistry
 from groupmock_codec import APIS
 
 SERVED = {APIS[key].name: (APIS[key].versions.lowest, APIS[key].versions.highest) for key in APIS}
@@ -67,8 +67,8 @@ class NoDice:
         raise AssertionError("nothing is left to chance here")
 
 
-def registry() -> Registry:
-    return Registry(SERVED, NoDice())
+def registry() -> RuleRegistry:
+    return RuleRegistry(SERVED, NoDice())
 
 
 def test_the_plan_of_the_readme() -> None:

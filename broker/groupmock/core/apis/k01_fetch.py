@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k01_fetch import FetchRequest, FetchResponse
 
-from ..log.fetches import Parked, failed
+from ..log.fetches import WaitingFetch, failed
 from ..log.sessions import SessionRefused
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         turn.reply(request.ticket, failed(turn.quirks, asked, request.version, ErrorCode.UNKNOWN_SERVER_ERROR))
         return
     most = min(asked.max_bytes if request.version >= SIZE_LIMIT_SINCE else INT_MAX, turn.settings.fetch_max_bytes)
-    fetch = Parked(
+    fetch = WaitingFetch(
         ticket=request.ticket,
         connection=request.connection,
         asked=asked,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 
-class Found(NamedTuple):
+class FoundOffsets(NamedTuple):
     """One partition of the answer."""
 
     partition: int
@@ -37,7 +37,7 @@ class Found(NamedTuple):
 
 
 Wanted = list[tuple[str, list[int]]]
-Topic = tuple[str, list[Found]]
+Topic = tuple[str, list[FoundOffsets]]
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -74,7 +74,7 @@ def _answer(topics: Iterable[Topic]) -> OffsetFetchResponse:
     )
 
 
-def _old(found: Found) -> OffsetFetchResponsePartition:
+def _old(found: FoundOffsets) -> OffsetFetchResponsePartition:
     return OffsetFetchResponsePartition(
         partition_index=found.partition,
         committed_offset=found.offset.offset,
@@ -100,12 +100,12 @@ def _in_java_order(wanted: Wanted) -> Wanted:
     return [(name, topics[name]) for name in java_order(topics, java_hash)]
 
 
-def _from_zookeeper(offset: Offset | None, index: int) -> Found:
-    return Found(index, NO_OFFSET, codes.UNKNOWN_TOPIC_OR_PARTITION) if offset is None else Found(index, offset)
+def _from_zookeeper(offset: Offset | None, index: int) -> FoundOffsets:
+    return FoundOffsets(index, NO_OFFSET, codes.UNKNOWN_TOPIC_OR_PARTITION) if offset is None else FoundOffsets(index, offset)
 
 
 def _everywhere(wanted: Wanted, error: int) -> list[Topic]:
-    return [(name, [Found(index, NO_OFFSET, error) for index in indexes]) for name, indexes in wanted]
+    return [(name, [FoundOffsets(index, NO_OFFSET, error) for index in indexes]) for name, indexes in wanted]
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
@@ -123,14 +123,14 @@ def _fetch(cluster: Cluster, turn: Turn, group_id: str, wanted: Wanted | None, s
     return [(name, [_found(offsets, name, index, unstable) for index in indexes]) for name, indexes in wanted]
 
 
-def _found(offsets: CommittedOffsets, name: str, index: int, unstable: frozenset[At]) -> Found:
+def _found(offsets: CommittedOffsets, name: str, index: int, unstable: frozenset[At]) -> FoundOffsets:
     if (name, index) in unstable:
-        return Found(index, NO_OFFSET, codes.UNSTABLE_OFFSET_COMMIT)
-    return Found(index, offsets.get((name, index), NO_OFFSET))
+        return FoundOffsets(index, NO_OFFSET, codes.UNSTABLE_OFFSET_COMMIT)
+    return FoundOffsets(index, offsets.get((name, index), NO_OFFSET))
 
 
 def _all(turn: Turn, offsets: CommittedOffsets, unstable: frozenset[At]) -> list[Topic]:
-    topics: dict[str, list[Found]] = {}
+    topics: dict[str, list[FoundOffsets]] = {}
     for name, index in offsets.listed(turn.quirks.duplicates_answered_once):
         topics.setdefault(name, []).append(_found(offsets, name, index, unstable))
     names = java_order(topics, java_hash) if turn.quirks.refused_commits_in_place else list(topics)
@@ -181,11 +181,11 @@ def _topics_by_id(cluster: Cluster, turn: Turn, wanted: OffsetFetchRequestGroup,
         if topic_id is not None:
             yield OffsetFetchResponseTopics(name=name, topic_id=topic_id, partitions=[_new(one) for one in found])
     for topic in unknown:
-        refused = [_new(Found(index, NO_OFFSET, codes.UNKNOWN_TOPIC_ID)) for index in topic.partition_indexes]
+        refused = [_new(FoundOffsets(index, NO_OFFSET, codes.UNKNOWN_TOPIC_ID)) for index in topic.partition_indexes]
         yield OffsetFetchResponseTopics(topic_id=topic.topic_id, partitions=refused)
 
 
-def _new(found: Found) -> OffsetFetchResponsePartitions:
+def _new(found: FoundOffsets) -> OffsetFetchResponsePartitions:
     return OffsetFetchResponsePartitions(
         partition_index=found.partition,
         committed_offset=found.offset.offset,

@@ -9,8 +9,8 @@ from groupmock_codec.messages.k11_join_group import JoinGroupRequest
 from ..groups import causes, codes
 from ..groups.classic import answers, membership, rebalance, replacement, sessions
 from ..groups.classic.membership import JoinTerms
-from ..groups.classic.rebalance import FAILED, FINE, Outcome
-from ..groups.classic.states import ANSWERS, EMPTY, JOIN_NEW, JOIN_RESERVE, PREPARING, RESERVE, Ask, Do
+from ..groups.classic.rebalance import FAILED, FINE, PhaseOutcome
+from ..groups.classic.states import ANSWERS, EMPTY, JOIN_NEW, JOIN_RESERVE, PREPARING, RESERVE, Do, Question
 from ..groups.classic.type import ClassicGroup
 from ..groups.classic.vote import select_protocol
 
@@ -147,7 +147,7 @@ def _refuse_failed(turn: Turn, group: Group, request: Request) -> None:
     _refuse(turn, request, codes.UNKNOWN_SERVER_ERROR, "")
 
 
-def _decide_without_id(turn: Turn, group: Group, request: Request, terms: JoinTerms, reason: str | None) -> Outcome:
+def _decide_without_id(turn: Turn, group: Group, request: Request, terms: JoinTerms, reason: str | None) -> PhaseOutcome:
     instance = terms.group_instance_id
     if instance is not None and instance in group.static_members:
         return _replace(turn, group, request, group.members[group.static_members[instance]], terms, reason)
@@ -163,7 +163,7 @@ def _decide_without_id(turn: Turn, group: Group, request: Request, terms: JoinTe
 # -- what happens ------------------------------------------------------------------------------------------------------
 
 
-def _add(turn: Turn, group: Group, request: Request, member_id: str, terms: JoinTerms, reason: str | None) -> Outcome:
+def _add(turn: Turn, group: Group, request: Request, member_id: str, terms: JoinTerms, reason: str | None) -> PhaseOutcome:
     """Add the member, then begin a rebalance or see whether the phase is over."""
     do = ANSWERS[group.state, JOIN_NEW].do
     initial = group.generation == 0 if turn.quirks.new_member_at_generation_zero else group.previous_state is EMPTY
@@ -174,11 +174,11 @@ def _add(turn: Turn, group: Group, request: Request, member_id: str, terms: Join
     return rebalance.go_on(turn, group, do, causes.with_reason(why, reason) if reason else why)
 
 
-def _rejoin(turn: Turn, group: Group, request: Request, member: Member, terms: JoinTerms, reason: str | None) -> Outcome:
+def _rejoin(turn: Turn, group: Group, request: Request, member: Member, terms: JoinTerms, reason: str | None) -> PhaseOutcome:
     """A member sent another JoinGroup."""
     same = member.protocols == terms.protocols
     leads = group.is_leader(member)
-    ask = Ask.JOIN_CHANGED if not same else Ask.JOIN_LEADER if leads else Ask.JOIN_FOLLOWER
+    ask = Question.JOIN_CHANGED if not same else Question.JOIN_LEADER if leads else Question.JOIN_FOLLOWER
     do = ANSWERS[group.state, ask].do
     if do is Do.ANSWER:
         members = answers.member_list(group)() if leads else []
@@ -194,9 +194,9 @@ def _rejoin(turn: Turn, group: Group, request: Request, member: Member, terms: J
 # -- static replacement ------------------------------------------------------------------------------------------------
 
 
-def _replace(turn: Turn, group: Group, request: Request, old: Member, terms: JoinTerms, reason: str | None) -> Outcome:
+def _replace(turn: Turn, group: Group, request: Request, old: Member, terms: JoinTerms, reason: str | None) -> PhaseOutcome:
     """A static member came back without its id (SERVER-33 to SERVER-36)."""
-    leader_before, do = group.leader_id, ANSWERS[group.state, Ask.JOIN_REPLACE].do
+    leader_before, do = group.leader_id, ANSWERS[group.state, Question.JOIN_REPLACE].do
     new = membership.replace(turn, group, old, request, terms)
     if do is Do.KEEP:
         voted = select_protocol(group, turn.quirks.scala_vote_order)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 DEFAULT: Final = -1
 
 
-class Plan(NamedTuple):
+class TopicPlan(NamedTuple):
     """A topic that may be made: a replica list per partition and its checked configs."""
 
     replicas: list[list[int]]
@@ -73,7 +73,7 @@ def _result(cluster: Cluster, node: int, wanted: CreatableTopic, validate_only: 
 
 
 def done(
-    cluster: Cluster, node: int, name: str, plan: Plan, shown: Mapping[str, str], validate_only: bool, turn: Turn
+    cluster: Cluster, node: int, name: str, plan: TopicPlan, shown: Mapping[str, str], validate_only: bool, turn: Turn
 ) -> CreatableTopicResult:
     """Make the topic, or only say what it would be; `shown`: configs that are answered as they were written, not as they were read."""
     if validate_only:
@@ -95,7 +95,7 @@ def done(
     )
 
 
-def _plan(cluster: Cluster, wanted: CreatableTopic) -> Plan:
+def _plan(cluster: Cluster, wanted: CreatableTopic) -> TopicPlan:
     """Checks in the order of Kafka's controller: name, configs, then numbers or assignments."""
     cluster.topics.check_name(wanted.name)
     nulls = [config.name for config in wanted.configs if config.value is None]
@@ -106,7 +106,7 @@ def _plan(cluster: Cluster, wanted: CreatableTopic) -> Plan:
         settings = configs.check_all(given, topic_keys(cluster.environment.settings.quirks))
     except configs.BadConfig as bad:
         raise TopicRefused(ErrorCode.INVALID_CONFIG, str(bad)) from None
-    return Plan(_assigned(cluster, wanted) if wanted.assignments else placed(cluster, wanted), settings)
+    return TopicPlan(_assigned(cluster, wanted) if wanted.assignments else placed(cluster, wanted), settings)
 
 
 def placed(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:

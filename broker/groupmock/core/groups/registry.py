@@ -42,7 +42,7 @@ class Remembered(NamedTuple):
     offsets: dict[tuple[str, int], Offset]
 
 
-class Registry:
+class GroupRegistry:
     """Every group. The first one brings the topic of offsets into being, as the first look-up of a coordinator does."""
 
     def __init__(self, environment: Environment, topics: Topics) -> None:

@@ -41,7 +41,7 @@ LISTENERS_FOR_ALL: Final = ("max.connections", "max.connection.creation.rate", "
 IN_SYNC: Final = "min.insync.replicas"
 
 
-class Target(NamedTuple):
+class ConfigTarget(NamedTuple):
     """What one node (its id) or all nodes ("") go by before a change, and all that the change is judged by."""
 
     name: str
@@ -64,10 +64,10 @@ class Target(NamedTuple):
         return self.static.get(name, self.keys[name].default or "")
 
 
-def target_of(turn: Turn, topics: Topics, node: int, name: str) -> Target:
+def target_of(turn: Turn, topics: Topics, node: int, name: str) -> ConfigTarget:
     """Of a name that `check_broker_name` let pass."""
     static = started(turn.settings, turn.environment.identity, node)
-    return Target(name if name == CLUSTER_WIDE else str(node), broker_keys(turn.quirks), topics.broker_overrides(node), static)
+    return ConfigTarget(name if name == CLUSTER_WIDE else str(node), broker_keys(turn.quirks), topics.broker_overrides(node), static)
 
 
 def alter_broker(turn: Turn, topics: Topics, node: int, wanted: Alteration, validate_only: bool) -> None:
@@ -97,7 +97,7 @@ def check_broker_name(name: str, node: int, expected: str, noun: str = "Broker")
         raise TopicRefused(ErrorCode.INVALID_REQUEST, f"Unexpected broker id, {expected}, but received {name}")
 
 
-def check_changed(target: Target, after: Mapping[str, str], quirks: Quirks) -> None:
+def check_changed(target: ConfigTarget, after: Mapping[str, str], quirks: Quirks) -> None:
     """Could `after` hold in place of what does? Raises BadConfig."""
     name, keys, overrides = target.name, target.keys, target.overrides
     _check_names(name, after, keys, quirks)

@@ -115,7 +115,7 @@ def _distinct(name: str, release: str) -> bool:
     return name == "log.cleanup.policy" and release == "4.3"
 
 
-def _checks(kind: int, row: tables.Row, release: str) -> tuple[Check, ListCheck | None]:
+def _checks(kind: int, row: tables.ConfigRow, release: str) -> tuple[Check, ListCheck | None]:
     if row.bounds == "-":
         if kind == CLASS:
             return _known_class(row.default), None

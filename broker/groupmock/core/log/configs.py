@@ -22,7 +22,7 @@ from .config_keys import (
     topic_keys,
     written,
 )
-from .limits import Limits
+from .limits import LogLimits
 from .value_checks import bad_value
 
 
@@ -103,13 +103,13 @@ def effective(name: str, set_on_topic: Mapping[str, str], changed: Overrides, se
     return key.default if value is None else value.strip()
 
 
-def limits(set_on_topic: Mapping[str, str], changed: Overrides, settings: Settings) -> Limits:
+def limits(set_on_topic: Mapping[str, str], changed: Overrides, settings: Settings) -> LogLimits:
     """What an append looks at."""
 
     def value(name: str) -> str:
         return effective(name, set_on_topic, changed, settings)
 
-    return Limits(
+    return LogLimits(
         compact="compact" in split_list(value("cleanup.policy")),
         max_message_bytes=int(value("max.message.bytes")),
         log_append_time=value("message.timestamp.type") == "LogAppendTime",

@@ -73,7 +73,7 @@ READ_COMMITTED: Final = 1
 Rows = list[tuple[Slot, PartitionData]]
 
 
-class Parked(msgspec.Struct):
+class WaitingFetch(msgspec.Struct):
     """A fetch that is being served: parked while too little can be read. Sizes in bytes, `deadline` in run time."""
 
     ticket: int
@@ -98,7 +98,7 @@ class Fetches:
         self._environment = environment
         self._topics = topics
         self._sessions: dict[int, FetchSessions] = {}
-        self._parked: dict[int, Parked] = {}
+        self._parked: dict[int, WaitingFetch] = {}
         self._by_connection: dict[int, int] = {}
         self._by_partition: dict[tuple[str, int], dict[int, None]] = {}
 
@@ -113,7 +113,7 @@ class Fetches:
             self._sessions[node] = FetchSessions(self._environment.dice, slots, quirk)
         return self._sessions[node]
 
-    def serve(self, turn: Turn, fetch: Parked) -> None:
+    def serve(self, turn: Turn, fetch: WaitingFetch) -> None:
         """Answer now, or park until enough bytes came, something is wrong, or the deadline passes."""
         rows, enough = self._read(fetch)
         if enough or fetch.deadline <= turn.now or self._worth_it(fetch):
@@ -152,7 +152,7 @@ class Fetches:
         if ticket is not None:
             self._unpark(self._parked[ticket])
 
-    def _unpark(self, fetch: Parked) -> None:
+    def _unpark(self, fetch: WaitingFetch) -> None:
         del self._parked[fetch.ticket], self._by_connection[fetch.connection]
         self._environment.timers.cancel(("fetch", str(fetch.ticket)))
         for place in _places(fetch):
@@ -161,7 +161,7 @@ class Fetches:
             if not waiting:
                 self._by_partition.pop(place, None)
 
-    def _worth_it(self, fetch: Parked) -> bool:
+    def _worth_it(self, fetch: WaitingFetch) -> bool:
         """Is there enough for one that waits? Kafka (DelayedFetch) counts what lies behind each offset up to the partition's limit then,
         not what an answer would hold: that is less where one batch alone is larger than its limit."""
         there = 0
@@ -171,7 +171,7 @@ class Fetches:
                 there += min(partition.available(slot.fetch_offset), slot.max_bytes)
         return there >= fetch.min_bytes
 
-    def _read(self, fetch: Parked, parked: bool = False) -> tuple[Rows, bool]:
+    def _read(self, fetch: WaitingFetch, parked: bool = False) -> tuple[Rows, bool]:
         """(rows, is it time to answer). An unknown topic or partition alone does not end the wait of the others, as in Kafka.
 
         `parked`: of one that waits bytes do not count here.
@@ -182,14 +182,14 @@ class Fetches:
         enough = (reader.bytes >= fetch.min_bytes and not parked) or reader.trouble or reader.logs == 0
         return rows, enough
 
-    def _rank(self, fetch: Parked, slot: Slot) -> int:
+    def _rank(self, fetch: WaitingFetch, slot: Slot) -> int:
         """As in Kafka: what was there when the fetch came, then unknown ids, then unknown names and partitions."""
         if slot.topic is None:
             return 1
         known = (slot.topic, slot.partition) in fetch.waits_for or self._topics.find(slot.topic, slot.partition) is not None
         return 0 if known else 2
 
-    def _answer(self, turn: Turn, fetch: Parked, rows: Rows) -> None:
+    def _answer(self, turn: Turn, fetch: WaitingFetch, rows: Rows) -> None:
         sessions = self.sessions(fetch.node)
         session_id, sent = sessions.finish(fetch.context, rows, fetch.version, turn.wall_ms)
         if fetch.version < DIVERGENCE_SINCE and any(found.diverging_epoch.epoch >= 0 for _, found in sent):
@@ -211,7 +211,7 @@ class Fetches:
 class Reader:
     """Reads the partitions of one fetch in order, within its size limits. `trouble`: an error or a divergence ends the wait."""
 
-    def __init__(self, topics: Topics, quirks: Quirks, fetch: Parked) -> None:
+    def __init__(self, topics: Topics, quirks: Quirks, fetch: WaitingFetch) -> None:
         self._topics = topics
         self._no_lists = quirks.failed_fetch_without_lists
         self._fetch = fetch
@@ -354,7 +354,7 @@ def _whole(data: bytes) -> bytes:
     return data[:at]
 
 
-def _places(fetch: Parked) -> list[tuple[str, int]]:
+def _places(fetch: WaitingFetch) -> list[tuple[str, int]]:
     return [(slot.topic, slot.partition) for slot in fetch.context.slots.values() if slot.topic is not None]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Limits(NamedTuple):
+class LogLimits(NamedTuple):
     """What one topic accepts and keeps. Sizes in bytes, times in ms; `before_max_ms` and `after_max_ms` bound CreateTime stamps."""
 
     compact: bool

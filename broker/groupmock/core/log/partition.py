@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.records import Batch, Record, RecordsError, decode_records
 
-from .limits import Limits
+from .limits import LogLimits
 from .producers import ProducerStates
 
 NO_EPOCH: Final = -1
@@ -73,7 +73,7 @@ class Partition:
         """Bytes kept."""
         return self._bytes - self._places[self._dropped] if len(self._batches) > self._dropped else 0
 
-    def append(self, batches: list[Batch], limits: Limits, wall_ms: int) -> Appended:
+    def append(self, batches: list[Batch], limits: LogLimits, wall_ms: int) -> Appended:
         """Append checked batches. A batch that repeats one of its producer's last five is not written again: its old offset is the answer.
 
         Raises RecordsError(INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER).

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..turn import TimerHandler, Turn
     from .broker_configs import Overrides
     from .fetches import Fetches
-    from .limits import Limits
+    from .limits import LogLimits
     from .partition import Appended, Partition
 
 
@@ -59,7 +59,7 @@ class Topics:
         self._broker_configs: dict[str, dict[str, str]] = {}  # changed at run time: node id as text, or "" for all -> configs
         if environment.settings.quirks.min_insync_replicas_pinned:
             self._broker_configs[""] = {"min.insync.replicas": "1"}
-        self._limits: dict[tuple[str, int], Limits] = {}
+        self._limits: dict[tuple[str, int], LogLimits] = {}
 
     def hosted_by(self, name: str, host: Host) -> None:
         """Whoever hosts an internal topic decides from now on who leads it, and is told of new partitions."""
@@ -367,7 +367,7 @@ class Topics:
 
         return configs.effective(name, topic.configs, self.broker_overrides(node), self._environment.settings)
 
-    def limits(self, topic: Topic, node: int) -> Limits:
+    def limits(self, topic: Topic, node: int) -> LogLimits:
         """What an append on that node needs of a topic's configs."""
         return self._limits_of(topic.name, topic.configs, node)
 
@@ -376,7 +376,7 @@ class Topics:
         topic = self._topics.get(name)
         return self._limits_of(name, {} if topic is None else topic.configs, node).max_message_bytes
 
-    def _limits_of(self, name: str, set_on_topic: Mapping[str, str], node: int) -> Limits:
+    def _limits_of(self, name: str, set_on_topic: Mapping[str, str], node: int) -> LogLimits:
         known = self._limits.get((name, node))
         if known is None:
             from . import configs

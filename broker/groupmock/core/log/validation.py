@@ -22,7 +22,7 @@ from groupmock_codec.records import (
 )
 from groupmock_codec.varints import read_zigzag
 
-from .limits import Limits
+from .limits import LogLimits
 
 ZSTD: Final = 4
 LAST_CODEC: Final = 4
@@ -139,7 +139,7 @@ def _whole_batch(data: bytes, at: int) -> int | None:
     return size + LENGTH_ENDS if left >= size + LENGTH_ENDS else None
 
 
-def check(batch: Batch, limits: Limits, wall_ms: int, where: str, claims_refused: bool = False) -> None:
+def check(batch: Batch, limits: LogLimits, wall_ms: int, where: str, claims_refused: bool = False) -> None:
     """Everything a leader checks of a client's batch but its sequence numbers. `where` is "topic-partition". Raises RecordsError.
 
     `claims_refused`: a batch that says it was stamped by the log is refused (Kafka 2.8).
@@ -223,7 +223,7 @@ def _keys(records: list[Record], where: str) -> None:
         raise Refused(ErrorCode.INVALID_RECORD, "records without key in a compacted topic", message, faults)
 
 
-def _timestamps(records: list[Record], limits: Limits, wall_ms: int) -> None:
+def _timestamps(records: list[Record], limits: LogLimits, wall_ms: int) -> None:
     lowest, highest = wall_ms - limits.before_max_ms, wall_ms + limits.after_max_ms
     faults = tuple(
         RecordFault(

@@ -53,7 +53,7 @@ class Arguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 Run = TypeVar("Run", bound=Callable[..., Any])
 
 
-class Steer(NamedTuple):
+class SteeringCommand(NamedTuple):
     """One command: its arguments and what it does with them. `on_rules`: it changes fault rules, and `run` takes (registry, arguments); any
     other changes the cluster, and `run` takes (cluster, arguments, turn)."""
 
@@ -62,7 +62,7 @@ class Steer(NamedTuple):
     on_rules: bool = False
 
 
-COMMANDS: dict[str, Steer] = {}
+COMMANDS: dict[str, SteeringCommand] = {}
 """What is loaded so far; `find` and `load` load the rest."""
 
 
@@ -70,13 +70,13 @@ def steers(name: str, arguments: type[Arguments], on_rules: bool = False) -> Cal
     """Register a command."""
 
     def register(run: Run) -> Run:
-        COMMANDS[name] = Steer(arguments, run, on_rules)
+        COMMANDS[name] = SteeringCommand(arguments, run, on_rules)
         return run
 
     return register
 
 
-def load() -> dict[str, Steer]:
+def load() -> dict[str, SteeringCommand]:
     """Import every file of this folder, each of which registers its commands; the whole table."""
     from . import __path__ as folder
 
@@ -85,7 +85,7 @@ def load() -> dict[str, Steer]:
     return COMMANDS
 
 
-def find(name: str) -> Steer:
+def find(name: str) -> SteeringCommand:
     """The command of that name; the other files are loaded only if those that are do not have it. Raises UnknownCommand."""
     if name not in COMMANDS and name not in load():
         raise UnknownCommand(f"no command {name!r}: there are {', '.join(sorted(COMMANDS))}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
 
-from ..apis.k19_create_topics import Plan, check_numbers_and_assignments, done, placed, refused
+from ..apis.k19_create_topics import TopicPlan, check_numbers_and_assignments, done, placed, refused
 from ..log import assignments, configs
 from ..log.config_keys import topic_keys
 from ..log.refusal import TopicRefused
@@ -49,7 +49,7 @@ def _result(cluster: Cluster, node: int, wanted: CreatableTopic, validate_only: 
     return done(cluster, node, wanted.name, plan, {}, validate_only, turn)
 
 
-def _plan(cluster: Cluster, wanted: CreatableTopic) -> Plan:
+def _plan(cluster: Cluster, wanted: CreatableTopic) -> TopicPlan:
     """Checks in the order of the admin manager: numbers, name, then assignments and configs."""
     nulls = [config.name for config in wanted.configs if config.value is None]
     if wanted.name in cluster.topics.names():
@@ -63,7 +63,7 @@ def _plan(cluster: Cluster, wanted: CreatableTopic) -> Plan:
         replicas = admin_manager.replicas([(each.partition_index, each.broker_ids) for each in wanted.assignments])
     try:
         given = {config.name: config.value for config in wanted.configs}
-        return Plan(replicas, configs.check_all(given, topic_keys(cluster.environment.settings.quirks)))
+        return TopicPlan(replicas, configs.check_all(given, topic_keys(cluster.environment.settings.quirks)))
     except configs.BadConfig as bad:
         raise TopicRefused(ErrorCode.INVALID_CONFIG, str(bad)) from None
 

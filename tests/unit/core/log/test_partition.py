@@ -7,11 +7,11 @@ import random
 from cases import for_each
 from log_world import WALL_MS, batch
 
-from groupmock.core.log.limits import Limits
+from groupmock.core.log.limits import LogLimits
 from groupmock.core.log.partition import Partition
 from groupmock_codec.records import read_batches
 
-LIMITS = Limits(
+LIMITS = LogLimits(
     compact=False,
     max_message_bytes=1 << 20,
     log_append_time=False,
@@ -22,7 +22,7 @@ LIMITS = Limits(
 )
 
 
-def filled(*counts: int, limits: Limits = LIMITS) -> Partition:
+def filled(*counts: int, limits: LogLimits = LIMITS) -> Partition:
     log = Partition(0, [1])
     for count in counts:
         log.append(read_batches(batch(*[b"x" * 10] * count)), limits, WALL_MS)

@@ -7,19 +7,19 @@ from .. import codes
 from ..type import Base, Committer
 from . import membership, sessions
 from .group import Group
-from .states import ANSWERS, EMPTY, STABLE, Ask, Do
+from .states import ANSWERS, EMPTY, STABLE, Do, Question
 
 
 def commit(turn: Turn, group: Group, by: Committer) -> int:
     """The checks of OffsetCommit (SERVER-50, SERVER-51); a member's session is re-armed when it may commit."""
     if not by.named or (by.generation < 0 and group.state is EMPTY):
-        return ANSWERS[group.state, Ask.COMMIT_SIMPLE].error
+        return ANSWERS[group.state, Question.COMMIT_SIMPLE].error
     error = membership.validate(turn, group, by.member_id, by.group_instance_id)
     if not error and by.generation != group.generation:
         error = codes.ILLEGAL_GENERATION
     if error:
         return error
-    answer = ANSWERS[group.state, Ask.COMMIT_MEMBER]
+    answer = ANSWERS[group.state, Question.COMMIT_MEMBER]
     if answer.renews:
         sessions.renew(turn, group, group.members[by.member_id])
     return answer.error
@@ -27,7 +27,7 @@ def commit(turn: Turn, group: Group, by: Committer) -> int:
 
 def deletion(group: Group) -> int:
     """Empty groups only."""
-    answer = ANSWERS[group.state, Ask.DELETE]
+    answer = ANSWERS[group.state, Question.DELETE]
     return codes.NONE if answer.do is Do.DELETE else answer.error
 
 

@@ -66,7 +66,7 @@ class Member(msgspec.Struct, gc=False, eq=False):
         return metadata_of(self.protocols, protocol_name)
 
 
-class Listing(msgspec.Struct, gc=False, eq=False):
+class ProtocolListing(msgspec.Struct, gc=False, eq=False):
     """A protocol list and how many members have it; they share the one object (saves its bytes in big groups)."""
 
     protocols: Protocols
@@ -147,7 +147,7 @@ class Group(GroupType):
         self.pending_joins: set[str] = set()
         self.pending_syncs: set[str] = set()
         self.supported: Counter[str] = Counter()
-        self.listings: dict[Protocols, Listing] = {}
+        self.listings: dict[Protocols, ProtocolListing] = {}
         self.awaiting = 0
         self.new_member_added = False
         self.initial = (0, 0)
@@ -282,7 +282,7 @@ class Group(GroupType):
     def _list(self, protocols: Protocols) -> Protocols:
         listing = self.listings.get(protocols)
         if listing is None:
-            listing = self.listings[protocols] = Listing(protocols)
+            listing = self.listings[protocols] = ProtocolListing(protocols)
         listing.members += 1
         for name in self._names(protocols):
             self.supported[name] += 1

@@ -11,7 +11,7 @@ from .. import causes, codes
 from ..causes import Why
 from . import membership, rebalance
 from .group import Group, Member
-from .states import ANSWERS, EMPTY, PREPARING, Ask, Do
+from .states import ANSWERS, EMPTY, PREPARING, Do, Question
 
 
 class WholeRequestFails(Exception):
@@ -42,9 +42,9 @@ def _leave_reserved(turn: Turn, group: Group, member_id: str, group_instance_id:
     return codes.NONE, group.state is PREPARING or not turn.quirks.leaving_reservation_starts_nothing
 
 
-def after(turn: Turn, group: Group, why: Why) -> rebalance.Outcome:
+def after(turn: Turn, group: Group, why: Why) -> rebalance.PhaseOutcome:
     """Somebody went: rebalance, or end the join phase if only they were awaited."""
-    return rebalance.go_on(turn, group, ANSWERS[group.state, Ask.LEFT].do, why)
+    return rebalance.go_on(turn, group, ANSWERS[group.state, Question.LEFT].do, why)
 
 
 def expire(turn: Turn, group: Group, member_id: str) -> bool:
@@ -68,7 +68,7 @@ def expire(turn: Turn, group: Group, member_id: str) -> bool:
 def _expire_member(turn: Turn, group: Group, member: Member) -> None:
     why = causes.session_expired(member.member_id, member.session_timeout_ms, member.is_new)
     membership.remove(turn, group, member, why)
-    do = ANSWERS[group.state, Ask.LEFT].do
+    do = ANSWERS[group.state, Question.LEFT].do
     if do is Do.COMPLETE:
         _complete_after_expiry(turn, group, why)
     else:

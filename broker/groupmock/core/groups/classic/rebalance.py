@@ -58,18 +58,18 @@ from .subscription import NO_TOPICS, UNKNOWN, Malformed, Subscribed, read_topics
 from .vote import select_protocol
 
 
-class Outcome(Enum):
+class PhaseOutcome(Enum):
     """How it went to begin a join phase, to look at one, or to end it."""
 
     FINE = "the phase is over, or waits for its members"
     FAILED = "Kafka's completion throws: the generation has moved, nobody is answered, the state stays (P1-b5, P1-b6)"
 
 
-FINE: Final = Outcome.FINE
-FAILED: Final = Outcome.FAILED
+FINE: Final = PhaseOutcome.FINE
+FAILED: Final = PhaseOutcome.FAILED
 
 
-def go_on(turn: Turn, group: Group, do: Do, why: Why) -> Outcome:
+def go_on(turn: Turn, group: Group, do: Do, why: Why) -> PhaseOutcome:
     """What the table (states.ANSWERS) says about somebody who came, came back, or went."""
     if do is COMPLETE:
         return maybe_complete(turn, group, why)
@@ -82,7 +82,7 @@ def go_on(turn: Turn, group: Group, do: Do, why: Why) -> Outcome:
 # -- starting ----------------------------------------------------------------------------------------------------------
 
 
-def prepare(turn: Turn, group: Group, why: Why) -> Outcome:
+def prepare(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     """Begin to collect JoinGroups. FAILED: the phase was over at once, and failed."""
     if group.state is COMPLETING:
         _reset_assignments(group)
@@ -132,7 +132,7 @@ def _take_syncs(turn: Turn, group: Group) -> list[tuple[Parked, bytes]]:
 # -- the join phase ----------------------------------------------------------------------------------------------------
 
 
-def maybe_complete(turn: Turn, group: Group, why: Why) -> Outcome:
+def maybe_complete(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     """End a normal join phase if nobody is awaited; the initial delay is not cut short (SERVER-10)."""
     if group.state is PREPARING and group.previous_state is not EMPTY and group.everybody_joined():
         return complete(turn, group, why)
@@ -152,7 +152,7 @@ def on_join_timer(turn: Turn, group: Group) -> None:
     complete(turn, group, causes.INITIAL_DELAY_OVER if initial else causes.REBALANCE_TIMEOUT_OVER)
 
 
-def complete(turn: Turn, group: Group, why: Why) -> Outcome:
+def complete(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     """End the join phase. Where it fails a note says why, and only who asked has to be told."""
     if group.join_phase_dead or turn.environment.holds.holds_phase(group.group_id):
         return FINE
@@ -212,7 +212,7 @@ def _become_empty(turn: Turn, group: Group, why: Why) -> None:
     storage.store(turn, group)
 
 
-def _begin_generation(turn: Turn, group: Group, why: Why) -> Outcome:
+def _begin_generation(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     chosen = select_protocol(group, turn.quirks.scala_vote_order)
     if chosen is None:
         return _fail(turn, group, "no protocol is listed by all members once each (a list names one twice)")
@@ -257,7 +257,7 @@ def _malformed(metadata: list[bytes]) -> Malformed | None:
     return None
 
 
-def _fail(turn: Turn, group: Group, why: str) -> Outcome:
+def _fail(turn: Turn, group: Group, why: str) -> PhaseOutcome:
     group.join_phase_dead = turn.quirks.failing_join_unanswered
     turn.note("join_phase_failed", group=group.group_id, generation=group.generation, reason=why)
     return FAILED

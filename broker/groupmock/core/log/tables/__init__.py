@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 NULL: Final = "null"
 
 
-class Row(NamedTuple):
+class ConfigRow(NamedTuple):
     """`change`: i internal, r read-only, b for one broker, c for a broker or all of them; `bounds`: `0:`, `0:1`, `1:9|-1`, `a,b` or `-`."""
 
     name: str
@@ -18,7 +18,7 @@ class Row(NamedTuple):
     default: str | None
 
 
-def rows(release: str) -> Iterator[Row]:
+def rows(release: str) -> Iterator[ConfigRow]:
     """The table of that release: 2.8, 3.9 or 4.3. Each is imported when it is first asked for, which a server that starts does not."""
     if release == "2.8":
         from .kafka_2_8 import ROWS
@@ -28,4 +28,4 @@ def rows(release: str) -> Iterator[Row]:
         from .kafka_4_3 import ROWS
     for line in ROWS.splitlines():
         name, kind, change, bounds, default = line.split(" ", 4)
-        yield Row(name, kind, change, bounds, None if default == NULL else default[1:-1])
+        yield ConfigRow(name, kind, change, bounds, None if default == NULL else default[1:-1])

@@ -14,8 +14,8 @@ from cases import for_each
 from core_world import Protocols, World, subscription
 
 from groupmock.core.effects import Moved
-from groupmock.core.groups.classic.states import ANSWERS, MEMBERS_ASK, Answer, Ask, Do, State
-from groupmock.rig.ask import Ask as RigAsk
+from groupmock.core.groups.classic.states import ANSWERS, MEMBERS_ASK, Answer, Do, Question, State
+from groupmock.rig.ask import Ask
 from groupmock_codec.messages.k42_delete_groups import DeleteGroupsRequest
 
 STATES = [State.EMPTY, State.PREPARING, State.COMPLETING, State.STABLE]
@@ -27,19 +27,19 @@ NOBODY = Answer(Do.ANSWER, 25)
 RESERVES, ADDS, WAITS, IN_PROGRESS = Answer(Do.RESERVE, 79), Answer(Do.REBALANCE), Answer(Do.COMPLETE), Answer(Do.ANSWER, 27)
 AGAIN, FINE, HELD = Answer(Do.REBALANCE), Answer(Do.ANSWER, renews=True), Answer(Do.ANSWER, 68)
 
-KAFKA: dict[Ask, tuple[Answer, Answer, Answer, Answer]] = {
-    Ask.JOIN_RESERVE: (RESERVES, RESERVES, RESERVES, RESERVES),
-    Ask.JOIN_NEW: (ADDS, WAITS, ADDS, ADDS),
-    Ask.JOIN_LEADER: (NOBODY, WAITS, Answer(Do.ANSWER), AGAIN),
-    Ask.JOIN_FOLLOWER: (NOBODY, WAITS, Answer(Do.ANSWER), Answer(Do.ANSWER)),
-    Ask.JOIN_CHANGED: (NOBODY, WAITS, AGAIN, AGAIN),
-    Ask.JOIN_REPLACE: (ADDS, WAITS, AGAIN, Answer(Do.KEEP)),  # in an Empty group the instance is a newcomer
-    Ask.SYNC: (NOBODY, IN_PROGRESS, Answer(Do.COLLECT), Answer(Do.ASSIGNMENT)),
-    Ask.HEARTBEAT: (NOBODY, Answer(Do.ANSWER, 27, renews=True), FINE, FINE),
-    Ask.LEFT: (Answer(Do.NOTHING), WAITS, AGAIN, AGAIN),
-    Ask.COMMIT_MEMBER: (NOBODY, FINE, IN_PROGRESS, FINE),
-    Ask.COMMIT_SIMPLE: (Answer(Do.ANSWER), NOBODY, NOBODY, NOBODY),
-    Ask.DELETE: (Answer(Do.DELETE), HELD, HELD, HELD),
+KAFKA: dict[Question, tuple[Answer, Answer, Answer, Answer]] = {
+    Question.JOIN_RESERVE: (RESERVES, RESERVES, RESERVES, RESERVES),
+    Question.JOIN_NEW: (ADDS, WAITS, ADDS, ADDS),
+    Question.JOIN_LEADER: (NOBODY, WAITS, Answer(Do.ANSWER), AGAIN),
+    Question.JOIN_FOLLOWER: (NOBODY, WAITS, Answer(Do.ANSWER), Answer(Do.ANSWER)),
+    Question.JOIN_CHANGED: (NOBODY, WAITS, AGAIN, AGAIN),
+    Question.JOIN_REPLACE: (ADDS, WAITS, AGAIN, Answer(Do.KEEP)),  # in an Empty group the instance is a newcomer
+    Question.SYNC: (NOBODY, IN_PROGRESS, Answer(Do.COLLECT), Answer(Do.ASSIGNMENT)),
+    Question.HEARTBEAT: (NOBODY, Answer(Do.ANSWER, 27, renews=True), FINE, FINE),
+    Question.LEFT: (Answer(Do.NOTHING), WAITS, AGAIN, AGAIN),
+    Question.COMMIT_MEMBER: (NOBODY, FINE, IN_PROGRESS, FINE),
+    Question.COMMIT_SIMPLE: (Answer(Do.ANSWER), NOBODY, NOBODY, NOBODY),
+    Question.DELETE: (Answer(Do.DELETE), HELD, HELD, HELD),
 }
 """What Kafka does, per state: written from docs/kafka (group-protocol, offsets, admin), not from states.py."""
 
@@ -57,7 +57,7 @@ class Stage(NamedTuple):
             self.world.join(member_id, protocols=TWO_CHOICES, instance="i" if member_id == self.static else None)
 
 
-def staged(state: State, ask: Ask) -> Stage:
+def staged(state: State, ask: Question) -> Stage:
     """In PreparingRebalance everybody has joined but who asks: only then it shows whether its question ends the phase."""
     world = World.make()
     (leader, _), (follower, _) = world.enter(protocols=TWO_CHOICES), world.enter(protocols=TWO_CHOICES)
@@ -82,44 +82,44 @@ def _settle(stage: Stage) -> None:
         stage.world.sync(member_id, assignments={each: f"for {each}".encode() for each in ids}, version=4)
 
 
-def _almost_joined(stage: Stage, ask: Ask) -> None:
+def _almost_joined(stage: Stage, ask: Question) -> None:
     world = stage.world
-    newcomer = ask is Ask.JOIN_NEW
+    newcomer = ask is Question.JOIN_NEW
     world.command("force_rebalance", group="g")
     if newcomer:
         world.join(client="new")  # its reserved id is awaited
-    awaited = {Ask.JOIN_LEADER: stage.leader, Ask.JOIN_REPLACE: stage.static}.get(ask, None if newcomer else stage.follower)
+    awaited = {Question.JOIN_LEADER: stage.leader, Question.JOIN_REPLACE: stage.static}.get(ask, None if newcomer else stage.follower)
     stage.rejoin(*(each for each in (stage.leader, stage.follower, stage.static) if each != awaited))
 
 
-def _newcomer(stage: Stage) -> RigAsk:
+def _newcomer(stage: Stage) -> Ask:
     reserved = stage.world.group().pending_joins
     return stage.world.join(next(iter(reserved)), protocols=TWO_CHOICES) if reserved else stage.world.enter(protocols=TWO_CHOICES)[1]
 
 
-def _left(stage: Stage) -> RigAsk:
+def _left(stage: Stage) -> Ask:
     """In an Empty group only a reserved id can leave."""
     world = stage.world
     return world.leave(world.join().answer.member_id if world.group().state is State.EMPTY else stage.follower)
 
 
-QUESTIONS: dict[Ask, Callable[[Stage], RigAsk]] = {
-    Ask.JOIN_RESERVE: lambda s: s.world.join(),
-    Ask.JOIN_NEW: _newcomer,
-    Ask.JOIN_LEADER: lambda s: s.world.join(s.leader, protocols=TWO_CHOICES),
-    Ask.JOIN_FOLLOWER: lambda s: s.world.join(s.follower, protocols=TWO_CHOICES),
-    Ask.JOIN_CHANGED: lambda s: s.world.join(s.follower, protocols=[("range", subscription("pay"))]),
-    Ask.JOIN_REPLACE: lambda s: s.world.join(instance="i", protocols=TWO_CHOICES),
-    Ask.SYNC: lambda s: s.world.sync(s.follower, version=4),
-    Ask.HEARTBEAT: lambda s: s.world.beats(s.follower),
-    Ask.LEFT: _left,
-    Ask.COMMIT_MEMBER: lambda s: s.world.commit(s.follower, s.world.group().generation),
-    Ask.COMMIT_SIMPLE: lambda s: s.world.commit(),
-    Ask.DELETE: lambda s: s.world.send(DeleteGroupsRequest(groups_names=["g"]), 42),
+QUESTIONS: dict[Question, Callable[[Stage], Ask]] = {
+    Question.JOIN_RESERVE: lambda s: s.world.join(),
+    Question.JOIN_NEW: _newcomer,
+    Question.JOIN_LEADER: lambda s: s.world.join(s.leader, protocols=TWO_CHOICES),
+    Question.JOIN_FOLLOWER: lambda s: s.world.join(s.follower, protocols=TWO_CHOICES),
+    Question.JOIN_CHANGED: lambda s: s.world.join(s.follower, protocols=[("range", subscription("pay"))]),
+    Question.JOIN_REPLACE: lambda s: s.world.join(instance="i", protocols=TWO_CHOICES),
+    Question.SYNC: lambda s: s.world.sync(s.follower, version=4),
+    Question.HEARTBEAT: lambda s: s.world.beats(s.follower),
+    Question.LEFT: _left,
+    Question.COMMIT_MEMBER: lambda s: s.world.commit(s.follower, s.world.group().generation),
+    Question.COMMIT_SIMPLE: lambda s: s.world.commit(),
+    Question.DELETE: lambda s: s.world.send(DeleteGroupsRequest(groups_names=["g"]), 42),
 }
 
 
-def seen(state: State, ask: Ask) -> Answer:
+def seen(state: State, ask: Question) -> Answer:
     """What the group does, in the words of the table."""
     stage = staged(state, ask)
     world, group = stage.world, stage.world.group()
@@ -137,24 +137,24 @@ def seen(state: State, ask: Ask) -> Answer:
     return Answer(do, error, do is Do.ANSWER and starts_again)
 
 
-def _error(ask: Ask, asked: RigAsk) -> int:
-    if ask is Ask.LEFT:
+def _error(ask: Question, asked: Ask) -> int:
+    if ask is Question.LEFT:
         return int(asked.answer.members[0].error_code)
-    if ask in (Ask.COMMIT_MEMBER, Ask.COMMIT_SIMPLE):
+    if ask in (Question.COMMIT_MEMBER, Question.COMMIT_SIMPLE):
         return int(asked.answer.topics[0].partitions[0].error_code)
-    return int(asked.answer.results[0].error_code) if ask is Ask.DELETE else asked.error
+    return int(asked.answer.results[0].error_code) if ask is Question.DELETE else asked.error
 
 
-def _done(stage: Stage, ask: Ask, asked: RigAsk, moves: list[tuple[str, str]]) -> Do:
+def _done(stage: Stage, ask: Question, asked: Ask, moves: list[tuple[str, str]]) -> Do:
     if moves:
         return {State.PREPARING: Do.REBALANCE, State.DEAD: Do.DELETE}.get(State(moves[0][1]), Do.COMPLETE)
     if asked.answer is None:
         return Do.COLLECT
-    if ask is Ask.LEFT:
+    if ask is Question.LEFT:
         return Do.NOTHING
-    if ask is Ask.JOIN_REPLACE and not asked.error and asked.answer.member_id in stage.world.group().members:
+    if ask is Question.JOIN_REPLACE and not asked.error and asked.answer.member_id in stage.world.group().members:
         return Do.KEEP
-    stored = ask is Ask.SYNC and asked.answer.assignment == f"for {stage.follower}".encode()
+    stored = ask is Question.SYNC and asked.answer.assignment == f"for {stage.follower}".encode()
     return Do.ASSIGNMENT if stored else Do.ANSWER
 
 
@@ -168,18 +168,18 @@ def _replaced_with_another_vote() -> tuple[str, str]:
     return next((before, after) for before, after, _ in world.moves() if before == State.STABLE)
 
 
-def judge(state: State, ask: Ask) -> None:
+def judge(state: State, ask: Question) -> None:
     """Raises whatever is wrong with a cell."""
     told = seen(state, ask)
     assert told == KAFKA[ask][STATES.index(state)], "not what Kafka does"
     assert told == ANSWERS.get((state, ask), told), "not what the table says"
 
 
-CELLS = [(state, ask) for state in STATES for ask in Ask]
+CELLS = [(state, ask) for state in STATES for ask in Question]
 
 
 @for_each(("state", "ask"), CELLS, ids=[f"{state}: {ask.name}" for state, ask in CELLS])
-def test_a_cell_is_what_happens_and_what_kafka_does(state: State, ask: Ask) -> None:
+def test_a_cell_is_what_happens_and_what_kafka_does(state: State, ask: Question) -> None:
     judge(state, ask)
 
 
@@ -193,7 +193,7 @@ WRONG = [(cell, wrong) for cell, right in ANSWERS.items() for wrong in _wrong(ri
 
 
 @for_each(("cell", "wrong"), WRONG, ids=[f"{state}: {ask.name} {wrong}" for (state, ask), wrong in WRONG])
-def test_a_planted_wrong_row_fails(cell: tuple[State, Ask], wrong: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_wrong_row_fails(cell: tuple[State, Question], wrong: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(ANSWERS, cell, wrong)
     with pytest.raises((AssertionError, LookupError)):
         judge(*cell)
@@ -201,5 +201,5 @@ def test_a_planted_wrong_row_fails(cell: tuple[State, Ask], wrong: Answer, monke
 
 def test_there_is_a_cell_for_whatever_can_be_asked() -> None:
     nobody = {(State.EMPTY, ask) for ask in MEMBERS_ASK}
-    assert set(ANSWERS) == {(state, ask) for state in STATES for ask in Ask} - nobody
-    assert all(answer.do is Do.ANSWER for ask, (answer, *_) in KAFKA.items() if ask in MEMBERS_ASK - {Ask.JOIN_REPLACE})
+    assert set(ANSWERS) == {(state, ask) for state in STATES for ask in Question} - nobody
+    assert all(answer.do is Do.ANSWER for ask, (answer, *_) in KAFKA.items() if ask in MEMBERS_ASK - {Question.JOIN_REPLACE})
