@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import NamedTuple
 
 import msgspec
 
@@ -17,7 +16,7 @@ from . import answers, sessions
 from .group import Group, Member, Parked, Protocols
 
 
-class JoinTerms(NamedTuple):
+class JoinTerms(msgspec.Struct, gc=False, frozen=True):
     """What a JoinGroup asks for, whatever its version."""
 
     protocol_type: str
