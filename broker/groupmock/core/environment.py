@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
+
+import msgspec
 
 from .dice import Bits, Dice
 from .timers import Key, Timers
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from .settings import Settings
 
 
-class Held(NamedTuple):
+class Held(msgspec.Struct, frozen=True):
     """What an operator keeps from happening in one group: the state it is held in, how much waits for its release, who is not heard."""
 
     state: str | None = None

@@ -8,7 +8,9 @@ come back, from what the log remembers, when another has loaded it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import msgspec
 
 from ..hosting import Hosting
 from ..java.hashes import java_hash, partition_for, partition_hash
@@ -34,7 +36,7 @@ TYPES: Final[tuple[type[GroupType], ...]] = (ClassicGroup,)
 G = TypeVar("G", bound=GroupType)
 
 
-class Remembered(NamedTuple):
+class Remembered(msgspec.Struct, frozen=True):
     """What the log of a partition that nobody leads, or that is loading, says of one group."""
 
     kind: type[GroupType]

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
+
+import msgspec
 
 if TYPE_CHECKING:
     from groupmock_codec.messages.k15_describe_groups import DescribedGroup
@@ -29,7 +31,7 @@ Base = Callable[["Offset"], int]
 """From which time (ms since 1970) the age of a committed offset counts."""
 
 
-class Committer(NamedTuple):
+class Committer(msgspec.Struct, frozen=True):
     """Who commits: generation or member epoch, and ids, as the request gives them (-1, "" and None below v1)."""
 
     generation: int

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from groupmock_codec.messages.k11_join_group import JoinGroupResponse, JoinGroupResponseMember
 from groupmock_codec.messages.k14_sync_group import SyncGroupResponse
@@ -33,7 +34,7 @@ def sync_refused(error: int) -> SyncGroupResponse:
     return SyncGroupResponse(error_code=error)
 
 
-class Joined(NamedTuple):
+class Joined(msgspec.Struct, frozen=True):
     """What the JoinGroup answers of one generation have in common, fixed when it begins."""
 
     turn: Turn

@@ -50,7 +50,9 @@ same turn.
 from __future__ import annotations
 
 from enum import Enum, StrEnum
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from .. import codes
 
@@ -142,7 +144,7 @@ COMPLETE: Final = Do.COMPLETE
 COLLECT: Final = Do.COLLECT
 
 
-class Answer(NamedTuple):
+class Answer(msgspec.Struct, frozen=True):
     """What to do, the error code that goes with it, and whether the member's session starts again."""
 
     do: Do
