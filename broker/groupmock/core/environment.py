@@ -48,7 +48,7 @@ class Holds(Protocol):
         """Who is to lead the group's next generation: a member id, an instance id or a client id."""
 
     def leads(self, group_id: str) -> None:
-        """It leads: it was chosen for one generation."""
+        """The chosen one leads now: the choice was for one generation and is over."""
 
     def of(self, group_id: str) -> Held:
         """What is held in that group."""
@@ -58,30 +58,30 @@ class NoHolds:
     """Nobody steers: nothing waits."""
 
     def keeps(self, request: Request) -> bool:
-        """It goes on."""
+        """No request waits."""
         return False
 
     def defers(self, key: Key, group_id: str, state: str) -> bool:
-        """It fires."""
+        """No timer waits."""
         return False
 
     def holds_phase(self, group_id: str) -> bool:
-        """It ends."""
+        """Every join phase may end."""
         return False
 
     def keeps_group(self, group_id: str) -> bool:
-        """It goes."""
+        """An empty group may be swept away."""
         return False
 
     def leader(self, group_id: str) -> str | None:
-        """Whom Kafka would take."""
+        """None: the leader is whom Kafka would take."""
         return None
 
     def leads(self, group_id: str) -> None:
-        """Nobody was chosen."""
+        """Nobody was chosen, so there is nothing to forget."""
 
     def of(self, group_id: str) -> Held:
-        """Nothing."""
+        """Nothing is held in any group."""
         return Held()
 
 

@@ -116,7 +116,7 @@ class Journal:
                 sink.take(row)
 
     def append_repeated(self, repeated: Repeated, rows: int) -> None:
-        """So many rows at once."""
+        """Number `rows` rows that stand for one repeated heartbeat each, and hand them to the sinks that want heartbeats."""
         repeated.first = self.sequence + 1
         self.sequence += rows
         for sink in self._sinks:

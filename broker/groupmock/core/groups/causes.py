@@ -99,7 +99,7 @@ def coordinator_left(partition: int, node: int | None) -> Why:
 
 
 def group_deleted(client_id: str | None) -> Why:
-    """DeleteGroups."""
+    """A client sent DeleteGroups."""
     return Why("group_deleted", f"client {client_id or ''!r} deleted the group")
 
 
@@ -110,7 +110,7 @@ NOTHING_LEFT: Final = Why("nothing_left", "no members and no offsets are left")
 
 
 def id_reserved(client_id: str | None) -> Why:
-    """The answer is 79."""
+    """An id was reserved; the JoinGroup is answered with 79 (MEMBER_ID_REQUIRED)."""
     return Why("id_reserved", f"client {client_id or ''!r} asked to join and must come back with this id")
 
 
@@ -186,7 +186,7 @@ def reservation_expired(member_id: str) -> Why:
 
 
 def session_expired(member_id: str, session_timeout_ms: int, is_new: bool) -> Why:
-    """No sign of life."""
+    """Neither a heartbeat nor another request renewed the session in time."""
     waited = "before its first answer" if is_new else f"after {session_timeout_ms} ms"
     return Why("session_expired", f"session of {member_id} expired {waited}")
 
@@ -236,7 +236,7 @@ def no_members_left(why: Why) -> Why:
 
 
 def leader_assigned(member_id: str | None) -> Why:
-    """Its SyncGroup came."""
+    """The leader's SyncGroup came."""
     return Why("leader_assigned", f"leader {member_id} brought the assignments")
 
 
@@ -255,7 +255,7 @@ LEADER_CHOSEN: Final = Why("leader_chosen", "it was chosen")
 
 
 def leader_gone(member_id: str) -> Why:
-    """The leader before."""
+    """`member_id`: who led before."""
     return Why("leader_gone", f"leader {member_id} is gone")
 
 

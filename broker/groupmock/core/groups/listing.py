@@ -92,7 +92,7 @@ class ByPartition:
         self._partitions.pop(node, None)
 
     def on(self, node: int) -> list[str]:
-        """Shard after shard."""
+        """The groups of one shard after the other."""
         shards = (self._shards.get(partition) for partition in self._partitions.get(node, ()))
         return [group_id for shard in shards if shard is not None for group_id in shard.listed()]
 
@@ -104,10 +104,10 @@ class InOneMap:
         self._groups: dict[int, Concurrent[str]] = {}
 
     def led(self, partitions: Iterable[int], node: int) -> None:
-        """Partitions do not matter."""
+        """In which partition a group lives does not change the order."""
 
     def left(self, partition: int, node: int) -> None:
-        """Nor when they go."""
+        """Nothing changes: the map is the node's, whatever partitions it leads."""
 
     def add(self, group_id: str, partition: int, node: int) -> None:
         """A node's first group makes its map: nobody asks for an empty one."""

@@ -209,7 +209,7 @@ class GroupRegistry:
         self._listing.led(partitions, node)
 
     def left(self, partition: int, node: int) -> None:
-        """And no more."""
+        """The node lists the groups of this partition no more."""
         self._listing.left(partition, node)
 
     def stopped(self, node: int) -> None:
