@@ -116,7 +116,7 @@ class Journal:
                 sink.take(row)
 
     def append_repeated(self, repeated: Repeated, rows: int) -> None:
-        """Number `rows` rows that stand for one repeated heartbeat each, and hand them to the sinks that want heartbeats."""
+        """Number `rows` rows, a request and a reply for each repeated heartbeat, and tell the sinks that want heartbeats."""
         repeated.first = self.sequence + 1
         self.sequence += rows
         for sink in self._sinks:
