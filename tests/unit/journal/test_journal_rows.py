@@ -34,8 +34,9 @@ def all_annotations(row: type) -> dict[str, str]:
     return found
 
 
-def test_kinds_are_those_of_the_contract():
-    assert KINDS == ("open", "close", "request", "reply", "abandoned", "moved", "member", "timer", "fault", "command", "client", "note")
+def test_kinds_of_the_contract_come_first():
+    """Version 1 has these; more may follow, and readers keep kinds that they do not know."""
+    assert KINDS[:12] == ("open", "close", "request", "reply", "abandoned", "moved", "member", "timer", "fault", "command", "client", "note")
 
 
 @for_each("kind", KINDS)
