@@ -25,7 +25,8 @@ def ran(code: str) -> str:
 
 def test_importing_and_listing_loads_no_message_and_no_construct() -> None:
     code = (
-        f"import sys; from groupmock_codec import APIS; assert list(APIS) == {KEYS} and APIS[11].name == 'JoinGroup' and APIS['Fetch'].key == 1;"
+        f"import sys; from groupmock_codec import APIS; assert list(APIS) == {KEYS};"
+        "assert APIS[11].name == 'JoinGroup' and APIS['Fetch'].key == 1;"
         "print([name for name in sys.modules if name.startswith(('construct', 'groupmock_codec.messages.', 'google_crc32c'))])"
     )
     assert ran(code) == "[]"
