@@ -43,6 +43,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Append what can be appended; with acks=0 nothing is answered, and any error closes the connection, as Kafka does."""
     asked = request.message
     assert isinstance(asked, ProduceRequest)
+    # 4.3 dropped v0 to v2 (KIP-896) but has to advertise them: librdkafka looks for them (Quirks.old_produce_closes).
     if request.version < ONE_BATCH_SINCE and turn.quirks.old_produce_closes:
         turn.out.append(Close(request.ticket, f"Produce v{request.version} is not served"))
         return
@@ -52,12 +53,14 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     except NoAnswer as reason:
         turn.abandon(request.ticket, str(reason))
         return
+    # Who sends acks=0 reads no answer: a closed connection is the only sign of an error that it can get (KafkaApis.handleProduceRequest).
     if asked.acks != 0:
         turn.reply(request.ticket, _response(cluster, rows, request.listener))
     elif any(row.error_code for row in rows.values()):
         codes = ", ".join(sorted({ErrorCode(row.error_code).name for row in rows.values() if row.error_code}))
         turn.out.append(Close(request.ticket, f"Produce with acks=0 failed: {codes}"))
     else:
+        # Not abandon(): that leaves the connection mute (P1-d6), and a producer with acks=0 goes on sending on it.
         turn.out.append(Silent(request.ticket))
     cluster.topics.fetches.changed(turn, produce.grown)
 
@@ -84,6 +87,8 @@ class Produce:
     def _whole(self, code: ErrorCode, message: str | None) -> dict[Place, PartitionProduceResponse]:
         """Every partition refused. Null records keep Kafka from even saying so."""
         asked = self._asked
+        # Kafka counts the sizes of all records to answer a refusal (ProduceRequest.partitionSizes) and fails on a null:
+        # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
         if any(data.records is None for topic in asked.topic_data for data in topic.partition_data):
             raise NoAnswer("a refused Produce with null records")
         places = [Place(topic.name, topic.topic_id, data.index) for topic in asked.topic_data for data in topic.partition_data]
@@ -108,11 +113,15 @@ class Produce:
                 try:
                     readable[place] = self._read(data.records)
                 except TooShort as short:
+                    # Among the readable ones: only the log finds it too short, so wrong acks and another leader are said first.
                     readable[place] = short
                 except HandlerFails as error:
+                    # One bad batch refuses the other partitions too, also those read before it:
+                    # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
                     return self._whole(error.error_code, None)
                 except RecordsError as error:
                     unreadable[place] = _refused(place, error, topic.partitions[place.partition])
+        # No release since 2.8 answers these; 2.8 says -1 for the partition (Quirks.null_records_refused).
         if None in readable.values():
             raise NoAnswer("Produce with null records")
         reached = {place: self._reach(place, readable[place] or []) for place in scala_table_order(readable, self._hash)}
@@ -121,6 +130,8 @@ class Produce:
             **{place: absent[place] for place in scala_table_order(absent, self._hash)},
             **{place: unreadable[place] for place in scala_table_order(unreadable, self._hash)},
         }
+        # Scala's small maps keep up to four entries as they came, larger ones go by hash; 2.8 has a mutable map, which always goes by hash
+        # and is used as soon as one partition reached a log (Quirks.produce_rows_by_hash).
         in_table = bool(reached) and self._turn.quirks.produce_rows_by_hash
         return {place: rows[place] for place in (scala_table_order if in_table else scala_map_order)(rows, self._hash)}
 
@@ -184,6 +195,7 @@ class Produce:
 
     def _check(self, topic: Topic, partition: Partition, batches: list[Batch]) -> None:
         if any(batch.transactional for batch in batches):
+            # InitProducerId refuses every transactional id with 35: no transaction that such a batch belongs to can exist here.
             raise Refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING, "there are no transactions here", logged=False)
         wall_ms = self._turn.wall_ms
         limits = self._topics.limits(topic, partition.leader)
@@ -193,6 +205,7 @@ class Produce:
 
     def _elsewhere(self, place: Place, partition: Partition) -> PartitionProduceResponse:
         row = _row(place, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        # KIP-951: with the hint a client goes to the new leader without asking for Metadata first.
         if self._request.version >= LEADER_HINTS_SINCE:
             row.current_leader = LeaderIdAndEpoch(leader_id=partition.leader, leader_epoch=partition.leader_epoch)
         return row

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 SIZE_LIMIT_SINCE: Final = 3
 REPLICA_STATE_SINCE: Final = 15
 INT_MAX: Final = 2**31 - 1
+# A session id outside of -268435454 .. 2147483639 belongs to no shard:
+# docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
 SHARDS: Final = 8
 SESSIONS_PER_SHARD: Final = INT_MAX // SHARDS
 
@@ -38,6 +40,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     except SessionRefused as refused:
         turn.reply(request.ticket, FetchResponse(error_code=refused.code))
         return
+    # Kafka meets a wrong level when it reads a log: without a partition that exists nothing reads, and the answer is as usual:
+    # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if asked.isolation_level not in (0, 1) and any(topics.find(slot.topic or "", slot.partition) for slot in context.slots.values()):
         turn.reply(request.ticket, failed(turn.quirks, asked, request.version, ErrorCode.UNKNOWN_SERVER_ERROR))
         return
@@ -48,7 +52,9 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         asked=asked,
         node=request.node,
         version=request.version,
+        # v15 moved the replica id into a struct with the replica's epoch (KIP-903).
         replica=asked.replica_state.replica_id if request.version >= REPLICA_STATE_SINCE else asked.replica_id,
+        # More than the answer may hold never comes: the fetch would always wait for max_wait_ms (KafkaApis.handleFetchRequest).
         min_bytes=min(asked.min_bytes, most),
         max_bytes=most,
         isolation_level=asked.isolation_level,
@@ -61,6 +67,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 def _beyond_the_cache(cluster: Cluster, asked: FetchRequest) -> bool:
     """Kafka 3.9 and 4.3 keep sessions in eight shards by id; looking for an id outside of all shards is an exception."""
+    # Session 0 with epoch -1 or 0 is no session, or asks for a new one (KIP-227): no id is looked for then.
     if cluster.environment.settings.quirks.one_session_cache or (asked.session_id == 0 and asked.session_epoch in (-1, 0)):
         return False
     return not -SESSIONS_PER_SHARD < asked.session_id < SHARDS * SESSIONS_PER_SHARD

@@ -51,9 +51,12 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     for topic in asked.topics:
         for wanted in topic.partitions:
             place = Place(topic.name, b"", wanted.partition_index)
+            # v0 has a handler of its own, which looks for no duplicates (KafkaApis.handleListOffsetRequestV0).
             refused = request.version > 0 and place in twice
             row = _refused(place.partition, ErrorCode.INVALID_REQUEST) if refused else _answer(cluster, request, asked, topic.name, wanted)
             rows.append((place, row))
+    # 4.3 answers a partition once, 42 if it was listed twice; 3.9 and 2.8 row by row:
+    # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     topics = _merged(rows) if merged else _in_order(asked, rows)
     turn.reply(request.ticket, ListOffsetsResponse(topics=topics))
 
@@ -127,8 +130,10 @@ def _gate(
 def _look_up(partition: Partition, timestamp: int, only_two: bool) -> TimestampAndOffset:
     if timestamp == LATEST:
         return TimestampAndOffset(-1, partition.end, partition.leader_epoch)
+    # 2.8 knows no other constants: -3 and below are times before every record (Quirks.negative_timestamps_are_times).
     if timestamp < EARLIEST and only_two:
         return partition.by_timestamp(timestamp)
+    # Without tiered storage the local log is the whole log (KIP-405).
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         return TimestampAndOffset(-1, partition.start, partition.epoch_at(partition.start))
     if timestamp == MAX_TIMESTAMP:

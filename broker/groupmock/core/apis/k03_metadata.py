@@ -48,6 +48,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         turn.reply(request.ticket, refused)
         return
     rows = Rows(cluster, asked, turn)
+    # v0 cannot say null: its empty list means all topics, that of v1 and later none.
     everything = asked.topics is None or (request.version == 0 and not asked.topics)
     found = rows.all() if everything else rows.some(request.version)
     operations = request.version >= OPERATIONS_SINCE and asked.include_cluster_authorized_operations
@@ -95,6 +96,7 @@ class Rows:
         wanted = self._asked.topics or []
         by_id = version >= BY_ID_SINCE
         ids = [topic.topic_id for topic in wanted if by_id and topic.topic_id != ZERO_UUID]
+        # One id makes it a request by ids; names beside it are not looked at (KafkaApis.handleTopicMetadataRequest).
         if ids:
             return self._by_id(ids)
         found: list[MetadataResponseTopic] = []
@@ -120,6 +122,8 @@ class Rows:
                 found.append(self._row(topic))
             else:
                 missing.append(MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id))
+        # Unknown ids come first, unknown names last:
+        # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
         return missing + found
 
     def _missing_row(self, name: str) -> MetadataResponseTopic:
@@ -138,6 +142,7 @@ class Rows:
         if not (self._asked.allow_auto_topic_creation and settings.auto_create_topics_enable):
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         try:
+            # Not with num.partitions: groups and transactional ids are placed by a hash over a number of their own (SERVER-64).
             if name in internal.MADE_BY_KAFKA:
                 internal.make(self._turn, self._topics, name)
             else:
@@ -145,6 +150,7 @@ class Rows:
         except TopicRefused as refused:
             self._turn.note("topic_not_created", topic=name, reason=refused.message)
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        # Both codes make a client ask again; 2.8 says 5, later releases 3.
         if settings.quirks.auto_creation_answers_leader_not_available:
             return ErrorCode.LEADER_NOT_AVAILABLE
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

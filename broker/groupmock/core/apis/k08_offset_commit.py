@@ -52,7 +52,11 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     message = request.message
     assert isinstance(message, OffsetCommitRequest)
     lines = [line for entry, topic in enumerate(message.topics) for line in _lines(cluster, request.version, entry, topic)]
+    # Before anything is stored: of a partition listed twice 3.9 and 2.8 take the last one, and nothing if that one's metadata is too large:
+    # docs/kafka/differences.md#groups
     taken = _once(turn, [line for line in lines if not line.error])
+    # 3.9 refuses v0 as a whole, 35 for unknown topics too (P2-c15):
+    # docs/kafka/differences.md#groups
     if request.version == 0 and taken and not turn.quirks.zookeeper_offsets:
         turn.reply(
             request.ticket, OffsetCommitResponse(topics=_grouped([(line, codes.UNSUPPORTED_VERSION) for line in lines], merge=False))
@@ -61,6 +65,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     if request.version == 0:
         errors = _commit_v0(cluster, turn, message.group_id, taken)
     else:
+        # Without a partition that passed no coordinator is asked: an error of the group stays invisible.
+        # docs/kafka/offsets.md#c-empty-topics
         errors = _commit(cluster, turn, request, message, taken) if taken else []
     refused = [(line, line.error) for line in lines if line.error]
     heads = _heads(cluster, request.version, message, lines)
@@ -96,6 +102,7 @@ def _once(turn: Turn, lines: list[Line]) -> list[Line]:
     """The old coordinator commits (and answers) a partition once, the last one of several, in the order of its hash maps."""
     if not turn.quirks.duplicates_answered_once:
         return lines
+    # The last value wins (P2-c13); 2.8 has refused partitions in the same map (P2-c24).
     found = {_key(line): line for line in lines}
     if turn.quirks.refused_commits_in_place:
         return [found[key] for key in scala_map_order(found, partition_hash)]
@@ -111,6 +118,7 @@ def _commit(cluster: Cluster, turn: Turn, request: Request, message: OffsetCommi
     error = error or commits.admit(turn, group, by, request.version)
     if error:
         return [error] * len(lines)
+    # A client that assigns partitions by hand never joins (CLIENT-21): its first commit makes the group (SERVER-51).
     if group is None:
         group = cluster.groups.create_simple(turn, message.group_id, causes.first_commit(request.client_id))
     return commits.write(turn, group, [_wanted(request.version, message, line) for line in lines])
@@ -123,17 +131,22 @@ def _wanted(version: int, message: OffsetCommitRequest, line: Line) -> Commit:
         partition=partition.partition_index,
         offset=partition.committed_offset,
         leader_epoch=partition.committed_leader_epoch,
+        # Null is stored as "" and fetched as such: docs/kafka/offsets.md#c-null-metadata
         metadata=partition.committed_metadata or "",
+        # v1 alone has it; -1 is now. It is what retention counts from (P2-c15).
         timestamp_ms=partition.commit_timestamp if version == 1 and partition.commit_timestamp != -1 else None,
+        # v5 dropped the field (KIP-211): since then the group's state decides when an offset expires.
         retention_ms=message.retention_time_ms if 2 <= version <= 4 and message.retention_time_ms != -1 else None,
     )
 
 
 def _commit_v0(cluster: Cluster, turn: Turn, group_id: str, lines: list[Line]) -> list[int]:
     """v0 meant ZooKeeper: kept apart, until Kafka 3 refused the request as a whole (35)."""
+    # No group is looked for or made, and v1 does not see what v0 commits (P2-c22).
     limit, errors = turn.settings.offset_metadata_max_bytes, []
     for line in lines:
         metadata = line.partition.committed_metadata or ""
+        # Java counts UTF-16 units, not bytes: docs/kafka/offsets.md#c-metadata
         fits = commits.utf16_length(metadata) <= limit
         errors.append(codes.NONE if fits else codes.OFFSET_METADATA_TOO_LARGE)
         if fits:
@@ -150,9 +163,11 @@ Result = tuple[Line, int]
 def _answer(turn: Turn, heads: list[Head], refused: list[Result], done: list[Result]) -> OffsetCommitResponse:
     """Refused partitions first; the old coordinator answers the others once each, in the order of its hash maps."""
     if turn.quirks.refused_commits_in_place:
+        # 2.8 has no rule that refused partitions come first (P2-c24).
         return OffsetCommitResponse(topics=_as_in_2_8(refused, done))
     if turn.quirks.duplicates_answered_once:
         return OffsetCommitResponse(topics=_grouped(refused + done, merge=True, heads=heads))
+    # 4.3: what a gate refused changes the order and joins elements of one topic; else the answer is as asked. A 12 moves nothing (P2-b2).
     return OffsetCommitResponse(topics=_grouped(refused + done, merge=bool(heads), heads=heads))
 
 
@@ -175,6 +190,7 @@ def _grouped(results: list[Result], merge: bool, heads: Iterable[Head] = ()) -> 
     topics: dict[object, OffsetCommitResponseTopic] = {}
 
     def row(one: Head | Line) -> OffsetCommitResponseTopic:
+        # An unknown id has no name: by "" all of them would become one topic.
         key: object = (one.name or one.topic_id) if merge else one.entry
         return topics.setdefault(key, OffsetCommitResponseTopic(name=one.name, topic_id=one.topic_id, partitions=[]))
 

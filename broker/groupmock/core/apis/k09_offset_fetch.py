@@ -47,8 +47,10 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     if request.version < 8:
         turn.reply(request.ticket, _one_group(cluster, turn, request, message))
     elif not message.groups and turn.quirks.fetch_without_groups_hangs:
+        # 3.9 alone; its connection stays open and mute (P2-c5).
         turn.abandon(request.ticket, "an OffsetFetch without groups is never answered by this release")
     else:
+        # A group id that is listed twice is answered twice: docs/kafka/offsets.md#offsetfetch
         groups = [_group(cluster, turn, request, wanted, message.require_stable) for wanted in message.groups]
         turn.reply(request.ticket, OffsetFetchResponse(groups=groups))
 
@@ -58,11 +60,13 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 def _one_group(cluster: Cluster, turn: Turn, request: Request, message: OffsetFetchRequest) -> OffsetFetchResponse:
     wanted = None if message.topics is None else [(topic.name, topic.partition_indexes) for topic in message.topics]
+    # Before the gate: what v0 reads is no coordinator's (P2-c22).
     if request.version == 0:
         return _answer(_fetch_v0(cluster, turn, message.group_id, wanted or []))
     error = cluster.groups.gate(message.group_id, request.node)
     if not error:
         return _answer(_fetch(cluster, turn, message.group_id, wanted, message.require_stable))
+    # v1 has no field for it: the code stands in each partition, on 3.9 nowhere (P2-c4).
     if request.version >= 2:
         return OffsetFetchResponse(error_code=error)
     return _answer([] if turn.quirks.fetch_v1_hides_group_errors else _everywhere(wanted or [], error))
@@ -115,6 +119,8 @@ def _fetch(cluster: Cluster, turn: Turn, group_id: str, wanted: Wanted | None, s
     """The offsets of the listed partitions, or of all that have one. `stable`: 88 where a commit is on its way (KIP-447)."""
     group = cluster.groups.find(group_id)
     offsets = CommittedOffsets() if group is None else group.offsets
+    # There are no transactions here: what lingers is a commit that 2.8 refused and never took off its list (KAFKA-16371):
+    # docs/kafka/differences.md#groups
     unstable = offsets.lingering if stable else frozenset()
     if wanted is None:
         return _all(turn, offsets, unstable)
@@ -131,6 +137,7 @@ def _found(offsets: CommittedOffsets, name: str, index: int, unstable: frozenset
 
 def _all(turn: Turn, offsets: CommittedOffsets, unstable: frozenset[At]) -> list[Topic]:
     topics: dict[str, list[FoundOffsets]] = {}
+    # 4.3 goes through its TimelineHashMap tables, 3.9 and 2.8 through Scala's maps: docs/kafka/differences.md#groups
     for name, index in offsets.listed(turn.quirks.duplicates_answered_once):
         topics.setdefault(name, []).append(_found(offsets, name, index, unstable))
     names = java_order(topics, java_hash) if turn.quirks.refused_commits_in_place else list(topics)
@@ -140,6 +147,7 @@ def _all(turn: Turn, offsets: CommittedOffsets, unstable: frozenset[At]) -> list
 def _once(turn: Turn, wanted: Wanted) -> Wanted:
     """The old coordinator puts what is asked into a map and answers each partition once, in that map's order."""
     topics: dict[str, list[int]] = {}
+    # P2-c13; 4.3 answers a partition as often as it was listed.
     for name, index in scala_map_order(((name, index) for name, indexes in wanted for index in indexes), partition_hash):
         topics.setdefault(name, []).append(index)
     names = java_order(topics, java_hash) if turn.quirks.refused_commits_in_place else list(topics)

@@ -21,6 +21,7 @@ GROUP: Final = 0
 TRANSACTION: Final = 1
 SHARE: Final = 2
 _NOT_AVAILABLE: Final = "The coordinator is not available."
+# Kafka's default text of INVALID_REQUEST, word for word (P2-b7).
 _MALFORMED: Final = (
     "This most likely occurs because of a request being malformed by the client library or the message was sent to an incompatible broker. "
     "See the broker logs for more details."
@@ -35,6 +36,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     message = request.message
     assert isinstance(message, FindCoordinatorRequest)
     if request.version >= 4:
+        # A key listed twice is answered twice (P2-d8).
         found = [_find(cluster, turn, request, message.key_type, key) for key in message.coordinator_keys]
         turn.reply(request.ticket, FindCoordinatorResponse(coordinators=found))
         return
@@ -52,7 +54,9 @@ def _find(cluster: Cluster, turn: Turn, request: Request, key_type: int, key: st
     if key_type == SHARE:
         return _share_coordinator(cluster, version, key)
     node = _node_of_group(cluster, turn, key) if key_type == GROUP else _node_of_transaction(cluster, turn, key)
+    # A partition keeps its leader while that node is down; 15 makes the client ask again: docs/kafka/apis.md#findcoordinator
     if node is None or node not in {each.node_id for each in turn.environment.up}:
+        # The text ends with v3 (P2-b7), and so does the literal NONE of a success (SERVER-76).
         return _refused(key, codes.COORDINATOR_NOT_AVAILABLE, _NOT_AVAILABLE if version < 4 else "")
     at = turn.environment.endpoints[node][request.listener]
     return Coordinator(key=key, node_id=node, host=at.host, port=at.port, error_message="NONE" if version < 4 else "")
@@ -64,6 +68,8 @@ def _refused(key: str, error: int, text: str) -> Coordinator:
 
 def _node_of_group(cluster: Cluster, turn: Turn, group_id: str) -> int | None:
     hosting = cluster.groups.hosting
+    # It cannot be made beside a topic whose name collides with it, `__consumer.offsets`: 15, see
+    # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     return hosting.node_of(group_id) if hosting.make_topic(turn) else None
 
 
@@ -74,6 +80,8 @@ def _node_of_transaction(cluster: Cluster, turn: Turn, transactional_id: str) ->
     except TopicRefused as refused:
         turn.note("topic_not_created", topic=TRANSACTION_TOPIC, reason=refused.message)
         return None
+    # Somebody may have made the topic by hand with fewer partitions: ids of the missing ones have no coordinator:
+    # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     partition = partition_for(transactional_id, internal.TRANSACTION_PARTITIONS)
     return topic.partitions[partition].leader if partition < len(topic.partitions) else None
 
@@ -82,6 +90,7 @@ def _share_coordinator(cluster: Cluster, version: int, key: str) -> Coordinator:
     """There are no share groups here: a well-formed key finds its topic missing (15). Below v6 the type does not exist."""
     if version < 6:
         return _refused(key, codes.INVALID_REQUEST, _MALFORMED if version < 4 else "")
+    # 3.9 says 15 whatever the key (P2-c14).
     if not cluster.environment.settings.quirks.share_coordinator_unchecked and not _is_share_key(key):
         return _refused(key, codes.INVALID_REQUEST, "")
     return _refused(key, codes.COORDINATOR_NOT_AVAILABLE, "")
@@ -101,5 +110,6 @@ def _is_uuid(text: str) -> bool:
 
 
 def _is_integer(text: str) -> bool:
+    # Integer.parseInt takes a sign: partition -1 passes (P2-d9).
     digits = text[1:] if text[:1] in ("-", "+") else text
     return digits.isascii() and digits.isdigit() and -(2**31) <= int(text) < 2**31

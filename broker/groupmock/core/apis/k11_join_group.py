@@ -30,6 +30,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         return
     error, group = cluster.groups.reach(message.group_id, request.node)
     if error:
+        # 14 and 16 carry "" since the new coordinator (P2-b1), before that the request's id (P2-c3).
         _refuse(turn, request, error, message.member_id if turn.quirks.refused_join_echoes_id else "")
         return
     if not isinstance(group, ClassicGroup):
@@ -37,6 +38,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         if group is None:
             return
     terms = _terms(request, message)
+    # 81 goes before 23 (P1-d3, J6 before J8).
     if not _has_room(turn, group, message.member_id):
         _refuse_for_room(turn, group, request, message)
     elif not _fits(group, terms):
@@ -60,12 +62,15 @@ def _refused_unseen(turn: Turn, request: Request, message: JoinGroupRequest) -> 
 def _claimed(cluster: Cluster, turn: Turn, request: Request, message: JoinGroupRequest, other: GroupType | None) -> ClassicGroup | None:
     """A new group, perhaps in the place of an Empty one of another type. None, and it is answered: who has an id can be no member of a
     group that is to be made (25), and the members of another type speak another protocol (23; GroupMetadataManager.classicGroupJoin)."""
+    # 25 makes the client drop its id and join anew (CLIENT-03). An empty group of another type gives way to an id-less join only (P1-b8).
     if message.member_id and (other is None or other.is_empty()):
         _refuse(turn, request, codes.UNKNOWN_MEMBER_ID, message.member_id)
         return None
+    # 3.9 and 2.8 write no record of a group that only has a 79 or a 23 (P1-c4).
     why, recorded = causes.first_join(request.client_id), not turn.quirks.empty_group_not_recorded
     group = cluster.groups.claim(turn, message.group_id, ClassicGroup, why, recorded)
     if group is None:
+        # "" and not the request's id, other than the 23 of J8: J1.
         _refuse(turn, request, codes.INCONSISTENT_GROUP_PROTOCOL, "")
     return group
 
@@ -78,6 +83,7 @@ def _terms(request: Request, message: JoinGroupRequest) -> JoinTerms:
     """What is asked for; v0 has no rebalance timeout: the session timeout serves (KIP-62, SERVER-26)."""
     return JoinTerms(
         protocol_type=message.protocol_type,
+        # Names and bytes in the order of the list: another order is a change and rebalances (SERVER-19).
         protocols=tuple([(protocol.name, protocol.metadata) for protocol in message.protocols]),
         session_timeout_ms=message.session_timeout_ms,
         rebalance_timeout_ms=message.rebalance_timeout_ms if request.version else message.session_timeout_ms,
@@ -90,10 +96,14 @@ def _terms(request: Request, message: JoinGroupRequest) -> JoinTerms:
 
 def _has_room(turn: Turn, group: Group, member_id: str) -> bool:
     """group.max.size (docs/kafka/group-protocol.md#group-size-limit). While a phase collects, those who joined count."""
+    # The request's id is looked at: in a full group a static member that restarts with "" is refused, too.
+    # docs/kafka/group-protocol.md#group-size-limit
     limit = turn.settings.group_max_size
     member = group.members.get(member_id)
+    # Not by the number of members: after the limit was lowered those who rejoin last are refused (SERVER-32).
     if group.state is PREPARING:
         return group.awaiting < limit or (member is not None and member.join is not None)
+    # An Empty group hands out any number of 79s, as many as want to join (P1-d3).
     return group.state is EMPTY or member is not None or len(group.members) < limit
 
 
@@ -103,10 +113,12 @@ def _refuse_for_room(turn: Turn, group: Group, request: Request, message: JoinGr
     kept = reserved and quirks.refusal_keeps_reservation
     dropped = not kept and membership.refuse(turn, group, message.member_id, causes.group_full(turn.settings.group_max_size))
     error = codes.GROUP_MAX_SIZE_REACHED
+    # 3.9 and 2.8 look for a member that was dropped (P1-c6), 3.9 for a reserved id as well (P1-c7).
     if dropped and (quirks.refused_reservation_ends_phase if reserved else quirks.refused_member_ends_phase):
         outcome = rebalance.maybe_complete(turn, group, causes.LAST_HAD_NO_ROOM)
         if outcome is FAILED and quirks.failing_phase_replaces_refusal:
             error = codes.UNKNOWN_SERVER_ERROR
+    # 81 and -1 carry "" (P1-d4).
     _refuse(turn, request, error, "")
 
 
@@ -114,6 +126,8 @@ def _fits(group: Group, terms: JoinTerms) -> bool:
     """J8: an Empty group takes any named type and non-empty list; others want their type and a name that all members list."""
     if group.state is EMPTY:
         return bool(terms.protocol_type and terms.protocols)
+    # A name in common with each member is not enough, it has to be one of all; a lone member must share one with its own last list
+    # (P1-d10).
     return terms.protocol_type == group.protocol_type and any(group.supported_by_all(name) for name, _ in terms.protocols)
 
 
@@ -126,11 +140,14 @@ def _decide(turn: Turn, group: Group, request: Request, message: JoinGroupReques
     outcome = FINE
     if not member_id:
         outcome = _decide_without_id(turn, group, request, terms, message.reason)
+    # Before validate(): a reserved id is no member yet and would be 25 there.
     elif member_id in group.pending_joins:
+        # An id is only reserved for who has no instance; Kafka fails inside, and names no id (P1-b4).
         if instance is not None:
             _refuse(turn, request, codes.UNKNOWN_SERVER_ERROR, "")
         else:
             outcome = _add(turn, group, request, member_id, terms, message.reason)
+    # joining: 2.8 lets an unmapped instance id pass everywhere but here (P1-c12).
     elif error := membership.validate(turn, group, member_id, instance, joining=True):
         _refuse(turn, request, error, member_id)
     else:
@@ -151,6 +168,8 @@ def _decide_without_id(turn: Turn, group: Group, request: Request, terms: JoinTe
     instance = terms.group_instance_id
     if instance is not None and instance in group.static_members:
         return _replace(turn, group, request, group.members[group.static_members[instance]], terms, reason)
+    # KIP-394: a client that never saw its answer would leave a member behind at each try. Before v4 clients know no 79 (SERVER-02), with
+    # an instance id they need none (SERVER-03).
     if instance is None and request.version >= 4:
         answer = ANSWERS[group.state, JOIN_RESERVE]
         assert answer.do is RESERVE, f"{answer.do} is not for who has no id"
@@ -166,6 +185,7 @@ def _decide_without_id(turn: Turn, group: Group, request: Request, terms: JoinTe
 def _add(turn: Turn, group: Group, request: Request, member_id: str, terms: JoinTerms, reason: str | None) -> PhaseOutcome:
     """Add the member, then begin a rebalance or see whether the phase is over."""
     do = ANSWERS[group.state, JOIN_NEW].do
+    # 3.9 and 2.8 extend the delay of a group that never had a generation, 4.3 that of any emptied group (P1-c1, SERVER-09).
     initial = group.generation == 0 if turn.quirks.new_member_at_generation_zero else group.previous_state is EMPTY
     if group.state is PREPARING and initial:
         group.new_member_added = True
@@ -176,14 +196,18 @@ def _add(turn: Turn, group: Group, request: Request, member_id: str, terms: Join
 
 def _rejoin(turn: Turn, group: Group, request: Request, member: Member, terms: JoinTerms, reason: str | None) -> PhaseOutcome:
     """A member sent another JoinGroup."""
+    # A leader that joins again wants a new assignment (CLIENT-47): it rebalances with the same list (SERVER-18), a follower does not
+    # (SERVER-17).
     same = member.protocols == terms.protocols
     leads = group.is_leader(member)
     ask = Question.JOIN_CHANGED if not same else Question.JOIN_LEADER if leads else Question.JOIN_FOLLOWER
     do = ANSWERS[group.state, ask].do
     if do is Do.ANSWER:
+        # A follower gets no list, whatever answer it missed (SERVER-12, SERVER-20).
         members = answers.member_list(group)() if leads else []
         turn.reply(request.ticket, answers.joined(turn, group).to(request.version, member.member_id, members))
         return FINE
+    # Behind the answer: timeouts change only when the join is parked. docs/kafka/group-protocol.md#jg-timeouts
     membership.update(turn, group, member, request, terms)
     if do is Do.COMPLETE:
         return rebalance.go_on(turn, group, do, causes.all_joined(member.member_id))
@@ -199,9 +223,11 @@ def _replace(turn: Turn, group: Group, request: Request, old: Member, terms: Joi
     leader_before, do = group.leader_id, ANSWERS[group.state, Question.JOIN_REPLACE].do
     new = membership.replace(turn, group, old, request, terms)
     if do is Do.KEEP:
+        # 3.9 and 2.8 break ties in another hash order (P1-c9).
         voted = select_protocol(group, turn.quirks.scala_vote_order)
         if voted is None:
             return FAILED  # Kafka's vote throws, with the replacement done
+        # KIP-345: a restart that changes no choice shall cost the others nothing, even with another subscription (P1-d16).
         if voted == group.protocol_name:
             replacement.keep_generation(turn, group, request, old, new, leader_before)
             return FINE

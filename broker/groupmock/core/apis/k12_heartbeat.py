@@ -31,15 +31,19 @@ def _beat(cluster: Cluster, turn: Turn, node: int, message: HeartbeatRequest) ->
         return codes.INVALID_GROUP_ID, None
     error, group = cluster.groups.reach(message.group_id, node)
     if error:
+        # H8: Kafka checks nothing before the log is read. No lease: nothing is known of the member yet.
         return (codes.NONE if error == codes.COORDINATOR_LOAD_IN_PROGRESS else error), None
     if not isinstance(group, ClassicGroup):
         return codes.UNKNOWN_MEMBER_ID, None
+    # A reserved id is no member (H3), and an unknown one is 25 whatever its generation.
     error = membership.validate(turn, group, message.member_id, message.group_instance_id)
     if error:
         return error, None
     if message.generation_id != group.generation:
         return codes.ILLEGAL_GENERATION, None
     member, answer = group.members[message.member_id], ANSWERS[group.state, HEARTBEAT]
+    # A 27 renews as well: a member that was told to rejoin must not expire before it does (SERVER-43).
     if answer.renews:
         sessions.renew(turn, group, member)
+    # A repeated frame is told by its bytes and never decoded: 0.52 µs instead of 1.10 (docs/kafka/limits.md#heartbeats).
     return answer.error, None if answer.error else Lease(group, member, group.epoch)

@@ -29,6 +29,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     error = _gate(cluster, turn, request, message)
     errors = [] if error else _leave(cluster, turn, message.group_id, entries)
     if errors is None:
+        # 2.8: a reserved id with an instance id spoils the others (P1-c13, P2-c18).
         error, errors = codes.UNKNOWN_SERVER_ERROR, []
     turn.reply(request.ticket, _answer(request.version, error, entries, errors))
 
@@ -42,6 +43,7 @@ def _gate(cluster: Cluster, turn: Turn, request: Request, message: LeaveGroupReq
 def _answer(version: int, error: int, entries: list[MemberIdentity], errors: list[int]) -> LeaveGroupResponse:
     if version < 3:
         return LeaveGroupResponse(error_code=error or (errors[0] if errors else codes.NONE))
+    # strict=False: a request that failed as a whole has no codes, and its answer no members (P1-b1). Ids go back as they came (SERVER-45).
     told = [
         MemberResponse(member_id=entry.member_id, group_instance_id=entry.group_instance_id, error_code=code)
         for entry, code in zip(entries, errors, strict=False)
@@ -53,12 +55,15 @@ def _leave(cluster: Cluster, turn: Turn, group_id: str, entries: list[MemberIden
     """A code per entry; None: the request fails as a whole."""
     group = cluster.groups.find(group_id)
     if not isinstance(group, ClassicGroup):
+        # Per entry, the top level of v3 and later stays 0; an empty list is no error even then (SERVER-47, P2-d4).
         return [codes.UNKNOWN_MEMBER_ID] * len(entries)
     errors, gone = [], []
     try:
         for entry in entries:
             error, matters = leaving.leave(turn, group, entry.member_id, entry.group_instance_id, entry.reason)
             errors.append(error)
+            # 3.9 and 2.8: the first may end the join phase, which answers a second one that leaves in the same request:
+            # docs/kafka/differences.md#groups
             if matters and turn.quirks.leaves_one_by_one:
                 if leaving.after(turn, group, _why([entry])) is FAILED:
                     return None

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 NOT_ASKED: Final = -(2**31)
 ALL_OPERATIONS: Final = 3400  # READ 3, DELETE 6, DESCRIBE 8, DESCRIBE_CONFIGS 10, ALTER_CONFIGS 11 as bits
+# 3.9 and 2.8 know no configs of groups (P2-c14).
 ALL_OPERATIONS_WITHOUT_CONFIGS: Final = 328
 
 
@@ -29,6 +30,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     assert isinstance(message, DescribeGroupsRequest)
     asked = message.include_authorized_operations and request.version >= 3
     operations = _operations(turn) if asked else NOT_ASKED
+    # 4.3 answers by offsets partitions, 3.9 and 2.8 as asked: docs/kafka/differences.md#groups
     groups = [_describe(cluster, turn, request, group_id, operations) for group_id in cluster.groups.in_order(turn, message.groups)]
     turn.reply(request.ticket, DescribeGroupsResponse(groups=groups))
 
@@ -49,7 +51,9 @@ def _describe(cluster: Cluster, turn: Turn, request: Request, group_id: str, ope
 
 
 def _unknown(version: int, group_id: str, operations: int) -> DescribedGroup:
+    # Before KIP-1043 an unknown group is no error: clients read the state Dead (SERVER-59).
     if version < 6:
         return DescribedGroup(group_id=group_id, group_state=DEAD, authorized_operations=operations)
+    # Beside an error operations are not told, even when asked for: docs/kafka/admin.md#describegroups
     text = f"Group {group_id} not found."
     return DescribedGroup(error_code=codes.GROUP_ID_NOT_FOUND, error_message=text, group_id=group_id, group_state=DEAD)

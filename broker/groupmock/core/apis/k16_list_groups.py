@@ -20,6 +20,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     message = request.message
     assert isinstance(message, ListGroupsRequest)
     loading = cluster.groups.hosting.loading(request.node)
+    # 3.9 and 2.8 list the groups known so far beside the 14 (P2-c2).
     hidden = loading and not turn.quirks.list_while_loading_shows_groups
     groups = [] if hidden else _listed(cluster, turn, request.node, message)
     error = codes.COORDINATOR_LOAD_IN_PROGRESS if loading else codes.NONE
@@ -29,10 +30,12 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 def _listed(cluster: Cluster, turn: Turn, node: int, message: ListGroupsRequest) -> list[ListedGroup]:
     normal = _state_reader(turn)
     states = {normal(state) for state in message.states_filter}
+    # Not stripped, other than states: " classic" selects nothing (P2-b9).
     types = {kind.lower() for kind in message.types_filter}
     return [
         ListedGroup(
             group_id=group.group_id,
+            # Groups that only store offsets are listed too, without a type (SERVER-51).
             protocol_type=group.protocol_type or "",
             group_state=str(group.state),
             group_type=group.group_type,
@@ -44,6 +47,7 @@ def _listed(cluster: Cluster, turn: Turn, node: int, message: ListGroupsRequest)
 
 def _state_reader(turn: Turn) -> Callable[[str], str]:
     """How a state's name is compared: without case and surrounding blanks, unless the release minds them."""
+    # 2.8 compares names as they are (P2-c19), 3.9 forgives case but not blanks (P2-c9).
     if turn.quirks.state_filter_minds_case:
         return str
     return str.lower if turn.quirks.state_filter_keeps_blanks else lambda name: name.strip().lower()

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
+# The pattern of KIP-511; "", "-x" and "x_y" are none (P2-d12).
 SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 SOFTWARE_SINCE: Final = 3
 ZERO_FEATURES_SINCE: Final = 4  # v3 hides features whose lowest level is 0 (KIP-1022)

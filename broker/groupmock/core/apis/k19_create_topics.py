@@ -54,6 +54,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 def _whole_refused(cluster: Cluster, timeout_ms: int, wanted: list[CreatableTopic]) -> TopicRefused | None:
     """What keeps the controller from looking at any of the topics."""
+    # With nothing but names listed twice no 7: what the request alone shows to be wrong goes first:
+    # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if wanted and timeout_ms < 0:
         return TopicRefused(ErrorCode.REQUEST_TIMED_OUT, "")
     standard = cluster.environment.settings.num_partitions
@@ -69,6 +71,8 @@ def _result(cluster: Cluster, node: int, wanted: CreatableTopic, validate_only: 
         plan = _plan(cluster, wanted)
     except TopicRefused as trouble:
         return refused(wanted.name, trouble)
+    # 4.3 and 3.9 show a config as it was written, DescribeConfigs as it was read; 2.8 shows what was read here, too:
+    # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     return done(cluster, node, wanted.name, plan, plan.settings, validate_only, turn)
 
 
@@ -99,6 +103,8 @@ def _plan(cluster: Cluster, wanted: CreatableTopic) -> TopicPlan:
     """Checks in the order of Kafka's controller: name, configs, then numbers or assignments."""
     cluster.topics.check_name(wanted.name)
     nulls = [config.name for config in wanted.configs if config.value is None]
+    # Nulls come before unknown names, these before bad values:
+    # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if nulls:
         raise TopicRefused(ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(nulls)}")
     try:
@@ -135,6 +141,7 @@ def _assigned(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
             message = f"Found multiple manual partition assignments for partition {index}"
             raise TopicRefused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
         by_index[index] = list(assignment.broker_ids)
+        # In the loop, as in ReplicationControlManager.createTopic: a bad assignment is told of before a duplicate behind it.
         assignments.check(list(by_index.values()), [node.node_id for node in cluster.environment.identity.nodes], None)
     if sorted(by_index) != list(range(len(by_index))):
         raise TopicRefused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "partitions should be a consecutive 0-based integer sequence")

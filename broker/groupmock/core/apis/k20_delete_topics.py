@@ -30,6 +30,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     wrong = list(_wrong(cluster, states))
     bad = {(row.name, row.topic_id) for row in wrong if row.error_code == ErrorCode.INVALID_REQUEST}
     formed = any((state.name, state.topic_id) not in bad for state in states)
+    # What the request alone shows to be wrong goes before the 7:
+    # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if formed and asked.timeout_ms < 0:
         late = [refused(state.name, state.topic_id, ErrorCode.REQUEST_TIMED_OUT, None) for state in states]
         turn.reply(request.ticket, DeleteTopicsResponse(responses=late))
@@ -42,6 +44,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         if (state.name, state.topic_id) in bad or name is None:
             continue
         topic_id = cluster.topics.topic_id(name)
+        # Asked for by name and by id: neither deletes it, the row of the name says why.
         if topic_id is None or (name, topic_id) in bad:
             continue
         done.append(DeletableTopicResult(name=name, topic_id=topic_id))

@@ -53,10 +53,13 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 def _delete(cluster: Cluster, node: int, place: Place, offset: int) -> DeleteRecordsPartitionResult:
     topic = cluster.topics.require(place.name)
     partition = topic.partitions[place.partition]
+    # Kafka's own topics are closed to clients' writes, Produce (17) as well as this:
+    # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if topic.internal:
         return _refused(place, ErrorCode.INVALID_TOPIC_EXCEPTION)
     if partition.leader != node:
         return _refused(place, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    # A log that is compacted only keeps the last record of each key: Partition.deleteRecordsOnLeader refuses.
     if not _deletes(cluster, topic, node):
         return _refused(place, ErrorCode.POLICY_VIOLATION)
     target = partition.end if offset == HIGH_WATERMARK else offset

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
+# The default of transaction.max.timeout.ms.
 MAX_TRANSACTION_TIMEOUT_MS: Final = 900_000
 NONE: Final = -1
 
@@ -33,6 +34,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 def _refusal(asked: InitProducerIdRequest) -> ErrorCode:
     if (asked.producer_id == NONE) != (asked.producer_epoch == NONE):
         return ErrorCode.INVALID_REQUEST
+    # The order of TransactionCoordinator.handleInitProducerId: a bad request gets Kafka's code, only what Kafka would serve gets 35.
     if asked.transactional_id is None:
         return ErrorCode.NONE
     if not asked.transactional_id:

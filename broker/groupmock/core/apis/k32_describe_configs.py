@@ -45,6 +45,8 @@ def describe(cluster: Cluster, request: Request, turn: Turn, wrong_name: WrongNa
     """Answer; `wrong_name` says what is wrong with the name of a topic."""
     asked = request.message
     assert isinstance(asked, DescribeConfigsRequest)
+    # Good resources beside it get no configs either:
+    # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if any(resource.resource_type not in KINDS for resource in asked.resources):
         refused = [
             DescribeConfigsResult(

@@ -35,6 +35,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 def abandoned(request: Request, asked: AlterConfigsRequest, turn: Turn) -> bool:
     """Does the release's handler die of this request? Then it is never answered."""
+    # 4.3 and 2.8; 3.9 answers 42: docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     dies = turn.quirks.repeated_alteration_unanswered and max(_times(asked).values(), default=1) > 1
     if dies:
         turn.abandon(request.ticket, "AlterConfigs names a resource twice")

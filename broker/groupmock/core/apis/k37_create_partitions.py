@@ -32,6 +32,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     asked = request.message
     assert isinstance(asked, CreatePartitionsRequest)
     place = len(turn.out)  # what follows from new partitions comes after the answer
+    # With nothing but names listed twice no 7: what the request alone shows to be wrong goes first:
+    # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if asked.timeout_ms < 0 and 1 in Counter(topic.name for topic in asked.topics).values():
         results = [CreatePartitionsTopicResult(name=topic.name, error_code=ErrorCode.REQUEST_TIMED_OUT) for topic in asked.topics]
     else:

@@ -20,6 +20,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     assert isinstance(message, DeleteGroupsRequest)
     results = [
         DeletableGroupResult(group_id=group_id, error_code=_delete(cluster, turn, request, group_id))
+        # 4.3: by offsets partitions, within one as a hash set has the names; 3.9 and 2.8: as a Scala map has them:
+        # docs/kafka/differences.md#groups
         for group_id in cluster.groups.in_order(turn, dict.fromkeys(message.groups_names), deleted=True)
     ]
     turn.reply(request.ticket, DeleteGroupsResponse(results=results))
@@ -31,6 +33,7 @@ def _delete(cluster: Cluster, turn: Turn, request: Request, group_id: str) -> in
         return error
     if group is None:
         return codes.GROUP_ID_NOT_FOUND
+    # Reserved ids do not keep a group: it is Empty, and who comes back with one gets 25 (docs/kafka/admin.md#deletegroups).
     error = group.admit_deletion()
     if not error:
         cluster.groups.delete(turn, group, causes.group_deleted(request.client_id))

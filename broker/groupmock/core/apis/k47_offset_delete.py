@@ -27,6 +27,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Delete committed offsets of topics the group does not use."""
     message = request.message
     assert isinstance(message, OffsetDeleteRequest)
+    # "" is no group here, though commits take it for one (SERVER-07); a null never gets past the codec (P2-b8).
     error, group = cluster.groups.reach(message.group_id, request.node) if message.group_id else (codes.INVALID_GROUP_ID, None)
     if group is None:
         turn.reply(request.ticket, OffsetDeleteResponse(error_code=error or codes.GROUP_ID_NOT_FOUND))
@@ -58,12 +59,14 @@ def _delete(cluster: Cluster, turn: Turn, group: GroupType, topics: list[OffsetD
                 refused.append((entry, topic.name, index, codes.UNKNOWN_TOPIC_OR_PARTITION))
             else:
                 done.append((entry, topic.name, index, _delete_one(group, topic.name, index)))
+    # 3.9 and 2.8; 4.3 keeps the Empty group until the sweep (P2-c11).
     if turn.quirks.last_offset_deletes_group and done and group.is_empty() and group.offsets.used_up:
         cluster.groups.delete(turn, group, causes.LAST_OFFSET_DELETED)
     if turn.quirks.refused_commits_in_place:
         return _as_in_2_8(refused + done)
     if turn.quirks.duplicates_answered_once:
         done = _once(done)
+    # 4.3 answers a topic listed twice as listed unless something was refused, 3.9 each partition once: docs/kafka/differences.md#groups
     return _grouped(heads, refused + done, merge=bool(heads) or turn.quirks.duplicates_answered_once)
 
 
@@ -87,6 +90,7 @@ def _as_in_2_8(results: list[Result]) -> list[OffsetDeleteResponseTopic]:
 def _delete_one(group: GroupType, topic: str, index: int) -> int:
     if group.subscribed_to(topic):
         return codes.GROUP_SUBSCRIBED_TO_TOPIC
+    # 0 also when there was nothing: docs/kafka/offsets.md#offsetdelete
     group.offsets.discard((topic, index))
     return codes.NONE
 

@@ -47,6 +47,8 @@ def _page(cluster: Cluster, wanted: list[str], cursor: Cursor | None, limit: int
     for name in wanted:
         topic = cluster.topics.get(name)
         if topic is None:
+            # Unknown topics stand among the others by name, other than in Metadata:
+            # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
             found.append(_missing(name))
             continue
         first = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0

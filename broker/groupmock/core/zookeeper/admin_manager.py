@@ -61,12 +61,18 @@ def changed(current: Mapping[str, str], changes: Sequence[tuple[str, int, str | 
 
 def _listed(name: str, operation: int, value: str, keys: Mapping[str, ConfigKey], found: Mapping[str, str]) -> str:
     key = keys.get(name)
+    # To append to a config that there is not is -1, to set it 40:
+    # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if key is None:
         raise TopicRefused(ErrorCode.UNKNOWN_SERVER_ERROR, "")
     if key.kind != LIST:
         raise TopicRefused(ErrorCode.INVALID_REQUEST, f"Config value {VERBS[operation]} is not allowed for config key: {name}")
+    # Java's split drops empty entries at the end:
+    # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     parts = java_split(found.get(name, key.default))
     if operation == APPEND:
+        # Later releases do not append what the list holds already:
+        # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
         return ",".join(parts + java_split(value))
     for part in java_split(value):
         if part in parts:
@@ -79,6 +85,8 @@ def replicas(assignments: Sequence[tuple[int, Sequence[int]]]) -> list[list[int]
 
     Raises TopicRefused(INVALID_REPLICA_ASSIGNMENT).
     """
+    # Later releases refuse a partition that is assigned twice:
+    # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     by_index = {index: list(nodes) for index, nodes in assignments}
     if len({len(nodes) for nodes in by_index.values()}) != 1:
         raise _misplaced("All partitions should have the same number of replicas")

@@ -47,6 +47,8 @@ def _alter_topic(turn: Turn, topics: Topics, wanted: Alteration, validate_only: 
     if wanted.replace:
         changed = made(current, wanted, keys, str)  # AlterConfigs only sets: nobody asks what held before
     else:
+        # Before the topic is looked for: a bad operation on a topic that is not there is told of, not the topic:
+        # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
         changed = admin_manager.changed(current, wanted.changes, keys)
         topics.require(wanted.name)
     check_topic_name(wanted.name)
@@ -75,6 +77,7 @@ def _alter_broker(turn: Turn, topics: Topics, node: int, wanted: Alteration, val
         if not validate_only:
             _check_passwords(after, target.keys)
     except broker_checks.NoCleaner:
+        # log.cleaner.threads=0 divides by zero in 2.8: docs/kafka/differences.md#configs-of-brokers
         raise TopicRefused(ErrorCode.UNKNOWN_SERVER_ERROR, "") from None
     except configs.BadConfig as bad:
         raise TopicRefused(ErrorCode.INVALID_REQUEST, admin_manager.invalid(wanted.name, str(bad), "BROKER")) from None

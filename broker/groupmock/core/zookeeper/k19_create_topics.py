@@ -24,6 +24,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Make each topic or say why not. Without time to wait the answer is 7, and the topic is made all the same."""
     asked = request.message
     assert isinstance(asked, CreateTopicsRequest)
+    # Forwarding to the controller came with KIP-590: here a 41 makes the client look for the controller and go there.
     if turn.quirks.controller_only and request.node != cluster.topics.controller():
         elsewhere = TopicRefused(ErrorCode.NOT_CONTROLLER, "")
         turn.reply(request.ticket, CreateTopicsResponse(topics=[refused(topic.name, elsewhere) for topic in asked.topics]))
@@ -34,6 +35,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         refused(topic.name, often) if seen[topic.name] > 1 else _result(cluster, request.node, topic, asked.validate_only, turn)
         for topic in asked.topics
     ]
+    # The 7 is only about waiting: docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if asked.timeout_ms <= 0 and not asked.validate_only:
         rows = [row if row.error_code else _unawaited(row) for row in rows]
     turn.reply(request.ticket, CreateTopicsResponse(topics=rows))
@@ -42,6 +44,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 def _result(cluster: Cluster, node: int, wanted: CreatableTopic, validate_only: bool, turn: Turn) -> CreatableTopicResult:
     try:
         plan = _plan(cluster, wanted)
+        # 2.8 makes such a topic; the difference is recorded: docs/proof/fidelity.md#recorded-differences (partitions-without-leader)
         if not validate_only:  # it would make partitions that nobody can lead
             assignments.check(plan.replicas, [node.node_id for node in cluster.environment.identity.nodes], None)
     except TopicRefused as trouble:
@@ -52,6 +55,7 @@ def _result(cluster: Cluster, node: int, wanted: CreatableTopic, validate_only: 
 def _plan(cluster: Cluster, wanted: CreatableTopic) -> TopicPlan:
     """Checks in the order of the admin manager: numbers, name, then assignments and configs."""
     nulls = [config.name for config in wanted.configs if config.value is None]
+    # AdminManager.createTopics looks for the topic first of all (36); what else is wrong with a name is said after the numbers.
     if wanted.name in cluster.topics.names():
         cluster.topics.check_name(wanted.name)
     if nulls:

@@ -28,6 +28,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         elsewhere = [refused(state.name, state.topic_id, ErrorCode.NOT_CONTROLLER, None) for state in states]
         turn.reply(request.ticket, DeleteTopicsResponse(responses=elsewhere))
         return
+    # Later releases refuse that topic alone: docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if any(state.name is not None and state.topic_id != ZERO_UUID for state in states):
         spoiled = [refused(state.name, state.topic_id, ErrorCode.INVALID_REQUEST, None) for state in states]
         turn.reply(request.ticket, DeleteTopicsResponse(responses=spoiled))
@@ -41,6 +42,8 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
             rows.append(refused(state.name, state.topic_id, _why_not(state), None))
         else:
             late = asked.timeout_ms <= 0 and name not in doomed
+            # The id as asked, zeros for a request by name; later releases tell the topic's:
+            # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
             rows.append(refused(name, state.topic_id, ErrorCode.REQUEST_TIMED_OUT if late else ErrorCode.NONE, None))
             doomed[name] = None
     turn.reply(request.ticket, DeleteTopicsResponse(responses=rows))

@@ -25,6 +25,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         results = [CreatePartitionsTopicResult(name=topic.name, error_code=ErrorCode.NOT_CONTROLLER) for topic in asked.topics]
     else:
         results = grown(cluster, asked, turn, "Duplicate topic in request.", _absent)
+        # The 7 is only about waiting: docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
         if asked.timeout_ms <= 0 and not asked.validate_only:
             for result in results:  # nobody waited for what was done
                 result.error_code = result.error_code or ErrorCode.REQUEST_TIMED_OUT

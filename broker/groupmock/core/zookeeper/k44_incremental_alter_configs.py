@@ -25,6 +25,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """One answer per resource. A Scala map holds them: the last one of a resource counts."""
     asked = request.message
     assert isinstance(asked, IncrementalAlterConfigsRequest)
+    # Later releases refuse each of them (42): docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     last = {(resource.resource_type, resource.resource_name): resource for resource in asked.resources}
     turn.reply(request.ticket, _spoiled(asked) or altered(cluster, request.node, asked, list(last.values()), turn, alter))
 
