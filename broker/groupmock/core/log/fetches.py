@@ -181,6 +181,7 @@ class Fetches:
         """
         reader = Reader(self._topics, self._environment.settings.quirks, fetch)
         rows = [(slot, reader.read(slot)) for slot in fetch.context.slots.values()]
+        # Stable: within a rank the order of the request, or of the session, stands
         rows.sort(key=lambda row: self._rank(fetch, row[0]))
         enough = (reader.bytes >= fetch.min_bytes and not parked) or reader.trouble or reader.logs == 0
         return rows, enough

@@ -297,6 +297,7 @@ def _assign(turn: Turn, group: Group, message: SyncGroupRequest) -> None:
     wanted = {one.member_id: one.assignment for one in message.assignments}  # of an id named twice the last counts; strangers are ignored
     for member in group.members.values():
         member.assignment = wanted.get(member.member_id, b"")
+    # What cannot be written was never assigned: all who wait hear of it and start over (docs/kafka/group-protocol.md#s-leader-failure)
     if storage.too_large(turn, group):
         _reset_assignments(group)
         refuse_syncs(turn, group, codes.UNKNOWN_SERVER_ERROR)
