@@ -102,6 +102,7 @@ class Core:
             if not self.environment.holds.keeps(event):
                 self.behaviour(event.key)(self.cluster, event, turn)
         elif isinstance(event, Disconnected):
+            # Groups are not told: a JoinGroup or SyncGroup whose connection closed still counts (P1-d7)
             self.cluster.topics.disconnected(event.connection)
         elif isinstance(event, Command):
             from . import steering  # loaded by the first command

@@ -180,6 +180,7 @@ class Hosting:
         if loading_ms > 0:
             turn.timers.set((self._timer, str(partition)), turn.after(loading_ms))
         else:
+            # No timer of 0 ms: it would fire after the requests that have arrived, which would be answered 14
             self._finish_load(turn, partition)
 
     def stopped(self, node: int) -> None:
@@ -192,6 +193,7 @@ class Hosting:
 
     def _release(self, turn: Turn, partition: int) -> None:
         if partition in self._loading:
+            # What was still being read is not there yet: nobody is told anything, and the log stays as it was
             self._loading.discard(partition)
             turn.timers.cancel((self._timer, str(partition)))
         else:

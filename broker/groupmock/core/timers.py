@@ -78,6 +78,7 @@ class Timers:
         """Disarm; nothing happens when it is not armed."""
         timer = self._armed.pop(key, None)
         if timer is not None:
+            # Its entry stays in the heap until it comes up: taking one out of the middle costs the heap's length
             timer.live = False
 
     def next(self) -> int | None:

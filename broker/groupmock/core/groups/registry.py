@@ -190,6 +190,7 @@ class GroupRegistry:
 
     def _on_retention(self, subject: tuple[str, ...], turn: Turn) -> bool:
         for group in list(self._groups.values()):
+            # A reserved id keeps no group: its JoinGroup is 25 after the sweep (P2-d2)
             if retention.sweep(turn, group) and not self._environment.holds.keeps_group(group.group_id):
                 self.delete(turn, group, causes.NOTHING_LEFT)
         if self._groups:

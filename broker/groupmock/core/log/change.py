@@ -60,6 +60,7 @@ def _listed(change: Change, keys: Mapping[str, ConfigKey], found: Mapping[str, s
         raise TopicRefused(ErrorCode.INVALID_CONFIG, f"Can't {verb} to key {change.name} because its type is not LIST.")
     parts = [part for part in found.get(change.name, effective(change.name)).split(",") if part]
     for part in java_split(change.value or ""):
+        # 2.8 appends what the list holds already once more, by code of its own (docs/kafka/differences.md)
         if change.operation == APPEND and part not in parts:
             parts.append(part)
         elif change.operation == SUBTRACT and part in parts:

@@ -166,6 +166,7 @@ TOPIC_CONFIGS: Final = {
             at_least(1),
             "Longest a record may stay uncompacted.",
         ),
+        # 1 MiB and the 12 bytes in front of a batch that its length does not count (Records.LOG_OVERHEAD)
         ConfigKey("max.message.bytes", INT, "1048588", "message.max.bytes", at_least(0), "Largest record batch the topic takes."),
         ConfigKey(
             "message.timestamp.after.max.ms",
@@ -309,6 +310,7 @@ _CHECKED_FIRST: Final = (
 CHECKED: Final = (*_CHECKED_FIRST, *(name for name in TOPIC_CONFIGS if name not in _CHECKED_FIRST))
 """The order in which Kafka looks at values: of several bad ones it names the first."""
 
+# What Kafka 4 dropped with the old record formats (KIP-724, KIP-937), and bounds and defaults that it made narrower (KIP-1030)
 _BEFORE_4: Final = (
     ConfigKey("message.downconversion.enable", BOOLEAN, "true", "log.message.downconversion.enable", fine, "Kept and returned."),
     ConfigKey("message.format.version", STRING, "3.0-IV1", "log.message.format.version", fine, "Kept and returned."),
@@ -327,6 +329,7 @@ _BEFORE_4: Final = (
 TOPIC_CONFIGS_BEFORE_4: Final = dict(sorted({**TOPIC_CONFIGS, **{key.name: key for key in _BEFORE_4}}.items()))
 
 
+# Levels of compression are KIP-390, tiered storage KIP-405, the two bounds of timestamps KIP-937
 _SINCE_2_8: Final = frozenset(
     (
         "compression.gzip.level",

@@ -94,6 +94,7 @@ def effective(name: str, set_on_topic: Mapping[str, str], changed: Overrides, se
     """The value a topic works with: its own, else the broker's (changed at run time, else as started), else Kafka's default."""
     if name in set_on_topic:
         return set_on_topic[name].strip()
+    # An append asks for both bounds of timestamps in every release, and 2.8 has no such configs
     key = topic_keys(settings.quirks).get(name) or TOPIC_CONFIGS_BEFORE_4[name]
     if key.synonym is None:
         return key.default

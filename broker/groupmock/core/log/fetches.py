@@ -116,6 +116,7 @@ class Fetches:
     def serve(self, turn: Turn, fetch: WaitingFetch) -> None:
         """Answer now, or park until enough bytes came, something is wrong, or the deadline passes."""
         rows, enough = self._read(fetch)
+        # Kafka tries a DelayedFetch once before it parks it (DelayedOperationPurgatory.tryCompleteElseWatch): hence both counts
         if enough or fetch.deadline <= turn.now or self._worth_it(fetch):
             self._answer(turn, fetch, rows)
             return
@@ -129,6 +130,7 @@ class Fetches:
 
     def changed(self, turn: Turn, places: Iterable[tuple[str, int]]) -> None:
         """Something happened to these partitions (records came, the leader moved, the topic is gone): look at who waits for them."""
+        # A copy: who is answered leaves these maps. A fetch that waits for several of the places is looked at once
         waiting = {ticket: None for place in places for ticket in self._by_partition.get(place, ())}
         for ticket in waiting:
             fetch = self._parked[ticket]
@@ -143,6 +145,7 @@ class Fetches:
         if fetch is None:
             return False
         self._unpark(fetch)
+        # Read anew: bytes may have come since it was parked that were too few to wake it
         self._answer(turn, fetch, self._read(fetch)[0])
         return True
 
@@ -178,6 +181,7 @@ class Fetches:
         """
         reader = Reader(self._topics, self._environment.settings.quirks, fetch)
         rows = [(slot, reader.read(slot)) for slot in fetch.context.slots.values()]
+        # Stable: within a rank the order of the request, or of the session, stands
         rows.sort(key=lambda row: self._rank(fetch, row[0]))
         enough = (reader.bytes >= fetch.min_bytes and not parked) or reader.trouble or reader.logs == 0
         return rows, enough
@@ -199,6 +203,7 @@ class Fetches:
             return
         response = FetchResponse(session_id=session_id, responses=_grouped(sent, fetch.version))
         if fetch.version >= LEADER_HINTS_SINCE:
+            # Endpoints of those alone to whom a row sends the client: it spares it a Metadata request (KIP-951)
             leaders = {found.current_leader.leader_id for _, found in sent if found.current_leader.leader_id >= 0}
             response.node_endpoints = [
                 NodeEndpoint(node_id=node.node_id, host=at.host, port=at.port, rack=node.rack)
@@ -230,6 +235,7 @@ class Reader:
             return self._missing(slot)
         self.logs += 1
         partition = topic.partitions[slot.partition]
+        # A session keeps the name it found for an id; the topic may have been deleted and made anew under that name since
         if version >= IDS_SINCE and topic.topic_id != slot.topic_id:
             return self._refuse(slot, ErrorCode.INCONSISTENT_TOPIC_ID, partition)
         code = self._gate(slot, partition)
@@ -258,16 +264,19 @@ class Reader:
 
     def _within(self, slot: Slot, partition: Partition) -> PartitionData:
         if slot.max_bytes < 0 or self._fetch.max_bytes < 0:
+            # LogSegment.read throws IllegalArgumentException for a negative size, which is no error of the protocol: -1
             return self._refuse(slot, ErrorCode.UNKNOWN_SERVER_ERROR, partition)
         if slot.last_fetched_epoch >= 0:  # in a session it may come from an earlier request of a higher version
             known = partition.epoch_end(slot.last_fetched_epoch)
             if known.start == NO_OFFSET:
                 return self._refuse(slot, ErrorCode.OFFSET_OUT_OF_RANGE, partition)
+            # The log was cut behind what the client read: it is told where the epochs part, to go back to there (KIP-595)
             if known.epoch < slot.last_fetched_epoch or known.start < slot.fetch_offset:
                 self.trouble = True
                 row = self._row(slot, partition, b"", EpochEndOffset(epoch=known.epoch, end_offset=known.start))
                 row.aborted_transactions = None
                 return row
+        # After the divergence: an offset beyond a log that was cut is to be told where, not that it is out of range
         if not partition.start <= slot.fetch_offset <= partition.end:
             return self._refuse(slot, ErrorCode.OFFSET_OUT_OF_RANGE, partition)
         size = min(self._room, slot.max_bytes)
@@ -301,6 +310,7 @@ class Reader:
 
     def _convert(self, row: PartitionData, slot: Slot) -> None:
         try:
+            # A fetch may end in the middle of a batch, which no old format can be made of
             batches = read_batches(_whole(row.records or b""))
             row.records = down_convert(batches, 1 if self._fetch.version >= 2 else 0, slot.fetch_offset)
         except RecordsError as error:
@@ -340,6 +350,7 @@ def fence(epoch: int, partition: Partition) -> ErrorCode:
     """KIP-320: what a request that names the leader epoch it knows is told; negative: it names none."""
     if epoch < 0 or epoch == partition.leader_epoch:
         return ErrorCode.NONE
+    # Lower: the client is behind and asks for Metadata. Higher: this node is, and the client asks it again
     return ErrorCode.FENCED_LEADER_EPOCH if epoch < partition.leader_epoch else ErrorCode.UNKNOWN_LEADER_EPOCH
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+# A partition's directory is called after the topic, '-' and a number, and file systems take 255 characters (KAFKA-3219)
 LONGEST: Final = 249
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 TRANSACTION_TOPIC: Final = "__transaction_state"

@@ -88,6 +88,7 @@ class Partition:
         for batch in batches:
             if limits.log_append_time:
                 batch = batch.appended_at(wall_ms)
+            # A producer's claim that the log stamped it does not survive in a log with CreateTime (docs/kafka/differences.md)
             elif batch.log_append_time:
                 batch = batch.by_create_time()
             self._write(batch, wall_ms)
@@ -141,15 +142,18 @@ class Partition:
         """Another node leads from here on: the leader epoch grows."""
         self.leader = node
         self.leader_epoch += 1
+        # The epoch before wrote nothing: LeaderEpochFileCache keeps one entry for a start offset, the newest
         if self.epochs[-1].start == self.end:
             self.epochs.pop()
         self.epochs.append(EpochStart(self.leader_epoch, self.end))
 
     def epoch_end(self, epoch: int) -> EpochStart:
         """The largest epoch at or below `epoch` that wrote here, and where it ended; (-1, -1) for one not known (KIP-101, KIP-279)."""
+        # It is still being written, so it ends where the log does
         if epoch == self.leader_epoch:
             return EpochStart(epoch, self.end)
         later = [known for known in self.epochs if known.epoch > epoch]
+        # Newer than what is known here: an end cannot be told (LeaderEpochFileCache.endOffsetFor)
         if epoch == NO_EPOCH or not later:
             return EpochStart(NO_EPOCH, NO_OFFSET)
         earlier = [known for known in self.epochs if known.epoch <= epoch]
@@ -165,6 +169,7 @@ class Partition:
         for batch in self.batches():
             if batch.max_timestamp >= timestamp:
                 for record in records_of(batch):
+                    # DeleteRecords may have moved the log start into the batch: its earlier records are there and not given out
                     if record.timestamp >= timestamp and record.offset >= self.start:
                         return TimestampAndOffset(record.timestamp, record.offset, batch.leader_epoch)
         return NOTHING
@@ -196,6 +201,8 @@ class Partition:
     def _retain(self, retention_bytes: int) -> None:
         if retention_bytes < 0:
             return
+        # A batch goes if retention.bytes are left without it, as Kafka decides of segments
+        # (UnifiedLog.deleteRetentionSizeBreachedSegments): a log never shrinks below the limit by its own doing
         while self._dropped + 1 < len(self._batches) and self.size - len(self._batches[self._dropped].data) >= retention_bytes:
             self.start = max(self.start, self._lasts[self._dropped] + 1)
             self._drop()

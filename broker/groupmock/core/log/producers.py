@@ -10,6 +10,7 @@ import msgspec
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.records import Batch, RecordsError, next_sequence
 
+# An idempotent producer has five requests under way at most (ProducerStateEntry.NUM_BATCHES_TO_RETAIN)
 REMEMBERED: Final = 5
 
 
@@ -55,8 +56,10 @@ class ProducerStates:
                 f"epoch {batch.producer_epoch} of producer {batch.producer_id}, the last seen is {state.epoch}",
             )
         if batch.producer_epoch > state.epoch:
+            # A bumped epoch counts from 0 again (KIP-360; ProducerAppendInfo.checkSequence)
             _in_order(batch, 0)
             return None
+        # Before the order: a retry lies behind the last sequence and would be refused as out of order
         for written in state.batches:
             if (written.first_sequence, written.last_sequence) == (batch.base_sequence, batch.last_sequence):
                 return written
@@ -67,6 +70,7 @@ class ProducerStates:
     def wrote(self, batch: Batch, wall_ms: int) -> None:
         """Remember an appended batch (`batch` has its offsets in the log)."""
         state = self._states.get(batch.producer_id)
+        # Batches of the old epoch are forgotten: the new one's sequences begin at 0 and would be taken for repetitions
         if state is None or state.epoch != batch.producer_epoch:
             state = self._states[batch.producer_id] = ProducerState(batch.producer_epoch, wall_ms, deque(maxlen=REMEMBERED))
         state.seen = wall_ms

@@ -15,6 +15,7 @@ from ..dice import Dice
 NO_SESSION: Final = 0
 INITIAL_EPOCH: Final = 0
 FINAL_EPOCH: Final = -1
+# a constant in every release: KafkaServer.MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS
 EVICTION_MS: Final = 120_000
 INT_MAX: Final = 2**31 - 1
 IDS_SINCE: Final = 13  # Fetch versions from here on name topics by id
@@ -43,6 +44,8 @@ class Slot(msgspec.Struct, gc=False):
 
     def news(self, found: PartitionData) -> bool:
         """Does `found` differ from what was told (records, high watermark, log start, an error)? It counts as told from now on."""
+        # An error is told each time, and spoils what was told before: once it is gone the partition is sent even if nothing
+        # new is in it, else the client would go on without it (FetchSession.CachedPartition.maybeUpdateResponseData)
         if found.error_code:
             self.told_high_watermark = -1
             return True
@@ -94,6 +97,7 @@ class FetchSessions:
     def context(self, request: FetchRequest, version: int, name_of: NameOf, wall_ms: int) -> Context:
         """What this request is to read. Raises SessionRefused with 70, 71 or 106."""
         if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+            # A fetcher that starts over leaves no session behind that would take a place until it is evicted (KIP-227)
             self._sessions.pop(request.session_id, None)
             return Context(_slots_of(request, version, name_of), create=request.session_epoch == INITIAL_EPOCH)
         session = self._sessions.get(request.session_id)
@@ -101,6 +105,7 @@ class FetchSessions:
             raise SessionRefused(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         if session.epoch != request.session_epoch:
             raise SessionRefused(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+        # Partitions are filed under names or under ids; a client that changes between them begins a new session (KIP-516)
         if session.uses_ids != (version >= IDS_SINCE):
             raise SessionRefused(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
         self._update(session, request, version, name_of)
@@ -108,6 +113,7 @@ class FetchSessions:
             del self._sessions[session.session_id]
             return Context(_slots_of(request, version, name_of))  # Kafka serves it without a session
         session.used = wall_ms
+        # 1 after the largest: 0 asks for a new session (FetchMetadata.nextEpoch)
         session.epoch = session.epoch + 1 if session.epoch < INT_MAX else 1
         return Context(session.slots, session)
 
@@ -145,6 +151,7 @@ class FetchSessions:
             for partition in topic.partitions:
                 session.slots.pop((topic.topic_id if session.uses_ids else topic.topic, partition), None)
         for slot in session.slots.values():
+            # The topic may have come into being since (CachedPartition.maybeSetUnknownName)
             if slot.topic is None:
                 slot.topic = name_of(slot.topic_id)
 
@@ -167,6 +174,7 @@ class FetchSessions:
 
     def _new_id(self) -> int:
         while True:
+            # never 0, which says on the wire that there is none
             session_id = self._dice.below(INT_MAX) + 1
             if session_id not in self._sessions:
                 return session_id

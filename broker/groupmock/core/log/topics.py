@@ -57,6 +57,7 @@ class Topics:
         """How many topics were made so far."""
         self._producer_ids = 0
         self._broker_configs: dict[str, dict[str, str]] = {}  # changed at run time: node id as text, or "" for all -> configs
+        # With eligible leader replicas it is a config of the cluster from the start, not a default (KIP-966; docs/kafka/differences.md)
         if environment.settings.quirks.min_insync_replicas_pinned:
             self._broker_configs[""] = {"min.insync.replicas": "1"}
         self._limits: dict[tuple[str, int], LogLimits] = {}
@@ -101,6 +102,7 @@ class Topics:
             raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {reason}")
         if name in self._topics:
             raise TopicRefused(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+        # Both are '_' in the names of metrics: two such topics would share theirs (Topic.hasCollision)
         if "." in name or "_" in name:
             printed = names.metric_name(name)
             for other in self._topics:
@@ -118,6 +120,7 @@ class Topics:
             configs=dict(settings),
             partitions=self._partitions(0, replicas),
         )
+        # `record_limit` asks for topics that are still to come: what it found was of the defaults, not of these configs
         self._limits = {place: limits for place, limits in self._limits.items() if place[0] != name}
         self.made += 1
         self._topics[name] = topic
@@ -170,6 +173,7 @@ class Topics:
     def delete(self, turn: Turn, name: str) -> None:
         """Delete a topic, its records and what groups committed for it. Raises TopicRefused."""
         topic = self.require(name)
+        # Gone first: fetches that are looked at below must not find it, for that is what ends their wait
         del self._topics[name], self._names[topic.topic_id]
         turn.note("topic_deleted", topic=name)
         for told in self._deletions:
@@ -199,6 +203,7 @@ class Topics:
 
     def _lead(self, turn: Turn, name: str, found: Partition, node: int) -> None:
         if node not in found.replicas and node != NO_LEADER:
+            # An operator may move a leader to any node, and a leader is always one of the replicas
             found.replicas = [node, *found.replicas[1:]]
         found.lead(node)
         turn.note("leader_moved", topic=name, partition=found.index, leader=node, leader_epoch=found.leader_epoch)
@@ -323,6 +328,7 @@ class Topics:
         nodes = len(self._environment.identity.nodes)
         if self._environment.settings.quirks.zookeeper_admin:
             _check_numbers_in_zookeeper(partitions, factor, nodes)
+        # KRaft judges the factor before the number of partitions, ZooKeeper's controller after it: with both wrong the code differs
         if factor < 1:
             message = "Replication factor must be larger than 0, or -1 to use the default value."
             raise TopicRefused(ErrorCode.INVALID_REPLICATION_FACTOR, message)

@@ -89,6 +89,7 @@ def read_produced(data: bytes, version: int, reads_producer_ids: bool = True) ->
         return _read_old(data)
     first = _first_batch(data, reads_producer_ids)
     codec = first.attributes & COMPRESSION_MASK
+    # From v7 on the log meets it, and refuses that partition alone (docs/kafka/differences.md)
     if codec > LAST_CODEC and version < ZSTD_SINCE:
         raise HandlerFails(ErrorCode.UNKNOWN_SERVER_ERROR, f"compression {codec}", logged=False)
     if codec == ZSTD and version < ZSTD_SINCE:
@@ -112,6 +113,7 @@ def _first_batch(data: bytes, reads_producer_ids: bool) -> Batch:
         raise Refused(ErrorCode.INVALID_RECORD, f"magic {magic}", logged=False)
     if _whole_batch(data, size) is not None:
         raise Refused(ErrorCode.INVALID_RECORD, "more than one batch", logged=False)
+    # 3.9 and 4.3 read the producer id before any log sees the batch, and fail with the whole request; 2.8 does not
     if size < PRODUCER_ID_ENDS and reads_producer_ids:
         raise HandlerFails(ErrorCode.UNKNOWN_SERVER_ERROR, f"a batch of {size} bytes", logged=False)
     if size < HEADER_BYTES:
@@ -144,6 +146,7 @@ def check(batch: Batch, limits: LogLimits, wall_ms: int, where: str, claims_refu
 
     `claims_refused`: a batch that says it was stamped by the log is refused (Kafka 2.8).
     """
+    # In the order of UnifiedLog.analyzeAndValidateRecords: base offset, size, CRC; a batch with several faults is told the first
     if batch.base_offset != 0:
         raise Refused(ErrorCode.INVALID_RECORD, f"base offset {batch.base_offset}")
     if len(batch.data) > limits.max_message_bytes:
@@ -156,6 +159,7 @@ def check(batch: Batch, limits: LogLimits, wall_ms: int, where: str, claims_refu
         return
     _framed(payload, batch.records_count)
     highest = wall_ms + limits.after_max_ms
+    # Without a lower bound, Kafka's default, the header's stamps tell whether a record can be at fault: seldom must any be read
     stamps_suspect = limits.before_max_ms < LONG_MAX or max(batch.base_timestamp, batch.max_timestamp) > highest
     if claims_refused and batch.log_append_time:
         _claims(decode_records(batch), limits.compact, where)
@@ -232,6 +236,7 @@ def _timestamps(records: list[Record], limits: LogLimits, wall_ms: int) -> None:
             f"The timestamp should be within [{lowest}, {highest}]",
         )
         for index, record in enumerate(records)
+        # -1 says that there is none, which is never out of range (LogValidator.validateTimestamp)
         if record.timestamp != -1 and not lowest <= record.timestamp <= highest
     )
     if faults:

@@ -53,6 +53,7 @@ def jump_timer(cluster: Cluster, arguments: JumpTimer, turn: Turn) -> None:
     if arguments.timer == "session":
         if len(arguments.subject) != 2:
             raise BadArguments("jump_timer: a session is named by its group and its member id")
+        # By the command, which refuses what cannot be on Kafka: a member that waits for an answer does not expire (SERVER-30)
         expire_member(cluster, ExpireMember(group=arguments.subject[0], member=arguments.subject[1]), turn)
         return
     turn.timers.cancel(key)

@@ -40,6 +40,7 @@ def classic_group_of(cluster: Cluster, group_id: str) -> ClassicGroup:
 
 def member_of(group: Group, name: str) -> Member:
     """A member by member id, instance id or client id. Raises NoSuch, NotNow where several members have that client id."""
+    # Ids first: each is one member's at most, while a client id may be that of thousands
     by_id = group.members.get(group.static_members.get(name, name))
     if by_id is not None:
         return by_id

@@ -104,6 +104,7 @@ def _end_phase_if_due(cluster: Cluster, turn: Turn, group_id: str) -> None:
     group = cluster.groups.find(group_id)
     if not isinstance(group, ClassicGroup) or group.state is not PREPARING:
         return
+    # The timer may have fired while the phase was held; it is spent, and nothing else would end the phase
     over = ("join", group_id) not in turn.timers
     if over or (group.previous_state is not EMPTY and group.everybody_joined()):
         rebalance.complete(turn, group, causes.RELEASED)

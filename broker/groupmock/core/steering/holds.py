@@ -88,6 +88,7 @@ class OperatorHolds:
 
     def _keeps_held(self, message: OfMember, request: Request) -> bool:
         hold = self.groups.get(message.group_id)
+        # Where the group is not (14, 16) there is nothing to hold: the gate answers
         if hold is None or self._groups.gate(message.group_id, request.node):
             return False
         group = self._groups.find(message.group_id)
@@ -118,6 +119,7 @@ class OperatorHolds:
         waiting, order.waiting = order.waiting, []
         if not order.names:
             del self.orders[message.group_id]
+        # All of them come to this door again, in order of arrival: the next name may be among them
         self._ready.extend(waiting)
         return False
 

@@ -77,6 +77,7 @@ def fence_instance(cluster: Cluster, arguments: FenceInstance, turn: Turn) -> No
     telling.changed(turn, group, new.member_id, "replaced", why, new)
     if group.state is COMPLETING:
         rebalance.prepare(turn, group, why)
+    # A rebalance that is under way is not written: a load brings back the last stored generation (P2-d11)
     elif group.state is not PREPARING:
         storage.store(turn, group)
 

@@ -116,6 +116,7 @@ def stop_node(cluster: Cluster, arguments: StopNode, turn: Turn) -> None:
     turn.environment.up = tuple([each for each in turn.environment.up if each.node_id != arguments.node])
     turn.timers.cancel(("stall", str(arguments.node)))
     stopped = NodeChanged(arguments.node, "stopped")
+    # Effects happen in order: a node that dies is gone before the 16 of its coordinators, which reach nobody then
     if not arguments.clean:
         turn.out.append(stopped)
     for partition in cluster.groups.hosting.led_by(arguments.node):

@@ -12,6 +12,7 @@ from .states import ANSWERS, EMPTY, STABLE, Do, Question
 
 def commit(turn: Turn, group: Group, by: Committer) -> int:
     """The checks of OffsetCommit (SERVER-50, SERVER-51); a member's session is re-armed when it may commit."""
+    # Before the ids are looked at: an Empty group takes a commit without generation whatever they say (docs/kafka/offsets.md#c2)
     if not by.named or (by.generation < 0 and group.state is EMPTY):
         return ANSWERS[group.state, Question.COMMIT_SIMPLE].error
     error = membership.validate(turn, group, by.member_id, by.group_instance_id)

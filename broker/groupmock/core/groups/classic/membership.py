@@ -149,6 +149,7 @@ def lead(turn: Turn, group: Group, member: Member | None, why: Why) -> None:
 def refuse(turn: Turn, group: Group, member_id: str, why: Why) -> bool:
     """Drop an id, member or reserved, that found no room (81, SERVER-32). Was there one?"""
     if member_id in group.pending_joins:
+        # And no look at the join phase: with all others parked it goes on to its timer (P1-d3)
         drop_reservation(turn, group, member_id, why, "refused")
         return True
     member = group.members.get(member_id)
@@ -167,6 +168,7 @@ def replace(turn: Turn, group: Group, old: Member, request: Request, terms: Join
     # whoever still waits under the old id is another process, or the same one before it died: 82 ends it (SERVER-36)
     refuse_parked(turn, group, old)
     member_id = new_id(turn, request.client_id, old.group_instance_id)
+    # Client id and host stay those of the old process: DescribeGroups of every release shows them (docs/kafka/differences.md)
     new = msgspec.structs.replace(
         old,
         member_id=member_id,

@@ -84,6 +84,7 @@ def go_on(turn: Turn, group: Group, do: Do, why: Why) -> PhaseOutcome:
 
 def prepare(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     """Begin to collect JoinGroups. FAILED: the phase was over at once, and failed."""
+    # Who waits for an assignment of a generation that is over is told to join again (SERVER-21)
     if group.state is COMPLETING:
         _reset_assignments(group)
         refuse_syncs(turn, group, codes.REBALANCE_IN_PROGRESS)
@@ -97,11 +98,13 @@ def prepare(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     elif group.everybody_joined():
         return complete(turn, group, causes.NOBODY_AWAITED)
     else:
+        # Taken once: the leave of the member with the largest timeout does not shorten it (P1-d11)
         turn.timers.set(("join", group.group_id), turn.after(group.rebalance_timeout_ms()))
     return FINE
 
 
 def _begin_initial_phase(turn: Turn, group: Group) -> None:
+    # The timeout of the first member alone: who joins within the delay neither lengthens nor shortens it (P1-d14)
     delay = turn.settings.group_initial_rebalance_delay_ms
     group.initial = (delay, max(group.rebalance_timeout_ms() - delay, 0))
     group.new_member_added = False
@@ -125,6 +128,7 @@ def _take_syncs(turn: Turn, group: Group) -> list[tuple[Parked, bytes]]:
     waiting = [(member.sync, member.assignment) for member in synced if member.sync is not None]
     for member in synced:
         member.sync = None
+    # Waiting was no sign of life, being answered is, whatever the answer (SERVER-30)
     sessions.renew_all(turn, group, synced)
     return waiting
 
@@ -163,6 +167,7 @@ def complete(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
         again = max(group.rebalance_timeout_ms(), 1)  # a timeout of 0 keeps Kafka's timer thread busy; in one call here it would never end
         turn.timers.set(("join", group.group_id), turn.after(again))
         return FINE
+    # Before the vote, which may fail: each attempt that does adds one all the same (P1-b5)
     group.next_generation()
     if group.members:
         return _begin_generation(turn, group, why)
@@ -206,6 +211,7 @@ def _leads_as_chosen(turn: Turn, group: Group) -> bool:
 
 
 def _become_empty(turn: Turn, group: Group, why: Why) -> None:
+    # The type stays: it says that the group had members, so that offsets age from when it became Empty (SERVER-57)
     group.protocol_name = None
     group.subscribed = NO_TOPICS if group.protocol_type == "consumer" else UNKNOWN
     telling.moved(turn, group, group.move(EMPTY, turn.wall_ms), causes.no_members_left(why))
@@ -217,6 +223,7 @@ def _begin_generation(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     if chosen is None:
         return _fail(turn, group, "no protocol is listed by all members once each (a list names one twice)")
     group.protocol_name = chosen
+    # Other types' metadata is never parsed (P1-b5)
     metadata = [metadata_of(protocols, chosen) for protocols in group.listings] if group.protocol_type == "consumer" else None
     wrong = _malformed(metadata) if metadata is not None and turn.quirks.malformed_subscription_hangs else None
     if wrong is not None:
@@ -224,6 +231,7 @@ def _begin_generation(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     group.subscribed = UNKNOWN if metadata is None else Subscribed(metadata)
     telling.moved(turn, group, group.move(COMPLETING, turn.wall_ms), why)
     waiting = _take_joins(turn, group)
+    # Static members that did not join owe one as well (P1-b2)
     group.pending_syncs = set(group.members)
     turn.timers.set(("sync", group.group_id), turn.after(group.rebalance_timeout_ms()))
     turn.replies(answers.joined(turn, group).all(waiting, answers.member_list(group)))
@@ -239,8 +247,10 @@ def _take_joins(turn: Turn, group: Group) -> list[tuple[Parked, str]]:
         if join is not None:
             member.join = None
             member.is_new = False
+            # Refused with -1 by an attempt that failed, it counts as joined and is answered no second time (P1-b5)
             if not join.answered:
                 waiting.append((join, member.member_id))
+    # Sessions of all members: also of static ones that did not join, who are answered nothing (P1-b2)
     group.awaiting = 0
     sessions.renew_all(turn, group, group.members.values())
     return waiting
@@ -287,6 +297,7 @@ def _assign(turn: Turn, group: Group, message: SyncGroupRequest) -> None:
     wanted = {one.member_id: one.assignment for one in message.assignments}  # of an id named twice the last counts; strangers are ignored
     for member in group.members.values():
         member.assignment = wanted.get(member.member_id, b"")
+    # What cannot be written was never assigned: all who wait hear of it and start over (docs/kafka/group-protocol.md#s-leader-failure)
     if storage.too_large(turn, group):
         _reset_assignments(group)
         refuse_syncs(turn, group, codes.UNKNOWN_SERVER_ERROR)
@@ -303,8 +314,10 @@ def on_sync_timer(turn: Turn, group: Group) -> bool:
     if group.state not in (COMPLETING, STABLE) or not group.pending_syncs:
         return False
     late = [group.members[member_id] for member_id in group.pending_syncs if member_id in group.members]
+    # `pending_syncs` is a set, whose order another process does not repeat; a replay has to
     late.sort(key=lambda member: member.member_id)
     timeout = group.rebalance_timeout_ms()
     membership.discard_all(turn, group, late, lambda member: causes.member_sync_overdue(member.member_id, timeout))
+    # Nobody is late where only a replaced id owed: Kafka rebalances all the same (docs/kafka/group-protocol.md#static-replacement)
     prepare(turn, group, causes.sync_overdue([member.member_id for member in late], timeout) if late else causes.REPLACED_ID_OVERDUE)
     return True

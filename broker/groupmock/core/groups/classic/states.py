@@ -169,26 +169,33 @@ ANSWERS: Final[dict[tuple[State, Question], Answer]] = {
     (PREPARING, Question.JOIN_CHANGED): Answer(Do.COMPLETE),
     (PREPARING, Question.JOIN_REPLACE): Answer(Do.COMPLETE),
     (PREPARING, Question.SYNC): _IN_PROGRESS,
+    # 27 means "join again", and a rebalance may outlast a session: the news does not cost a member its place (SERVER-43)
     (PREPARING, Question.HEARTBEAT): Answer(Do.ANSWER, codes.REBALANCE_IN_PROGRESS, renews=True),
     (PREPARING, Question.LEFT): Answer(Do.COMPLETE),
+    # The old generation is still the current one: a member commits what it did in it (SERVER-50)
     (PREPARING, Question.COMMIT_MEMBER): _FINE,
     (PREPARING, Question.COMMIT_SIMPLE): _UNKNOWN,
     (PREPARING, Question.DELETE): Answer(Do.ANSWER, codes.NON_EMPTY_GROUP),
     (COMPLETING, Question.JOIN_RESERVE): Answer(Do.RESERVE, codes.MEMBER_ID_REQUIRED),
     (COMPLETING, Question.JOIN_NEW): Answer(Do.REBALANCE),
+    # Nothing has changed since the phase ended, so its answer was lost: it is given again, to followers too (SERVER-20)
     (COMPLETING, Question.JOIN_LEADER): Answer(Do.ANSWER),
     (COMPLETING, Question.JOIN_FOLLOWER): Answer(Do.ANSWER),
     (COMPLETING, Question.JOIN_CHANGED): Answer(Do.REBALANCE),
+    # The leader may be assigning to the id that was replaced (SERVER-36)
     (COMPLETING, Question.JOIN_REPLACE): Answer(Do.REBALANCE),
     (COMPLETING, Question.SYNC): Answer(Do.COLLECT),
     (COMPLETING, Question.HEARTBEAT): _FINE,
     (COMPLETING, Question.LEFT): Answer(Do.REBALANCE),
+    # It has a new generation and was given nothing yet to commit for (SERVER-50)
     (COMPLETING, Question.COMMIT_MEMBER): _IN_PROGRESS,
     (COMPLETING, Question.COMMIT_SIMPLE): _UNKNOWN,
     (COMPLETING, Question.DELETE): Answer(Do.ANSWER, codes.NON_EMPTY_GROUP),
     (STABLE, Question.JOIN_RESERVE): Answer(Do.RESERVE, codes.MEMBER_ID_REQUIRED),
     (STABLE, Question.JOIN_NEW): Answer(Do.REBALANCE),
+    # It alone sees that partitions were added, and has no other way to say so (SERVER-18)
     (STABLE, Question.JOIN_LEADER): Answer(Do.REBALANCE),
+    # A lost answer is no reason to disturb the others (SERVER-17)
     (STABLE, Question.JOIN_FOLLOWER): Answer(Do.ANSWER),
     (STABLE, Question.JOIN_CHANGED): Answer(Do.REBALANCE),
     (STABLE, Question.JOIN_REPLACE): Answer(Do.KEEP),

@@ -29,6 +29,7 @@ class ClassicGroup(Group):
     @classmethod
     def begin(cls, turn: Turn, home: Home, group_id: str, partition: int) -> Self:
         """An Empty group, of generation 0."""
+        # A join phase fails over a name that is listed twice (P1-b6) as over a malformed Subscription (P1-b5): one quirk for both
         quirks = turn.quirks
         return cls(home, group_id, partition, turn.wall_ms, quirks.malformed_subscription_hangs, quirks.scala_member_order)
 
@@ -81,6 +82,7 @@ class ClassicGroup(Group):
 
     def loaded(self, turn: Turn) -> None:
         """With more members than the node allows it rebalances, and some find no room."""
+        # Nobody is picked: the last ones to join again are refused 81 (docs/kafka/group-protocol.md#group-size-limit)
         if self.state is STABLE and len(self.members) > turn.settings.group_max_size:
             rebalance.prepare(turn, self, causes.GROUP_TOO_LARGE)
 

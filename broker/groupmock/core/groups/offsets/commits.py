@@ -62,6 +62,7 @@ def _on_its_way(group: GroupType, commits: list[Commit], errors: list[int]) -> N
 
 
 def _stored(turn: Turn, commit: Commit) -> Offset:
+    # Only v1 names a commit time, only v2 to v4 a retention (docs/kafka/offsets.md#per-partition)
     committed = turn.wall_ms if commit.timestamp_ms is None else commit.timestamp_ms
     expires = None if commit.retention_ms is None else committed + commit.retention_ms
     return Offset(commit.offset, commit.leader_epoch, commit.metadata, committed, expires)
