@@ -42,8 +42,10 @@ async def start(
     would build a row for every join in vain); `plan` goes before `config.plan`. Raises CannotStart, BadPlan."""
     plan = _read_plan(config) if plan is None else plan
     seed = _seed(config, plan)
+    # Before the identity, which tells clients the ports: port 0 is none until it is bound.
     listeners = _listen(config, ports)
     clock = LoopClock()
+    # A Random each: a replay has the identity from the header and draws nothing for it, and the core's ids must come out the same.
     identity = _identity(config, listeners, Random(seed))
     core = core_of(config.settings, identity, Random(seed), clock.epoch_ns // NS_PER_MS)
     ring = Ring(RING_BYTES) if stories else None
@@ -70,6 +72,7 @@ async def start(
     if config.topics:
         from .core.steering.topics import CREATE_TOPIC  # the one file of commands that a start needs
 
+        # By commands: so they are rows, and a replay makes the same topics.
         for topic in config.topics:
             running.submit(Command(CREATE_TOPIC, {"name": topic.name, "partitions": topic.partitions or config.settings.num_partitions}))
     if plan is not None:

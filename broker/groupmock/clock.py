@@ -99,11 +99,13 @@ class LoopClock:
         """Be that much later now. Appointments on the way are kept at their own times, in order, those made meanwhile too."""
         target = self.now() + nanoseconds
         while self.alarms and (first := min(self.alarms, key=_when)).when <= target:
+            # Not below 0: an appointment that is late already would turn the time back, which `Clock.now` rules out.
             self._origin -= max(0, first.when - self.now())
             first.handle.cancel()
             first.ring()
         self._origin -= max(0, target - self.now())
         for alarm in self.alarms:
+            # The loop's own time did not step: what is left of theirs is shorter now.
             alarm.handle.cancel()
             alarm.arm()
 
@@ -124,6 +126,7 @@ class _Appointment:
         self.callback = None
 
     def __lt__(self, other: _Appointment) -> bool:
+        # `order`: of two for the same moment the one made first comes first, in every run; a heap alone promises nothing there.
         return (self.when, self.order) < (other.when, other.order)
 
 
@@ -162,7 +165,7 @@ class VirtualClock:
         target = self._now + nanoseconds
         while self._appointments and self._appointments[0].when <= target:
             appointment = heappop(self._appointments)
-            self._now = max(self._now, appointment.when)
+            self._now = max(self._now, appointment.when)  # one that was made for the past is kept late, time does not go back
             if appointment.callback is not None:
                 appointment.callback()
         self._now = target

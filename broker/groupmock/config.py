@@ -21,8 +21,8 @@ ENVIRONMENT: Final = "GROUPMOCK_"
 ENVIRONMENT_SET: Final = "GROUPMOCK_SET_"
 LOGS: Final = ("text", "json", "off")
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
-UNROUTABLE: Final = ("0.0.0.0", "::", "")
-TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+UNROUTABLE: Final = ("0.0.0.0", "::", "")  # clients connect to what Metadata and FindCoordinator say, not to what was bound
+TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # as org.apache.kafka.common.internals.Topic has it
 MAX_NODES: Final = 64
 MAX_RUN_NAME: Final = 200
 MAX_PARTITIONS: Final = 10_000
@@ -132,7 +132,7 @@ def resolve(
         settings=msgspec.structs.replace(settings, quirks=Quirks(**dict.fromkeys(profile.quirks, True))) if profile.quirks else settings,
         limits=limits,
         host=str(values["host"]),
-        port=_number(values["port"], options.origins["port"], 0, 65536 - nodes),
+        port=_number(values["port"], options.origins["port"], 0, 65536 - nodes),  # the last node listens on port + nodes - 1
         advertise=_address(values["advertise"], options.origins["advertise"], nodes),
         nodes=nodes,
         topics=_topics(values["topic"], options.origins["topic"]),
@@ -214,6 +214,7 @@ def _environment_settings(variables: Mapping[str, str], layers: _Layers) -> None
     given = sorted(name for name in variables if name.startswith(ENVIRONMENT_SET))
     if not given:
         return
+    # By the list of all settings: Kafka's names have dots, a variable cannot, and its underscores do not tell which were dots.
     by_variable = {ENVIRONMENT_SET + key.replace(".", "_").upper(): key for key in all_settings()}
     for variable in given:
         if variable not in by_variable:

@@ -50,7 +50,7 @@ class Setting(NamedTuple):
 
     def _number(self, value: object) -> int:
         try:
-            number = int(str(value)) if not isinstance(value, bool) else None
+            number = int(str(value)) if not isinstance(value, bool) else None  # TOML's true is an int for Python
         except ValueError:
             number = None
         if number is None:

@@ -222,6 +222,7 @@ class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record]
     def start(self, ports: Sequence[int] = ()) -> Broker:
         """Start serving; returns once clients can connect. `ports`: one per node, where they must be those of an earlier start."""
         ready: Future[Running] = Future()
+        # A daemon: a test run that forgot `stop` still ends.
         self._thread = threading.Thread(target=self._serve, args=(ready, ports), name="groupmock", daemon=True)
         self._thread.start()
         try:

@@ -42,6 +42,7 @@ class Calls(ABC, Generic[R]):
         done: Future[T] = Future()
 
         def run() -> None:
+            # An `await` that was cancelled meanwhile: nothing is done for it, and a result could not be set (InvalidStateError).
             if not done.set_running_or_notify_cancel():
                 return
             try:

@@ -170,6 +170,7 @@ class RuleBlock(Generic[R, Text]):
         return self._broker.wait_for_fault(self.name, fired, timeout)
 
     def _judge(self, report: RuleReport, error: BaseException | None) -> None:
+        # An error out of the block says more than a rule that did not fire because of it.
         if error is None and self._must_fire and not report.fired:
             raise FaultNeverFired(report.sentence)
 
@@ -182,6 +183,7 @@ class FaultBlock(RuleBlock[None, str]):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        # Before the rule goes: a removed one has no report.
         report = self.report
         self._broker.remove_fault(self.name)
         self._judge(report, error)

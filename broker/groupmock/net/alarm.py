@@ -36,6 +36,7 @@ class ClockAlarm:
 
     def set(self, deadline: int | None) -> None:
         """See `Alarm`."""
+        # `call_later` and `cancel` take 1.05 to 1.4 µs, twice a repeated heartbeat's 0.52 (docs/kafka/limits.md#heartbeats).
         if deadline is None or (self._appointment is not None and self._at <= deadline):
             return
         self.cancel()

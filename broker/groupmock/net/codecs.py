@@ -41,6 +41,8 @@ class ApiCodec:
         self.name = APIS[key].name
         self._header = request_header_version(key, version)
         self._flexible = self._header == 2
+        # No byte for ApiVersions, whose answer has header 0 in every version: who reads it does not know yet
+        # which versions there are (docs/kafka/clients.md#version-quirks, 3).
         self._after_correlation = b"\0" if response_header_version(key, version) else b""
 
     def header(self, frame: bytes) -> tuple[str | None, int]:
@@ -54,8 +56,10 @@ class ApiCodec:
             if client is not None:
                 if not self._flexible:
                     return client, end
+                # A header may have tags, which Kafka ignores (docs/kafka/seen-on-brokers.md#bad-bytes): they are read by the codec.
                 if frame[end] == 0:
                     return client, end + 1
+        # A cut header: the codec finds it again and says what is missing.
         except IndexError:
             pass
         return self._unusual(frame)
@@ -64,6 +68,7 @@ class ApiCodec:
         header, at = decode_request_header(frame, self._header)
         if header.client_id is not None:
             if len(_client_ids) >= CLIENT_IDS:
+                # A client that makes up an id per connection must not fill the memory; forgetting all costs each id one slow read.
                 _client_ids.clear()
             end = 10 + int.from_bytes(frame[8:10], "big")
             _client_ids[frame[8:end]] = header.client_id
@@ -100,6 +105,7 @@ class Codecs(dict[bytes, ApiCodec]):
     def __missing__(self, start: bytes) -> ApiCodec:
         if len(start) < 4:
             raise Refused(f"a frame of {len(start)} bytes holds no request header")
+        # Signed: Kafka closes on key -1 and version -1 too (docs/kafka/seen-on-brokers.md#bad-bytes), and the reason names them.
         key, version = int.from_bytes(start[:2], "big", signed=True), int.from_bytes(start[2:], "big", signed=True)
         row = self.advertised.get(key)
         if row is None:
@@ -129,6 +135,8 @@ def unknown_api_versions(frame: bytes, advertised: dict[int, ApiRange]) -> tuple
     header, _ = decode_request_header(frame)
     from groupmock_codec.messages.k18_api_versions import ApiVersion, ApiVersionsResponse
 
+    # Kafka sends this row alone (P2-d12). It is all that a second try needs: kafka-python takes the highest version of key 18
+    # from it, and an answer in any other form than v0 keeps it from connecting (docs/kafka/clients.md#version-quirks, 2).
     own = ApiVersion(api_key=API_VERSIONS, min_version=row.lowest, max_version=row.highest)
     answer = ApiVersionsResponse(error_code=UNSUPPORTED_VERSION, api_keys=[own])
     return header, answer, ApiCodec(API_VERSIONS, 0).answer(frame[4:8], answer)

@@ -180,6 +180,7 @@ class Driver:
         try:
             effects = self.core.handle(event, now)
         except Exception as defect:
+            # The row comes although nothing was done: without it nobody sees which request broke the core.
             if not call.recorded:
                 self.record.request(call)
             self._defect(f"{codec.name} v{codec.version}", defect, call)
@@ -200,7 +201,7 @@ class Driver:
             return
         if not connection.closing:
             self.record.closed(connection, "client", connection.how_it_ended(failure), now)
-        elif self.journal.details:
+        elif self.journal.details:  # replay needs this moment as well: only here the core hears of it
             self.record.remark(DISCONNECTED, now, connection=connection.number)
         self.forget(connection, now)
         self.settle()
@@ -212,14 +213,14 @@ class Driver:
         self.counters.connections_closed += 1
         self._happen(Disconnected(connection.number), now)
         call = connection.call
-        if call is not None and call.codec.key == FETCH:
+        if call is not None and call.codec.key == FETCH:  # P1-d7: a parked JoinGroup or SyncGroup outlives its connection
             self.tickets.close(call.ticket)  # the core forgot this fetch (events.Disconnected)
 
     def holds(self, connection: Connection, change: int) -> None:
         """So many more (or fewer) bytes wait in this connection."""
         self.counters.held_bytes += change
         limit = self.limits.queued_max_request_bytes
-        if change > 0 and 0 <= limit < self.counters.held_bytes:
+        if change > 0 and 0 <= limit < self.counters.held_bytes:  # Kafka stops reading instead (KIP-72); its default -1 is no bound
             self.shut(connection, f"all connections together hold more than queued.max.request.bytes ({limit})")
 
     def not_reading(self, connection: Connection) -> None:
@@ -257,6 +258,7 @@ class Driver:
     def steer(self, command: Command, now: int) -> Effects:
         """A command of the core, in the middle of something else: whoever calls settles."""
         effects = self.core.handle(command, now)
+        # Between the two: a refused command leaves no row, one that is taken stands before what it does.
         self.record.command(command, now)
         self.perform(effects, now)
         return effects
@@ -330,7 +332,7 @@ class Driver:
         if self.journal.wanted:
             self.record.reply(call, reply.message, len(answer) - 4, now)
         if connection.state & DEAF:
-            self.counters.lost_replies += 1
+            self.counters.lost_replies += 1  # the core goes on as if it had been heard (P1-d7)
             return
         self.counters.replies += 1
         lease = reply.lease
@@ -395,6 +397,7 @@ class Driver:
 
         `now`: of the event that wants it, so that replay has the same row.
         """
+        # A second time only without `linger`: the end of the server cuts short the patience with peers that were closed before.
         if connection.gone or (connection.closing and linger):
             return
         if not connection.closing:
@@ -421,6 +424,7 @@ class Driver:
     def _not_taken(self, connection: Connection, frame: bytes, received: int, refusal: Refused | CodecError) -> None:
         """Refused or broken: closed with the reason, unless it is ApiVersions in a version we have not."""
         try:
+            # Below 8 bytes there is no correlation id to answer with: closed as a cut header (docs/kafka/seen-on-brokers.md#bad-bytes).
             unknown = unknown_api_versions(frame, self.codecs.advertised) if isinstance(refusal, Refused) and len(frame) >= 8 else None
         except CodecError as broken:
             self.refuse(connection, str(broken))

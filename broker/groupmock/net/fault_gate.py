@@ -74,6 +74,7 @@ class FaultGate:
             return True
         self._refresh()
         self._driver.record.request(call)
+        # Written before the fault's row, which names its ticket; `apply` must not write it again when a wait is over.
         call.recorded = True
         target = Target(facts, call.asked(), None, self.registry.dice)
         return all(self._lets_pass(armed, target, call, now) for armed in fired)
@@ -85,6 +86,7 @@ class FaultGate:
         if not fired:
             return True
         self._refresh()
+        # An answer that a rule had its hands on is not to be repeated for the next heartbeat.
         reply.lease = None
         return self._lets_out(fired, facts, call, reply, now)
 
@@ -222,7 +224,7 @@ class FaultGate:
             self._driver.clock.call_at(now + ns, partial(self._ring, call.ticket))
 
     def _ring(self, ticket: int) -> None:
-        if ticket in self._held:
+        if ticket in self._held:  # else it was released, or its rule removed, before the time was over
             self.over(ticket, self._driver.now())
             self._driver.settle()
 

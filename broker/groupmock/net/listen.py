@@ -15,8 +15,8 @@ from functools import lru_cache
 from ipaddress import IPv6Address
 from typing import Final
 
-BACKLOG: Final = 4096
-ACCEPT_AT_ONCE: Final = 256
+BACKLOG: Final = 4096  # what Linux allows by default since 5.4 (net.core.somaxconn); more is cut to that
+ACCEPT_AT_ONCE: Final = 256  # then the loop has a turn: who is connected is served while others still arrive
 RETRY_S: Final = 0.1
 OUT_OF_RESOURCES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
@@ -32,7 +32,9 @@ def listen(host: str, port: int) -> socket.socket:
     listener = socket.socket(family, kind, protocol)
     try:
         listener.setblocking(False)
+        # A broker that starts again on its port must not wait for connections in TIME_WAIT (`Broker.clear`).
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Small answers must not wait for a delayed ACK; Kafka's acceptor sets it as well (kafka.network.SocketServer).
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         listener.bind(address)
         listener.listen(BACKLOG)
@@ -111,7 +113,7 @@ class Acceptor:
                 return
             try:
                 accepted, address = self._listener.accept()
-            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):  # the last: a client gave up before it was accepted
                 return
             except OSError as failure:
                 self._failed(failure)

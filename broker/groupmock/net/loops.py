@@ -42,7 +42,7 @@ def run(main: Coroutine[Any, Any, T]) -> T:
     try:
         factory = loop_factory()
     except UnknownLoop:
-        main.close()
+        main.close()  # else Python warns of a coroutine that was never awaited, beside the one line for the user
         raise
     with asyncio.Runner(loop_factory=factory) as runner:
         return runner.run(main)

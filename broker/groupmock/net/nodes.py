@@ -44,7 +44,7 @@ class Nodes:
             for connection in mine:
                 if not connection.closing:
                     self._record.closed(connection, "server", f"node {effect.node} was stopped", now)
-                connection.shut(linger=False)
+                connection.shut(linger=False)  # a process that is gone waits for no peer to close its half
         elif effect.what == "started":
             self.listening(effect.node, True)
         else:

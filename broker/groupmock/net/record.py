@@ -69,7 +69,7 @@ class Recorder:
         self._protocol_types: dict[str, str] = {}  # group -> what rides inside its messages is read by it
         self.effects: dict[type, Callable[[Any, int], None]] = {
             effect: partial(self._effect, kind, make) for effect, (kind, make) in ROW_OF.items()
-        } | {Moved: self.moved}
+        } | {Moved: self.moved}  # in the place of the plain one: it forgets a Dead group's protocol type, whoever wants rows
 
     def opened(self, connection: Connection, now: int) -> None:
         """A client connected."""
@@ -118,13 +118,14 @@ class Recorder:
             correlation_id=int.from_bytes(frame[4:8], "big", signed=True),
             api_key=codec.key,
             api_name=codec.name,
+            # What was asked, not the codec's: ApiVersions in an unknown version is answered in version 0 (P2-d12).
             api_version=int.from_bytes(frame[2:4], "big", signed=True),
             client_id=call.client_id,
             received=call.received,
             handled=call.handled,
             size=len(frame),
             message=shown,
-            trailing_bytes=len(frame) - call.end,
+            trailing_bytes=len(frame) - call.end,  # Kafka ignores bytes after the body (docs/kafka/seen-on-brokers.md#bad-bytes)
             note=note,
             embedded=embedded,
             payloads=payloads,

@@ -37,7 +37,7 @@ FLUSH_EVERY_S: Final = 0.25
 WARM_UP_PAUSE_S: Final = 0.001
 WARM_UP_WHEN_BUSY_S: Final = 0.05
 CLOSE_WITHIN_S: Final = 1.0
-SWEEPS_PER_IDLE_TIME: Final = 4
+SWEEPS_PER_IDLE_TIME: Final = 4  # an idle connection may live a quarter longer; a timer each would double a heartbeat's cost
 
 
 class Server:
@@ -160,6 +160,7 @@ class Server:
         self._accept_again()
 
     def _room(self) -> bool:
+        # Those on their way count: a burst that is accepted in one turn would pass max.connections before one of them is a connection.
         return len(self.driver.connections) + len(self._adopting) < self.limits.max_connections
 
     def _listening(self, node: int, on: bool) -> None:
@@ -222,9 +223,11 @@ class Server:
         for connection in list(driver.connections.values()):
             driver.shut(connection, "the server stops", linger=False)
         if self._adopting:
+            # They are in no list yet: not waited for, they would become connections of a server that has ended.
             await asyncio.wait(self._adopting, timeout=CLOSE_WITHIN_S)
         await self._until_empty(CLOSE_WITHIN_S)
         for connection in list(driver.connections.values()):
+            # A peer that does not read its answers keeps a transport from closing by itself.
             if connection.transport is not None:
                 connection.transport.abort()
         await self._until_empty(CLOSE_WITHIN_S)

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 DEFAULT = "groupmock"
 
 KAFKA_DEFAULTS: Mapping[str, Any] = {
-    "group.initial.rebalance.delay.ms": 3000,
+    "group.initial.rebalance.delay.ms": 3000,  # 3 members wait 6 s: a join extends it (docs/kafka/limits.md#other-servers)
     "group.min.session.timeout.ms": 6000,
-    "log.retention.bytes": -1,
+    "log.retention.bytes": -1,  # nothing is on disk here: what is kept is memory, so groupmock's own profile has a bound
     "queued.max.request.bytes": -1,
 }
 """What every release has and groupmock's own profile has not, which is quick to start and bounded."""

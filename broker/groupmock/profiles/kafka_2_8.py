@@ -15,7 +15,7 @@ PROFILE = Profile(
         1: (0, 12),  # Fetch
         2: (0, 6),  # ListOffsets
         3: (0, 11),  # Metadata
-        8: (0, 8),  # OffsetCommit
+        8: (0, 8),  # OffsetCommit; v0 goes to ZooKeeper, as does OffsetFetch v0 (P2-c22)
         9: (0, 7),  # OffsetFetch
         10: (0, 3),  # FindCoordinator
         11: (0, 7),  # JoinGroup
@@ -24,7 +24,7 @@ PROFILE = Profile(
         14: (0, 5),  # SyncGroup
         15: (0, 5),  # DescribeGroups
         16: (0, 4),  # ListGroups
-        18: (0, 3),  # ApiVersions
+        18: (0, 3),  # ApiVersions; so v4, which newer clients send first, is answered 35 in version 0 (P2-d12)
         19: (0, 7),  # CreateTopics
         20: (0, 6),  # DeleteTopics
         21: (0, 2),  # DeleteRecords
@@ -49,43 +49,43 @@ PROFILE = Profile(
     },
     quirks=frozenset(
         {
-            "malformed_subscription_hangs",
-            "group_record_limit",
-            "failing_join_unanswered",
-            "new_member_at_generation_zero",
-            "expiry_keeps_initial_delay",
-            "sync_renews_session",
-            "sync_before_first_generation_inconsistent",
-            "refused_member_ends_phase",
+            "malformed_subscription_hangs",  # P1-b5, P1-b6
+            "group_record_limit",  # docs/kafka/differences.md#groups, S-leader-failure
+            "failing_join_unanswered",  # P1-b5
+            "new_member_at_generation_zero",  # P1-c1
+            "expiry_keeps_initial_delay",  # P1-c2
+            "sync_renews_session",  # P1-c3
+            "sync_before_first_generation_inconsistent",  # P1-c5
+            "refused_member_ends_phase",  # P1-c6
             "refusal_keeps_reservation",
-            "scala_vote_order",
-            "scala_member_order",
-            "rejoin_keeps_timeouts",
-            "empty_protocol_name_kept",
-            "null_client_id_prefix",
-            "unmapped_instance_ignored",
-            "replacement_stays_new",
-            "replacement_answered_at_once",
-            "replacement_takes_over_debts",
-            "reserved_id_with_instance_fails_leave",
-            "leaves_one_by_one",
-            "leaving_reservation_starts_nothing",
-            "empty_group_not_recorded",
-            "refused_join_echoes_id",
-            "sync_while_loading_rebalances",
-            "list_while_loading_shows_groups",
-            "duplicates_answered_once",
-            "refused_commits_in_place",
-            "large_commit_invalid_size",
-            "refused_commit_lingers",
-            "zookeeper_offsets",
-            "last_offset_deletes_group",
-            "assignment_described_in_stable_only",
-            "state_filter_keeps_blanks",
-            "state_filter_minds_case",
+            "scala_vote_order",  # P1-c9
+            "scala_member_order",  # P1-c8
+            "rejoin_keeps_timeouts",  # P1-c14
+            "empty_protocol_name_kept",  # P1-c17
+            "null_client_id_prefix",  # P1-c17, P2-c23
+            "unmapped_instance_ignored",  # P1-c12, P2-c17
+            "replacement_stays_new",  # docs/kafka/differences.md#groups
+            "replacement_answered_at_once",  # P1-d9
+            "replacement_takes_over_debts",  # P1-c15
+            "reserved_id_with_instance_fails_leave",  # P1-c13, P2-c18
+            "leaves_one_by_one",  # docs/kafka/releases.md#the-old-coordinator-against-the-new-one
+            "leaving_reservation_starts_nothing",  # P2-b5, P2-c10
+            "empty_group_not_recorded",  # P1-c4
+            "refused_join_echoes_id",  # P2-c3
+            "sync_while_loading_rebalances",  # P2-c1
+            "list_while_loading_shows_groups",  # P2-c2
+            "duplicates_answered_once",  # P2-c13
+            "refused_commits_in_place",  # P2-c24
+            "large_commit_invalid_size",  # docs/kafka/differences.md#groups, C-too-large
+            "refused_commit_lingers",  # KAFKA-16371
+            "zookeeper_offsets",  # P2-c22
+            "last_offset_deletes_group",  # P2-c11
+            "assignment_described_in_stable_only",  # P2-c8
+            "state_filter_keeps_blanks",  # P2-c9
+            "state_filter_minds_case",  # P2-c19
             "groups_listed_from_one_map",
-            "groups_answered_as_asked",
-            "no_group_configs",
+            "groups_answered_as_asked",  # docs/kafka/differences.md#groups
+            "no_group_configs",  # P2-c14
             "auto_creation_answers_leader_not_available",
             "controller_only",
             "negative_timestamps_are_times",

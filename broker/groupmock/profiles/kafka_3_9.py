@@ -15,7 +15,7 @@ PROFILE = Profile(
         1: (0, 17),  # Fetch
         2: (0, 9),  # ListOffsets
         3: (0, 12),  # Metadata
-        8: (0, 9),  # OffsetCommit
+        8: (0, 9),  # OffsetCommit; v0 is offered and refused: 35 per partition (P2-c15)
         9: (0, 9),  # OffsetFetch
         10: (0, 6),  # FindCoordinator
         11: (0, 9),  # JoinGroup
@@ -41,45 +41,45 @@ PROFILE = Profile(
         44: (0, 1),  # IncrementalAlterConfigs
         47: (0, 0),  # OffsetDelete
         60: (0, 1),  # DescribeCluster
-        68: (0, 0),  # ConsumerGroupHeartbeat
+        68: (0, 0),  # ConsumerGroupHeartbeat; advertised, and answered 35 with default settings (P1-c10)
         69: (0, 0),  # ConsumerGroupDescribe
         75: (0, 0),  # DescribeTopicPartitions
     },
     settings={**KAFKA_DEFAULTS, "log.message.timestamp.after.max.ms": 2**63 - 1},
     quirks=frozenset(
         {
-            "malformed_subscription_hangs",
-            "group_record_limit",
-            "failing_join_unanswered",
-            "new_member_at_generation_zero",
-            "expiry_keeps_initial_delay",
-            "sync_renews_session",
-            "sync_before_first_generation_inconsistent",
-            "refused_member_ends_phase",
-            "refused_reservation_ends_phase",
+            "malformed_subscription_hangs",  # P1-b5, P1-b6
+            "group_record_limit",  # docs/kafka/differences.md#groups, S-leader-failure
+            "failing_join_unanswered",  # P1-b5
+            "new_member_at_generation_zero",  # P1-c1
+            "expiry_keeps_initial_delay",  # P1-c2
+            "sync_renews_session",  # P1-c3
+            "sync_before_first_generation_inconsistent",  # P1-c5
+            "refused_member_ends_phase",  # P1-c6
+            "refused_reservation_ends_phase",  # P1-c7
             "failing_phase_replaces_refusal",
-            "scala_vote_order",
-            "scala_member_order",
-            "leaves_one_by_one",
-            "leaving_reservation_starts_nothing",
-            "empty_group_not_recorded",
-            "refused_join_echoes_id",
-            "sync_while_loading_rebalances",
-            "list_while_loading_shows_groups",
-            "commit_to_unknown_group_is_illegal_generation",
-            "duplicates_answered_once",
-            "replacement_stays_new",
-            "replacement_answered_at_once",
-            "large_commit_invalid_size",
-            "fetch_v1_hides_group_errors",
-            "fetch_without_groups_hangs",
-            "last_offset_deletes_group",
-            "assignment_described_in_stable_only",
-            "state_filter_keeps_blanks",
+            "scala_vote_order",  # P1-c9
+            "scala_member_order",  # P1-c8
+            "leaves_one_by_one",  # docs/kafka/releases.md#the-old-coordinator-against-the-new-one
+            "leaving_reservation_starts_nothing",  # P2-b5, P2-c10
+            "empty_group_not_recorded",  # P1-c4
+            "refused_join_echoes_id",  # P2-c3
+            "sync_while_loading_rebalances",  # P2-c1
+            "list_while_loading_shows_groups",  # P2-c2
+            "commit_to_unknown_group_is_illegal_generation",  # P2-c6
+            "duplicates_answered_once",  # P2-c13
+            "replacement_stays_new",  # docs/kafka/differences.md#groups
+            "replacement_answered_at_once",  # P1-d9
+            "large_commit_invalid_size",  # docs/kafka/differences.md#groups, C-too-large
+            "fetch_v1_hides_group_errors",  # P2-c4
+            "fetch_without_groups_hangs",  # P2-c5
+            "last_offset_deletes_group",  # P2-c11
+            "assignment_described_in_stable_only",  # P2-c8
+            "state_filter_keeps_blanks",  # P2-c9
             "groups_listed_from_one_map",
-            "groups_answered_as_asked",
-            "no_group_configs",
-            "share_coordinator_unchecked",
+            "groups_answered_as_asked",  # docs/kafka/differences.md#groups
+            "no_group_configs",  # P2-c14
+            "share_coordinator_unchecked",  # P2-c14
             "list_offsets_in_order",
             "produce_by_name_only",
             "failed_fetch_without_records",

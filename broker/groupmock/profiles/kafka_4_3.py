@@ -13,13 +13,13 @@ PROFILE = Profile(
     about="Apache Kafka 4.3.0, its advertised versions and defaults, KRaft coordinator.",
     versions={
         0: (0, 13),  # Produce
-        1: (4, 18),  # Fetch
+        1: (4, 18),  # Fetch; KIP-896 removed what clients before 2.1 sent, here and in the rows that do not begin at 0
         2: (1, 11),  # ListOffsets
         3: (0, 13),  # Metadata
         8: (2, 10),  # OffsetCommit
         9: (1, 10),  # OffsetFetch
         10: (0, 6),  # FindCoordinator
-        11: (0, 9),  # JoinGroup
+        11: (0, 9),  # JoinGroup; 2 at 4.0.0; lowered again for librdkafka (KAFKA-19444, docs/kafka/apis.md#versions)
         12: (0, 4),  # Heartbeat
         13: (0, 5),  # LeaveGroup
         14: (0, 5),  # SyncGroup
@@ -49,8 +49,8 @@ PROFILE = Profile(
     settings=KAFKA_DEFAULTS,
     quirks=frozenset(
         {
-            "malformed_subscription_hangs",
-            "group_record_limit",
+            "malformed_subscription_hangs",  # P1-b5, P1-b6
+            "group_record_limit",  # docs/kafka/differences.md#groups, S-leader-failure
             "old_produce_closes",
             "repeated_alteration_unanswered",
             "min_insync_replicas_pinned",
