@@ -22,6 +22,7 @@ from .rows import (
 )
 
 GROUP_APIS: Final = {"JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch", "OffsetDelete"}
+# Of its own, not of core.units: the journal imports nothing of ours (docs/reference/architecture.md#rule-3).
 NS_PER_S: Final = 1_000_000_000
 
 

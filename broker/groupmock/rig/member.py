@@ -133,6 +133,7 @@ class Member:
         return self.rig.send(key, VERSIONS[key], message, connection=self.client_id, client_id=self.client_id, node=self.node)
 
     def _wish(self) -> JoinGroupRequest:
+        # v0, as range of aiokafka and kafka-python writes it (docs/kafka/cooperative-designs.md#byte-layouts).
         metadata = encode_subscription(Subscription(version=0, topics=self.topics))
         return JoinGroupRequest(
             group_id=self.group, session_timeout_ms=self.session_ms, rebalance_timeout_ms=self.rebalance_ms, member_id=self.member_id,
@@ -158,4 +159,5 @@ class Member:
             for index in range(self.rig.core.cluster.topics.partitions(topic) or 0):
                 shares[takers[turn % len(takers)]].append(TopicPartitions(topic=topic, partitions=[index]))
                 turn += 1
+        # For those with no share too: stock clients raise on an assignment of no bytes (docs/kafka/cooperative-designs.md#byte-layouts).
         return {name: encode_assignment(Assignment(version=0, assigned_partitions=share)) for name, share in shares.items()}

@@ -21,6 +21,7 @@ DELETE_TOPICS: Final = 20
 DELETE_GROUPS: Final = 42
 CONSUMER_GROUP_DESCRIBE: Final = 69
 DEAD: Final = "Dead"
+# 69, GROUP_ID_NOT_FOUND: many a dialogue is refused before its group is made (SERVER-04, SERVER-06).
 GONE: Final = (0, 69)
 AT_A_TIME: Final = 100
 T = TypeVar("T")
