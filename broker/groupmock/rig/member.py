@@ -67,6 +67,7 @@ class Member:
     def join(self) -> Ask:
         """JoinGroup; where the answer is MEMBER_ID_REQUIRED, a second one with the id. It is parked until the join phase ends."""
         ask = self._send(JOIN, self._wish())
+        # JoinGroup v4+ without id or instance only reserves an id (SERVER-01, KIP-394).
         if ask.answer is not None and ask.error == ID_REQUIRED:
             self.member_id = ask.answer.member_id
             ask = self._send(JOIN, self._wish())

@@ -134,6 +134,7 @@ class GroupFold:
         if now.plan is not None:
             now.moves = list(self._moves(now.plan))
             self._assigned = {member: told.assigned for member, told in now.plan.told.items()}
+        # It ended without members, or the group is gone: nobody has anything by the plan before.
         elif state != STABLE:
             self._assigned = {}
         self.rebalance, self.last, self._joined = None, now, {}

@@ -46,6 +46,7 @@ class Round:
         now: int,
     ) -> None:
         self.rules, self.claims, self.me, self.now = rules, claims, me, now
+        # Under another id it has been away, and others may have led since (docs/how-to/cooperative.md#what-the-leader-does).
         self.memory = memory if memory is not None and me in memory.subscriptions else None
         self.received = received if self.memory is None and received is not None and received.member == me else None
         # The topics whose partitions it knew, of those that it subscribed to.

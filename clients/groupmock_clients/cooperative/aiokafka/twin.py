@@ -120,7 +120,7 @@ class CooperativeConsumer:
     async def commit(self, offsets: Mapping[TopicPartition, int | tuple[int, str] | OffsetAndMetadata] | None = None) -> None:
         """Commit these, or where delivery is. During a round: after it. CommitFailedError for what is no longer held then."""
         while True:
-            # On the coordinator's connection it would wait behind the pending JoinGroup in any case (P1-d6), with the old generation in it.
+            # On the coordinator's connection it would wait behind the pending JoinGroup in any case (P1-d6).
             await self._round_over()
             wanted = self._positions() if offsets is None else dict(offsets)
             missing = wanted.keys() - self._membership.assignment()

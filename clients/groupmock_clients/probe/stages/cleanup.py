@@ -76,6 +76,7 @@ def _leave(broker: TcpBroker, group_id: str, member_id: str) -> None:
     version = broker.best(LEAVE_GROUP, 3)
     if version is None:
         return
+    # From v3 on LeaveGroup lists its members (SERVER-44, KIP-345).
     if version >= 3:
         request = LeaveGroupRequest(group_id=group_id, members=[MemberIdentity(member_id=member_id)])
     else:
@@ -98,4 +99,5 @@ def _undeleted_topics(broker: TcpBroker) -> list[str]:
         return list(broker.topics)
     answer = broker.ask(DELETE_TOPICS, version, DeleteTopicsRequest(topic_names=list(broker.topics), timeout_ms=10_000))
     assert isinstance(answer, DeleteTopicsResponse)
+    # 3, UNKNOWN_TOPIC_OR_PARTITION, is as good as deleted.
     return [str(each.name) for each in answer.responses if each.error_code not in (0, 3)]

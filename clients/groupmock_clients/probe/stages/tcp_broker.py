@@ -165,6 +165,7 @@ class TcpBroker:
             raise NoBroker("it offers no Metadata")
         if version in (10, 11):  # those carry topic ids but take none
             version = 9
+        # v0-3 have no such field: its default, true, is all that they can carry.
         answer = self.ask(METADATA, version, MetadataRequest(topics=topics, allow_auto_topic_creation=create or version < 4))
         assert isinstance(answer, MetadataResponse)
         return answer
