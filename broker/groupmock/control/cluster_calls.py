@@ -156,12 +156,14 @@ async def reset(context: ControlContext, call: ControlCall) -> Health:
 async def seed(context: ControlContext, call: ControlCall) -> Done:
     """Ids and chances are drawn anew."""
     done = context.submit("reseed", seed=call.body.seed)
+    # A second command: chances of faults have dice of their own, so that a rule changes no member id.
     context.submit("seed_faults", seed=call.body.seed)
     return done
 
 
 async def metrics(context: ControlContext, call: ControlCall) -> bytes:
     """The exposition format of Prometheus."""
+    # Here, not above: the table of routes imports this file and is read without the extra `control` too.
     from .metrics import text_of
 
     return text_of(context.running)

@@ -72,6 +72,7 @@ def text_of(running: Running) -> bytes:
     """The exposition format."""
     from prometheus_client import CollectorRegistry, generate_latest
 
+    # Not the library's own registry, which adds figures of the process; auto_describe would collect once more just to register.
     registry = CollectorRegistry(auto_describe=False)
     registry.register(Scrape(running))
     return generate_latest(registry)

@@ -108,6 +108,7 @@ async def find(context: ControlContext, call: ControlCall) -> Found:
 async def wait(context: ControlContext, call: ControlCall) -> Found:
     """Until there are so many. Raises NotInTime."""
     wanted: Wait = call.query
+    # The cluster of this moment: after a reset `context.running` is another one, whose rows were not asked for.
     running = context.running
 
     def there() -> list[Row] | None:

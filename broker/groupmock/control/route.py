@@ -71,6 +71,7 @@ ERRORS: Final[tuple[tuple[type[Exception], int], ...]] = (
     (BadPlan, 400),
     (msgspec.ValidationError, 400),
     (msgspec.DecodeError, 400),
+    # Last: CannotSteer's kinds, UnknownCommand and BadPlan are ValueErrors too.
     (ValueError, 400),
 )
 """What a function raises -> status of the answer; the first that fits. Anything else is a defect: 500."""
@@ -83,6 +84,7 @@ def status_of(error: Exception) -> int | None:
 
 def said(error: Exception) -> str:
     """An error as one sentence."""
+    # str() of a KeyError is its text in quotes.
     text = str(error.args[0]) if isinstance(error, LookupError) and error.args else str(error)
     return " ".join(text.split())
 

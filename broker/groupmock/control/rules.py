@@ -80,6 +80,7 @@ async def add(context: ControlContext, call: ControlCall) -> Added:
     """One rule. Raises BadPlan."""
     made = rule_as_data(make_rule(_json(call.raw), "the rule"))
     context.submit("add_faults", rules=[made], origin="the rule")
+    # As registered: a rule that came without a name has one now.
     return Added([context.running.server.driver.rules.reports()[-1].name])
 
 
@@ -89,6 +90,7 @@ async def add_plan(context: ControlContext, call: ControlCall) -> Added:
         if call.raw.strip():
             raise ValueError("either a ready plan or one in the body")
         plan = read_plan(call.query.ready) if call.query.ready in ready_plans() else _no_such(call.query.ready)
+    # No TOML document can begin with a brace, so the content type need not be asked.
     elif call.raw.lstrip()[:1] == b"{":
         plan = make_plan(_json(call.raw))
     else:

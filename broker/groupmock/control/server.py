@@ -48,6 +48,7 @@ async def serve(running: Running, host: str, port: int, token: str | None, resta
     """Serve on the running loop. Raises OSError when the port is taken."""
     listener = listen(host, port)
     context = ControlContext(running, restart)
+    # aiohttp waits 60 s for open requests by default: one that waits for rows would hold up the end of the server.
     runner = web.AppRunner(_application(context, host, token), access_log=None, shutdown_timeout=0.5, handle_signals=False)
     await runner.setup()
     await web.SockSite(runner, listener).start()
@@ -55,6 +56,7 @@ async def serve(running: Running, host: str, port: int, token: str | None, resta
 
 
 def _application(context: ControlContext, host: str, token: str | None) -> web.Application:
+    # The guard is outside: who may not ask is told so, and not which routes and fields there are.
     application = web.Application(middlewares=[_guard(host, token), _errors], client_max_size=MAX_BODY)
     for route in ROUTES:
         application.router.add_route(route.method, route.full_path, _handler(context, route))
@@ -88,12 +90,14 @@ def _guard(host: str, token: str | None) -> Any:
 
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+        # An IPv6 address without a port ends in a bracket, and its last colon is no port's.
         named = request.host.rsplit(":", 1)[0].strip("[]") if not request.host.endswith("]") else request.host.strip("[]")
         if host in LOOPBACK and named not in LOOPBACK:
             return _refused(403, f"host {named!r} is not this one: ask by {host}")
         if "Origin" in request.headers and request.headers["Origin"] != f"{request.scheme}://{request.host}":
             return _refused(403, f"pages of {request.headers['Origin']} may not steer this cluster")
         given = request.headers.get("Authorization", "")
+        # The time that it takes tells nothing of the token. As bytes: compare_digest refuses texts that are not ASCII.
         if token is not None and not hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
             return _refused(401, "a token is wanted: Authorization: Bearer TOKEN", **{"WWW-Authenticate": "Bearer"})
         return await handler(request)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .kind import Fault, FaultDice
     from .plan import Rule
 
+# A float has 53 bits: below this limit a probability times CHANCES loses nothing.
 CHANCES: Final = 1 << 53
 COUNTS: Final = ("nth", "every", "probability")
 """Conditions that are looked at when all others hold."""
@@ -72,12 +73,15 @@ def decide(facts: Facts, rules: Sequence[Armed], tallies: Mapping[str, Tally], d
     for armed in rules:
         rule = armed.rule
         tally = tallies[rule.name]
+        # A spent rule gives no verdict: it counts no more calls, and the rules behind it see the call.
         if rule.stage != facts.stage or (rule.times is not None and tally.fired >= rule.times):
             continue
         failed = _failures(rule.when, facts)
+        # The rule that it waits for may have been removed since, with its counts: then this one waits for good.
         if rule.when.after is not None and not tallies.get(rule.when.after, Tally()).fired:
             failed.append(FailedCondition("after", rule.when.after, "not fired yet"))
         if not failed:
+            # Last: dice thrown for calls that do not fit would make a chance depend on traffic that the rule is not about.
             failed = _uncounted(rule.when, tally.matched + 1, dice)
         verdicts.append(RuleVerdict(armed, tuple(failed)))
         if not failed and not armed.fault.goes_on(facts.stage):
@@ -107,6 +111,7 @@ def _uncounted(when: When, call: int, dice: FaultDice) -> list[FailedCondition]:
 
 def fits(wanted: str | list[str], found: Sequence[str | None]) -> bool:
     """Is one of the texts one of those wanted? `*` stands for anything."""
+    # Not `fnmatch`, which folds case on some systems: names of groups, topics and members differ by case.
     return any(text is not None and fnmatchcase(text, pattern) for pattern in texts(wanted) for text in found)
 
 

@@ -12,8 +12,10 @@ from groupmock_codec.declare import fields_of
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
+# FindCoordinator says `key`, from v4 on `coordinator_keys` (KIP-699); OffsetFetch v8+ has `groups` (KIP-709); DeleteGroups `groups_names`.
 GROUPS: Final = ("group_id", "groups", "groups_names", "key", "coordinator_keys")
 TOPICS: Final = ("topics", "topic_data", "topic_names")
+# OffsetCommit's generation field is also the member epoch of the consumer protocol (KIP-848), hence its long name.
 GENERATIONS: Final = ("generation_id", "generation_id_or_member_epoch")
 FIELDS: Final = {
     "group": GROUPS,
@@ -65,7 +67,9 @@ class Lookup(NamedTuple):
 def facts_of(place: Facts, request: Message, response: Message | None, lookup: Lookup) -> Facts:
     """`place` with what the messages say."""
     groups = tuple(_groups(request))
+    # LeaveGroup v3+ names its members in a list, the request itself none (SERVER-44).
     members = [request, *_structs(request, "members")]
+    # A first JoinGroup has no id: only its answer tells it, with 79 (KIP-394) or with success (SERVER-02, SERVER-03).
     member_ids = _texts([*members, response] if place.api == "JoinGroup" else members, "member_id")
     group = lookup.group(groups[0]) if groups else None
     instance_ids = _texts(members, "group_instance_id") or _instances(group, member_ids)
@@ -110,14 +114,17 @@ def _topics(request: Message, lookup: Lookup) -> Iterator[str]:
     for name in TOPICS:
         for each in getattr(request, name, None) or ():
             text = each if isinstance(each, str) else getattr(each, "name", None) or getattr(each, "topic", None)
+            # Fetch v13+ names topics by their ids alone (KIP-516).
             text = text or lookup.topic(getattr(each, "topic_id", b""))
             if text:
                 yield text
+    # OffsetFetch v8+ asks for several groups, each with topics of its own (KIP-709).
     for group in _structs(request, "groups"):
         yield from _topics(group, lookup)
 
 
 def _structs(message: Message, name: str) -> list[Any]:
+    # DescribeGroups lists its groups as plain texts under the name that OffsetFetch has for structs.
     return [each for each in getattr(message, name, None) or () if not isinstance(each, str)]
 
 

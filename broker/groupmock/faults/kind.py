@@ -57,6 +57,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     def goes_on(self, stage: str) -> bool:
         """Do rules after it see the call too?"""
+        # At stage request a changed answer takes the place of the request: nothing is applied, so there is no call for later rules.
         return self.CAUSES or (self.ALTERS and stage == "reply")
 
     def cannot(self, stage: str, api: str, version: int) -> str | None:

@@ -127,6 +127,7 @@ def make_plan(table: object, origin: str = "the plan") -> Plan:
     if not isinstance(entries, list):
         raise BadPlan(f"{origin}: `rule` is a list of rules: write [[rule]]")
     rules = [make_rule(entry, f"{origin}, rule {place}") for place, entry in enumerate(entries, 1)]
+    # Without its rules, which were made one by one: so an error in one of them names its place.
     plan = _convert({**table, "rule": []}, Plan, origin)
     _distinct(rules, origin)
     return msgspec.structs.replace(plan, rule=rules)
@@ -183,6 +184,7 @@ def _range(each: int | str) -> tuple[int, int]:
     low, dash, high = each.strip().partition("-")
     try:
         first = int(low) if low else 0
+        # "3-" has no end: api_version is an int16 on the wire.
         last = int(high) if high else 32767 if dash else first
     except ValueError:
         first, last = 1, 0

@@ -18,6 +18,7 @@ from groupmock_codec.declare import Field, fields_of
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
+# The fields' own default 0 would be an offset, a node or a port that there may be.
 REFUSED: Final = {"committed_offset": -1, "committed_leader_epoch": -1, "node_id": -1, "port": -1, "high_watermark": -1, "base_offset": -1}
 """What a refusal says in these fields."""
 SAME: Final = {"partition": "partition_index", "groups_names": "group_id"}
@@ -55,6 +56,7 @@ def refusal(api: str, version: int, request: Message, response: Message | None, 
 
 def _whole(made: Any, request: Message, version: int, code: int) -> None:
     _say(made, version, code)
+    # P1-d4: errors of JoinGroup echo the member id, and the protocol's name is null (before v7 empty).
     if hasattr(made, "protocol_name") and hasattr(made, "leader"):  # JoinGroup: the id comes back, there is no protocol (null from v7 on)
         made.member_id = getattr(request, "member_id", "")
         made.protocol_name = None if version >= 7 else ""

@@ -90,6 +90,7 @@ class RuleRegistry:
                 unnamed += 1
                 rule = msgspec.structs.replace(rule, name=f"rule-{unnamed}")
             armed.append(self._arm(rule, where, [each.rule.name for each in armed]))
+        # Only now that all of them stand: a plan that is refused uses up no numbers.
         self._unnamed = unnamed
         for each in armed:
             self._armed[each.rule.name] = each

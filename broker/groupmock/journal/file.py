@@ -76,6 +76,7 @@ class FileSink(Sink):
             template = repeated.template = self._template(repeated)
         identifiers = repeated.identifiers
         self._lines.append((template, identifiers, repeated.now, repeated.first, repeated.first_ticket))
+        # Two bits to the right: every heartbeat has four bytes in `identifiers`, and one `length` of text.
         self._waiting += template.length * len(identifiers) >> 2
         if self._waiting >= FLUSH_BYTES:
             self.flush()
@@ -85,6 +86,7 @@ class FileSink(Sink):
         data = b"".join([line if isinstance(line, bytes) else filled_in(*line) for line in self._lines])
         self._lines.clear()
         self._waiting = 0
+        # After a failed write nothing follows: rows behind a gap would look like a whole journal.
         if data and self.failure is None:
             try:
                 self._write(data)
@@ -105,6 +107,7 @@ class FileSink(Sink):
     def _write(self, data: bytes) -> None:
         rest = memoryview(data)
         while rest:
+            # One write may take less than it was given, as on a disk that fills up: the next one then says why.
             done = os.write(self._file, rest)
             self.written += done
             rest = rest[done:]
@@ -123,6 +126,7 @@ class FileSink(Sink):
         mark_all(request, SEQUENCE)
         mark_all(reply, REPLY_SEQUENCE)
         text = b"".join(without_empty_tags(self._encode(row)) + b"\n" for row in (request, reply)).decode()
+        # base64 goes by three bytes: the correlation id is bytes 4 to 7, so bytes 3 to 8, characters 4 to 11, are what differs.
         text = text.replace(encoded, encoded[:4] + FRAME + encoded[12:])
         assert VARYING.findall(text) == ORDER, "the fields of rows changed: ORDER and filled_in must follow"
         return Template(VARYING.split(text), raw[3:4], raw[8:9], len(text))

@@ -26,6 +26,7 @@ class Follower:
     def rows(self) -> Iterator[Row | UnknownRow]:
         """The new rows; a line that is none is left out."""
         lines = self._lines()
+        # The header in front of every batch: the reader takes whole journals only.
         return iter(JournalReader(io.BytesIO(self._header + b"".join(lines)))) if lines else iter(())
 
     def json_rows(self) -> list[dict[str, Any]]:

@@ -117,6 +117,7 @@ class Journal:
 
     def append_repeated(self, repeated: Repeated, rows: int) -> None:
         """Number `rows` rows, a request and a reply for each repeated heartbeat, and tell the sinks that want heartbeats."""
+        # Numbered although perhaps nobody takes them: every sink calls a row by the same number, whoever else listens.
         repeated.first = self.sequence + 1
         self.sequence += rows
         for sink in self._sinks:

@@ -48,6 +48,7 @@ class JournalReader:
         self.count = 0
 
     def __iter__(self) -> Iterator[Row | UnknownRow]:
+        # From 2: the header is line 1 and was read before.
         for number, line in enumerate(self._source, 2):
             if not line.endswith(b"\n"):
                 self.cut = line
@@ -55,6 +56,7 @@ class JournalReader:
             row = self._read(number, line)
             if row is not None:
                 self.count += 1
+                # Set anew by every row: a run that went on behind END was not closed by it.
                 self.ended = isinstance(row, NoteRow) and row.what == END
                 yield row
 
@@ -68,6 +70,7 @@ class JournalReader:
     def _unknown(self, number: int, line: bytes, reason: str) -> UnknownRow | None:
         try:
             fields = _any.decode(line)
+            # A later version may know more kinds; they are to be kept (docs/reference/journal.md).
             if fields.get("kind") not in ROWS:
                 return UnknownRow(str(fields.pop("kind")), int(fields.pop("seq")), int(fields.pop("t")), fields)
         except (msgspec.DecodeError, KeyError, TypeError, ValueError):

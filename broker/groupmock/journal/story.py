@@ -22,6 +22,7 @@ from .rows import (
 )
 
 GROUP_APIS: Final = {"JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch", "OffsetDelete"}
+# Of its own, not of core.units: the journal imports nothing of ours (docs/reference/architecture.md#rule-3).
 NS_PER_S: Final = 1_000_000_000
 
 
@@ -66,6 +67,7 @@ def _closed(row: CloseRow) -> str:
 
 def _asked(row: RequestRow) -> str:
     text = f"connection {row.connection}: {row.api_name} v{row.api_version} from {row.client_id or 'a nameless client'}"
+    # -1 and "" are what a request without generation, member or instance carries.
     text += "".join(f", {label} {value}" for label, name in REQUEST_FACTS if (value := field(row.message, name)) not in (None, "", -1))
     return text + (f" ({row.note})" if row.note else "")
 

@@ -194,6 +194,7 @@ class CoreRig:
             if deadline is None or deadline > to:
                 self.now = max(self.now, to)
                 return
+            # What is overdue fires now: the clock never goes back.
             self.now = max(self.now, deadline)
             self._perform(self.core.expire(self.now))
 
@@ -293,6 +294,7 @@ class CoreRig:
             self.watch.ended(ask)
             self._next(link)
         elif isinstance(effect, Abandoned):
+            # In flight for ever: its connection is mute, what comes behind it is never handed in (P1-d6).
             ask.status, ask.reason, link.flying = ABANDONED, effect.reason, ask
             self.watch.ended(ask)
         else:

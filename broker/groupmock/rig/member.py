@@ -67,6 +67,7 @@ class Member:
     def join(self) -> Ask:
         """JoinGroup; where the answer is MEMBER_ID_REQUIRED, a second one with the id. It is parked until the join phase ends."""
         ask = self._send(JOIN, self._wish())
+        # JoinGroup v4+ without id or instance only reserves an id (SERVER-01, KIP-394).
         if ask.answer is not None and ask.error == ID_REQUIRED:
             self.member_id = ask.answer.member_id
             ask = self._send(JOIN, self._wish())
@@ -133,6 +134,7 @@ class Member:
         return self.rig.send(key, VERSIONS[key], message, connection=self.client_id, client_id=self.client_id, node=self.node)
 
     def _wish(self) -> JoinGroupRequest:
+        # v0, as range of aiokafka and kafka-python writes it (docs/kafka/cooperative-designs.md#byte-layouts).
         metadata = encode_subscription(Subscription(version=0, topics=self.topics))
         return JoinGroupRequest(
             group_id=self.group, session_timeout_ms=self.session_ms, rebalance_timeout_ms=self.rebalance_ms, member_id=self.member_id,
@@ -158,4 +160,5 @@ class Member:
             for index in range(self.rig.core.cluster.topics.partitions(topic) or 0):
                 shares[takers[turn % len(takers)]].append(TopicPartitions(topic=topic, partitions=[index]))
                 turn += 1
+        # For those with no share too: stock clients raise on an assignment of no bytes (docs/kafka/cooperative-designs.md#byte-layouts).
         return {name: encode_assignment(Assignment(version=0, assigned_partitions=share)) for name, share in shares.items()}

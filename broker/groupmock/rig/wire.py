@@ -65,7 +65,9 @@ def read_response(key: int, version: int, frame: bytes, correlation: int | None 
     if correlation is not None and carried != correlation:
         raise Unreadable(f"an answer with correlation id {carried} where {correlation} was due ({name} v{version})")
     if key == API_VERSIONS and (version not in response.versions or frame[4:6] == UNSUPPORTED):
+        # Clients rely on it: kafka-python decodes any error answer as v0 and tries again (docs/kafka/clients.md#version-quirks).
         version = 0  # what a broker answers to a version it does not know
+    # The header of an ApiVersions answer is never flexible, only its body is (KIP-511, docs/kafka/clients.md#version-quirks).
     head = 5 if response.flexible(version) and key != API_VERSIONS else 4
     try:
         return version, response.decode(version, frame[head:], trailing=trailing)

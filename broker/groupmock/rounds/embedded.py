@@ -80,11 +80,13 @@ def _connect(data: bytes, claim: Claim) -> Instruction:
     except DecodeError:  # nothing at all, or nothing that a worker could read
         return Instruction(frozenset(), claim.owned, 0)
     new, revoked = _tasks(found.assigned), _tasks(found.revoked)
+    # Version 0 is complete, from 1 on `assigned` holds only what is new (KIP-415, docs/kafka/embedded-protocols.md#kafka-connect).
     return Instruction((claim.owned - revoked) | new if found.version else new, revoked, found.delay)
 
 
 def _claimed_tasks(data: bytes) -> Partitions:
     try:
+        # A worker reports a whole Assignment, its version included; null if it has none (docs/kafka/embedded-protocols.md#kafka-connect).
         allocation = connect.decode_metadata(data).allocation
         return _tasks(connect.decode_assignment(allocation).assigned) if allocation else frozenset()
     except DecodeError:

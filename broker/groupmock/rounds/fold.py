@@ -115,11 +115,13 @@ class GroupFold:
 
     def _begun(self, row: JsonRow) -> Rebalance:
         self._number += 1
+        # The JoinGroup that began it stands before this row in the journal, with the same time; older ones belong to nothing.
         self._joined = {member: at for member, at in self._joined.items() if at == row["t"]}
         lost, self.lost = self.lost, []
         generation = row["generation"]
         return Rebalance(
             self.name, self._number, row["t"], row["reason"], row.get("cause") or "",
+            # The generation counts up when the join phase ends: a group that is first seen completing has the new one already.
             generation_before=generation if row["after"] == PREPARING else generation - 1,
             members_before=0 if self.size is None and row["before"] in ("", EMPTY) else self.size,
             had=self._assigned, joined=self._joined, gaps=lost,
@@ -132,6 +134,7 @@ class GroupFold:
         if now.plan is not None:
             now.moves = list(self._moves(now.plan))
             self._assigned = {member: told.assigned for member, told in now.plan.told.items()}
+        # It ended without members, or the group is gone: nobody has anything by the plan before.
         elif state != STABLE:
             self._assigned = {}
         self.rebalance, self.last, self._joined = None, now, {}
@@ -176,6 +179,7 @@ class GroupFold:
     def _arrived(self, member: str, at: int) -> None:
         if self.rebalance is None and self._joined and next(reversed(self._joined.values())) != at:
             self._joined = {}
+        # Out first: a dict keeps the place of a key that it has, and who joins again must stand last.
         self._joined.pop(member, None)
         self._joined[member] = at
 
@@ -186,6 +190,7 @@ class GroupFold:
     def begun(self, row: JsonRow, asked: JsonRow, counts: Mapping[str, int]) -> None:
         """The leader's answer to JoinGroup. One that repeats a generation's (a leader that joins again unchanged) tells nothing new."""
         message, kind = row["message"], str(asked["protocol_type"])
+        # SERVER-20: the answer has the list and the generation that there was.
         if self.generation is not None and self.generation.number == message["generation_id"]:
             return
         protocol = str(message["protocol_name"])
@@ -199,10 +204,12 @@ class GroupFold:
     def syncs(self, message: JsonRow) -> None:
         """A SyncGroup. What its leader brings a generation whose plan was not taken yet is what its members are told."""
         now = self.generation
+        # In Stable a SyncGroup is answered with what is stored, whatever it brings (SERVER-38).
         if now is None or now.planned is not None or (message["member_id"], message["generation_id"]) != (now.leader, now.number):
             return
         brought = {each["member_id"]: b64decode(each["assignment"]) for each in message["assignments"]}
         for member, claim in now.claims.items():
+            # Whom the leader leaves out is answered an empty assignment (docs/kafka/group-protocol.md#s-leader-missing).
             now.told[member] = told_of(now.protocol_type, now.protocol, brought.get(member, b""), claim)
 
     def hears(self, asked: JsonRow, row: JsonRow) -> None:
@@ -282,6 +289,7 @@ class Rebalances:
         self._asked[row["ticket"]] = message
         if row["api_key"] == SYNC_GROUP:
             group.syncs(message)
+        # Without an id nobody has joined yet: the answer reserves one (79, KIP-394) or brings it with success.
         elif message["member_id"]:
             self._joins_by(group.name, message["member_id"], row["connection"])
             group.joins(message, message["member_id"], row["t"])
@@ -296,11 +304,13 @@ class Rebalances:
             return
         group, accepted = self.groups[asked["group_id"]], not row.get("error")
         if row["api_key"] == SYNC_GROUP:
+            # An answer that was lost tells its member nothing: it goes on with what it had.
             if accepted and row.get("delivered", True):
                 group.hears(asked, row)
             return
         if not accepted:
             group.turned_away(asked["member_id"])
+        # Static members and JoinGroup v0-3 get their id with success, never by 79 (SERVER-02, SERVER-03).
         elif not asked["member_id"]:
             self._joins_by(group.name, row["message"]["member_id"], row["connection"])
         if accepted and row["message"]["members"]:
@@ -311,6 +321,7 @@ class Rebalances:
 
     def _close(self, row: JsonRow) -> None:
         for name, member in self._joined_by.pop(row["connection"], {}):
+            # Who joined again by another connection lives on when the old one ends.
             if self._connection.get((name, member)) == row["connection"]:
                 del self._connection[name, member]
                 self.groups[name].gone(member, row["t"])

@@ -35,6 +35,7 @@ class Ownership:
             self.first.setdefault(partition, at)
             gap = self._open.pop(partition, None)
             if gap is not None:
+                # Rows come in the journal's order, which is not always that of their times.
                 gap.until = max(at, gap.since)
         return [self._lost(partition, at) for partition in sorted(before - partitions) if self._let_go(partition, member)]
 

@@ -42,6 +42,7 @@ class LogSink(Sink):
         getattr(self._logger, level)(sentence(row), row=row)
 
 
+# Every first JoinGroup of a dynamic member meets the one (KIP-394), and by the other members learn of a round.
 EXPECTED: Final = frozenset(("MEMBER_ID_REQUIRED", "REBALANCE_IN_PROGRESS"))
 """Errors that every healthy group sees."""
 UNSAID: Final = frozenset((END, DISCONNECTED))

@@ -93,12 +93,16 @@ class Membership:
 
     def subscription(self, topics: Iterable[str], owned: Iterable[Partition]) -> bytes:
         """What to join with. Every call has a nonce of its own, or Kafka would answer a follower with the last round."""
+        # A follower that joins unchanged starts no round (docs/kafka/group-protocol.md#jg-same-stable-follower).
+        # 31 bits: never negative as an int32.
         self._nonce = (self._nonce + 1) & 0x7FFFFFFF
         self._planned = self._again = False
         held, design = listed(owned), self.rules.design
         if design == 1:
+            # Twice: an aiokafka leader shows user data alone (docs/kafka/clients.md#what-a-custom-assignor-can-do), others OwnedPartitions.
             data = designs.encode_assignor_data(AssignorData(held, self._nonce))
             return designs.encode_subscription(DesignSubscription(1, sorted(topics), data, held))
+        # In the user data: stock decoders drop bytes behind it (docs/kafka/clients.md#assignor-plug-in-of-aiokafka).
         return designs.carry_subscription(DesignSubscription(design, sorted(topics), self._nonce.to_bytes(4), held))
 
     # The leader
@@ -163,6 +167,8 @@ class Membership:
     def _encoded(self, decision: Decision) -> bytes:
         design, full, revoked = self.rules.design, listed(decision.assigned), listed(decision.revoked)
         if design == 1:
+            # A stock decoder takes the number of revoked topics for the length of the user data, and ignores the rest
+            # (docs/kafka/seed-documents.md): so the full list must be the stock one.
             return designs.encode_assignment(DesignAssignment(1, full, revoked))
         return designs.carry_assignment(DesignAssignment(design, listed(decision.listed), revoked, decision.timeout_ms), full)
 
@@ -175,6 +181,8 @@ class Membership:
         """An Assignment arrived. `owned`: held until now; `assigned`: the stock list; `me`: own id; `universe`: of the own topics."""
         carried = designs.carried_assignment(user_data) if self.rules.design > 1 else None
         revoked = owned - assigned
+        # Who gives something up joins again at once (docs/kafka/cooperative-designs.md#member-rule-2). The document leaves
+        # negative timeouts undefined (docs/kafka/seed-documents.md): none.
         timeout = 0 if carried is None or revoked else max(0, carried.scheduled_rebalance_timeout)
         deadline = self.now() + timeout if timeout else None
         self._received = Received(me, deadline, frozenset(topics), frozenset(universe))

@@ -46,6 +46,7 @@ class Round:
         now: int,
     ) -> None:
         self.rules, self.claims, self.me, self.now = rules, claims, me, now
+        # Under another id it has been away, and others may have led since (docs/how-to/cooperative.md#what-the-leader-does).
         self.memory = memory if memory is not None and me in memory.subscriptions else None
         self.received = received if self.memory is None and received is not None and received.member == me else None
         # The topics whose partitions it knew, of those that it subscribed to.
@@ -205,6 +206,7 @@ class Round:
         for member in empty:
             topics = self.subscriptions[member] & self.subscribers.keys()
             able = {each for topic in topics for each in self.subscribers[topic]}
+            # Rule 11: a leader that is new itself has no memory either, and would keep for itself what others wait for.
             if member != self.me and sum(partition[0] in topics for partition in self.universe) >= len(able):
                 yield member
 
@@ -260,6 +262,8 @@ class Round:
 
     def timeout(self, waiting: bool) -> int:
         """Rule 8: when to join again, ms; none where somebody joins again at once anyway. `waiting`: moves are left for later."""
+        # The document leaves open whose revocation it means (docs/kafka/seed-documents.md): here anybody's, since one
+        # member that joins at once begins the round for all.
         if any(self.revoked.values()):
             return 0
         if self.lost:

@@ -15,6 +15,7 @@ from .balance import Move, Partition
 DELAY_MS: Final = 300_000  # scheduled.rebalance.max.delay.ms of Kafka Connect
 NOBODY: Final = ""
 Partitions = frozenset[Partition]
+# As in groupmock.rounds.rebalance_model: cooperative imports the codec only (docs/reference/architecture.md#rule-3).
 _UUID: Final = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 

@@ -24,6 +24,7 @@ class WrongCorrelationId(Fault, tag="wrong_correlation_id", frozen=True, kw_only
 
 
 def _moved(by: int, frame: bytes) -> list[Piece]:
+    # The id is an int32 of the client's counter: at its end a sum without the modulus would not fit into four bytes.
     wrong = (int.from_bytes(frame[ID], "big") + by) % (1 << 32)
     return [Piece(frame[:4] + wrong.to_bytes(4, "big") + frame[8:])]
 

@@ -32,6 +32,7 @@ class Error(Fault, tag="error", frozen=True, kw_only=True):
 
     def act(self, target: Target) -> Answer:
         """Answer with the error."""
+        # Connect is none of its stages, so there is a request.
         assert target.request is not None
         facts = target.facts
         return Answer(refusals.refusal(facts.api, facts.version, target.request, target.response, number_of(self.code)))
@@ -41,6 +42,7 @@ def number_of(code: str | int) -> int:
     """Kafka's number. Raises ValueError for what is none of its errors; msgspec makes that a ValidationError with the place in the plan."""
     names = ErrorCode.__members__
     if isinstance(code, int):
+        # 0 would tell the client that a request which was not applied has succeeded.
         if code in set(map(int, ErrorCode)) and code != ErrorCode.NONE:
             return code
         raise ValueError(f"{code} is no error of Kafka")

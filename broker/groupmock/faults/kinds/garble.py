@@ -27,10 +27,13 @@ class Garble(Fault, tag="garble", frozen=True, kw_only=True):
 
 def _spoil(count: int, at: int | None, dice: FaultDice, frame: bytes) -> list[Piece]:
     changed = bytearray(frame)
+    # An `at` behind the end of a short answer strikes its last byte: the rule counts as fired, so it must do something.
     first = BODY_AT if at is None else min(max(at, 0), len(frame) - 1)
     places = [first + place for place in range(count)] if at is not None else [first + dice.below(len(frame) - first) for _ in range(count)]
+    # A place drawn twice is changed once: two changes could undo each other.
     for place in dict.fromkeys(places):
         if place < len(frame):
+            # 1 to 255: a byte XORed with 0 would stay as it is, and the rule would do nothing.
             changed[place] ^= 1 + dice.below(255)
     return [Piece(bytes(changed))]
 

@@ -23,6 +23,7 @@ class StallNode(Fault, tag="stall_node", frozen=True, kw_only=True):
     def act(self, target: Target) -> Steer:
         """Stall the node."""
         ms = None if self.seconds is None else int(self.seconds * MS_PER_S)
+        # `or` will do: nodes are numbered from 1.
         return Steer([("stall_node", {"node": self.node or target.facts.node, "ms": ms})])
 
 

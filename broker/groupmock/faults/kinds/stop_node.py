@@ -23,6 +23,7 @@ class StopNode(Fault, tag="stop_node", frozen=True, kw_only=True):
 
     def act(self, target: Target) -> Steer:
         """Stop the node."""
+        # `or` will do: nodes are numbered from 1.
         arguments = {"node": self.node or target.facts.node, "clean": self.clean, "loading_ms": int(self.loading_seconds * MS_PER_S)}
         return Steer([("stop_node", arguments)])
 

@@ -33,6 +33,7 @@ class ThrottleTime(Fault, tag="throttle_time", frozen=True, kw_only=True):
 
     def act(self, target: Target) -> Answer:
         """The same answer with the time in it."""
+        # Its only stage is reply, where the real answer is there.
         assert target.response is not None
         message = msgspec.structs.replace(target.response, throttle_time_ms=int(self.seconds * MS_PER_S))
         return Answer(message, int(self.seconds * NS_PER_S) if self.mute else 0)

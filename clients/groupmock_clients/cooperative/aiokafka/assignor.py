@@ -71,6 +71,7 @@ class CooperativeAssignor:
         `allow_double_join`: others beside it are wanted although aiokafka then joins once for each of them, a round every time.
         """
         strategy = list(consumer._partition_assignment_strategy)
+        # aiokafka#1168: N assignors are N JoinGroups per join (docs/kafka/clients.md#assignor-plug-in-of-aiokafka).
         if not any(each is self for each in strategy) or (len(strategy) > 1 and not allow_double_join):
             names = [getattr(each, "name", each) for each in strategy]
             raise ValueError(
@@ -89,6 +90,7 @@ class CooperativeAssignor:
     async def commit(self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata]) -> None:
         """Commit offsets of partitions that were just revoked, from within your on_partitions_revoked, where `consumer.commit` refuses."""
         known = {tp: at if isinstance(at, OffsetAndMetadata) else OffsetAndMetadata(at, "") for tp, at in offsets.items()}
+        # With the assignment before: in the present one aiokafka lacks what was revoked (docs/kafka/cooperative-designs.md#member-rule-2).
         await self.consumer._coordinator.commit_offsets(self._left, known)
 
     def positions(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
@@ -110,6 +112,7 @@ class CooperativeAssignor:
 
     def metadata(self, topics: Iterable[str]) -> bytes:
         """aiokafka's: called for every attempt to join."""
+        # A round begins: the time to the next one comes with its Assignment (docs/kafka/cooperative-designs.md#member-rule-3).
         self._cancel_timer()
         self.forget_if_expelled()
         wanted = set(topics)
@@ -136,6 +139,7 @@ class CooperativeAssignor:
         before, self._left, self._held = self.owned, self._held, subscription.assignment
         self.owned = frozenset(TopicPartition(*pair) for pair in outcome.held)
         self.added, self.revoked = self.owned - before, before - self.owned
+        # Here, before any await: later, records of the time between come twice (docs/kafka/cooperative-designs.md#member-rule-0).
         self._restore(self.owned & before)
         self._hold_back(self.added)
         self._plan_rejoin(outcome)

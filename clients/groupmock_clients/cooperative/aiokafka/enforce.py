@@ -25,6 +25,7 @@ def enforce_rebalance(consumer: AIOKafkaConsumer | CooperativeConsumer, reason: 
     state, coordinator = inside._subscription, inside._coordinator
     if coordinator is None or inside._group_id is None or not state.partitions_auto_assigned():
         raise IllegalStateError("enforce_rebalance needs a started consumer that subscribed to topics in a group")
+    # KIP-568 as Java shipped it: a call during a round is a no-op (docs/kafka/seed-documents.md#kip-568).
     if state.reassignment_in_progress or coordinator._rejoin_needed_fut.done():
         return False
     tell(EnforcedRebalance(inside._client._client_id, coordinator.member_id, inside._group_id, reason))

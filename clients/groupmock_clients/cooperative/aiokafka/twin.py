@@ -61,6 +61,7 @@ class CooperativeConsumer:
         group = {name: value for name, value in options.items() if name not in DECODERS}
         group["auto_offset_reset"] = "earliest"  # it never delivers: what "none" or "latest" mean is the data consumer's affair
         self._membership = AIOKafkaConsumer(**group, enable_auto_commit=False, partition_assignment_strategy=[self.assignor])
+        # Without a group: it cannot commit, a group with members refuses generation -1 (docs/kafka/cooperative-designs.md#member-rule-5).
         self._data = AIOKafkaConsumer(
             **{name: value for name, value in options.items() if name not in OF_THE_GROUP}, group_id=None, enable_auto_commit=False
         )
@@ -119,6 +120,7 @@ class CooperativeConsumer:
     async def commit(self, offsets: Mapping[TopicPartition, int | tuple[int, str] | OffsetAndMetadata] | None = None) -> None:
         """Commit these, or where delivery is. During a round: after it. CommitFailedError for what is no longer held then."""
         while True:
+            # On the coordinator's connection it would wait behind the pending JoinGroup in any case (P1-d6).
             await self._round_over()
             wanted = self._positions() if offsets is None else dict(offsets)
             missing = wanted.keys() - self._membership.assignment()

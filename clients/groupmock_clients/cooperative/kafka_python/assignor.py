@@ -75,6 +75,7 @@ class CooperativeAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # k
     def commit(self, offsets: Mapping[TopicPartition, int | OffsetAndMetadata]) -> Any:
         """Commit from within on_partitions_revoked, where `consumer.commit` cannot block: sent before the next join. Returns the future."""
         known = {tp: at if isinstance(at, OffsetAndMetadata) else OffsetAndMetadata(at, "", -1) for tp, at in offsets.items()}
+        # A blocking commit raises RuntimeError inside the callback (docs/kafka/clients.md#assignor-plug-in-of-kafka-python).
         return self.consumer.commit_async(known)
 
     def positions(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
@@ -109,7 +110,10 @@ class CooperativeAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # k
         self.consumer._coordinator.request_rejoin()
         subscription = self.consumer._subscription
         wanted = set(topics)
+        # The consumer's own word, which an expelled member loses (docs/kafka/cooperative-designs.md#member-rule-1).
         self.owned = frozenset(tp for tp in subscription.assigned_partitions() if tp.topic in wanted)
+        # Before the join: the callback comes when the assignment was replaced, and `position()` raises there
+        # (docs/kafka/clients.md#assignor-plug-in-of-kafka-python).
         self._positions = _consumed(self.consumer)
         return self.member.subscription(wanted, [_pair(tp) for tp in self.owned])
 
@@ -135,6 +139,7 @@ class CooperativeAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # k
             coordinator.request_rejoin()
         elif outcome.timeout_ms:
             self._timer = threading.Timer(outcome.timeout_ms / 1000, self.rejoin)
+            # It may be set for five minutes (delay_ms): a process that is done must not wait for it.
             self._timer.daemon = True
             self._timer.start()
 
@@ -161,5 +166,6 @@ def _pair(tp: TopicPartition) -> Partition:
 
 
 def _peer(metadata: Any) -> PeerSubscription:
+    # Subscription v0 has no OwnedPartitions (KIP-429): None says so, while empty is a claim of nothing.
     owned = metadata.owned_partitions if metadata.version >= 1 else None
     return PeerSubscription(metadata.topics, metadata.user_data, None if owned is None else flat(owned))

@@ -25,6 +25,7 @@ def enforce_rebalance(consumer: KafkaConsumer | CooperativeConsumer, reason: str
     coordinator = inside._coordinator
     if inside.config["group_id"] is None or not inside._subscription.partitions_auto_assigned():
         raise IllegalStateError("enforce_rebalance needs a consumer that subscribed to topics in a group")
+    # KIP-568 as Java shipped it: a call during a round is a no-op (docs/kafka/seed-documents.md#kip-568).
     if coordinator.rejoining or coordinator.need_rejoin():
         return False
     tell(EnforcedRebalance(inside.config["client_id"], coordinator._generation.member_id, coordinator.group_id, reason))

@@ -66,9 +66,11 @@ class CooperativeConsumer:
         self._wait = options.get("consumer_timeout_ms", -1)
         self.assignor = assignor if assignor is not None else CooperativeAssignor()
         group = {name: value for name, value in options.items() if name not in OF_THE_DATA}
+        # `earliest`: it never delivers; what "none" or "latest" mean is the data consumer's affair.
         self._membership = KafkaConsumer(
             **group, enable_auto_commit=False, partition_assignment_strategy=[self.assignor], auto_offset_reset="earliest"
         )
+        # Without a group: it cannot commit, a group with members refuses generation -1 (docs/kafka/cooperative-designs.md#member-rule-5).
         self._data = KafkaConsumer(
             **{name: value for name, value in options.items() if name not in OF_THE_GROUP}, group_id=None, enable_auto_commit=False
         )
@@ -283,6 +285,7 @@ class CooperativeConsumer:
         while not self._ended.is_set():
             try:
                 if time.monotonic() - self._polled < self._idle_limit:
+                    # Long: a join that completes between two polls is thrown away (docs/kafka/clients.md#dropped-join).
                     self._membership.poll(timeout_ms=self._idle_limit * 1000)
                 else:
                     self._ended.wait(PAUSE_S)

@@ -21,6 +21,7 @@ DELETE_TOPICS: Final = 20
 DELETE_GROUPS: Final = 42
 CONSUMER_GROUP_DESCRIBE: Final = 69
 DEAD: Final = "Dead"
+# 69, GROUP_ID_NOT_FOUND: many a dialogue is refused before its group is made (SERVER-04, SERVER-06).
 GONE: Final = (0, 69)
 AT_A_TIME: Final = 100
 T = TypeVar("T")
@@ -75,6 +76,7 @@ def _leave(broker: TcpBroker, group_id: str, member_id: str) -> None:
     version = broker.best(LEAVE_GROUP, 3)
     if version is None:
         return
+    # From v3 on LeaveGroup lists its members (SERVER-44, KIP-345).
     if version >= 3:
         request = LeaveGroupRequest(group_id=group_id, members=[MemberIdentity(member_id=member_id)])
     else:
@@ -97,4 +99,5 @@ def _undeleted_topics(broker: TcpBroker) -> list[str]:
         return list(broker.topics)
     answer = broker.ask(DELETE_TOPICS, version, DeleteTopicsRequest(topic_names=list(broker.topics), timeout_ms=10_000))
     assert isinstance(answer, DeleteTopicsResponse)
+    # 3, UNKNOWN_TOPIC_OR_PARTITION, is as good as deleted.
     return [str(each.name) for each in answer.responses if each.error_code not in (0, 3)]

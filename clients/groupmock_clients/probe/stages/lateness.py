@@ -50,6 +50,7 @@ class Lateness(ABC):
 
     def since(self, moment: float) -> float:
         """The worst since then, in ms beyond what was asked for."""
+        # A copy: the measuring thread appends meanwhile, and a deque that changes ends its iteration with an error.
         return max((late for at, late in list(self._late) if at >= moment), default=0.0)
 
 

@@ -41,6 +41,7 @@ class Liveness:
                 self._unsure.append(dialogue)
             asked_about = list(self._unsure)
             gone = self._gone
+        # Asked without the lock: a server that hangs takes seconds, and other dialogues end meanwhile.
         if gone or not self._alive():
             self._gone = True
             return

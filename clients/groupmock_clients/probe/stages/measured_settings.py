@@ -16,6 +16,7 @@ from .tcp_stage import TcpStage
 
 JOIN_GROUP: Final = 11
 HIGHEST_UNFLEXIBLE: Final = 5
+# SERVER-06: outside the broker's range, refused before any group is created.
 REFUSED: Final = 26
 LIMIT_MS: Final = 20_000
 SESSIONS_MS: Final = (100, 1000, 6000, 10_000)

@@ -39,6 +39,7 @@ TOPIC_EXISTS: Final = 36
 TIMED_OUT: Final = 7  # the topic comes all the same: it is waited for
 CONNECT_SECONDS: Final = 5
 ANSWER_SECONDS: Final = 30
+# P2-d10: a coordinator that was found already answers 14 or 16 for some moments more.
 NOT_READY: Final = (14, 15, 16)
 NOT_SERVED: Final = (3, 5, 6)
 TRIES_FOR_A_NAME: Final = 200
@@ -164,6 +165,7 @@ class TcpBroker:
             raise NoBroker("it offers no Metadata")
         if version in (10, 11):  # those carry topic ids but take none
             version = 9
+        # v0-3 have no such field: its default, true, is all that they can carry.
         answer = self.ask(METADATA, version, MetadataRequest(topics=topics, allow_auto_topic_creation=create or version < 4))
         assert isinstance(answer, MetadataResponse)
         return answer

@@ -153,6 +153,7 @@ class TcpStage:
             except OSError as problem:
                 raise NoBroker(f"no further connection: {problem}") from problem
             link.settimeout(SEND_SECONDS)
+            # Nagle's algorithm would hold a small frame back until the one before is acknowledged: times are judged here.
             link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.connected = True
             self._connections[member] = _Connection(link)
@@ -246,6 +247,7 @@ class TcpStage:
         if not connection.ended:
             self._selector.unregister(connection.link)
         if how == "resets":
+            # Lingering for 0 s makes close() send RST in the place of FIN.
             connection.link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         connection.link.close()
 

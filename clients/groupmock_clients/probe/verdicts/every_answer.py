@@ -51,8 +51,10 @@ def _join(version: int, request: dict[str, Value], answer: dict[str, Value], rel
         found: dict[str, Value] = {"skip_assignment": False, **own}
         return found if answer["leader"] == answer["member_id"] else {**found, "members": []}
     empty: dict[str, Value] = {"generation_id": -1, "leader": "", "members": [], "skip_assignment": False, "protocol_type": None}
+    # P1-d4; the name is nullable from v7 on.
     empty["protocol_name"] = "" if version < 7 else None
     if code != 79:
+        # P1-d4: 81 and -1 carry no id.
         echoes = code in ECHOING or (code in (14, 16) and release != "4.3")
         empty["member_id"] = request["member_id"] if echoes else ""
     return empty

@@ -198,6 +198,7 @@ class _Dialogue:
             self.stage.hang_up(step.member, step.verb)
         else:
             self.stage.hang_up(step.member, "drops")
+        # Answers due on the old connection never come; `finishes` closes one direction only, so they still may.
         if step.verb in ("drops", "resets", "reconnects"):
             self.asked[step.member] = []
             self.peeked.pop(step.member, None)
@@ -380,6 +381,7 @@ class _Dialogue:
         if answer.api != "JoinGroup" or not asked.api:
             return
         seen, memory = messages.as_values(answer.message, answer.version), self._memory(member)
+        # 79 brings the id that the next JoinGroup must carry (KIP-394, CLIENT-01).
         if seen["error_code"] in (0, 79):
             memory.member_id = str(seen["member_id"])
         if seen["error_code"] == 0:

@@ -14,6 +14,7 @@ from .not_applicable import not_offered
 from .outcome import BROKEN, NOT_APPLICABLE, UNKNOWN, DialogueOutcome, Failure
 from .playable import Unplayable, fit, known_settings
 
+# 68 is ConsumerGroupHeartbeat: without it nobody can join a group of the consumer protocol.
 OFFERS: Final = {"transactions": TRANSACTIONS, "kip848": (68,)}
 """Needs that a broker shows to meet by advertising APIs."""
 
