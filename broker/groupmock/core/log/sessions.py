@@ -151,7 +151,7 @@ class FetchSessions:
             for partition in topic.partitions:
                 session.slots.pop((topic.topic_id if session.uses_ids else topic.topic, partition), None)
         for slot in session.slots.values():
-            # The topic may have come into being since (CachedPartition.maybeSetUnknownName)
+            # The topic may have come into being since
             if slot.topic is None:
                 slot.topic = name_of(slot.topic_id)
 
