@@ -1,28 +1,14 @@
-"""The page about scenarios and README's block out of results."""
+"""The page about scenarios, and the table of the page that compares, out of results."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from scenario_figures import one, results
 
-from groupmock_clients.scenarios.play import Sizes
-from groupmock_clients.scenarios.results import ScenarioResult, ScenarioResults, to_json
+from groupmock_clients.scenarios.results import to_json
 from tools.pages import scenarios_page as page
-
-
-def figures(moved: int = 3, undelivered_s: float = 1.25, **more: float) -> dict[str, float]:
-    plain = {"generations": 2, "rounds": 2, "late": 0, "unowned_s": 0.5, "duplicates": 0, "lost": 0, "converge_s": 1.0}
-    return {**plain, "moved": moved, "undelivered_s": undelivered_s, **more}
-
-
-def results(*found: ScenarioResult, stage: str = "live") -> ScenarioResults:
-    libraries = {"aiokafka": "0.14.0"} if stage == "live" else {}
-    return ScenarioResults(stage=stage, sizes=Sizes().as_fields(), libraries=libraries, results=list(found))
-
-
-def one(scenario: str = "scale-up", protocol: str = "design-2", client: str = "aiokafka", **more) -> ScenarioResult:
-    return ScenarioResult(scenario=scenario, protocol=protocol, client=client, **({"figures": figures()} | more))
 
 
 def test_the_page_has_the_parts_that_there_is_data_for(tmp_path: Path) -> None:
