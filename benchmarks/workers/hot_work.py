@@ -70,6 +70,10 @@ class DriverLink:
         return APIS[api[0]].response.decode(api[1], self.kept.data[RESPONSE_HEADER:])
 
 
+# There is no loop to slice for. A build before 0.2 has one of the two.
+NO_SLICES = Limits(**{name: 2**31 - 1 for name in ("replies_slice_us", "requests_slice_us") if name in Limits.__struct_fields__})
+
+
 class Work:
     """A cluster with one member that is alone in its group."""
 
@@ -80,7 +84,7 @@ class Work:
         identity = Identity("hot", (Node(1, "h", 1),), tuple(ApiRange(key, *APIS[key].versions) for key in (11, 12, 14, 18)))
         self.core = core_of(Settings(group_initial_rebalance_delay_ms=delay_ms), identity, Random(1), 0)
         header = Header(v=1, run="r", product="p", seed=1, epoch_ns=0, profile="p", config={}, complete=False)
-        self.driver = Driver(self.core, self.clock, Journal(header), Limits(replies_slice_us=2**31 - 1))  # there is no loop to slice for
+        self.driver = Driver(self.core, self.clock, Journal(header), NO_SLICES)
         self.kept = LastWrite()
         self.connection = Connection(self.driver, 1, 1, "/1", 1)
         self.connection.connection_made(self.kept)  # type: ignore[arg-type]  # all of a transport that is used

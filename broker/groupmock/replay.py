@@ -29,6 +29,7 @@ from .net.connection import Connection
 from .net.driver import Driver
 from .net.fault_gate import OVER
 from .net.limits import Limits
+from .net.turns import Turns
 
 Fields = dict[str, Any]
 
@@ -132,7 +133,7 @@ class _Player:
         self.clock = VirtualClock(header.epoch_ns)
         self.produced = _Produced()
         journal = Journal(header, [self.produced])
-        self.driver = Driver(core, self.clock, journal, Limits(), backlog=_Recorded(self.expects_reply), alarm=NoAlarm())
+        self.driver = Driver(core, self.clock, journal, Limits(), backlog=_Recorded(self.expects_reply), turns=Turns(None), alarm=NoAlarm())
         self.driver.use_leases(False)
         self.expected = rows
         self.connections: dict[int, Connection] = {}

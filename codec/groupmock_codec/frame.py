@@ -42,43 +42,62 @@ class Framer:
 
     def feed(self, data: bytes) -> list[bytes]:
         """The frames that `data` completes, in order. Raises FrameError for a bad length with no good frame before it."""
-        if not self._held and not self.broken:
-            size = len(data)
-            if size >= 4 and _read_length(data)[0] == size - 4 <= self.limit:
-                return [data[4:]]
-        return self._slow(data)
+        size = len(data)
+        if not self._held and not self.broken and size >= 4 and _read_length(data)[0] == size - 4 <= self.limit:
+            return [data[4:]]
+        frames: list[bytes] = []
+        at = 0
+        while at < size or self.broken:
+            try:
+                frame, at = self.next(data, at)
+            except FrameError:
+                if frames:
+                    return frames
+                raise
+            if frame is not None:
+                frames.append(frame)
+        return frames
 
-    def _slow(self, data: bytes) -> list[bytes]:
+    def next(self, data: bytes, at: int) -> tuple[bytes | None, int]:
+        """One frame of `data` from offset `at` on, and where the rest begins. None: `data` ends in the midst of a frame, which is held.
+
+        So that many small frames in one read need not become many objects before somebody has a use for them. Raises FrameError.
+        """
         if self.broken:
             raise self.broken
         if self._held:
-            self._held += data
-            self._missing -= len(data)
-            if self._missing > 0:
-                return []
-            data, self._held = bytes(self._held), bytearray()
-        return self._cut(data)
+            return self._rest(data, at)
+        size = len(data)
+        if size - at < 4:
+            return self._keep(data, at, 4 - (size - at))
+        end = at + 4 + self._length(data, at)
+        if end > size:
+            return self._keep(data, at, end - size)
+        return data[at + 4 : end], end
 
-    def _cut(self, data: bytes) -> list[bytes]:
-        frames: list[bytes] = []
-        at, size, limit = 0, len(data), self.limit
-        while size - at >= 4:
-            (length,) = _read_length(data, at)
-            if not 0 <= length <= limit:
-                self.broken = FrameError(length, limit)
-                if frames:
-                    return frames
-                raise self.broken
-            end = at + 4 + length
-            if end > size:
-                self._keep(data[at:], end - size)
-                return frames
-            frames.append(data[at + 4 : end])
-            at = end
-        if at < size:
-            self._keep(data[at:], 4 - (size - at))
-        return frames
+    def _length(self, data: bytes | bytearray, at: int) -> int:
+        length: int = _read_length(data, at)[0]
+        if not 0 <= length <= self.limit:
+            self.broken = FrameError(length, self.limit)
+            raise self.broken
+        return length
 
-    def _keep(self, rest: bytes, missing: int) -> None:
-        self._held += rest
+    def _keep(self, data: bytes, at: int, missing: int) -> tuple[None, int]:
+        self._held += data[at:]
         self._missing = missing
+        return None, len(data)
+
+    def _rest(self, data: bytes, at: int) -> tuple[bytes | None, int]:
+        """What is held goes on with `data`: first its length, then the rest of the frame."""
+        held = self._held
+        while True:
+            end = min(at + self._missing, len(data))
+            held += data[at:end]
+            self._missing -= end - at
+            at = end
+            if self._missing:
+                return None, at
+            if len(held) > 4 or not (missing := self._length(held, 0)):
+                self._held = bytearray()
+                return bytes(memoryview(held)[4:]), at
+            self._missing = missing

@@ -21,6 +21,10 @@ Abandoned. Kafka never answers the parked JoinGroup of a member that has joined 
 and the connection stays open and mute for ever, since it is unmuted by a response only (P1-d6, P2-d1). `Abandoned` is that effect: a row,
 the connection wedged, the bytes behind it counted on.
 
+Turns. A request that comes alone is handled when it comes. Whoever has more waiting stands in a queue (`net.turns`), of which a slice
+of about 2 ms is served between two turns of the loop, everybody in it for an equal part: a peer that sends thousands of requests ahead
+has its share, and the others' heartbeats, timers, signals and written answers come in between.
+
 Slices. The end of a join phase answers everybody who waits for it, by one effect with a lazy iterator. The state of the group has changed
 at once; the answers are made one by one, for about 2 ms (`replies_slice_us`) between two turns of the loop. Effects and requests that
 come meanwhile are dealt with at once, but an answer cannot overtake one that the same connection waits for: that connection is mute.
@@ -28,7 +32,7 @@ come meanwhile are dealt with at once, but an answer cannot overtake one that th
 Arrivals before timers. One alarm stands at the core's next deadline. When it rings, what has reached the sockets by then is handled first
 (`clock.LoopClock`): in Kafka 4 timers of the group coordinator are events of the queue in which its requests wait
 (org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime), so a heartbeat that came in time saves its member, however busy the
-broker. `settle`, the end of every entry, serves the connections whose answer went out before it looks at the deadline.
+broker. `settle`, the end of every entry, serves the connections whose turn it is before it looks at the deadline.
 
 The gates. `gate` is there while a fault rule could strike (`net.fault_gate`). It lets a call pass or keeps it, and hands it back later to
 `apply` or `deliver`, which are behind it. Admission, where there is any, comes before (`net.admission`). Without both a request pays one
@@ -40,7 +44,6 @@ Defects. An exception out of the core is ours: a note with the traceback, the co
 from __future__ import annotations
 
 import traceback
-from collections import deque
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -54,11 +57,12 @@ from .alarm import ClockAlarm
 from .backlog import Backlog
 from .call import Call
 from .codecs import FETCH, HEARTBEAT, ApiCodec, Codecs, Refused, unknown_api_versions
-from .connection import DEAF, STOPPED, Connection
+from .connection import DEAF, DUE, STOPPED, Connection
 from .nodes import Nodes
 from .record import Recorder
 from .repeat import Repeat
 from .tickets import Tickets
+from .turns import Turns
 
 if TYPE_CHECKING:
     from ..clock import Clock
@@ -74,7 +78,7 @@ if TYPE_CHECKING:
 class Driver:
     """Owns the connections of one cluster and performs what its core wants. `vacated` is called when a connection is gone.
 
-    `tickets`, `backlog` and `alarm` are what a server on a loop does not hand in: a replay, a virtual world or a rig has its own.
+    `tickets`, `backlog`, `turns` and `alarm` are what a server on a loop does not hand in: a replay, a virtual world or a rig has its own.
     `admission`: who may ask what; None: everybody everything.
     """
 
@@ -87,6 +91,7 @@ class Driver:
         *,
         tickets: Tickets | None = None,
         backlog: Backlog | None = None,
+        turns: Turns[Connection] | None = None,
         alarm: Alarm | None = None,
         admission: Admission | None = None,
     ) -> None:
@@ -106,7 +111,8 @@ class Driver:
         self._admission = admission
         self._leases = True
         self.vacated: Callable[[], None] = _nothing
-        self._resumable: deque[Connection] = deque()
+        self.turns = Turns[Connection](limits.requests_slice_us) if turns is None else turns
+        self.turns.again = self.settle
         self._backlog = Backlog(limits.replies_slice_us) if backlog is None else backlog
         self._backlog.again = self._next_slice
         self._backlog.broken = self._broken
@@ -228,14 +234,11 @@ class Driver:
         waiting = connection.transport.get_write_buffer_size() if connection.transport else 0
         self.record.remark(NOT_READING, self.now(), connection=connection.number, bytes=waiting)
 
-    def resume(self, connection: Connection) -> None:
-        """It can be served again."""
-        self._resumable.append(connection)
-        self.settle()
-
     def serve_soon(self, connection: Connection) -> None:
-        """Serve it when the present entry is done: what else it wants comes first, in its order."""
-        self._resumable.append(connection)
+        """Serve it when the present entry is done and its turn has come: what else the entry wants comes first, in its order."""
+        if not connection.state & DUE:
+            connection.state |= DUE
+            self.turns.waiting.append(connection)
 
     # What steers
 
@@ -286,9 +289,9 @@ class Driver:
         self.perform(effects, now)
 
     def settle(self) -> None:
-        """After every entry: serve connections whose answer came, then look at the timers."""
-        while self._resumable:
-            connection = self._resumable.popleft()
+        """After every entry: serve those whose turn it is, then look at the timers."""
+        for connection in self.turns.due() if self.turns.waiting else ():
+            connection.state &= ~DUE
             if connection.call is None and not connection.state & STOPPED:
                 connection.serve()
         self._alarm.set(self.core.deadline())
@@ -297,6 +300,7 @@ class Driver:
         """No more timers, no more slices: what is still to be answered is answered now."""
         self._alarm.cancel()
         self._backlog.stop()
+        self.turns.stop()
         if "rules" in self.__dict__:
             self.rules.stop()
         now = self.now()
@@ -340,7 +344,7 @@ class Driver:
             connection.repeat = Repeat(call.codec, call.frame, answer, reply.message, lease)
         connection.answer(answer)
         if connection.out is None and connection.inbox is not None:
-            self._resumable.append(connection)
+            self.serve_soon(connection)
 
     def drain(self, now: int) -> None:
         """Send what is due of the answers that came as one effect."""
@@ -385,7 +389,7 @@ class Driver:
     def go_on(self, connection: Connection) -> None:
         """Its request is dealt with: serve what waits behind it."""
         if connection.out is None and connection.inbox is not None:
-            self._resumable.append(connection)
+            self.serve_soon(connection)
 
     def refuse(self, connection: Connection, reason: str, now: int | None = None) -> None:
         """Close who sent something that Kafka does not take."""

@@ -36,6 +36,14 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     connection_write_buffer_bytes: Annotated[
         int, setting("groupmock.connection.write.buffer.bytes", "unread answers of one connection above which it is not served further", 1)
     ] = 1_048_576
+    requests_slice_us: Annotated[
+        int,
+        setting(
+            "groupmock.requests.slice.us",
+            "longest stretch of waiting requests between two turns of the loop, in microseconds; shared by all who have some",
+            1,
+        ),
+    ] = 2000
     replies_slice_us: Annotated[
         int, setting("groupmock.replies.slice.us", "longest stretch of answers between two turns of the loop, in microseconds", 1)
     ] = 2000

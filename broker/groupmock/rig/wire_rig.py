@@ -20,6 +20,7 @@ from ..net.backlog import Backlog
 from ..net.connection import Connection
 from ..net.driver import Driver
 from ..net.limits import Limits
+from ..net.turns import Turns
 from ..version import __version__
 from .making import Topics, core_of_profile, counted, make_config
 from .unbuffered import Unbuffered
@@ -113,7 +114,7 @@ W = TypeVar("W", bound=Wire)
 
 class WireRig:
     """A driver on a virtual clock. `WireRig.make` makes one of a profile and settings. `sinks` get the journal's rows; `header`: the
-    journal's; `parts` go to the driver: `tickets`, `alarm`, `backlog`."""
+    journal's; `parts` go to the driver: `tickets`, `alarm`, `backlog`, `turns`."""
 
     drives: type[Driver] = Driver
     """What drives; a subclass of the rig may have one of the driver."""
@@ -132,6 +133,7 @@ class WireRig:
         self.clock = VirtualClock() if clock is None else clock
         self.journal = Journal(rig_header(self.clock) if header is None else header, list(sinks))
         parts.setdefault("backlog", Backlog(None))
+        parts.setdefault("turns", Turns(None))
         self.driver = self.drives(core, self.clock, self.journal, Limits() if limits is None else limits, **parts)
         self.journal.begin(describe(core.environment))
         self._numbers = 0
@@ -146,11 +148,15 @@ class WireRig:
         nodes: int = 1,
         topics: Topics | None = None,
         sinks: Iterable[Sink] = (),
+        **parts: Any,
     ) -> WireRig:
-        """A fresh cluster. `settings`: Kafka's names and values; `topics`: name -> partitions. Raises groupmock.config.ConfigError."""
+        """A fresh cluster. `settings`: Kafka's names and values; `topics`: name -> partitions; `parts`: of the driver.
+
+        Raises groupmock.config.ConfigError.
+        """
         config = make_config(profile, settings)
         core, clock = core_of_profile(config.profile, config.settings, seed=seed, nodes=nodes), VirtualClock()
-        rig = cls(core, clock=clock, sinks=sinks, header=rig_header(clock, seed, config.profile.name), limits=config.limits)
+        rig = cls(core, clock=clock, sinks=sinks, header=rig_header(clock, seed, config.profile.name), limits=config.limits, **parts)
         for name, partitions in counted(topics, rig.core.environment.settings).items():
             rig.command("create_topic", name=name, partitions=partitions)
         return rig

@@ -38,8 +38,6 @@ class SimulatedWire(Wire):
         self.sent = 0
         self.heard = 0
         """Bytes that the server wrote."""
-        self.due: deque[int] = deque()
-        """When what is on its way to the server arrives."""
         self._glued: list[bytes] = []
         self._arrival = 0
         self._kept: deque[bytes] = deque()  # arrived while the server does not read
@@ -161,10 +159,8 @@ class SimulatedWire(Wire):
     def _deliver(self, piece: bytes, pause: int) -> None:
         self.sent += len(piece)
         when = self._next_arrival(pause)
-        self.due.append(when)
 
         def arrive() -> None:
-            self.due.popleft()
             self._kept.append(piece)
             self._drain()
 

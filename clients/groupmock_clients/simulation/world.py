@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from groupmock.clock import VirtualClock
 from groupmock.config import settings_by_name
 from groupmock.core.units import NS_PER_MS
 from groupmock.journal.file import without_empty_tags
@@ -80,7 +79,7 @@ class WatchedDriver(Driver):
     def request(self, connection: Connection, frame: bytes, received: int) -> None:
         """See Driver."""
         bench = self.bench
-        bench.turns.handled(connection.number, self.clock.now())
+        bench.turns.handled(connection.number)
         people = len(self.tickets) + sum(len(group.members) for group in bench.groups.peopled())
         bench.budgets.request(frame, connection.number, people, self._measures, lambda: super(WatchedDriver, self).request(connection, frame, received))
 
@@ -100,12 +99,12 @@ class World:
     def __init__(self, plan: SimulationPlan, sampled: bool) -> None:
         self.plan, self.sampled = plan, sampled
         self.bench = Bench(sampled)
-        self.clock = VirtualClock()
+        self.clock = self.bench.turns.clock
         self.journal = Written()
         config = make_config(plan.profile, plan.settings)
         core = WatchedCore(core_of_profile(config.profile, config.settings, seed=plan.seed, nodes=plan.nodes, cluster_id="simulation"), self.bench)
         header = rig_header(self.clock, plan.seed, config.profile.name, f"simulation-{plan.seed}", settings_by_name(config))
-        self.rig = WatchedRig(core, clock=self.clock, sinks=[self.journal], header=header, limits=config.limits)
+        self.rig = WatchedRig(core, clock=self.clock, sinks=[self.journal], header=header, limits=config.limits, turns=self.bench.turns.turns)
         self.core = core
         self.driver = self.rig.driver
         assert isinstance(self.driver, WatchedDriver)
@@ -122,13 +121,7 @@ class World:
 
     def later(self, ms: float, callback: Callable[[], None]) -> None:
         """Call back in so many ms."""
-        bench = self.bench
-
-        def come() -> None:
-            bench.turns.turned()
-            callback()
-
-        self.clock.call_at(self.clock.now() + int(ms * NS_PER_MS), come)
+        self.clock.call_at(self.clock.now() + int(ms * NS_PER_MS), callback)
 
     def pass_time(self, ms: float) -> None:
         """Let time pass, every appointment kept; a finding ends it at the next 50 ms."""
@@ -158,7 +151,6 @@ class World:
             return
         self.rig.plug(wire, node)
         number = wire.connection.number
-        self.bench.turns.wires[number] = wire
         if strange:
             self.bench.strange.add(number)
         self.wires.append(wire)
@@ -174,7 +166,6 @@ class World:
         for wire in [wire for wire in self.wires if wire.connection.gone]:
             self._gone_bytes += wire.heard
             self.wires.remove(wire)
-            del self.bench.turns.wires[wire.connection.number]
 
     def _written(self) -> int:
         return self._gone_bytes + sum(wire.heard for wire in self.wires)
