@@ -1,6 +1,6 @@
-"""A simulated consumer of a classic group: it finds its coordinator, joins, syncs, fetches, delivers, commits, and finds its way back.
+"""A simulated consumer of a classic group: it finds its coordinator, joins, syncs, fetches, delivers, commits, finds its way back.
 
-What it does when it is refused is what docs/kafka/clients.md says a stock client does, simplified: one connection to the coordinator, one to
+What it does when it is refused is what docs/kafka/clients.md says a stock client does, simplified: a connection to the coordinator, one to
 each node it fetches from, no metadata of its own (who leads a partition is looked up in the cluster).
 """
 
@@ -55,7 +55,7 @@ class Consumer:
 
     def __init__(self, world: World, about: SimulatedClient) -> None:
         self.world, self.about = world, about
-        self.topics = list(about.topics)
+        self.topics = self.wanted = list(about.topics)
         self.alive = False
         self.member_id, self.generation, self.stable, self.leads = "", -1, False, False
         self.owned: frozenset[Place] = frozenset()
@@ -78,7 +78,6 @@ class Consumer:
             return
         self.alive = True
         self.member_id, self.generation, self.coordinator = "", -1, None
-        self.topics = list(self.about.topics)
         self._lose()
         self._find()
         self._poll_later(self._life())
@@ -109,13 +108,16 @@ class Consumer:
         self.kill(half_open=False)
 
     def subscribe(self, topics: list[str]) -> None:
-        """Another subscription, and a JoinGroup for it."""
-        self.topics = topics
-        self.rejoin()
+        """Another subscription, and a JoinGroup for it, once it is in the group: a static member that comes back with another one than it
+        had gets its old assignment, and its group does not rebalance (docs/kafka/group-protocol.md#static-membership)."""
+        self.wanted = topics
+        if topics != self.topics:
+            self.rejoin()
 
     def rejoin(self) -> None:
         """Join again, now or when the round that is under way is over."""
         if self.alive and self.stable:
+            self.topics = self.wanted
             self._join()
         else:
             self._again = True
@@ -237,8 +239,8 @@ class Consumer:
 
     def _serve(self) -> None:
         self.stable = True
-        if self._again:
-            self._join()
+        if self._again or self.topics != self.wanted:
+            self.rejoin()
 
     # -- in between
 
@@ -261,11 +263,16 @@ class Consumer:
         if link is None or not link.waiting:
             self._beat()
         self._polls += 1
-        if self.stable:
-            self._fetch()
-        if self._polls % COMMIT_EVERY == 0 and self.stable:
+        self._work()
+
+    def _work(self) -> None:
+        """Fetch, commit now and then; a leader looks whether topics have grown."""
+        if not self.stable:  # a node that is stopped ends that at once
+            return
+        self._fetch()
+        if self._polls % COMMIT_EVERY == 0:
             self.commit()
-        if self.stable and self.leads and self.counts != self.world.counts():
+        if self.leads and self.counts != self.world.counts():
             self.rejoin()
 
     def _beat(self) -> None:

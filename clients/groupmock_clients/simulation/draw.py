@@ -69,12 +69,11 @@ def _clients(dice: Random, profile: str, topics: list[str]) -> list[SimulatedCli
         group = groups[number % len(groups)]
         instance = f"i{number}" if dice.random() < 0.3 else None
         session, rebalance, heartbeat = timing
-        found.append(
-            SimulatedClient(
-                name=f"c{number}", group=group, topics=topics, protocols=protocols[group], instance=instance, session_ms=session,
-                rebalance_ms=rebalance, heartbeat_ms=heartbeat, versions=_versions(dice, profile, instance is not None),
-            )  # fmt: skip
-        )
+        client = SimulatedClient(
+            name=f"c{number}", group=group, topics=topics, protocols=protocols[group], instance=instance, session_ms=session,
+            rebalance_ms=rebalance, heartbeat_ms=heartbeat, versions=_versions(dice, profile, instance is not None),
+        )  # fmt: skip
+        found.append(client)
     return found
 
 

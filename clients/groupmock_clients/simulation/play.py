@@ -147,8 +147,7 @@ class Playing:
             wire.hear()
         for client in self.clients.values():
             client.start()
-            if client.topics != client.about.topics:
-                client.subscribe(list(client.about.topics))
+            client.subscribe(list(client.about.topics))
 
     def _release(self, name: str) -> None:
         world = self.world

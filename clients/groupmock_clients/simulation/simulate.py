@@ -24,8 +24,8 @@ STORY_ROWS: Final = 30
 
 class Outcome(msgspec.Struct, kw_only=True):
     """What became of a run. `digest`: of its journal's bytes; `rows`: of it; `virtual_ms`: how long it lasted; `requests` that were
-    handled; `replayed`: was it, and did it give the same; `largest`: cost -> (most, API key); `longest_turn`: requests in one turn of the loop;
-    `story`: the last rows before a finding, as sentences."""
+    handled; `replayed`: was it, and did it give the same; `largest`: cost -> (most, API key); `longest_turn`: requests in one turn of the
+    loop; `story`: the last rows before a finding, as sentences."""
 
     plan: SimulationPlan
     finding: Finding | None

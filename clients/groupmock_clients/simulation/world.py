@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -81,7 +82,8 @@ class WatchedDriver(Driver):
         bench = self.bench
         bench.turns.handled(connection.number)
         people = len(self.tickets) + sum(len(group.members) for group in bench.groups.peopled())
-        bench.budgets.request(frame, connection.number, people, self._measures, lambda: super(WatchedDriver, self).request(connection, frame, received))
+        handle = partial(super().request, connection, frame, received)
+        bench.budgets.request(frame, connection.number, people, self._measures, handle)
 
     def _measures(self) -> tuple[int, int]:
         return self.journal.sequence, self.written_bytes()
@@ -102,9 +104,11 @@ class World:
         self.clock = self.bench.turns.clock
         self.journal = Written()
         config = make_config(plan.profile, plan.settings)
-        core = WatchedCore(core_of_profile(config.profile, config.settings, seed=plan.seed, nodes=plan.nodes, cluster_id="simulation"), self.bench)
+        made = core_of_profile(config.profile, config.settings, seed=plan.seed, nodes=plan.nodes, cluster_id="simulation")
+        core = WatchedCore(made, self.bench)
         header = rig_header(self.clock, plan.seed, config.profile.name, f"simulation-{plan.seed}", settings_by_name(config))
-        self.rig = WatchedRig(core, clock=self.clock, sinks=[self.journal], header=header, limits=config.limits, turns=self.bench.turns.turns)
+        turns = self.bench.turns.turns
+        self.rig = WatchedRig(core, clock=self.clock, sinks=[self.journal], header=header, limits=config.limits, turns=turns)
         self.core = core
         self.driver = self.rig.driver
         assert isinstance(self.driver, WatchedDriver)

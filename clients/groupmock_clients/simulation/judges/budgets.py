@@ -1,6 +1,6 @@
 """What one request may cost: rows, answers, objects, calls. Measures without a clock, so that the same seed has the same verdict.
 
-The bounds are of the order of the promise (50 ms and 32 MB beyond the frame's own size, docs/reference/limits of a request): a call of a
+The bounds are of the order of the promise (50 ms and 32 MB beyond the frame's own size): a call of a
 Python function is some 0.1 µs, an object some 100 bytes.
 """
 
@@ -42,7 +42,9 @@ class BudgetJudge:
         self.largest: dict[str, tuple[int, int]] = {}
         self._left = 0
 
-    def request(self, frame: bytes, connection: int, people: int, measures: Callable[[], tuple[int, int]], handle: Callable[[], None]) -> None:
+    def request(
+        self, frame: bytes, connection: int, people: int, measures: Callable[[], tuple[int, int]], handle: Callable[[], None]
+    ) -> None:
         """Handle one request and look what it cost. `measures` gives rows and answer bytes so far; `people`: members and open requests."""
         size, key = len(frame), int.from_bytes(frame[:2], "big", signed=True)
         allowed = CALLS + CALLS_PER_BYTE * size

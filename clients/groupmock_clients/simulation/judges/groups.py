@@ -161,8 +161,8 @@ class GroupJudge:
         else:
             wanted = before + (move.before == PREPARING and move.after in (COMPLETING, EMPTY))
         if move.generation != wanted:
-            text = f"group {move.group!r} went from {move.before or 'nothing'} to {move.after} in generation {move.generation}, not {wanted}"
-            self.bench.found(JUDGE, text)
+            way = f"from {move.before or 'nothing'} to {move.after}"
+            self.bench.found(JUDGE, f"group {move.group!r} went {way} in generation {move.generation}, not {wanted}")
 
     # -- answers
 
@@ -240,7 +240,7 @@ class GroupJudge:
             for index in topic.partitions:
                 owner = told.owners.setdefault((topic.topic, index), member)
                 if owner != member and not loose:
-                    self.bench.found(JUDGE, f"{topic.topic}-{index} belongs to {owner!r} and {member!r} in one generation of group {name!r}")
+                    self.bench.found(JUDGE, f"{topic.topic}-{index} belongs to {owner!r} and {member!r} in a generation of group {name!r}")
                 told.owners[topic.topic, index] = member
 
     def owner(self, name: str, generation: int, topic: str, partition: int) -> set[str]:

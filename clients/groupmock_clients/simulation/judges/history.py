@@ -123,7 +123,7 @@ class HistoryJudge:
         topic, partition = place
         promised = self.acked.get(place, {}).get(offset)
         if promised is not None and promised != value:
-            self.bench.found(JUDGE, f"offset {offset} of {topic}-{partition} is delivered as {value!r}, and was acknowledged as {promised!r}")
+            self.bench.found(JUDGE, f"offset {offset} of {topic}-{partition} is delivered as {value!r}, acknowledged as {promised!r}")
         owners = self.bench.groups.owner(group, generation, topic, partition)
         if member not in owners and group not in self.bench.groups.spoilt:
             self.bench.found(JUDGE, f"{topic}-{partition} is delivered to {member!r} in generation {generation}, it belongs to {owners}")
