@@ -36,6 +36,14 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     connection_write_buffer_bytes: Annotated[
         int, setting("groupmock.connection.write.buffer.bytes", "unread answers of one connection above which it is not served further", 1)
     ] = 1_048_576
+    request_max_elements: Annotated[
+        int,
+        setting(
+            "groupmock.request.max.elements",
+            "most array elements, nested ones too, and tagged fields of one request; who sends more is closed before they are read",
+            1,
+        ),
+    ] = 30_000
     replies_slice_us: Annotated[
         int, setting("groupmock.replies.slice.us", "longest stretch of answers between two turns of the loop, in microseconds", 1)
     ] = 2000
