@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from .codecs import ApiCodec
 
 BIG: Final = 1024
+EMBEDDED_BYTES: Final = 32_768
+"""Of what rides inside one message so much is decoded for its row (up to 1 us per byte of it); what goes beyond is shown as bytes."""
+EACH: Final = 32
+"""Added for each member's bytes: the least that reading them costs, however few they are."""
 JOIN_GROUP: Final = 11
 SYNC_GROUP: Final = 14
 CONSUMER: Final = "consumer"
@@ -55,7 +59,11 @@ def _embedded(key: int, message: Message, protocol_type: str | None) -> dict[str
     if readers is None:
         return None
     found: dict[str, Any] = {}
+    room = EMBEDDED_BYTES
     for path, data, name in EMBEDDED[key](message):
+        room -= EACH + len(data)
+        if room < 0:
+            break
         role = 0 if path.endswith("metadata") else 1
         read = readers[role](data) if data else None
         if read is not None:

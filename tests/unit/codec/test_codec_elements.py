@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+import struct
 import tracemalloc
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from cases import for_each
 
 from groupmock_codec import APIS, DecodeError, reference
+from groupmock_codec.embedded import connect, consumer, designs
 from groupmock_codec.errors import TooManyElements
 from groupmock_codec.headers import RequestHeader, decode_request_header, encode_request_header
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -120,3 +122,27 @@ def test_text_that_is_no_text_is_read_in_one_go() -> None:
         (b"\xed\xa0\x41", "\ufffdA"),
     ):
         assert bad.decode("utf-8", "groupmock-java") == read
+
+
+@for_each(
+    ("read", "few", "many"),
+    [
+        (consumer.read_subscription, *(struct.pack(">hi", 0, count) + bytes(2 * count) for count in (9, 30_001))),
+        (consumer.read_assignment, *(struct.pack(">hi", 0, count) + bytes(6 * count + 4) for count in (9, 30_001))),
+        (designs.read_subscription, *(struct.pack(">hi", 1, count) + bytes(2 * count) for count in (9, 30_001))),
+        (designs.read_assignment, *(struct.pack(">hi", 1, count) + bytes(6 * count + 4) for count in (9, 30_001))),
+        (designs.read_assignor_data, *(struct.pack(">i", count) + bytes(6 * count + 4) for count in (9, 30_001))),
+        (designs.carried_assignment, *(struct.pack(">hi", 1, count) + bytes(6 * count + 4) for count in (9, 30_001))),
+        (designs.unstock_assignment, *(struct.pack(">hi", 2, count) + bytes(6 * count + 8) for count in (9, 30_001))),
+    ],
+)
+def test_what_members_say_is_read_up_to_a_bound(read: Any, few: bytes, many: bytes) -> None:
+    assert read(few) is not None
+    assert read(many) is None
+
+
+def test_what_connect_workers_say_is_read_up_to_a_bound() -> None:
+    few, many = (connect.encode_assignment(connect.WorkerAssignment(assigned=[connect.ConnectorTasks()] * n)) for n in (9, 30_001))
+    assert len(connect.decode_assignment(few).assigned or ()) == 9
+    with pytest.raises(TooManyElements):
+        connect.decode_assignment(many)
