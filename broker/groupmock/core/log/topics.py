@@ -115,7 +115,7 @@ class Topics:
         """Make a topic of checked parts: a replica list per partition, valid configs. `topic_id`: None for a fresh one."""
         topic = Topic(
             name=name,
-            topic_id=self._environment.dice.uuid_bytes() if topic_id is None else topic_id,
+            topic_id=self._new_id() if topic_id is None else topic_id,
             internal=name in names.INTERNAL,
             configs=dict(settings),
             partitions=self._partitions(0, replicas),
@@ -129,6 +129,13 @@ class Topics:
         self._elected(turn, topic, 0)
         self._changed(turn, topic)
         return topic
+
+    def _new_id(self) -> bytes:
+        """An id no topic has: the same seed may be given twice (`reseed`), and then draws what it drew before."""
+        drawn = self._environment.dice.uuid_bytes()
+        while drawn in self._names:
+            drawn = self._environment.dice.uuid_bytes()
+        return drawn
 
     def _partitions(self, first: int, replicas: Sequence[list[int]]) -> list[Partition]:
         """New partitions from that number on. Who leads them is the first of their replicas that runs."""
