@@ -20,7 +20,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, Final
 
 from groupmock_clients.scenarios.live.members.channel import Channel
@@ -34,6 +34,7 @@ from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 from groupmock_codec.records import NewRecord, encode_batch
 
 from .. import servers
+from ..figures.heartbeats import Start
 from ..figures.storm import Watcher
 from ..generators import Failed, RunningServer, compiled
 from ..machine import Cores, cpu_seconds, pinned
@@ -159,15 +160,18 @@ async def be_members(bootstrap: str) -> None:
     os._exit(0)
 
 
-def measured(case: str, loop: str, seconds: float) -> dict[str, Any]:
-    """One case against a fresh server."""
+def product(cores: Cores) -> AbstractContextManager[RunningServer]:
+    """groupmock with the topics that are asked for."""
+    return servers.groupmock(cores, "--topic", f"{TOPIC}:{PARTITIONS}", "--topic", "heap:1")
+
+
+def measured(case: str, cores: Cores, seconds: float, start: Start = product) -> dict[str, Any]:
+    """One case against a fresh server: what the docstring of this module says, waits in ms; a peer has no topic for the members, and
+    none. Raises Failed, Missing."""
     count, _, kind = case.partition(":")
-    cores = Cores.available()
-    os.environ["GROUPMOCK_LOOP"] = loop
-    command = servers.groupmock_command("--topic", f"{TOPIC}:{PARTITIONS}", "--topic", "heap:1")
     with ExitStack() as stack:
-        server = stack.enter_context(servers.started(command, cores))
-        members = Members(server, cores)
+        server = stack.enter_context(start(cores))
+        members = Members(server, cores) if start is product else None
         watcher = Watcher(cores, "bystander", server.host, str(server.port))
         stack.enter_context(watcher)
         crowd = silent(server, int(count)) if kind == "silent" else pipelining(server, cores, int(count), kind)
@@ -176,13 +180,13 @@ def measured(case: str, loop: str, seconds: float) -> dict[str, Any]:
             time.sleep(seconds)
             busy = (cpu_seconds(server.pid) - before) / seconds
             watcher.report()
-            told = members.told()
+            told = members.told() if members is not None else {}
             begin = time.monotonic()
             os.kill(server.pid, signal.SIGTERM)
             while time.monotonic() - begin < PATIENCE_S and _lives(server.pid):
                 time.sleep(0.01)
             ended = time.monotonic() - begin
-    return {"case": case, "loop": loop, **watcher.told, **told, "server_cpu": round(busy, 2), "sigterm_s": round(ended, 2)}
+    return {"case": case, **watcher.told, **told, "server_cpu": round(busy, 2), "sigterm_s": round(ended, 2)}
 
 
 def _lives(pid: int) -> bool:
@@ -201,8 +205,9 @@ def main() -> None:
     chosen = parser.parse_args()
     if chosen.members:
         asyncio.run(be_members(chosen.members))
+    os.environ["GROUPMOCK_LOOP"] = chosen.loop
     for case in chosen.cases or CASES:
-        print(json.dumps(measured(case, chosen.loop, chosen.seconds)), flush=True)
+        print(json.dumps({"loop": chosen.loop} | measured(case, Cores.available(), chosen.seconds)), flush=True)
 
 
 if __name__ == "__main__":

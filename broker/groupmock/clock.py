@@ -6,14 +6,16 @@ Two clocks: the loop's (real time) and a virtual one that only moves when it is 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from heapq import heappop, heappush
+from collections.abc import Callable, Iterator
+from heapq import heapify, heappop, heappush
 from time import monotonic_ns, time_ns
-from typing import Protocol
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from .core.units import NS_PER_MS, NS_PER_S
 
 Callback = Callable[[], None]
+_FEW: Final = 64
+"""So many appointments that are over are not worth a sweep."""
 
 
 class Handle(Protocol):
@@ -39,15 +41,91 @@ class Clock(Protocol):
         """Be that much later now, every appointment on the way kept at its own time."""
 
 
-class _Alarm:
+class _Appointment:
+    """To be kept once, unless it is called off; then it lets go of its callback."""
+
+    __slots__ = ("_agenda", "_callback", "when")
+
+    def __init__(self, agenda: _Agenda[Any], when: int, callback: Callback) -> None:
+        self._agenda = agenda
+        self.when = when
+        self._callback: Callback | None = callback
+
+    @property
+    def stands(self) -> bool:
+        """Was it neither kept nor called off?"""
+        return self._callback is not None
+
+    def keep(self) -> None:
+        """It is time."""
+        callback, self._callback = self._callback, None
+        if callback is not None:
+            self._agenda.left()
+            callback()
+
+    def cancel(self) -> None:
+        """See `Handle`."""
+        if self._callback is not None:
+            self._callback = None
+            self._agenda.left()
+
+    def forget(self) -> None:
+        """The agenda knows it no more."""
+        self._callback = None
+
+
+A = TypeVar("A", bound=_Appointment)
+
+
+class _Agenda(Generic[A]):
+    """Appointments by their time, those for the same moment in the order in which they were made, in every run.
+
+    One that is over stays in the heap until it comes up, or until such outnumber those that stand (as in `core.timers`).
+    """
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[int, int, A]] = []
+        self._order = 0
+        self._standing = 0
+
+    def __iter__(self) -> Iterator[A]:
+        return (appointment for _, _, appointment in self._heap if appointment.stands)
+
+    def add(self, appointment: A) -> None:
+        """Take it down."""
+        self._order += 1
+        self._standing += 1
+        heappush(self._heap, (appointment.when, self._order, appointment))
+
+    def first(self) -> A | None:
+        """The next one that stands."""
+        while self._heap and not self._heap[0][2].stands:
+            heappop(self._heap)
+        return self._heap[0][2] if self._heap else None
+
+    def left(self) -> None:
+        """One was kept or called off."""
+        self._standing -= 1
+        if len(self._heap) > 2 * self._standing + _FEW:
+            self._heap = [entry for entry in self._heap if entry[2].stands]
+            heapify(self._heap)
+
+    def clear(self) -> None:
+        """Call all of them off."""
+        for _, _, appointment in self._heap:
+            appointment.forget()
+        self._heap.clear()
+        self._standing = 0
+
+
+class _Alarm(_Appointment):
     """An appointment with the loop, to be made again when the clock steps."""
 
-    __slots__ = ("callback", "clock", "handle", "when")
+    __slots__ = ("clock", "handle")
 
     def __init__(self, clock: LoopClock, when: int, callback: Callback) -> None:
+        super().__init__(clock.alarms, when, callback)
         self.clock = clock
-        self.when = when
-        self.callback = callback
         self.arm()
 
     def arm(self) -> None:
@@ -64,14 +142,11 @@ class _Alarm:
 
     def look(self) -> None:
         """What is called soon from here comes after the loop's next look at its sockets, on asyncio and on uvloop."""
-        self.handle = asyncio.get_running_loop().call_soon(self.ring)
-
-    def ring(self) -> None:
-        self.clock.alarms.discard(self)
-        self.callback()
+        self.handle = asyncio.get_running_loop().call_soon(self.keep)
 
     def cancel(self) -> None:
-        self.clock.alarms.discard(self)
+        """See `Handle`."""
+        super().cancel()
         self.handle.cancel()
 
 
@@ -83,7 +158,7 @@ class LoopClock:
     def __init__(self) -> None:
         self._origin = monotonic_ns()
         self.epoch_ns = time_ns()
-        self.alarms: set[_Alarm] = set()
+        self.alarms = _Agenda[_Alarm]()
 
     def now(self) -> int:
         """Run time in ns."""
@@ -98,36 +173,16 @@ class LoopClock:
     def step(self, nanoseconds: int) -> None:
         """Be that much later now. Appointments on the way are kept at their own times, in order, those made meanwhile too."""
         target = self.now() + nanoseconds
-        while self.alarms and (first := min(self.alarms, key=_when)).when <= target:
+        while (first := self.alarms.first()) is not None and first.when <= target:
             # Not below 0: an appointment that is late already would turn the time back, which `Clock.now` rules out.
             self._origin -= max(0, first.when - self.now())
             first.handle.cancel()
-            first.ring()
+            first.keep()
         self._origin -= max(0, target - self.now())
         for alarm in self.alarms:
             # The loop's own time did not step: what is left of theirs is shorter now.
             alarm.handle.cancel()
             alarm.arm()
-
-
-def _when(alarm: _Alarm) -> int:
-    return alarm.when
-
-
-class _Appointment:
-    __slots__ = ("callback", "order", "when")
-
-    def __init__(self, when: int, order: int, callback: Callback) -> None:
-        self.when = when
-        self.order = order
-        self.callback: Callback | None = callback
-
-    def cancel(self) -> None:
-        self.callback = None
-
-    def __lt__(self, other: _Appointment) -> bool:
-        # `order`: of two for the same moment the one made first comes first, in every run; a heap alone promises nothing there.
-        return (self.when, self.order) < (other.when, other.order)
 
 
 class VirtualClock:
@@ -137,8 +192,7 @@ class VirtualClock:
     def __init__(self, epoch_ns: int = 1_700_000_000 * NS_PER_S) -> None:
         self.epoch_ns = epoch_ns
         self._now = 0
-        self._order = 0
-        self._appointments: list[_Appointment] = []
+        self._appointments = _Agenda[_Appointment]()
 
     def now(self) -> int:
         """Run time in ns."""
@@ -146,9 +200,8 @@ class VirtualClock:
 
     def call_at(self, when: int, callback: Callback) -> Handle:
         """Kept by the `advance` that reaches `when`; not before the next `advance`, even if `when` is past."""
-        self._order += 1
-        appointment = _Appointment(when, self._order, callback)
-        heappush(self._appointments, appointment)
+        appointment = _Appointment(self._appointments, when, callback)
+        self._appointments.add(appointment)
         return appointment
 
     def move_to(self, now: int) -> None:
@@ -163,9 +216,7 @@ class VirtualClock:
     def step(self, nanoseconds: int) -> None:
         """Move on, keeping every appointment on the way at its own time, those made meanwhile too."""
         target = self._now + nanoseconds
-        while self._appointments and self._appointments[0].when <= target:
-            appointment = heappop(self._appointments)
-            self._now = max(self._now, appointment.when)  # one that was made for the past is kept late, time does not go back
-            if appointment.callback is not None:
-                appointment.callback()
+        while (first := self._appointments.first()) is not None and first.when <= target:
+            self._now = max(self._now, first.when)  # one that was made for the past is kept late, time does not go back
+            first.keep()
         self._now = target

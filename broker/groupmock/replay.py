@@ -18,6 +18,7 @@ from .clock import VirtualClock
 from .core.effects import Reply
 from .core.events import Command
 from .core.ingredients import rebuild
+from .core.settings import INT_MAX
 from .journal.file import without_empty_tags
 from .journal.journal import Journal, Repeated, Sink
 from .journal.read import JournalReader as Source
@@ -35,6 +36,8 @@ Fields = dict[str, Any]
 
 NOT_REPLAYED: Final = frozenset(("cut_bytes", "unread_bytes"))
 """Bytes that never became a request are not in a journal."""
+UNLIMITED: Final = Limits(request_max_elements=INT_MAX)
+"""What is in a journal was within the limits of the broker that wrote it."""
 LATER: Final = frozenset(("cause",))
 """Fields that rows did not have from the first: an older journal is compared without them."""
 
@@ -133,7 +136,8 @@ class _Player:
         self.clock = VirtualClock(header.epoch_ns)
         self.produced = _Produced()
         journal = Journal(header, [self.produced])
-        self.driver = Driver(core, self.clock, journal, Limits(), backlog=_Recorded(self.expects_reply), turns=Turns(None), alarm=NoAlarm())
+        backlog, turns, alarm = _Recorded(self.expects_reply), Turns[Connection](None), NoAlarm()
+        self.driver = Driver(core, self.clock, journal, UNLIMITED, backlog=backlog, turns=turns, alarm=alarm)
         self.driver.use_leases(False)
         self.expected = rows
         self.connections: dict[int, Connection] = {}

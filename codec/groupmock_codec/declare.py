@@ -37,6 +37,7 @@ class NoTags(dict[int, bytes]):
 
 
 NO_TAGS: Final = NoTags()
+TAGS: Final = "unknown_tags"
 
 
 class Message(msgspec.Struct, gc=False, kw_only=True):
@@ -210,7 +211,7 @@ def fields_of(message: type[Message]) -> tuple[Field, ...]:
         _FIELDS[message] = tuple(
             _field(info.name, hints[info.name].__metadata__, _default(info))
             for info in msgspec.structs.fields(message)
-            if info.name != "unknown_tags"
+            if info.name != TAGS
         )
     return _FIELDS[message]
 

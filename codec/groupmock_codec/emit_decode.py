@@ -3,16 +3,20 @@
 What pays (measured, see benchmarks): fixed-width fields that follow each other are one `unpack_from`, which also takes the next
 length prefix; varints below 128 are inlined; structs are inlined and arrays are local loops, so that a message is one function;
 an end beyond the buffer is checked once, since a slice past the end is short, and every later read then fails or ends beyond.
+
+With `max_elements` the function counts down `left`, over the whole message: array elements, nested ones too, and tagged fields. What a
+byte makes of itself is bounded by that: an empty element of three bytes becomes an object of 150 in 0.3 us.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
 
 from . import runtime
-from .declare import NO_TAGS, Field, Message, Wire, fields_of, misplaced_tags
+from .declare import NO_TAGS, TAGS, Field, Message, Wire, fields_of, misplaced_tags
 from .emit import CODES, Source
 
 READERS: Final[Mapping[str, object]] = {
@@ -20,7 +24,7 @@ READERS: Final[Mapping[str, object]] = {
     "NO_TAGS": NO_TAGS,
     "read_uvarint": runtime.read_uvarint,
     "read_length": runtime.read_length,
-    "read_tags": runtime.read_tags,
+    "read_counted_tags": runtime.read_counted_tags,
     "read_text": runtime.read_compact_text,
     "read_text_or_null": runtime.read_compact_text_or_null,
     "read_bytes": runtime.read_compact_bytes,
@@ -32,15 +36,17 @@ READERS: Final[Mapping[str, object]] = {
 class DecodeSource(Source):
     """Writes the body. `o` is the offset variable; the next byte to read is always at `o + self.ahead`."""
 
-    def __init__(self, version: int, flexible: bool) -> None:
+    def __init__(self, version: int, flexible: bool, max_elements: int | None = None) -> None:
         super().__init__(READERS)
-        self.version, self.flexible = version, flexible
+        self.version, self.flexible, self.max_elements = version, flexible, max_elements
+        self.path = ""
         self.run: list[tuple[str, str]] = []
         self.ahead = 0
 
     def function(self, message: type[Message]) -> None:
         """The whole function `decode(data, o)`."""
-        self.line("def decode(data, o):")
+        # A default of a parameter costs nothing where nothing is counted
+        self.line("def decode(data, o):" if self.max_elements is None else f"def decode(data, o, left={self.max_elements}):")
         with self.block():
             self.line("start = o")
             self.line("try:")
@@ -52,6 +58,20 @@ class DecodeSource(Source):
             self.line("except (Refused, IndexError, StructError):")
             with self.block():
                 self.line("raise explain(data, start) from None")
+
+    @contextmanager
+    def below(self, name: str) -> Iterator[None]:
+        """What is read inside belongs to that field, or with "[]" to each element of an array."""
+        outer = self.path
+        self.path += name if name == "[]" or not outer else f".{name}"
+        yield
+        self.path = outer
+
+    def spend(self, count: str) -> None:
+        """So many elements are about to be read: refuse more than are left, before the first is built. `count` may be negative: null."""
+        if self.max_elements is not None:
+            self.line(f"if {count} > left: raise too_many({self.path!r}, {count}, left, o - start)")
+            self.line(f"left -= {count}")
 
     def at(self, more: int = 0) -> str:
         """The offset expression of the byte `more` after the next one."""
@@ -139,7 +159,9 @@ class DecodeSource(Source):
             self.line("else:")
         with self.block() if nullable else self.here():
             self.line(f"if {'' if nullable else '0 > '}{count} {'>' if nullable else 'or ' + count + ' >'} z - o: raise Refused")
-            self.elements(wire, name, count)
+            self.spend(count)
+            with self.below("[]"):
+                self.elements(wire, name, count)
         return name
 
     def elements(self, wire: Wire, name: str, count: str) -> None:
@@ -182,7 +204,8 @@ class DecodeSource(Source):
             elif self.flexible and field.tagged(self.version):
                 tagged.append(field)
             else:
-                values[field.name] = self.value(field.wire, field.nullable(self.version))
+                with self.below(field.name):
+                    values[field.name] = self.value(field.wire, field.nullable(self.version))
         if not self.flexible:
             self.settle()
             return self.built(message, fields, values)
@@ -190,12 +213,22 @@ class DecodeSource(Source):
         self.settle()
         name, tags = self.fresh("m"), self.fresh("t")
         if tagged or misplaced:
-            self.known_tags(tagged, values, count, tags, misplaced)
-        else:
-            self.line(f"if {count}: {tags}, o = read_tags(data, o - 1); {name} = {self.built(message, fields, values, tags)}")
-            self.line(f"else: {name} = {self.built(message, fields, values)}")
-            return name
-        return self.built(message, fields, values, tags)
+            with self.below(TAGS):
+                self.known_tags(tagged, values, count, tags, misplaced)
+            return self.built(message, fields, values, tags)
+        self.line(f"if {count}:")
+        with self.block(), self.below(TAGS):
+            self.line(f"{count}, o = read_uvarint(data, o - 1)")
+            self.spend_tags(count)
+            self.line(f"{tags}, o = read_counted_tags(data, o, {count}); {name} = {self.built(message, fields, values, tags)}")
+        self.line(f"else: {name} = {self.built(message, fields, values)}")
+        return name
+
+    def spend_tags(self, count: str) -> None:
+        """As `spend`; a count of 2^31 and more is negative, hence no tag at all, and gives nothing back."""
+        if self.max_elements is not None:
+            self.line(f"if {count} < 0: {count} = 0")
+            self.spend(count)
 
     def built(self, message: type[Message], fields: tuple[Field, ...], values: Mapping[str, str], tags: str = "") -> str:
         """The constructor call, positional: msgspec's fastest way."""
@@ -212,13 +245,15 @@ class DecodeSource(Source):
         with self.block():
             tag, size = self.fresh("g"), self.fresh("s")
             self.line(f"{count}, o = read_uvarint(data, o - 1); {tags} = {{}}")
+            self.spend_tags(count)
             self.line(f"for _ in range({count}):")
             with self.block():
                 self.line(f"{tag}, o = read_uvarint(data, o); {size}, o = read_uvarint(data, o)")
                 for field in tagged:
                     self.line(f"if {tag} == {field.number}:")
                     with self.block():
-                        read = self.value(field.wire, field.nullable(self.version))
+                        with self.below(field.name):
+                            read = self.value(field.wire, field.nullable(self.version))
                         self.settle()
                         self.line(f"{values[field.name]} = {read}; continue")
                 wrong = f" or {tag} in {self.bind('misplaced', misplaced, misplaced)}" if misplaced else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 
 class Place(NamedTuple):
@@ -17,6 +17,9 @@ class Place(NamedTuple):
 
 class CodecError(ValueError):
     """Base of both. Finding the place costs a second, slow pass, so it is made only when somebody asks (or prints)."""
+
+    budget: ClassVar[bool] = False
+    """Refused for what it would cost, and not because it is wrong?"""
 
     def __init__(self, what: str, place: Place | Callable[[], Place]) -> None:
         super().__init__(what)
@@ -56,6 +59,12 @@ class CodecError(ValueError):
 
 class DecodeError(CodecError):
     """These bytes are no such message. Kafka closes the connection of who sent them."""
+
+
+class TooManyElements(DecodeError):
+    """A message of more array elements and tagged fields than its reader allows. Known before the first of them is built."""
+
+    budget = True
 
 
 class EncodeError(CodecError):

@@ -12,10 +12,10 @@ from typing import Final
 
 import msgspec
 
-from .declare import NO_TAGS
-from .errors import DecodeError, EncodeError, Place
+from .declare import NO_TAGS, TAGS
+from .errors import DecodeError, EncodeError, Place, TooManyElements
 from .registry import APIS
-from .runtime import JAVA_TEXT, Refused, read_tags, write_tags
+from .runtime import JAVA_TEXT, Refused, read_counted_tags, read_uvarint, too_many, write_tags
 
 API_VERSIONS: Final = 18
 CONTROLLED_SHUTDOWN: Final = 7
@@ -54,8 +54,11 @@ def peek(data: bytes) -> tuple[int, int, int]:
         raise DecodeError("request header cannot be read", Place(f"{len(data)} bytes, 8 are needed")) from None
 
 
-def decode_request_header(data: bytes, version: int | None = None) -> tuple[RequestHeader, int]:
-    """The header of a request frame and the offset of its body. `version` is that of the header, by default the api's own."""
+def decode_request_header(data: bytes, version: int | None = None, max_tags: int | None = None) -> tuple[RequestHeader, int]:
+    """The header of a request frame and the offset of its body. `version` is that of the header, by default the api's own.
+
+    More than `max_tags` tagged fields raise TooManyElements (None: any number).
+    """
     try:
         key, api_version, correlation, length = _start_and_length.unpack_from(data)
     except StructError:
@@ -74,7 +77,7 @@ def decode_request_header(data: bytes, version: int | None = None) -> tuple[Requ
         return RequestHeader(key, api_version, correlation, client), end
     if end < len(data) and not data[end]:
         return RequestHeader(key, api_version, correlation, client), end + 1
-    tags, end = _tags(data, end, "request header")
+    tags, end = _tags(data, end, "request header", max_tags)
     return RequestHeader(key, api_version, correlation, client, tags), end
 
 
@@ -121,10 +124,13 @@ def encode_response_header(correlation_id: int, version: int, unknown_tags: dict
         raise EncodeError("response header cannot be written", Place(str(error) or "bad tagged fields", "correlation_id")) from None
 
 
-def _tags(data: bytes, offset: int, what: str) -> tuple[dict[int, bytes], int]:
+def _tags(data: bytes, offset: int, what: str, most: int | None = None) -> tuple[dict[int, bytes], int]:
     try:
         if data[offset] == 0:
             return NO_TAGS, offset + 1
-        return read_tags(data, offset)
+        count, begin = read_uvarint(data, offset)
+        if most is not None and count > most:
+            raise TooManyElements(f"{what} cannot be read", Place(too_many(count, most, most), TAGS, begin))
+        return read_counted_tags(data, begin, count)
     except (IndexError, Refused):
-        raise DecodeError(f"{what} cannot be read", Place("broken tagged fields", "unknown_tags", offset)) from None
+        raise DecodeError(f"{what} cannot be read", Place("broken tagged fields", TAGS, offset)) from None

@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn
 import construct
 from construct import Construct, ConstructError, Renamed, stream_read, stream_write
 
-from .runtime import JAVA_TEXT, MAX_INT32, MAX_STRING, as_int32
+from .runtime import JAVA_TEXT, MAX_INT32, MAX_STRING, as_int32, too_many
 
 NUMBERS: Final[Mapping[str, Construct]] = {
     "bool": construct.Flag,
@@ -31,6 +31,30 @@ NUMBERS: Final[Mapping[str, Construct]] = {
 def refuse(reason: str, path: str) -> NoReturn:
     """Stop here: construct's error, with its path."""
     raise ConstructError(reason, path=path)
+
+
+class Overfull(ConstructError):  # type: ignore[misc]  # construct has no types
+    """More elements than the reader allows; `offset`: where the first of them begins."""
+
+    offset = 0
+
+
+class Elements:
+    """How many array elements and tagged fields the message that is read may still have: the parameter `elements` of parsing."""
+
+    def __init__(self, most: int) -> None:
+        self.most = self.left = most
+
+    def spend(self, count: int, stream: BytesIO, path: str) -> None:
+        """So many are about to be read."""
+        if count > self.left:
+            error = Overfull(too_many(count, self.left, self.most), path=path)
+            error.offset = stream.tell()
+            raise error
+        self.left -= max(0, count)
+
+
+ANY_NUMBER: Final = Elements(2**62)
 
 
 def left(stream: BytesIO) -> int:
@@ -154,6 +178,7 @@ class ArrayOf(Construct):  # type: ignore[misc]
             return None if self.nullable else refuse("null where null is not allowed", path)
         if count > left(stream):
             refuse(f"{count} elements announced, {left(stream)} bytes left", path)
+        context._params.get("elements", ANY_NUMBER).spend(count, stream, path)
         return [Named(self.element, newname=f"[{index}]")._parsereport(stream, context, path) for index in range(count)]
 
     def _build(self, obj: Iterable[Any] | None, stream: BytesIO, context: Any, path: str) -> Any:
@@ -197,7 +222,9 @@ class TaggedFields(Construct):  # type: ignore[misc]
 
     def _parse(self, stream: BytesIO, context: Any, path: str) -> dict[str | int, Any]:
         found: dict[str | int, Any] = {}
-        for _ in range(UVARINT._parse(stream, context, path)):
+        count = UVARINT._parse(stream, context, path)
+        context._params.get("elements", ANY_NUMBER).spend(count, stream, path)
+        for _ in range(count):
             tag, size = UVARINT._parse(stream, context, path), UVARINT._parse(stream, context, path)
             if tag in self.known:
                 name, piece = self.known[tag]

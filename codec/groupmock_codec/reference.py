@@ -9,17 +9,16 @@ from __future__ import annotations
 import re
 from functools import cache
 from io import BytesIO
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import construct
 from construct import Construct, ConstructError
 
-from .declare import Field, Message, Wire, fields_of, misplaced_tags
-from .errors import DecodeError, EncodeError, Place
-from .primitives import NUMBERS, ArrayOf, Marked, Named, Sized, TaggedFields, refuse
+from .declare import TAGS, Field, Message, Wire, fields_of, misplaced_tags
+from .errors import DecodeError, EncodeError, Place, TooManyElements
+from .primitives import NUMBERS, ArrayOf, Elements, Marked, Named, Overfull, Sized, TaggedFields, refuse
 
 M = TypeVar("M", bound=Message)
-TAGS: Final = "unknown_tags"
 
 
 @cache
@@ -55,11 +54,15 @@ def _of(wire: Wire, version: int, flexible: bool, nullable: bool) -> Construct:
     return Sized(wire.kind == "string", flexible, nullable)
 
 
-def decode(message: type[M], version: int, flexible: bool, data: bytes) -> tuple[M, int]:
-    """(message, offset after it). DecodeError names field and offset."""
+def decode(message: type[M], version: int, flexible: bool, data: bytes, max_elements: int | None = None) -> tuple[M, int]:
+    """(message, offset after it). DecodeError names field and offset, TooManyElements the array without the places in it."""
     stream = BytesIO(data)
+    limits = {} if max_elements is None else {"elements": Elements(max_elements)}
     try:
-        found = layout(message, version, flexible).parse_stream(stream)
+        found = layout(message, version, flexible).parse_stream(stream, **limits)
+    except Overfull as error:
+        path = re.sub(r"\[\d+\]", "[]", _path(error))
+        raise TooManyElements(f"{message.__name__} v{version} cannot be read", Place(_reason(error), path, error.offset)) from None
     except ConstructError as error:
         place = Place(_reason(error), _path(error), getattr(error, "offset", stream.tell()))
         raise DecodeError(f"{message.__name__} v{version} cannot be read", place) from None

@@ -34,11 +34,15 @@ class Codec(Generic[M]):
         """Does this version have compact lengths and tagged fields (KIP-482)?"""
         return self.flexible_from is not None and version >= self.flexible_from
 
-    def decoder(self, version: int) -> compiled.Decoder[M]:
-        """`(data: bytes, offset) -> (message, end)`, without a check of what comes after `end`."""
+    def decoder(self, version: int, max_elements: int | None = None) -> compiled.Decoder[M]:
+        """`(data: bytes, offset) -> (message, end)`, without a check of what comes after `end`.
+
+        `max_elements`: of a peer that is not trusted. So many array elements and tagged fields a message may have in all; more raise
+        TooManyElements before they are built.
+        """
         if version not in self.versions:
             raise DecodeError(f"{self.message.__name__} v{version} cannot be read", self._no_version)
-        return compiled.decoder(self.message, version, self.flexible(version))
+        return compiled.decoder(self.message, version, self.flexible(version), max_elements)
 
     def encoder(self, version: int) -> compiled.Encoder[M]:
         """`message -> bytes` of that version."""
@@ -46,10 +50,10 @@ class Codec(Generic[M]):
             raise EncodeError(f"{self.message.__name__} v{version} cannot be written", self._no_version)
         return compiled.encoder(self.message, version, self.flexible(version))
 
-    def decode(self, version: int, data: bytes | bytearray | memoryview, trailing: bool = False) -> M:
-        """Read one message. Bytes left over are refused unless `trailing` (Kafka's server ignores them)."""
+    def decode(self, version: int, data: bytes | bytearray | memoryview, trailing: bool = False, max_elements: int | None = None) -> M:
+        """Read one message. Bytes left over are refused unless `trailing` (Kafka's server ignores them); `max_elements` as above."""
         data = bytes(data)
-        message, end = self.decoder(version)(data, 0)
+        message, end = self.decoder(version, max_elements)(data, 0)
         if end != len(data) and not trailing:
             reason = f"{len(data) - end} bytes left over"
             raise DecodeError(f"{self.message.__name__} v{version} cannot be read", Place(reason, offset=end))

@@ -6,26 +6,34 @@ Nothing here is public. The common cases (one-byte varints, whole ASCII) are inl
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Mapping
 from typing import Final
 
 MAX_INT32: Final = 0x7FFFFFFF
 MAX_STRING: Final = 0x7FFF
 JAVA_TEXT: Final = "groupmock-java"
+ENCODED_SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 
 
 class Refused(Exception):
     """Raised inside generated code, never seen outside: turned into DecodeError or EncodeError at its edge."""
 
 
+def too_many(count: int, left: int, most: int) -> str:
+    """The reason of TooManyElements: `count` elements where of `most` in the whole message `left` may still come."""
+    return f"{count} elements where {left} of {most} are left for the whole message"
+
+
 def _replace_as_java(error: UnicodeError) -> tuple[str, int]:
-    """Bytes that are no UTF-8 read as U+FFFD. Java takes an encoded surrogate (ED A0..BF, perhaps cut) as one, Python as several."""
+    """Bytes that are no UTF-8 read as U+FFFD. Java takes an encoded surrogate (ED A0..BF, perhaps cut) as one, Python as several.
+
+    All that follows the first such byte is read here: to be called for each one would take 15 s for a frame of 33 MB.
+    """
     if not isinstance(error, UnicodeDecodeError):
         raise error
-    data, at = error.object, error.start
-    if data[at] == 0xED and 0xA0 <= int.from_bytes(data[at + 1 : at + 2]) <= 0xBF:
-        return "\ufffd", at + 2 + (0x80 <= int.from_bytes(data[at + 2 : at + 3]) <= 0xBF)
-    return "\ufffd", error.end
+    rest = error.object[error.start :]
+    return ENCODED_SURROGATE.sub(b"\xff", rest).decode("utf-8", "replace"), len(error.object)
 
 
 codecs.register_error(JAVA_TEXT, _replace_as_java)
@@ -93,9 +101,11 @@ def read_compact_bytes_or_null(data: bytes, offset: int) -> tuple[bytes | None, 
     return (None, after) if length < 0 else read_compact_bytes(data, offset)
 
 
-def read_tags(data: bytes, offset: int) -> tuple[dict[int, bytes], int]:
-    """A tagged section of which no tag is known; any order, and of two with the same number the last stays. A negative count is none."""
-    count, offset = read_uvarint(data, offset)
+def read_counted_tags(data: bytes, offset: int, count: int) -> tuple[dict[int, bytes], int]:
+    """A tagged section of which no tag is known, behind its count: any order, and of two with the same number the last stays.
+
+    A negative count is none.
+    """
     tags: dict[int, bytes] = {}
     for _ in range(count):
         tag, offset = read_uvarint(data, offset)

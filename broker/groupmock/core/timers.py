@@ -3,11 +3,15 @@
 A heartbeat moves a session's deadline tens of thousands of times a second (docs/kafka/limits.md#heartbeats: a timer per heartbeat doubles
 its
 cost), so the heap holds each timer once, at the time it was last *looked at*, and an entry that comes up too early is pushed back.
+
+Taking an entry out of the middle would cost the heap's length, so what is cancelled or replaced stays there, marked. When such entries
+outnumber the armed timers they are all swept out at once: the heap stays within twice the timers, and each sweep is paid by the cancels
+since the one before.
 """
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Final
 
 import msgspec
@@ -26,6 +30,8 @@ NAMES: Final = {
     "thaw": "group and member id",
 }
 """Every timer that there is -> what it is set for. Rows, the control API and its page take them from here."""
+_FEW: Final = 64
+"""So many marked entries are not worth a sweep."""
 
 
 class Timer(msgspec.Struct, gc=False, eq=False):
@@ -72,14 +78,15 @@ class Timers:
             timer.live = False
         timer = self._armed[key] = Timer(key, deadline, deadline)
         self._push(timer)
+        self._sweep()
         return timer
 
     def cancel(self, key: Key) -> None:
         """Disarm; nothing happens when it is not armed."""
         timer = self._armed.pop(key, None)
         if timer is not None:
-            # Its entry stays in the heap until it comes up: taking one out of the middle costs the heap's length
             timer.live = False
+            self._sweep()
 
     def next(self) -> int | None:
         """When to look again: never later than the earliest deadline, perhaps earlier (a moved deadline is found out then)."""
@@ -100,8 +107,15 @@ class Timers:
                 continue
             del self._armed[timer.key]
             timer.live = False
+            self._sweep()
             return timer.key
         return None
+
+    def _sweep(self) -> None:
+        """Every armed timer has one entry: the others are marked."""
+        if len(self._heap) > 2 * len(self._armed) + _FEW:
+            self._heap = [entry for entry in self._heap if entry[2].live]
+            heapify(self._heap)  # what fires when is a matter of the entries, of which no two are equal, and not of how they lie
 
     def _push(self, timer: Timer) -> None:
         timer.queued = timer.deadline

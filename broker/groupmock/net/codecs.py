@@ -22,6 +22,8 @@ FETCH: Final = 1
 UNSUPPORTED_VERSION: Final = 35
 NEXT_GENERATION: Final = (68, 69)
 """ConsumerGroupHeartbeat and ConsumerGroupDescribe (KIP-848)."""
+UNKNOWN_VERSION_TAGS: Final = 1000
+"""Most tagged fields in the header of an ApiVersions request of an unknown version; clients send none."""
 CLIENT_IDS: Final = 1000
 """So many client ids are remembered."""
 
@@ -31,13 +33,17 @@ _client_ids: dict[bytes, str] = {}  # as on the wire, with its length -> text
 class Refused(Exception):
     """Kafka closes the connection of who sends this; the text is the reason for the journal."""
 
+    budget: Final = False
+    """As `CodecError.budget`: it is wrong, and not too expensive."""
+
 
 class ApiCodec:
-    """Request in, response out, for one API in one version."""
+    """Request in, response out, for one API in one version. `max_elements`: of a request (`Limits.request_max_elements`)."""
 
-    def __init__(self, key: int, version: int) -> None:
+    def __init__(self, key: int, version: int, max_elements: int | None = None) -> None:
         self.key = key
         self.version = version
+        self._max_elements = max_elements
         self.name = APIS[key].name
         self._header = request_header_version(key, version)
         self._flexible = self._header == 2
@@ -65,7 +71,7 @@ class ApiCodec:
         return self._unusual(frame)
 
     def _unusual(self, frame: bytes) -> tuple[str | None, int]:
-        header, at = decode_request_header(frame, self._header)
+        header, at = decode_request_header(frame, self._header, self._max_elements)
         if header.client_id is not None:
             if len(_client_ids) >= CLIENT_IDS:
                 # A client that makes up an id per connection must not fill the memory; forgetting all costs each id one slow read.
@@ -76,8 +82,8 @@ class ApiCodec:
 
     @cached_property
     def decode(self) -> Callable[[bytes, int], tuple[Message, int]]:
-        """(frame, offset) -> (request, end); raises DecodeError."""
-        return APIS[self.key].request.decoder(self.version)
+        """(frame, offset) -> (request, end); raises DecodeError, and TooManyElements for what only costs too much."""
+        return APIS[self.key].request.decoder(self.version, self._max_elements)
 
     @cached_property
     def encode(self) -> Callable[[Message], bytes]:
@@ -96,11 +102,15 @@ class ApiCodec:
 
 
 class Codecs(dict[bytes, ApiCodec]):
-    """First four bytes of a frame (api key and version) -> ApiCodec. Asking for one that is not advertised raises Refused."""
+    """First four bytes of a frame (api key and version) -> ApiCodec. Asking for one that is not advertised raises Refused.
 
-    def __init__(self, advertised: Iterable[ApiRange]) -> None:
+    `max_elements`: of one request; None: of any number.
+    """
+
+    def __init__(self, advertised: Iterable[ApiRange], max_elements: int | None = None) -> None:
         super().__init__()
         self.advertised = {row.key: row for row in advertised}
+        self._max_elements = max_elements
 
     def __missing__(self, start: bytes) -> ApiCodec:
         if len(start) < 4:
@@ -114,7 +124,7 @@ class Codecs(dict[bytes, ApiCodec]):
             raise Refused(f"api key {key}{name} is not served{hint}")
         if not row.lowest <= version <= row.highest:
             raise Refused(f"{APIS[key].name} version {version} is not served: {row.lowest} to {row.highest} are")
-        found = self[start] = ApiCodec(key, version)
+        found = self[start] = ApiCodec(key, version, self._max_elements)
         return found
 
     def of(self, key: int, version: int) -> ApiCodec:
@@ -132,7 +142,7 @@ def unknown_api_versions(frame: bytes, advertised: dict[int, ApiRange]) -> tuple
     key, version, _ = peek(frame)
     if key != API_VERSIONS or row is None or row.lowest <= version <= row.highest:
         return None
-    header, _ = decode_request_header(frame)
+    header, _ = decode_request_header(frame, max_tags=UNKNOWN_VERSION_TAGS)
     from groupmock_codec.messages.k18_api_versions import ApiVersion, ApiVersionsResponse
 
     # Kafka sends this row alone (P2-d12). It is all that a second try needs: kafka-python takes the highest version of key 18

@@ -106,7 +106,7 @@ class Driver:
         self.record = Recorder(journal, self.counters)
         self.connections: dict[int, Connection] = {}
         self.nodes = Nodes(self.connections, self.record, clock)
-        self.codecs = Codecs(core.environment.identity.advertised)
+        self.codecs = Codecs(core.environment.identity.advertised, limits.request_max_elements)
         self.gate: FaultGate | None = None  # see `arm`
         self._admission = admission
         self._leases = True

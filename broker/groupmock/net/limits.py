@@ -44,6 +44,14 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
             1,
         ),
     ] = 2000
+    request_max_elements: Annotated[
+        int,
+        setting(
+            "groupmock.request.max.elements",
+            "most array elements, nested ones too, and tagged fields of one request; who sends more is closed before they are read",
+            1,
+        ),
+    ] = 30_000
     replies_slice_us: Annotated[
         int, setting("groupmock.replies.slice.us", "longest stretch of answers between two turns of the loop, in microseconds", 1)
     ] = 2000

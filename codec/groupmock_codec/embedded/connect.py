@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Annotated, Final, TypeVar
 
 from ..declare import BYTES, INT16, INT32, INT64, STRING, Message, Versions, array, nullable, since
-from ..errors import DecodeError, EncodeError, Place
+from ..errors import DecodeError, EncodeError, Place, TooManyElements
 from ..registry import Codec
+from .consumer import READ_ELEMENTS
 
 HIGHEST: Final = 2
 CONNECTOR: Final = -1  # in a list of tasks: the connector instance itself
@@ -56,12 +57,12 @@ MISSING_ASSIGNMENT: Final = (bytes(4), NULL + bytes(4), NULL + NULL + bytes(4))
 
 
 def decode_metadata(data: bytes) -> WorkerMetadata:
-    """Raises DecodeError for a version that is not 0-2, cut fields and wrong lengths."""
+    """Raises DecodeError for a version that is not 0-2, cut fields, wrong lengths and more than READ_ELEMENTS."""
     return _decode(METADATA, data, MISSING_METADATA)
 
 
 def decode_assignment(data: bytes) -> WorkerAssignment:
-    """Raises DecodeError for a version that is not 0-2, cut fields and wrong lengths."""
+    """Raises DecodeError for a version that is not 0-2, cut fields, wrong lengths and more than READ_ELEMENTS."""
     return _decode(ASSIGNMENT, data, MISSING_ASSIGNMENT)
 
 
@@ -81,11 +82,13 @@ def _decode(codec: Codec[M], data: bytes, missing: tuple[bytes, ...]) -> M:
         reason = f"version {version} is not {codec.versions}" if len(data) >= 2 else "no version"
         raise DecodeError("embedded Connect protocol cannot be read", Place(reason, "version"))
     try:
-        return codec.decode(version, data, trailing=True)
+        return codec.decode(version, data, trailing=True, max_elements=READ_ELEMENTS)
+    except TooManyElements:
+        raise
     except DecodeError:
         for fill in missing if version > 0 else ():
             try:
-                return codec.decode(version, data + fill)
+                return codec.decode(version, data + fill, max_elements=READ_ELEMENTS)
             except DecodeError:
                 continue
         raise

@@ -4,6 +4,7 @@ v1 adds what the member owns (KIP-429), v2 the generation it owns it from (KIP-7
 the same in all four. Readers take a version above 3 as 3 and ignore what follows the fields they know; below 0 is an error.
 
 `decode_*` are strict on every length, `read_*` give what could be read of anything, `encode_*` write `message.version`.
+Brokers pass these bytes on without reading them, so nobody has bounded them: what has more than READ_ELEMENTS is not read at all.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from __future__ import annotations
 from typing import Annotated, Final, TypeVar
 
 from ..declare import BYTES, IGNORABLE, INT16, INT32, STRING, Message, Versions, array, nullable, since
-from ..errors import DecodeError, EncodeError, Place
+from ..errors import DecodeError, EncodeError, Place, TooManyElements
 from ..registry import Codec
 
 HIGHEST: Final = 3
+READ_ELEMENTS: Final = 30_000
+"""Topics and partitions that `read_*` read of one member: 15 ms."""
 M = TypeVar("M", bound=Message)
 
 
@@ -77,21 +80,27 @@ def encode_assignment(message: Assignment) -> bytes:
 
 
 def read_subscription(data: bytes) -> Subscription | None:
-    """What could be read of a Subscription: of broken bytes the fields before the break; None if there is no version."""
+    """What could be read of a Subscription: of broken bytes the fields before the break; None if there is no version, or too much."""
     if len(data) < 2:
         return None
-    found = _longest(SUBSCRIPTION, data)
+    try:
+        found = _longest(SUBSCRIPTION, data)
+    except TooManyElements:
+        return None
     return Subscription(_version(data), _leading_topics(data)) if found is None else found
 
 
 def read_assignment(data: bytes) -> Assignment | None:
-    """What could be read of an Assignment; None if there is no version (a member that was given nothing has no bytes)."""
+    """What could be read of an Assignment; None if there is no version (a member that was given nothing has no bytes), or too much."""
     if len(data) < 2:
         return None
-    found = _longest(ASSIGNMENT, data)
-    if found is not None:
-        return found
-    partitions = _longest(_PARTITIONS, data)  # broken in the user data: what stands before it
+    try:
+        found = _longest(ASSIGNMENT, data)
+        if found is not None:
+            return found
+        partitions = _longest(_PARTITIONS, data)  # broken in the user data: what stands before it
+    except TooManyElements:
+        return None
     return Assignment(_version(data), [] if partitions is None else partitions.assigned_partitions)
 
 
@@ -115,10 +124,12 @@ def _writable(version: int) -> int:
 
 
 def _longest(codec: Codec[M], data: bytes) -> M | None:
-    """Each version only adds fields at the end, so a lower one reads what stands before a break."""
+    """Each version only adds fields at the end, so a lower one reads what stands before a break. Raises TooManyElements."""
     for version in range(min(max(_version(data), 0), HIGHEST), -1, -1):
         try:
-            return codec.decode(version, data, trailing=True)
+            return codec.decode(version, data, trailing=True, max_elements=READ_ELEMENTS)
+        except TooManyElements:
+            raise
         except DecodeError:
             continue
     return None
@@ -127,7 +138,7 @@ def _longest(codec: Codec[M], data: bytes) -> M | None:
 def _leading_topics(data: bytes) -> list[str]:
     topics: list[str] = []
     at, count = 6, int.from_bytes(data[2:6], signed=True)
-    while len(topics) < count and at + 2 <= len(data):
+    while len(topics) < min(count, READ_ELEMENTS) and at + 2 <= len(data):
         end = at + 2 + int.from_bytes(data[at : at + 2], signed=True)
         if not at + 2 <= end <= len(data):
             break

@@ -19,10 +19,10 @@ from collections.abc import Iterable
 from typing import Annotated, Final, TypeVar
 
 from ..declare import BYTES, INT16, INT32, STRING, Message, Versions, array, nullable, since
-from ..errors import DecodeError, EncodeError, Place
+from ..errors import DecodeError, EncodeError, Place, TooManyElements
 from ..registry import Codec
 from . import consumer
-from .consumer import TopicPartitions
+from .consumer import READ_ELEMENTS, TopicPartitions
 
 LOWEST: Final = 1
 HIGHEST: Final = 3
@@ -72,13 +72,13 @@ ASSIGNOR_DATA: Final = Codec(AssignorData, Versions(0, 0), None)
 
 
 def decode_subscription(data: bytes) -> DesignSubscription:
-    """DecodeError if it is cut, a length is wrong, bytes are left over or its version is not 1-3."""
-    return SUBSCRIPTION.decode(_known(data), data)
+    """DecodeError if it is cut, a length is wrong, bytes are left over, there are too many elements or its version is not 1-3."""
+    return SUBSCRIPTION.decode(_known(data), data, max_elements=READ_ELEMENTS)
 
 
 def decode_assignment(data: bytes) -> DesignAssignment:
     """DecodeError as above."""
-    return ASSIGNMENT.decode(_known(data), data)
+    return ASSIGNMENT.decode(_known(data), data, max_elements=READ_ELEMENTS)
 
 
 def encode_subscription(message: DesignSubscription) -> bytes:
@@ -129,7 +129,7 @@ def read_assignor_data(data: bytes | None) -> AssignorData | None:
     if data is not None and len(data) == 4:
         return AssignorData([], int.from_bytes(data, signed=True))
     try:
-        return ASSIGNOR_DATA.decode(0, data or b"")
+        return ASSIGNOR_DATA.decode(0, data or b"", max_elements=READ_ELEMENTS)
     except DecodeError:
         return None
 
@@ -150,7 +150,7 @@ def carry_assignment(message: DesignAssignment, full: list[TopicPartitions]) -> 
 def carried_subscription(user_data: bytes | None) -> DesignSubscription | None:
     """The document's Subscription in a stock one's user data; None if that is none, cut, or of no known design."""
     try:
-        return decode_subscription(user_data or b"")
+        return decode_subscription(user_data) if user_data else None
     except DecodeError:
         return None
 
@@ -158,7 +158,7 @@ def carried_subscription(user_data: bytes | None) -> DesignSubscription | None:
 def carried_assignment(user_data: bytes | None) -> DesignAssignment | None:
     """The document's Assignment in a stock one's user data; None as above."""
     try:
-        return decode_assignment(user_data or b"")
+        return decode_assignment(user_data) if user_data else None
     except DecodeError:
         return None
 
@@ -169,7 +169,9 @@ def unstock_assignment(data: bytes) -> DesignAssignment | None:
     What a stock Assignment says as well (nothing revoked in Design I) is None: who sees only bytes, and no protocol name, cannot tell.
     """
     try:
-        consumer.ASSIGNMENT.decode(min(max(_version(data), 0), consumer.HIGHEST), data)
+        consumer.ASSIGNMENT.decode(min(max(_version(data), 0), consumer.HIGHEST), data, max_elements=READ_ELEMENTS)
+    except TooManyElements:
+        return None
     except DecodeError:
         return carried_assignment(data)
     return None
@@ -221,7 +223,9 @@ def _sound(field: str, held: Iterable[TopicPartitions]) -> None:
 def _longest(codec: Codec[M], data: bytes) -> M | None:
     for fields in range(codec.versions.highest, -1, -1):
         try:
-            return codec.decode(fields, data, trailing=True)
+            return codec.decode(fields, data, trailing=True, max_elements=READ_ELEMENTS)
+        except TooManyElements:
+            return None
         except DecodeError:
             continue
     return None

@@ -29,3 +29,34 @@ def test_heartbeats_do_not_grow_the_heap() -> None:
         timers.set(KEYS[0], now + 100)
     assert timers.get(KEYS[0]) is timer
     assert len(timers._heap) == 1
+
+
+def test_cancelled_timers_do_not_stay_in_the_heap() -> None:
+    timers = Timers()
+    timers.set(KEYS[0], 10**9)
+    for number in range(5_000):
+        timers.set(("session", "g", str(number)), 10**8)
+        timers.cancel(("session", "g", str(number)))
+    assert len(timers._heap) <= 100
+    assert [timers.due(10**9), timers.due(10**9)] == [KEYS[0], None]
+
+
+def test_timers_that_are_set_earlier_each_time_do_not_stay_in_the_heap() -> None:
+    timers = Timers()
+    for number in range(5_000):
+        timers.set(KEYS[0], 10**8 - number)
+    assert len(timers._heap) <= 100
+    assert [timers.due(10**9), timers.due(10**9)] == [KEYS[0], None]
+
+
+def test_firing_leaves_no_more_cancelled_entries_than_armed_timers() -> None:
+    timers = Timers()
+    for number in range(1_000):
+        timers.set(("session", "early", str(number)), number)
+        timers.set(("session", "late", str(number)), 10**9)
+    for number in range(900):
+        timers.cancel(("session", "late", str(number)))
+    while timers.due(1_000) is not None:
+        pass
+    assert len(timers._heap) <= 2 * len(timers) + 100
+    assert len(timers) == 100

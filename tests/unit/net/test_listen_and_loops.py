@@ -169,6 +169,39 @@ def test_virtual_time_stands_still_and_keeps_appointments_in_order():
     assert clock.now() == NS_PER_MS
 
 
+def test_appointments_that_are_over_do_not_pile_up_with_a_virtual_clock():
+    clock = VirtualClock()
+    kept: list[str] = []
+    clock.call_at(10**9, lambda: kept.append("lasting"))
+    for when in range(5_000):
+        clock.call_at(10**8 + when, lambda: kept.append("never")).cancel()
+    assert len(clock._appointments._heap) <= 100
+    clock.step(10**9)
+    assert kept == ["lasting"]
+
+
+async def test_appointments_that_are_over_do_not_pile_up_with_the_loop():
+    clock = LoopClock()
+    handles = [clock.call_at(clock.now() + 10**12 + number, lambda: None) for number in range(2_000)]
+    for handle in handles:
+        handle.cancel()
+        handle.cancel()
+    assert len(clock.alarms._heap) <= 100
+    assert list(clock.alarms) == []
+
+
+def test_an_appointment_of_before_a_replay_is_called_off_without_harm():
+    clock = VirtualClock()
+    kept: list[str] = []
+    before = [clock.call_at(number, lambda: kept.append("never")) for number in range(200)]
+    clock.move_to(5)
+    clock.call_at(6, lambda: kept.append("kept"))
+    for handle in before:
+        handle.cancel()
+    clock.step(10)
+    assert kept == ["kept"]
+
+
 def test_two_virtual_clocks_write_the_same_epoch():
     assert VirtualClock().epoch_ns == VirtualClock().epoch_ns
 

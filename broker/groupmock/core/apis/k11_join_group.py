@@ -176,7 +176,7 @@ def _decide_without_id(turn: Turn, group: Group, request: Request, terms: JoinTe
         member_id = membership.reserve(turn, group, request.client_id, terms.session_timeout_ms)
         _refuse(turn, request, answer.error, member_id)
         return FINE
-    return _add(turn, group, request, membership.new_id(turn, request.client_id, instance), terms, reason)
+    return _add(turn, group, request, membership.new_id(turn, group, request.client_id, instance), terms, reason)
 
 
 # -- what happens ------------------------------------------------------------------------------------------------------

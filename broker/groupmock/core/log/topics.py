@@ -60,7 +60,7 @@ class Topics:
         # With eligible leader replicas it is a config of the cluster from the start, not a default (KIP-966; docs/kafka/differences.md)
         if environment.settings.quirks.min_insync_replicas_pinned:
             self._broker_configs[""] = {"min.insync.replicas": "1"}
-        self._limits: dict[tuple[str, int], LogLimits] = {}
+        self._limits: dict[str, dict[int, LogLimits]] = {}  # by topic, made or still to come, and node
 
     def hosted_by(self, name: str, host: Host) -> None:
         """Whoever hosts an internal topic decides from now on who leads it, and is told of new partitions."""
@@ -115,13 +115,13 @@ class Topics:
         """Make a topic of checked parts: a replica list per partition, valid configs. `topic_id`: None for a fresh one."""
         topic = Topic(
             name=name,
-            topic_id=self._environment.dice.uuid_bytes() if topic_id is None else topic_id,
+            topic_id=self._new_id() if topic_id is None else topic_id,
             internal=name in names.INTERNAL,
             configs=dict(settings),
             partitions=self._partitions(0, replicas),
         )
         # `record_limit` asks for topics that are still to come: what it found was of the defaults, not of these configs
-        self._limits = {place: limits for place, limits in self._limits.items() if place[0] != name}
+        self._limits.pop(name, None)
         self.made += 1
         self._topics[name] = topic
         self._names[topic.topic_id] = name
@@ -129,6 +129,13 @@ class Topics:
         self._elected(turn, topic, 0)
         self._changed(turn, topic)
         return topic
+
+    def _new_id(self) -> bytes:
+        """An id no topic has: the same seed may be given twice (`reseed`), and then draws what it drew before."""
+        drawn = self._environment.dice.uuid_bytes()
+        while drawn in self._names:
+            drawn = self._environment.dice.uuid_bytes()
+        return drawn
 
     def _partitions(self, first: int, replicas: Sequence[list[int]]) -> list[Partition]:
         """New partitions from that number on. Who leads them is the first of their replicas that runs."""
@@ -175,6 +182,7 @@ class Topics:
         topic = self.require(name)
         # Gone first: fetches that are looked at below must not find it, for that is what ends their wait
         del self._topics[name], self._names[topic.topic_id]
+        self._limits.pop(name, None)
         turn.note("topic_deleted", topic=name)
         for told in self._deletions:
             told(turn, name)
@@ -353,7 +361,7 @@ class Topics:
     def configure(self, topic: Topic, settings: Mapping[str, str]) -> None:
         """Replace what was set on a topic by checked configs."""
         topic.configs = dict(settings)
-        self._limits.clear()
+        self._limits.pop(topic.name, None)
 
     def configure_broker(self, resource: str, settings: Mapping[str, str]) -> None:
         """Replace what was changed at run time for one node (its id as text) or for all ("")."""
@@ -383,12 +391,13 @@ class Topics:
         return self._limits_of(name, {} if topic is None else topic.configs, node).max_message_bytes
 
     def _limits_of(self, name: str, set_on_topic: Mapping[str, str], node: int) -> LogLimits:
-        known = self._limits.get((name, node))
+        nodes = self._limits.get(name)
+        known = None if nodes is None else nodes.get(node)
         if known is None:
             from . import configs
 
             known = configs.limits(set_on_topic, self.broker_overrides(node), self._environment.settings)
-            self._limits[name, node] = known
+            self._limits.setdefault(name, {})[node] = known
         return known
 
 

@@ -83,7 +83,7 @@ def fence_instance(cluster: Cluster, arguments: FenceInstance, turn: Turn) -> No
 
 
 def _successor(turn: Turn, group: GroupData, old: Member) -> Member:
-    member_id = membership.new_id(turn, old.client_id, old.group_instance_id)
+    member_id = membership.new_id(turn, group, old.client_id, old.group_instance_id)
     session = turn.timers.set(sessions.key(group, member_id), turn.after(old.session_timeout_ms))
     new = msgspec.structs.replace(old, member_id=member_id, session=session, spread=spread(member_id), is_new=False)
     membership.swap(group, old, new)

@@ -34,6 +34,11 @@ def metadata_of(protocols: Protocols, name: str) -> bytes:
     return b""
 
 
+def lists(protocols: Protocols, name: str) -> bool:
+    """Is the name on that list?"""
+    return any(listed == name for listed, _ in protocols)
+
+
 class Parked(msgspec.Struct, gc=False):
     """A request that waits. `answered`: it was refused by a failing join phase but still counts as waiting, as on 4.3.0.
     `led`: of a replaced static member that waits for the group record only (`replacement`): who led before."""
@@ -363,7 +368,7 @@ _INVARIANTS: dict[str, Callable[[Group], bool]] = {
     "a generation that is under way has a number": lambda g: g.state not in _IN_GENERATION or g.generation >= 1,
     "a generation that is under way has a protocol that all members list": lambda g: (
         g.state not in _IN_GENERATION
-        or (g.protocol_name is not None and all(_lists(member, g.protocol_name) for member in g.members.values()))
+        or (g.protocol_name is not None and all(lists(member.protocols, g.protocol_name) for member in g.members.values()))
     ),
     "members have a protocol type": lambda g: not g.members or g.protocol_type is not None,
     "nobody is new once a generation is under way": lambda g: (
@@ -377,7 +382,3 @@ _INVARIANTS: dict[str, Callable[[Group], bool]] = {
 
 def _counts_elsewhere(join: Parked | None) -> bool:
     return join is None or join.answered or join.led is not None
-
-
-def _lists(member: Member, protocol_name: str) -> bool:
-    return any(name == protocol_name for name, _ in member.protocols)

@@ -41,15 +41,18 @@ def validate(turn: Turn, group: Group, member_id: str, group_instance_id: str | 
     return codes.NONE if member_id in group.members else codes.UNKNOWN_MEMBER_ID
 
 
-def new_id(turn: Turn, client_id: str | None, group_instance_id: str | None) -> str:
-    """A fresh member id: the instance id or the client id, a dash, a random UUID (SERVER-01).
+def new_id(turn: Turn, group: Group, client_id: str | None, group_instance_id: str | None) -> str:
+    """A member id that nobody has in the group: the instance id or the client id, a dash, a random UUID (SERVER-01).
 
     Nothing reads the parts again; but tools and people do, so that the prefix is the release's to the letter.
     """
     prefix = group_instance_id
     if prefix is None:
         prefix = client_id if client_id is not None else ("null" if turn.quirks.null_client_id_prefix else "")
-    return f"{prefix}-{turn.environment.dice.uuid_text()}"
+    while True:  # the same seed may be given twice (`reseed`), and then draws what it drew before
+        member_id = f"{prefix}-{turn.environment.dice.uuid_text()}"
+        if not (member_id in group.members or member_id in group.pending_joins or member_id in group.pending_syncs):
+            return member_id
 
 
 def reserve(turn: Turn, group: Group, client_id: str | None, session_timeout_ms: int) -> str:
@@ -57,7 +60,7 @@ def reserve(turn: Turn, group: Group, client_id: str | None, session_timeout_ms:
 
     No member: it is in no list, does not count for group.max.size, and keeps no protocols; only the join phase waits for it (KIP-394).
     """
-    member_id = new_id(turn, client_id, None)
+    member_id = new_id(turn, group, client_id, None)
     group.pending_joins.add(member_id)
     sessions.reserve(turn, group, member_id, session_timeout_ms)
     telling.changed(turn, group, member_id, "reserved", causes.id_reserved(client_id))
@@ -167,7 +170,7 @@ def replace(turn: Turn, group: Group, old: Member, request: Request, terms: Join
     assert old.group_instance_id is not None
     # whoever still waits under the old id is another process, or the same one before it died: 82 ends it (SERVER-36)
     refuse_parked(turn, group, old)
-    member_id = new_id(turn, request.client_id, old.group_instance_id)
+    member_id = new_id(turn, group, request.client_id, old.group_instance_id)
     # Client id and host stay those of the old process: DescribeGroups of every release shows them (docs/kafka/differences.md)
     new = msgspec.structs.replace(
         old,

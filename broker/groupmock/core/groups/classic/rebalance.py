@@ -52,7 +52,7 @@ from ...turn import Turn
 from .. import causes, codes, telling
 from ..causes import Why
 from . import answers, membership, sessions, storage
-from .group import Group, Member, Parked, metadata_of
+from .group import Group, Member, Parked, lists, metadata_of
 from .states import COMPLETE, COMPLETING, EMPTY, PREPARING, REBALANCE, STABLE, Do
 from .subscription import NO_TOPICS, UNKNOWN, Malformed, Subscribed, read_topics
 from .vote import select_protocol
@@ -220,7 +220,8 @@ def _become_empty(turn: Turn, group: Group, why: Why) -> None:
 
 def _begin_generation(turn: Turn, group: Group, why: Why) -> PhaseOutcome:
     chosen = select_protocol(group, turn.quirks.scala_vote_order)
-    if chosen is None:
+    # A winner that was counted twice may be missing on a list: then Kafka throws over that member's metadata (P1-b6)
+    if chosen is None or (group.duplicates_count and not all(lists(protocols, chosen) for protocols in group.listings)):
         return _fail(turn, group, "no protocol is listed by all members once each (a list names one twice)")
     group.protocol_name = chosen
     # Other types' metadata is never parsed (P1-b5)

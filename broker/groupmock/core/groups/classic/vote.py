@@ -17,14 +17,16 @@ from .group import Group, Protocols
 def select_protocol(group: Group, scala: bool = False) -> str | None:
     """The winner of the vote; ties fall as in Kafka's hash map of the votes (`scala`: the old coordinator's).
 
-    None: no name is listed by all members, which Kafka's vote throws about; possible only when a list names one twice.
+    None: somebody lists no candidate, which Kafka's vote throws about. Possible only where a list names one twice, for it is counted twice:
+    the candidates are what the count makes of them, and the winner need not be on every list.
     """
     candidates = {name for name, count in group.supported.items() if count == len(group.members)}
-    if not candidates:
-        return None
     votes: Counter[str] = Counter()  # by list, not by member: ten thousand members have one or two
     for protocols, listing in group.listings.items():
-        votes[_choice(protocols, candidates)] += listing.members
+        choice = _choice(protocols, candidates)
+        if choice is None:
+            return None
+        votes[choice] += listing.members
     most = max(votes.values())
     tied = [name for name in votes if votes[name] == most]
     if len(tied) == 1:
@@ -34,13 +36,13 @@ def select_protocol(group: Group, scala: bool = False) -> str | None:
     return _first_in_java(group, candidates, list(votes), tied)
 
 
-def _choice(protocols: Protocols, candidates: set[str]) -> str:
-    return next(name for name, _ in protocols if name in candidates)
+def _choice(protocols: Protocols, candidates: set[str]) -> str | None:
+    return next((name for name, _ in protocols if name in candidates), None)
 
 
 def _first_in_java(group: Group, candidates: set[str], voted: list[str], tied: list[str]) -> str:
     """Names that share a bucket stand in the order in which members, in map order, first voted for them."""
     mask = table_for(len(voted)) - 1
     if len({spread(name) & mask for name in tied}) < len(tied):
-        voted = [_choice(member.protocols, candidates) for member in group.ordered()]
+        voted = [choice for member in group.ordered() if (choice := _choice(member.protocols, candidates)) is not None]
     return next(name for name in java_order(voted, java_hash) if name in tied)

@@ -1,0 +1,45 @@
+"""Peers that pipeline as fast as they can, and peers that never read: how long a bystander waits beside them.
+
+What they ask for and who else is there: `workers.crowd`. A run in which a stock member was rebalanced, or in which SIGTERM took more than
+two seconds, is a failure and no figure. kfake and Apache Kafka do the same beside, where they are there.
+"""
+
+from __future__ import annotations
+
+from .. import servers
+from ..bench import Bench
+from ..generators import Failed, Missing
+from ..targets import TARGETS
+from ..workers.crowd import CASES, measured
+
+KEYS = tuple(key for key in TARGETS if key.startswith("crowd."))
+END_WITHIN_S = 2.0
+PEERS = {"kfake": servers.kfake, "kafka": servers.kafka}
+
+
+def run(bench: Bench) -> None:
+    """Fills the p99 of the bystander per size of the crowd, of one peer the worst of what it may ask for."""
+    seconds = bench.scaled(5, 2)
+    for _ in range(1 if bench.quick else min(bench.repeat, 3)):
+        worst: dict[str, float] = {}
+        for case in CASES:
+            told = bench.quiet.take(lambda case=case: measured(case, bench.cores, seconds))
+            if told["callbacks"] or not told["whole"]:
+                raise Failed(f"{case}: stock members were rebalanced ({told})")
+            if told["sigterm_s"] > END_WITHIN_S:
+                raise Failed(f"{case}: the server ended {told['sigterm_s']} s after SIGTERM")
+            count, _, kind = case.partition(":")
+            key = f"crowd.{kind if kind == 'silent' else count}"
+            worst[key] = max(worst.get(key, 0.0), told["p99_ms"])
+            bench.results.detail(f"crowd {case}: longest wait of a bystander, ms", told["longest_ms"])
+            bench.results.detail(f"crowd {case}: seconds from SIGTERM to the end", told["sigterm_s"])
+        for key, milliseconds in worst.items():
+            bench.results.add(key, milliseconds)
+    for name in sorted(bench.peers & PEERS.keys()):
+        for case in ("1:Heartbeat", "20:all"):
+            try:
+                told = measured(case, bench.cores, seconds, PEERS[name])
+            except (Missing, Failed) as reason:
+                bench.results.note(f"crowd on {name}: {reason}")
+                break
+            bench.results.detail(f"crowd {case} on {name}: p99 of a bystander, ms", told["p99_ms"])
