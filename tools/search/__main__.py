@@ -23,12 +23,12 @@ from typing import Final
 
 from tools.runs import ROOT
 
-from . import kafka, late, mutants, report, simulation, suite, verdicts
+from . import kafka, late, mutants, planted, report, simulation, suite, verdicts
 from .report import SearchPart
 from .suite import FOUND, SearchRequest
 
 SHARES: Final = {
-    "properties": 0.2, "policies": 0.1, "soaks": 0.1, "simulation": 0.2, "kafka": 0.15, "mutations": 0.1, "late": 0.15, "verdicts": 0.0,
+    "properties": 0.2, "policies": 0.1, "soaks": 0.1, "simulation": 0.2, "kafka": 0.15, "mutations": 0.1, "late": 0.15, "verdicts": 0.0, "planted": 0.0,
 }  # fmt: skip
 """Part -> its share of the time. One without a share runs only when it is named, and gets as much as all others that are."""
 FOLDER: Final = ROOT / "build/search"
@@ -64,7 +64,10 @@ def _how(name: str, places: Sequence[str]) -> Callable[[SearchRequest], SearchPa
         return partial(suite.search, name)
     if name == "late":
         return partial(late.search, places=places)
-    return {"kafka": kafka.search, "mutations": mutants.search, "simulation": simulation.search, "verdicts": verdicts.search}[name]
+    others = {
+        "kafka": kafka.search, "mutations": mutants.search, "planted": planted.search, "simulation": simulation.search, "verdicts": verdicts.search,
+    }  # fmt: skip
+    return others[name]
 
 
 def _options(words: Sequence[str] | None) -> argparse.Namespace:

@@ -76,27 +76,34 @@ def _file(verdict: SeedVerdict, folder: Path) -> str | None:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """One worker: its last line is a JSON object with `did`, `files`, `reds`."""
+    """One worker: its last line is a JSON object: `did`, `files`, `reds`, `seeds`, `first` (None, or what was found first)."""
     parser = argparse.ArgumentParser(prog="python -m tools.search.simulation", description=__doc__.split("\n")[0] if __doc__ else None)
     parser.add_argument("--first", type=int, required=True, help="the first seed")
     parser.add_argument("--stride", type=int, default=1, help="every so manyth one")
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--kind", choices=KINDS, help="of simulation (default: the seed draws it)")
     parser.add_argument("--finds", type=Path, required=True, help="where finds are written")
+    parser.add_argument("--until-found", action="store_true", help="end with the first find")
     asked = parser.parse_args(words)
-    began, kinds, judges, files, reds = time.process_time(), Counter[str](), Counter[str](), list[str](), list[str]()
+    first: dict[str, Any] | None = None
+    began, kinds, judges, files, reds = time.monotonic(), Counter[str](), Counter[str](), list[str](), list[str]()
     count = requests = 0
     for verdict in seeds_of(asked.first, asked.stride, asked.kind, asked.seconds):
         count, requests = count + 1, requests + verdict.requests
         kinds[verdict.kind] += 1
         if verdict.judge is not None:
             judges[verdict.judge] += 1
+            after = time.monotonic() - began
             file = _file(verdict, asked.finds) if judges[verdict.judge] <= SHRINKS else None
             files += [file] if file else []
+            if first is None:
+                first = {"seed": verdict.seed, "judge": verdict.judge, "text": verdict.text, "after": after}
             reds.append(f"seed {verdict.seed}: {verdict.judge}: {verdict.text}{f' ({file})' if file else ''}")
+            if asked.until_found:
+                break
     of_kinds = " ".join(f"{kind} {number}" for kind, number in sorted(kinds.items()))
     did = f"{count} seeds from {asked.first} on, every {asked.stride}., {requests} requests, {asked.seconds:.0f} s: {of_kinds}"
-    told: dict[str, Any] = {"did": did, "files": sorted(set(files)), "reds": reds, "seconds": time.process_time() - began}
+    told: dict[str, Any] = {"did": did, "files": sorted(set(files)), "reds": reds, "seeds": count, "first": first}
     print(json.dumps(told))
     return 0
 

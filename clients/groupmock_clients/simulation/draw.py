@@ -63,14 +63,16 @@ def draw(seed: int, kind: str | None = None) -> SimulationPlan:
 def _clients(dice: Random, profile: str, topics: list[str]) -> list[SimulatedClient]:
     groups = [f"g{number}" for number in range(dice.choice((1, 1, 2)))]
     protocols = {group: dice.choice(PROTOCOLS) for group in groups}
+    mixed = dice.random() < 0.3  # an upgrade that is under way
     timing = dice.choice(((6_000, 8_000, 1_500), (6_000, 4_000, 1_000), (10_000, 15_000, 3_000)))
     found = []
     for number in range(dice.choice((1, 2, 3, 4, 5))):
         group = groups[number % len(groups)]
         instance = f"i{number}" if dice.random() < 0.3 else None
+        offered = protocols[group][-1:] if mixed and dice.random() < 0.5 else protocols[group]
         session, rebalance, heartbeat = timing
         client = SimulatedClient(
-            name=f"c{number}", group=group, topics=topics, protocols=protocols[group], instance=instance, session_ms=session,
+            name=f"c{number}", group=group, topics=topics, protocols=offered, instance=instance, session_ms=session,
             rebalance_ms=rebalance, heartbeat_ms=heartbeat, versions=_versions(dice, profile, instance is not None),
         )  # fmt: skip
         found.append(client)
@@ -164,9 +166,9 @@ MAKE: Final[dict[str, Callable[[Random, SimulationPlan], list[Any]]]] = {
     "mutate": lambda dice, plan: [
         dice.randrange(1_000),
         [[dice.choice((4, 5, 6, 7, dice.randrange(12, 400), dice.randrange(400))), dice.choice((0, 1, 127, 128, 255, dice.randrange(256)))]
-         for _ in range(dice.randint(1, 3))],
+         for _ in range(dice.randint(0, 3))],
     ],
     "burst": lambda dice, plan: [dice.choice(list(BURSTS)), dice.choice((3, 20, 60)), dice.randint(1, 3)],
-    "large": lambda dice, plan: [dice.choice(list(LARGE)), dice.choice((1, 20, 150))],
+    "large": lambda dice, plan: [dice.choice(list(LARGE)), dice.choice((1, 20, 150, 1_000))],
 }  # fmt: skip
 """Step -> its values."""

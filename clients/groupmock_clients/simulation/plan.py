@@ -16,7 +16,7 @@ so that every list of steps is playable and steps can be left out.
     ["deaf", client, ms]                it does not read for so long
     ["command", name, arguments]        a steering command; one that is refused did nothing
     ["faults", plan]                    the rules of a plan that ships with the product
-    ["mutate", pick, [[place, value]]]  a stranger sends a request that was sent before, bytes of it replaced
+    ["mutate", pick, [[place, value]]]  a stranger sends a request that was sent before, bytes of it replaced; none: the same again
     ["burst", what, n, pieces]          a stranger pipelines n requests, in so many pieces
     ["large", what, n]                  a stranger sends one request with n of something
 """

@@ -15,6 +15,10 @@ from .strangers import Strangers
 from .world import World
 
 LIVENESS: Final = "liveness"
+SETTLING_MS: Final = 10
+"""By then what strangers sent has arrived."""
+TIMERS: Final = 2
+"""Retention, and what else is one for all."""
 LOOK_MS: Final = 500
 """How often it is looked whether everything has come to rest."""
 
@@ -39,6 +43,8 @@ class Playing:
         self.producer = Producer(self.world)
         self.strangers = Strangers(self.world)
         self.faulty = False
+        self.nobodys: set[str] = set()
+        """Members and reserved ids that a stranger left behind."""
 
     @property
     def finding(self) -> Finding | None:
@@ -145,6 +151,11 @@ class Playing:
             wire.cuts.clear()
             wire.glue, wire.left = 0, None
             wire.hear()
+        world.pass_time(SETTLING_MS)
+        mine = {client.member_id for client in self.clients.values() if client.alive}
+        for group in world.bench.groups.peopled():
+            if group.group_id in world.bench.groups.spoilt:
+                self.nobodys |= {*group.members, *group.pending_joins} - mine
         for client in self.clients.values():
             client.start()
             client.subscribe(list(client.about.topics))
@@ -167,13 +178,10 @@ class Playing:
         self.world.bench.groups.look_at(self.world.bench.groups.all())
 
     def _expel(self) -> None:
-        """Members that are nobody's: those a stranger or a fenced twin left behind. An operator does that by hand too."""
-        mine = {client.member_id for client in self.clients.values()}
+        """Those that are nobody's go, as soon as they can. An operator does that by hand too."""
         for group in self.world.bench.groups.peopled():
-            if group.group_id in self.world.bench.groups.spoilt:
-                for member in [*group.members, *sorted(group.pending_joins)]:
-                    if member not in mine:
-                        self.world.command("expire_member", group=group.group_id, member=member)
+            for member in sorted(self.nobodys & {*group.members, *group.pending_joins}):
+                self.world.command("expire_member", group=group.group_id, member=member)
 
     def _missing(self) -> str | None:
         """What is not as it should be in peace."""
@@ -227,7 +235,7 @@ class Playing:
         self._left_over()
 
     def _left_over(self) -> None:
-        bench, driver = self.world.bench, self.world.driver
+        world, bench, driver = self.world, self.world.bench, self.world.driver
         if driver.connections:
             bench.found("leaks", f"{len(driver.connections)} connections are open and nobody is there")
         if driver.counters.held_bytes:
@@ -235,6 +243,12 @@ class Playing:
         if len(driver.tickets):
             waiting = sorted({call.codec.name for call in driver.tickets.values()})
             bench.found("leaks", f"{len(driver.tickets)} requests are open and nobody is there: {', '.join(waiting)}")
+        waiting = len(world.core.cluster.topics.fetches)
+        if waiting:
+            bench.found("leaks", f"{waiting} fetches wait for records and nobody is there")
+        armed = len(world.core.environment.timers)
+        if armed > TIMERS + sum(len(group.members) + len(group.pending_joins) for group in bench.groups.peopled()):
+            bench.found("leaks", f"{armed} timers are armed and nobody is there")
         mine = [group for group in bench.groups.peopled() if group.group_id not in bench.groups.spoilt]
         for group in mine:
             if group.members:

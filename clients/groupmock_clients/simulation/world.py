@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 KEPT_FRAMES: Final = 40
 """Requests that a stranger may take and alter."""
+LOOK_NS: Final = 250 * NS_PER_MS
+"""How often it is looked for a finding while time passes."""
 KEPT_ROWS: Final = 400
 """Rows behind a story."""
 
@@ -128,10 +130,10 @@ class World:
         self.clock.call_at(self.clock.now() + int(ms * NS_PER_MS), callback)
 
     def pass_time(self, ms: float) -> None:
-        """Let time pass, every appointment kept; a finding ends it at the next 50 ms."""
+        """Let time pass, every appointment kept; a finding ends it at the next look."""
         left = int(ms * NS_PER_MS)
         while left > 0 and self.bench.finding is None:
-            part = min(left, 50 * NS_PER_MS)
+            part = min(left, LOOK_NS)
             self.clock.step(part)
             left -= part
             if self.journal.defect is not None:

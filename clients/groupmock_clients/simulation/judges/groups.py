@@ -33,6 +33,8 @@ MAY_FOLLOW: Final = {
     DEAD: set(),
 }
 """State -> those that may come next; "": a group that was not there (docs/kafka/group-protocol.md#states)."""
+REFUSED_ALONE: Final = frozenset((-1, 3, 12, 14, 15, 16, 28, 100))
+"""What a partition of a commit may be told though its group takes the commit: its topic, its metadata, its size, a coordinator that goes."""
 CHANGES: Final = frozenset((COMMIT, JOIN, 13, SYNC, 42, 47))
 """What a stranger may spoil a group's history with: a commit, a member, an assignment, a deletion."""
 
@@ -70,10 +72,8 @@ class GroupJudge:
     def expects(self, event: Request) -> None:
         """What does the protocol say is to be answered to this?"""
         message: Any = event.message
-        if event.connection in self.bench.strange:
-            if event.key in CHANGES:
-                self._spoil(message)
-            return
+        if event.connection in self.bench.strange and event.key in CHANGES:
+            self._spoil(message)
         if event.key not in (HEARTBEAT, COMMIT) or self.cluster.environment.holds is not NO_HOLDS:
             return
         group = self.group(message.group_id)
@@ -193,9 +193,8 @@ class GroupJudge:
         self.bench.found(JUDGE, f"{name} of {message.member_id!r} in group {message.group_id!r} was answered {code}, not {expected}")
 
     def _commit(self, asked: Request, answer: Any, expected: int) -> None:
-        # 14, 15 and 16: the coordinator went while the commit was being written
-        codes = {each.error_code for topic in answer.topics for each in topic.partitions} - {14, 15, 16}
-        wrong = codes - {expected, 3, 100} if expected == 0 else codes - {expected}
+        codes = {each.error_code for topic in answer.topics for each in topic.partitions}
+        wrong = codes - {expected, *REFUSED_ALONE} if expected == 0 else codes - {expected}
         if wrong:
             self._wrong(asked, min(wrong), expected)
 
