@@ -1,4 +1,4 @@
-"""`make search`: fresh seeds of every property and of the simulation, soaks, exchanges on real Kafka, planted mistakes, late threads.
+"""`make search`: fresh seeds of properties and of the simulation, soaks, exchanges on real Kafka, planted mistakes, late threads.
 
     python -m tools.search                              every part, an hour of drawing in all (the scout of `late` comes on top)
     python -m tools.search --seconds 600 policies kafka these parts, ten minutes
@@ -28,7 +28,8 @@ from .report import SearchPart
 from .suite import FOUND, SearchRequest
 
 SHARES: Final = {
-    "properties": 0.2, "policies": 0.1, "soaks": 0.1, "simulation": 0.2, "kafka": 0.15, "mutations": 0.1, "late": 0.15, "verdicts": 0.0, "planted": 0.0,
+    "properties": 0.2, "policies": 0.1, "soaks": 0.1, "simulation": 0.2, "kafka": 0.15, "mutations": 0.1, "late": 0.15,
+    "verdicts": 0.0, "planted": 0.0,
 }  # fmt: skip
 """Part -> its share of the time. One without a share runs only when it is named, and gets as much as all others that are."""
 FOLDER: Final = ROOT / "build/search"
@@ -65,7 +66,8 @@ def _how(name: str, places: Sequence[str]) -> Callable[[SearchRequest], SearchPa
     if name == "late":
         return partial(late.search, places=places)
     others = {
-        "kafka": kafka.search, "mutations": mutants.search, "planted": planted.search, "simulation": simulation.search, "verdicts": verdicts.search,
+        "kafka": kafka.search, "mutations": mutants.search, "planted": planted.search, "simulation": simulation.search,
+        "verdicts": verdicts.search,
     }  # fmt: skip
     return others[name]
 

@@ -1,12 +1,14 @@
 """Mistakes planted in a copy of the sources (tests/mutations/simulation.toml): which seed of the simulation finds each, and how soon?
 
-    python -m tools.search planted --seconds 900        every one of them, for as long as each may take; writes tools/records/simulation.json
+    python -m tools.search planted --seconds 900        all of them, each for its share of the time; writes tools/records/simulation.json
+    python -m tools.search planted --seconds 60 -- NAME NAME        these, and writes nothing
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -19,7 +21,7 @@ from typing import Any, Final
 
 from tools.mutations.judging import SOURCES, snapshot
 from tools.mutations.planted import Mutation, plant
-from tools.records import RECORDS
+from tools.records import RECORDS, save
 from tools.runs import ROOT, ended
 
 from .report import SearchPart
@@ -61,7 +63,8 @@ def search(wanted: SearchRequest) -> SearchPart:
         for each, found in zip(planted, pool.map(lambda each: hunt(base, each, seconds, wanted.seed), planted), strict=True):
             rows[each.mutation.name] = {"breaks": each.mutation.breaks, "about": each.about, **found}
             if found.get("judge") is None:
-                part.reds.append(f"{each.mutation.name}: not found in {found.get('seeds', 0)} seeds, {seconds:.0f} s {found.get('error', '')}")
+                tried = f"{found.get('seeds', 0)} seeds, {seconds:.0f} s"
+                part.reds.append(f"{each.mutation.name}: not found in {tried} {found.get('error', '')}")
             else:
                 told = f"seed {found['seed']}, {found['seeds']} seeds, {found['seconds']:.1f} s, {len(found['steps'])} steps"
                 part.did.append(f"{each.mutation.name}: {found['judge']}: {found['text']} ({told})")
@@ -90,8 +93,6 @@ def hunt(base: Path, each: Planted, seconds: float, seed: int) -> dict[str, Any]
 
 def copy(base: Path, mutant: Path) -> None:
     """The sources, to be broken."""
-    import shutil
-
     for name in SOURCES:
         shutil.copytree(base / name, mutant / name, ignore=shutil.ignore_patterns("__pycache__"))
 
@@ -100,7 +101,8 @@ def _found(told: dict[str, Any], folder: Path) -> dict[str, Any]:
     first = told["first"]
     if first is None:
         return {"judge": None, "seeds": told["seeds"]}
-    found = {"seed": first["seed"], "seeds": told["seeds"], "seconds": round(first["after"], 2), "judge": first["judge"], "text": first["text"]}
+    found = {"seed": first["seed"], "seeds": told["seeds"], "seconds": round(first["after"], 2)}
+    found |= {"judge": first["judge"], "text": first["text"]}
     files = sorted(folder.glob("*.json"))
     find = json.loads(files[0].read_text(encoding="utf-8")) if files else {"case": {"steps": []}, "story": [], "failure": ""}
     return {**found, "small": find["failure"], "steps": find["case"]["steps"], "story": find["story"][-STEPS:]}
@@ -110,7 +112,7 @@ def record(rows: dict[str, Any]) -> None:
     """Beside what else the record has."""
     kept = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
     kept["planted"] = rows
-    RECORD.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    save(RECORD, kept)
 
 
 def shown(rows: dict[str, Any]) -> Iterable[Sequence[str]]:

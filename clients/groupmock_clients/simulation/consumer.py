@@ -36,7 +36,7 @@ FETCH, OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR, JOIN, HEARTBEAT, LEAVE, SY
 ASSIGNORS: Final[dict[str, Callable[[], Assignor]]] = {"range": Range, "cooperative-sticky": CooperativeSticky}
 LOADS: Final = 14
 LOADING: Final = frozenset((LOADS, 15, 16))
-UNKNOWN_MEMBER, ILLEGAL_GENERATION, REBALANCING, ID_REQUIRED, FULL, FENCED = 25, 22, 27, 79, 81, 82
+UNKNOWN_MEMBER, ILLEGAL_GENERATION, REBALANCING, ID_REQUIRED, FULL, FENCED, INCONSISTENT = 25, 22, 27, 79, 81, 82, 23
 NOT_THERE: Final = frozenset((3, 5, 6, 9, 74, 75, 76))
 """What a Fetch may be told of a partition whose leader moves."""
 KEYS_SINCE, MEMBERS_SINCE, GROUPS_SINCE = 4, 3, 8
@@ -66,6 +66,8 @@ class Consumer:
         self.coordinator: int | None = None
         self._place = 0
         self._polls = 0
+        self.at_odds = False
+        """Was it refused for its protocols? A group that was loaded knows the chosen one alone, until it rebalances."""
         self._asked_of = 0
         self._again = False
         self._lives = 0
@@ -360,7 +362,8 @@ class Consumer:
                 self.member_id = ""
             self._lose()
             self._join()
-        elif code in (FENCED, FULL):
+        elif code in (FENCED, FULL, INCONSISTENT):
+            self.at_odds = code == INCONSISTENT
             self.member_id = ""
             self._lose()
             self._place += 1

@@ -50,6 +50,8 @@ def draw(seed: int, kind: str | None = None) -> SimulationPlan:
     topics = {f"t{number}": dice.choice((1, 2, 3, 5)) for number in range(dice.choice((1, 1, 2)))}
     clients = _clients(dice, profile, list(topics))
     settings = {"group.initial.rebalance.delay.ms": str(dice.choice((0, 100, 500)))}
+    if dice.random() < 0.3:  # so little that whoever does not read, or sends ahead, is noticed at once
+        settings |= {"groupmock.connection.write.buffer.bytes": "150", "groupmock.connection.read.ahead.bytes": "300"}
     if dice.random() < 0.1:
         settings["group.max.size"] = str(len(clients))
     plan = SimulationPlan(

@@ -171,6 +171,7 @@ class Playing:
         left = bound_ms(self.plan)
         while (missing := self._missing()) is not None and left > 0 and self.finding is None:
             self._expel()
+            self._reconcile()
             self.world.pass_time(LOOK_MS)
             left -= LOOK_MS
         if missing is not None:
@@ -182,6 +183,14 @@ class Playing:
         for group in self.world.bench.groups.peopled():
             for member in sorted(self.nobodys & {*group.members, *group.pending_joins}):
                 self.world.command("expire_member", group=group.group_id, member=member)
+
+    def _reconcile(self) -> None:
+        """A group that refuses somebody's protocols is told to rebalance: its members then bring their lists, of which a load kept one name
+        each (docs/kafka/group-protocol.md#after-load)."""
+        for client in self.clients.values():
+            if client.at_odds:
+                client.at_odds = False
+                self.world.command("force_rebalance", group=client.about.group)
 
     def _missing(self) -> str | None:
         """What is not as it should be in peace."""

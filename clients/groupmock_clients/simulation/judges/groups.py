@@ -34,7 +34,7 @@ MAY_FOLLOW: Final = {
 }
 """State -> those that may come next; "": a group that was not there (docs/kafka/group-protocol.md#states)."""
 REFUSED_ALONE: Final = frozenset((-1, 3, 12, 14, 15, 16, 28, 100))
-"""What a partition of a commit may be told though its group takes the commit: its topic, its metadata, its size, a coordinator that goes."""
+"""What a partition of a commit may be told whatever its group says: its topic, its metadata, its size, a coordinator that goes."""
 CHANGES: Final = frozenset((COMMIT, JOIN, 13, SYNC, 42, 47))
 """What a stranger may spoil a group's history with: a commit, a member, an assignment, a deletion."""
 
@@ -194,7 +194,7 @@ class GroupJudge:
 
     def _commit(self, asked: Request, answer: Any, expected: int) -> None:
         codes = {each.error_code for topic in answer.topics for each in topic.partitions}
-        wrong = codes - {expected, *REFUSED_ALONE} if expected == 0 else codes - {expected}
+        wrong = codes - {expected, *REFUSED_ALONE}
         if wrong:
             self._wrong(asked, min(wrong), expected)
 
