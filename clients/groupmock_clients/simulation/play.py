@@ -252,9 +252,9 @@ class Playing:
         if len(driver.tickets):
             waiting = sorted({call.codec.name for call in driver.tickets.values()})
             bench.found("leaks", f"{len(driver.tickets)} requests are open and nobody is there: {', '.join(waiting)}")
-        waiting = len(world.core.cluster.topics.fetches)
-        if waiting:
-            bench.found("leaks", f"{waiting} fetches wait for records and nobody is there")
+        parked = len(world.core.cluster.topics.fetches)
+        if parked:
+            bench.found("leaks", f"{parked} fetches wait for records and nobody is there")
         armed = len(world.core.environment.timers)
         if armed > TIMERS + sum(len(group.members) + len(group.pending_joins) for group in bench.groups.peopled()):
             bench.found("leaks", f"{armed} timers are armed and nobody is there")

@@ -46,6 +46,27 @@ OUTCOME: Final = StructType(
 """What came of it. `judge` null: all held."""
 RECORD: Final = StructType([*PLAY.fields, *OUTCOME.fields])
 """Table `simulation`."""
+ABOUT: Final = {
+    "cell": "kind and a digest of the product; partition of the table",
+    "batch": "first seed of its batch; partition of the table",
+    "product": "who was tried, with its version",
+    "kind": "what the run is mostly about; drawn: each seed draws that too",
+    "seconds": "what the seed might take, of wall time",
+    "megabytes": "... of memory, beyond what its process began with",
+    "seed": "what everything was drawn from",
+    "drawn": "the kind that was played",
+    "judge": "who found fault (docs/proof/simulation.md), `hung`, `died`; null: all held",
+    "finding": "what is wrong, in a sentence",
+    "step": "place in the plan's steps at which it was seen",
+    "digest": "of the journal's bytes: the same for the same seed and product, on every machine",
+    "rows": "of the journal",
+    "requests": "that were handled",
+    "virtual_ms": "how long the run lasted on its own clock",
+    "replayed": "was the journal played again, row for row?",
+    "plan": "of a run with a finding, as JSON: `case` of a file below tests/found",
+    "story": "of a run with a finding: its last rows, as sentences",
+}
+"""Column -> what it is."""
 STRETCH: Final = StructType(
     [
         *(field for field in PLAY.fields if field.name not in ("batch", "seed")),
