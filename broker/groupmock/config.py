@@ -26,6 +26,8 @@ TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # as org.apache.kafka.
 MAX_NODES: Final = 64
 MAX_RUN_NAME: Final = 200
 MAX_PARTITIONS: Final = 10_000
+LEAST_JOURNAL: Final = 64 * 1024
+"""Bytes: room for the header of any cluster, which names each node."""
 
 
 class ConfigError(ValueError):
@@ -47,7 +49,7 @@ class Address(NamedTuple):
 
 
 class Option(NamedTuple):
-    """One of groupmock's own options: flag `--name`, key `name` of the TOML file, variable GROUPMOCK_NAME."""
+    """One of groupmock's own options: flag `--name`, key `name` of the TOML file, variable GROUPMOCK_NAME with underscores."""
 
     name: str
     metavar: str
@@ -63,6 +65,7 @@ OPTIONS: Final = (
     Option("topic", "NAME[:PARTITIONS]", "topic to have from the start (repeatable)", ()),
     Option("profile", "NAME", "whose versions, defaults and quirks", profiles.DEFAULT),
     Option("journal", "FILE", "write every frame, state change, timer and member change to this file (JSON Lines)", None),
+    Option("journal-max-bytes", "BYTES", "of that file: whole rows, the last says what is left out (default: no limit)", None),
     Option("control", "[HOST:]PORT", "serve the control API (docs/reference/control.md), on loopback unless told; 0: a free port", None),
     Option("token", "TOKEN", "what the control API wants to be shown; needed where it does not listen on loopback", None),
     Option("log", "text|json|off", "what is said on stderr", "text"),
@@ -84,6 +87,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int
     topics: tuple[TopicSpec, ...]
     journal: str | None
+    journal_max_bytes: int | None
     plan: str | None
     control: Address | None
     token: str | None
@@ -137,6 +141,7 @@ def resolve(
         nodes=nodes,
         topics=_topics(values["topic"], options.origins["topic"]),
         journal=values["journal"],
+        journal_max_bytes=_journal_limit(values["journal-max-bytes"], options.origins["journal-max-bytes"]),
         plan=values["plan"],
         control=_control(values["control"], options.origins["control"], values["token"]),
         token=_token(values["token"], options.origins["token"]),
@@ -165,7 +170,7 @@ def _options(flags: Mapping[str, Any], variables: Mapping[str, str], table: Mapp
             raise ConfigError(f"{file}: no option {name!r}: there are {', '.join(sorted(names))} and the table [set]")
         options.put(name, value, f"file {file}")
     for name in names:
-        variable = ENVIRONMENT + name.upper()
+        variable = ENVIRONMENT + name.upper().replace("-", "_")
         if variable in variables:
             text = variables[variable]
             options.put(name, tuple(text.split(",")) if name == "topic" else text, f"environment {variable}")
@@ -196,7 +201,7 @@ def _read_file(path: str) -> dict[str, Any]:
 def _file_settings(table: Mapping[str, Any], file: str | None, layers: _Layers) -> None:
     entries = table.get("set", {})
     if not isinstance(entries, dict):
-        raise ConfigError(f'{file}: [set] must be a table of settings, as in\n[set]\n"group.initial.rebalance.delay.ms" = 0')
+        raise ConfigError(f'{file}: [set] must be a table of settings: a line [set], below it "group.initial.rebalance.delay.ms" = 0')
     for key, value in _flatten(entries):
         layers.put(key, value, f"file {file}")
 
@@ -292,6 +297,10 @@ def _number(value: object, origin: str, low: int, high: int) -> int:
 
 def _seed(value: object, origin: str) -> int | None:
     return None if value is None else _number(value, origin, 0, 2**63 - 1)
+
+
+def _journal_limit(value: object, origin: str) -> int | None:
+    return None if value is None else _number(value, origin, LEAST_JOURNAL, 2**63 - 1)
 
 
 def _run_name(value: object, origin: str) -> str | None:

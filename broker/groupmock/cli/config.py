@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..config import OPTIONS, Config, all_settings, settings_by_name
+from ..printable import one_line
 from . import BAD_USE, OK
 from ._options import ConfigError, add_options, complain, resolve_arguments
 
@@ -38,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     values = max(len(str(row["value"])) for row in found)
     for row in found:
         about = f"  {row['about']}" if arguments.about else ""
-        print(f"{row['name']:{width}}  {row['value']!s:{values}}  {row['from']}{about}")
+        print(one_line(f"{row['name']:{width}}  {row['value']!s:{values}}  {row['from']}{about}"))
     return OK
 
 
@@ -66,4 +67,4 @@ def _option(config: Config, name: str) -> Any:
         return config.profile.name
     if name == "advertise" and config.advertise is not None:
         return config.advertise.host + (f":{config.advertise.port}" if config.advertise.port else "")
-    return getattr(config, name)
+    return getattr(config, name.replace("-", "_"))
