@@ -11,6 +11,8 @@ from typing import Annotated, NamedTuple, get_type_hints
 
 import msgspec
 
+from groupmock_codec.records import CONVERTED, OPENED, Room
+
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
 
@@ -184,4 +186,33 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     producer_id_expiration_ms: Annotated[
         int, setting("producer.id.expiration.ms", "how long a partition remembers an idempotent producer that writes nothing", 1)
     ] = 86_400_000
+    fetch_answer_max_bytes: Annotated[
+        int,
+        setting(
+            "groupmock.fetch.answer.max.bytes",
+            "most bytes of records in one fetch answer where fetch.max.bytes allows more: an answer is in memory three times",
+            1024,
+        ),
+    ] = 8_388_608
+    request_max_decompressed_bytes: Annotated[
+        int,
+        setting(
+            "groupmock.request.max.decompressed.bytes",
+            "most bytes that compressed records become for one request; a Produce that brings more is told 10 (MESSAGE_TOO_LARGE)",
+            1,
+        ),
+    ] = 8_388_608
+    request_max_records: Annotated[
+        int,
+        setting(
+            "groupmock.request.max.records",
+            f"most records that are looked at for one request; one that is opened (times, keys) counts {OPENED} times, "
+            f"one of the formats before Kafka 0.11 {CONVERTED} times",
+            CONVERTED,
+        ),
+    ] = 100_000
     quirks: Quirks = Quirks()
+
+    def room(self) -> Room:
+        """What may be unpacked for one request."""
+        return Room(self.request_max_decompressed_bytes, self.request_max_records)

@@ -92,8 +92,9 @@ class ApiCodec:
 
     def answer(self, correlation: bytes, message: Message) -> bytes:
         """The whole response frame with its length. Raises EncodeError."""
-        body = correlation + self._after_correlation + self.encode(message)
-        return len(body).to_bytes(4, "big") + body
+        body = self.encode(message)
+        head = correlation + self._after_correlation
+        return (len(head) + len(body)).to_bytes(4, "big") + head + body  # the body, which may be large, is copied once
 
     def warm_up(self) -> None:
         """Compile both halves now."""

@@ -70,6 +70,7 @@ class Produce:
 
     def __init__(self, cluster: Cluster, request: Request, asked: ProduceRequest, turn: Turn) -> None:
         self._topics, self._request, self._asked, self._turn = cluster.topics, request, asked, turn
+        self._room = turn.settings.room()
         self.grown: list[tuple[str, int]] = []
 
     def refused(self) -> dict[Place, PartitionProduceResponse]:
@@ -159,7 +160,7 @@ class Produce:
             if quirks.null_records_refused:
                 raise TooShort(ErrorCode.UNKNOWN_SERVER_ERROR, "null records")  # only the log looks into it
             return None
-        return read_produced(records, self._request.version, not quirks.short_batches_refused_alone)
+        return read_produced(records, self._request.version, self._room, not quirks.short_batches_refused_alone)
 
     def _reach(self, place: Place, batches: list[Batch] | TooShort) -> PartitionProduceResponse:
         topic = self._topic(place)
@@ -201,7 +202,7 @@ class Produce:
         limits = self._topics.limits(topic, partition.leader)
         claims_refused = self._turn.quirks.append_time_bit_refused
         for batch in batches:
-            check(batch, limits, wall_ms, f"{topic.name}-{partition.index}", claims_refused)
+            check(batch, limits, wall_ms, f"{topic.name}-{partition.index}", self._room, claims_refused)
 
     def _elsewhere(self, place: Place, partition: Partition) -> PartitionProduceResponse:
         row = _row(place, ErrorCode.NOT_LEADER_OR_FOLLOWER)

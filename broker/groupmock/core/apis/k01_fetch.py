@@ -45,7 +45,10 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     if asked.isolation_level not in (0, 1) and any(topics.find(slot.topic or "", slot.partition) for slot in context.slots.values()):
         turn.reply(request.ticket, failed(turn.quirks, asked, request.version, ErrorCode.UNKNOWN_SERVER_ERROR))
         return
-    most = min(asked.max_bytes if request.version >= SIZE_LIMIT_SINCE else INT_MAX, turn.settings.fetch_max_bytes)
+    limits = turn.settings
+    most = min(
+        asked.max_bytes if request.version >= SIZE_LIMIT_SINCE else INT_MAX, limits.fetch_max_bytes, limits.fetch_answer_max_bytes
+    )
     fetch = WaitingFetch(
         ticket=request.ticket,
         connection=request.connection,

@@ -52,14 +52,14 @@ from groupmock_codec.messages.k01_fetch import (
     NodeEndpoint,
     PartitionData,
 )
-from groupmock_codec.records import RecordsError, read_batches
+from groupmock_codec.records import CONVERTED, OverLimit, RecordsError, whole_batches
 
 from .partition import NO_OFFSET, Partition
 from .sessions import IDS_SINCE, Context, FetchSessions, Slot
 
 if TYPE_CHECKING:
     from ..environment import Environment
-    from ..settings import Quirks
+    from ..settings import Quirks, Settings
     from ..turn import Turn
     from .topics import Topics
 
@@ -179,7 +179,7 @@ class Fetches:
 
         `parked`: of one that waits bytes do not count here.
         """
-        reader = Reader(self._topics, self._environment.settings.quirks, fetch)
+        reader = Reader(self._topics, self._environment.settings, fetch)
         rows = [(slot, reader.read(slot)) for slot in fetch.context.slots.values()]
         # Stable: within a rank the order of the request, or of the session, stands
         rows.sort(key=lambda row: self._rank(fetch, row[0]))
@@ -216,11 +216,12 @@ class Fetches:
 class Reader:
     """Reads the partitions of one fetch in order, within its size limits. `trouble`: an error or a divergence ends the wait."""
 
-    def __init__(self, topics: Topics, quirks: Quirks, fetch: WaitingFetch) -> None:
+    def __init__(self, topics: Topics, settings: Settings, fetch: WaitingFetch) -> None:
         self._topics = topics
-        self._no_lists = quirks.failed_fetch_without_lists
+        self._no_lists = settings.quirks.failed_fetch_without_lists
         self._fetch = fetch
         self._room = fetch.max_bytes
+        self._unpacked = settings.room()
         self.bytes = 0
         self.logs = 0
         self.trouble = False
@@ -309,12 +310,24 @@ class Reader:
         return row
 
     def _convert(self, row: PartitionData, slot: Slot) -> None:
+        room = self._unpacked
+        if room.records < CONVERTED:
+            row.records = b""  # the client comes again for it
+            return
         try:
             # A fetch may end in the middle of a batch, which no old format can be made of
-            batches = read_batches(_whole(row.records or b""))
-            row.records = down_convert(batches, 1 if self._fetch.version >= 2 else 0, slot.fetch_offset)
+            batches = whole_batches(row.records or b"")
+            row.records = down_convert(batches, 1 if self._fetch.version >= 2 else 0, slot.fetch_offset, room)
+        except OverLimit as error:
+            if room.spent:
+                row.records = b""
+            else:
+                self._failed(row, error)
         except RecordsError as error:
-            row.error_code, row.records, row.high_watermark, self.trouble = error.error_code, b"", -1, True
+            self._failed(row, error)
+
+    def _failed(self, row: PartitionData, error: RecordsError) -> None:
+        row.error_code, row.records, row.high_watermark, self.trouble = error.error_code, b"", -1, True
 
     def _refuse(self, slot: Slot, code: ErrorCode, partition: Partition) -> PartitionData:
         self.trouble = True
@@ -352,17 +365,6 @@ def fence(epoch: int, partition: Partition) -> ErrorCode:
         return ErrorCode.NONE
     # Lower: the client is behind and asks for Metadata. Higher: this node is, and the client asks it again
     return ErrorCode.FENCED_LEADER_EPOCH if epoch < partition.leader_epoch else ErrorCode.UNKNOWN_LEADER_EPOCH
-
-
-def _whole(data: bytes) -> bytes:
-    """`data` without a batch that was cut at its end."""
-    at = 0
-    while at + 12 <= len(data):
-        size = int.from_bytes(data[at + 8 : at + 12], signed=True) + 12
-        if at + size > len(data):
-            break
-        at += size
-    return data[:at]
 
 
 def _places(fetch: WaitingFetch) -> list[tuple[str, int]]:

@@ -87,6 +87,7 @@ def test_of_a_partition_listed_twice_the_last_counts(version: int) -> None:
 
 def test_the_broker_has_a_limit_too() -> None:
     assert row(filled(fetch_max_bytes=1024)) == (0, 1024)
+    assert row(filled(fetch_answer_max_bytes=1024)) == (0, 1024)
 
 
 @for_each(("first", "limit", "sizes"), [(4, 100, [SMALL, 0]), (5, 300, [LAST, 0]), (5, 301, [LAST, 69])])
