@@ -187,15 +187,15 @@ def _profile(options: _Layers) -> Profile:
 
 
 def _read_file(path: str) -> dict[str, Any]:
-    import tomllib
+    from . import bounded_text
 
     try:
         with open(path, "rb") as source:
-            return tomllib.load(source)
+            return bounded_text.toml(source.read(bounded_text.MAX_BYTES + 1))
     except OSError as trouble:
         raise ConfigError(f"cannot read the configuration file {path}: {trouble.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as broken:
-        raise ConfigError(f"{path} is not TOML: {broken}") from None
+    except bounded_text.BadText as bad:
+        raise ConfigError(f"{path} is {bad}") from None
 
 
 def _file_settings(table: Mapping[str, Any], file: str | None, layers: _Layers) -> None:

@@ -26,7 +26,7 @@ BAD: dict[str, tuple[str, str, Any, int, str]] = {
     "not now": ("POST", "/v1/groups/g/complete", {}, 409, "group 'g' is Stable: there is a delay to end in PreparingRebalance only"),
     "not JSON": ("POST", "/v1/groups/g/expire", b"member=a", 400, "body: not JSON"),
     "a list": ("POST", "/v1/groups/g/expire", ["a"], 400, "body: Expected `object`, got `array`"),
-    "bytes": ("POST", "/v1/groups/g/expire", b"\xff\xfe{}", 400, "body: not JSON"),
+    "bytes": ("POST", "/v1/groups/g/expire", b"\xff\xfe{}", 400, "body: not UTF-8: invalid start byte at byte 0"),
     "body where there is none": ("POST", "/v1/groups/g/complete", {"now": True}, 400, "unknown field `now` (it takes: nothing)"),
     "node is no number": ("POST", "/v1/nodes/two/stop", {}, 400, "path: Expected `int`, got `str` - at `$.node` (node: node id, from 1)"),
     "unknown node": ("POST", "/v1/nodes/3/stop", {}, 404, "no node 3: there are 1 to 2"),

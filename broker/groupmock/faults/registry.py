@@ -14,7 +14,7 @@ from ..suggest import hint
 from .decide import Armed, FailedCondition, Tally, decide, fits
 from .facts import tells
 from .kind import kind_of
-from .plan import BadPlan, Rule, rule_as_data, texts, version_ranges
+from .plan import MAX_RULES, BadPlan, Rule, rule_as_data, texts, version_ranges
 
 if TYPE_CHECKING:
     from .decide import RuleVerdict
@@ -84,6 +84,10 @@ class RuleRegistry:
         """Register all or none. Raises BadPlan."""
         unnamed = self._unnamed
         armed: list[Armed] = []
+        rules = list(rules)
+        if len(self._armed) + len(rules) > MAX_RULES:
+            there = f": {len(self._armed)} are there, remove some of them first" if self._armed else ""
+            raise BadPlan(f"{origin}: {len(rules)} rules are too many, {MAX_RULES} can be registered at a time{there}")
         for place, rule in enumerate(rules, 1):
             where = f'{origin}, rule "{rule.name}"' if rule.name else f"{origin}, rule {place}"
             if not rule.name:
