@@ -211,6 +211,28 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             CONVERTED,
         ),
     ] = 100_000
+    request_max_work: Annotated[
+        int,
+        setting(
+            "groupmock.request.max.work",
+            "most work that one request may cause, in units of about a microsecond; more is closed, or refused as Kafka does",
+            1,
+        ),
+    ] = 50_000
+    answer_max_bytes: Annotated[
+        int,
+        setting(
+            "groupmock.answer.max.bytes",
+            "most bytes of stored names, metadata and assignments in one answer; who asks for more is closed (records: fetch.max.bytes)",
+            1,
+        ),
+    ] = 8 * 1024 * 1024
+    member_max_protocols: Annotated[
+        int, setting("groupmock.member.max.protocols", "most protocols that one member may list; who lists more is closed", 1)
+    ] = 100
+    cluster_max_partitions: Annotated[
+        int, setting("groupmock.cluster.max.partitions", "most partitions of all topics together; no further ones are made (44)", 1)
+    ] = 12_000
     quirks: Quirks = Quirks()
 
     def room(self) -> Room:

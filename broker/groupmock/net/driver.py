@@ -375,6 +375,7 @@ class Driver:
     def _close(self, effect: Close, now: int) -> None:
         call = self._closed(effect.ticket)
         if call is not None:
+            self.counters.over_budget += effect.over_budget
             self.refuse(call.connection, effect.reason, now)
 
     def _closed(self, ticket: int) -> Call | None:

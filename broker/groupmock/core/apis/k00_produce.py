@@ -18,6 +18,7 @@ from groupmock_codec.messages.k00_produce import (
 )
 from groupmock_codec.records import Batch, RecordsError
 
+from ..budget import Ration, within
 from ..effects import Close, Silent
 from ..java.orders import java_computed_order, scala_map_order, scala_table_order
 from ..log.partition import Partition
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 IDS_SINCE: Final = 13
 LEADER_HINTS_SINCE: Final = 10
 NO_OFFSET: Final = -1
+PARTITION_COST: Final = 9  # core.budget; what is in the records has bounds of its own
 
 
 class NoAnswer(Exception):
@@ -47,6 +49,9 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     if request.version < ONE_BATCH_SINCE and turn.quirks.old_produce_closes:
         turn.out.append(Close(request.ticket, f"Produce v{request.version} is not served"))
         return
+    ration = Ration(turn.settings)
+    ration.take_names([topic.name for topic in asked.topic_data], PARTITION_COST)
+    ration.take(within([topic.partition_data for topic in asked.topic_data]), PARTITION_COST)
     produce = Produce(cluster, request, asked, turn)
     try:
         rows = produce.refused() or produce.rows()

@@ -17,6 +17,7 @@ from groupmock_codec.messages.k02_list_offsets import (
 )
 from groupmock_codec.records import OverLimit, RecordsError, Room
 
+from ..budget import Ration, within
 from ..java.hashes import java_hash
 from ..java.orders import scala_table_order, scala_trie_order
 from ..log.fetches import fence
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 Row = tuple[Place, ListOffsetsPartitionResponse]
 
+TOPIC_COST: Final = 4  # core.budget
+PARTITION_COST: Final = 7
 LATEST: Final = -1
 EARLIEST: Final = -2
 MAX_TIMESTAMP: Final = -3
@@ -44,6 +47,9 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Answer every partition at once; only the leader answers, whoever asks."""
     asked = request.message
     assert isinstance(asked, ListOffsetsRequest)
+    ration = Ration(turn.settings)
+    ration.take_names([topic.name for topic in asked.topics], TOPIC_COST)
+    ration.take(within([topic.partitions for topic in asked.topics]), PARTITION_COST)
     if asked.isolation_level not in (0, 1) and not turn.quirks.list_offsets_in_order:
         turn.reply(request.ticket, _failed(asked))
         return

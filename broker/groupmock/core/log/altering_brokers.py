@@ -91,7 +91,7 @@ def check_broker_name(name: str, node: int, expected: str, noun: str = "Broker")
     """A broker answers for itself and for all (""). Raises TopicRefused(INVALID_REQUEST)."""
     if name == CLUSTER_WIDE:
         return
-    if not name.isascii() or not name.removeprefix("-").isdigit():
+    if len(name) > configs.MOST_DIGITS or not name.isascii() or not name.removeprefix("-").isdigit():
         raise TopicRefused(ErrorCode.INVALID_REQUEST, f"{noun} id must be an integer, but it is: {name}")
     if int(name) != node:
         raise TopicRefused(ErrorCode.INVALID_REQUEST, f"Unexpected broker id, {expected}, but received {name}")

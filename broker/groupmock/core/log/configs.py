@@ -25,6 +25,9 @@ from .config_keys import (
 from .limits import LogLimits
 from .value_checks import bad_value
 
+MOST_DIGITS = 100
+"""Python reads no number of thousands of digits (zeros in front are digits to it), and none of these has more than twenty."""
+
 
 class BadConfig(ValueError):
     """A config that Kafka refuses with INVALID_CONFIG; the text is what it says."""
@@ -56,7 +59,7 @@ def _not_of_kind(kind: int, text: str) -> str | None:
     if kind in BITS:
         bits = BITS[kind]
         digits = text[1:] if text[:1] in ("-", "+") else text
-        fits = digits.isascii() and digits.isdigit() and -(2**bits) <= int(text) < 2**bits
+        fits = len(digits) <= MOST_DIGITS and digits.isascii() and digits.isdigit() and -(2**bits) <= int(text) < 2**bits
         return None if fits else f"Not a number of type {KIND_NAMES[kind]}"
     if kind == DOUBLE:
         try:

@@ -53,6 +53,8 @@ class Topics:
         self._deletions: list[Callable[[Turn, str], None]] = []
         self._topics: dict[str, Topic] = {}
         self._names: dict[bytes, str] = {}
+        self._printed: dict[str, tuple[str, ...]] = {}  # as metrics have it -> the topics
+        self._partition_count = 0
         self.made = 0
         """How many topics were made so far."""
         self._producer_ids = 0
@@ -93,6 +95,7 @@ class Topics:
     def create(self, turn: Turn, name: str, partitions: int) -> None:
         """Create a topic with default replication and configs. Raises TopicRefused (a ValueError)."""
         self.check_name(name)
+        self.check_room(partitions)
         self.add(turn, name, self.place(name, partitions, self._environment.settings.default_replication_factor), {})
 
     def check_name(self, name: str) -> None:
@@ -104,10 +107,8 @@ class Topics:
             raise TopicRefused(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
         # Both are '_' in the names of metrics: two such topics would share theirs (Topic.hasCollision)
         if "." in name or "_" in name:
-            printed = names.metric_name(name)
-            for other in self._topics:
-                if names.metric_name(other) == printed:
-                    raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
+            for other in self._printed.get(names.metric_name(name), ()):
+                raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
 
     def add(
         self, turn: Turn, name: str, replicas: Sequence[list[int]], settings: Mapping[str, str], topic_id: bytes | None = None
@@ -125,6 +126,9 @@ class Topics:
         self.made += 1
         self._topics[name] = topic
         self._names[topic.topic_id] = name
+        self._partition_count += len(topic.partitions)
+        printed = names.metric_name(name)
+        self._printed[printed] = (*self._printed.get(printed, ()), name)
         turn.note("topic_created", topic=name, partitions=len(topic.partitions), topic_id=topic.topic_id)
         self._elected(turn, topic, 0)
         self._changed(turn, topic)
@@ -161,6 +165,7 @@ class Topics:
                 ErrorCode.INVALID_PARTITIONS,
                 f"The topic {name} currently has {len(topic.partitions)} partition(s); {partitions} would not be an increase.",
             )
+        self.check_room(partitions - len(topic.partitions))
         added = range(len(topic.partitions), partitions)
         self.extend(turn, topic, [self.replicas(name, index, topic.replication_factor) for index in added])
 
@@ -168,6 +173,7 @@ class Topics:
         """Add partitions with these checked replica lists."""
         first = len(topic.partitions)
         topic.partitions += self._partitions(first, replicas)
+        self._partition_count += len(replicas)
         turn.note("topic_grown", topic=topic.name, partitions=len(topic.partitions))
         self._elected(turn, topic, first)
         self.fetches.changed(turn, [(topic.name, partition.index) for partition in topic.partitions[first:]])
@@ -183,10 +189,18 @@ class Topics:
         # Gone first: fetches that are looked at below must not find it, for that is what ends their wait
         del self._topics[name], self._names[topic.topic_id]
         self._limits.pop(name, None)
+        self._partition_count -= len(topic.partitions)
+        self._forget_printed(name)
         turn.note("topic_deleted", topic=name)
         for told in self._deletions:
             told(turn, name)
         self.fetches.changed(turn, [(name, partition.index) for partition in topic.partitions])
+
+    def _forget_printed(self, name: str) -> None:
+        printed = names.metric_name(name)
+        left = tuple(other for other in self._printed.pop(printed) if other != name)
+        if left:
+            self._printed[printed] = left
 
     def lead(self, turn: Turn, name: str, partition: int, node: int) -> None:
         """Let another node lead a partition; its leader epoch grows by one. Raises TopicRefused."""
@@ -313,6 +327,29 @@ class Topics:
     def names(self) -> list[str]:
         """Every topic, in order of creation."""
         return list(self._topics)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._topics
+
+    @property
+    def count(self) -> int:
+        """How many topics there are."""
+        return len(self._topics)
+
+    @property
+    def partition_count(self) -> int:
+        """How many partitions all of them have."""
+        return self._partition_count
+
+    def check_room(self, partitions: int) -> None:
+        """Raises TopicRefused(POLICY_VIOLATION) where the cluster would have more than groupmock.cluster.max.partitions."""
+        most = self._environment.settings.cluster_max_partitions
+        if self._partition_count + partitions > most:
+            raise TopicRefused(
+                ErrorCode.POLICY_VIOLATION,
+                f"The cluster has {self._partition_count} partition(s) and would have {partitions} more, which is more than "
+                f"groupmock.cluster.max.partitions allows ({most}).",
+            )
 
     def new_producer_id(self) -> int:
         """An id no producer has."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -25,8 +26,7 @@ def alter(turn: Turn, topics: Topics, node: int, wanted: Alteration, validate_on
     """See `core.log.altering.Alter`."""
     if wanted.replace and wanted.kind == TOPIC:
         topics.require(wanted.name)
-    wanted_names = [change.name for change in wanted.changes]
-    twice = dict.fromkeys(name for name in wanted_names if wanted_names.count(name) > 1)
+    twice = [name for name, times in Counter(change.name for change in wanted.changes).items() if times > 1]
     if twice and not wanted.replace:
         raise TopicRefused(ErrorCode.INVALID_REQUEST, f"Error due to duplicate config keys : {','.join(twice)}")
     nulls = [f"SET:{change.name}" for change in wanted.changes if change.value is None and change.operation != DELETE]
