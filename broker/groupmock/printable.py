@@ -32,6 +32,11 @@ def printable(text: str) -> str:
     return _pattern(f"[{UNSEEN}\\\\]").sub(_escaped, text)
 
 
+def quoted(text: str) -> str:
+    """`printable` between quotation marks: one of its own does not end it."""
+    return '"' + printable(text).replace('"', '\\"') + '"'
+
+
 def one_line(text: object) -> str:
     """A line that is put together already, values in it quoted: whatever got in that a line must not have is escaped, nothing else."""
     line = str(text)

@@ -8,7 +8,7 @@ import unicodedata
 
 from cases import for_each
 
-from groupmock.printable import ascii_json, lines, one_line, printable
+from groupmock.printable import ascii_json, lines, one_line, printable, quoted
 
 SCRIPTS = (
     "orders-12.v2_x", "größer", "заказы", "παραγγελίες", "الطلبات", "הזמנות", "注文グループ", "주문", "คำสั่งซื้อ", "ऑर्डर", "می\u200cخواهم",
@@ -52,6 +52,12 @@ def test_two_texts_never_look_the_same() -> None:
     texts = ["\x1b", "\\x1b", "\\\\x1b", "\\", "\\\\", "\n", "\\n", "\u202e", "\\u202e", "'\\''", "'\\\\''", "é", "\\xe9"]
     assert len({printable(text) for text in texts}) == len(texts)
     assert printable("C:\\new") == "C:\\\\new"
+
+
+def test_a_quotation_ends_where_it_ends() -> None:
+    assert quoted("plain") == '"plain"'
+    texts = ['a" said "b', 'a\\" said \\"b', 'a\\', '\\"', '"', "a\n"]
+    assert [json.loads(quoted(text)) for text in texts] == texts
 
 
 def test_a_line_of_ours_keeps_its_backslashes() -> None:
