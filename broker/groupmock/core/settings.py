@@ -165,6 +165,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             LONG_MAX,
         ),
     ] = 64 * 1024 * 1024
+    log_retention_ms: Annotated[
+        int,
+        setting("log.retention.ms", "how old records get before their segment goes (-1: any age)", -1, LONG_MAX),
+    ] = 604_800_000
+    log_retention_check_interval_ms: Annotated[
+        int, setting("log.retention.check.interval.ms", "how often segments that are too old are looked for", 1)
+    ] = 300_000
     fetch_max_bytes: Annotated[int, setting("fetch.max.bytes", "most bytes of one fetch answer", 1024)] = 57_671_680
     max_incremental_fetch_session_cache_slots: Annotated[
         int, setting("max.incremental.fetch.session.cache.slots", "most incremental fetch sessions kept", 0)

@@ -25,6 +25,7 @@ NAMES: Final = {
     "write": "group and member id",
     "load": "partition of __consumer_offsets",
     "retention": "nothing, it is one for all groups",
+    "log_retention": "nothing, it is one for all logs",
     "fetch": "number of the request (ticket)",
     "stall": "node",
     "thaw": "group and member id",

@@ -84,7 +84,7 @@ def alter_broker(turn: Turn, topics: Topics, node: int, wanted: Alteration, vali
     if turn.quirks.min_insync_replicas_pinned:
         _check_in_sync(target.name, wanted, after)
     if not validate_only:
-        topics.configure_broker(target.name, after)
+        topics.configure_broker(turn, target.name, after)
 
 
 def check_broker_name(name: str, node: int, expected: str, noun: str = "Broker") -> None:

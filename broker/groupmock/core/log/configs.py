@@ -113,8 +113,9 @@ def limits(set_on_topic: Mapping[str, str], changed: Overrides, settings: Settin
     def value(name: str) -> str:
         return effective(name, set_on_topic, changed, settings)
 
+    policies = split_list(value("cleanup.policy"))
     return LogLimits(
-        compact="compact" in split_list(value("cleanup.policy")),
+        compact="compact" in policies,
         max_message_bytes=int(value("max.message.bytes")),
         log_append_time=value("message.timestamp.type") == "LogAppendTime",
         before_max_ms=_stamp_bound(value, "message.timestamp.before.max.ms", settings),
@@ -122,6 +123,9 @@ def limits(set_on_topic: Mapping[str, str], changed: Overrides, settings: Settin
         retention_bytes=int(value("retention.bytes")),
         producer_expiration_ms=int(changed.get("producer.id.expiration.ms") or settings.producer_id_expiration_ms),
         min_insync_replicas=int(value("min.insync.replicas")) if settings.quirks.min_insync_replicas_uncapped else 1,
+        retention_ms=int(value("retention.ms")) if "delete" in policies else -1,
+        segment_ms=int(value("segment.ms")),
+        segment_bytes=int(value("segment.bytes")),
     )
 
 

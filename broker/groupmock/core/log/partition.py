@@ -1,4 +1,4 @@
-"""One partition's log: batches as they came, offsets, leader epochs, producers; bounded by retention in bytes.
+"""One partition's log: batches as they came, offsets, leader epochs, producers, segments; bounded by retention.
 
 There is one copy of every record whatever the replication factor says: all replicas are in sync, so the high watermark and the last
 stable offset are the end of the log.
@@ -16,6 +16,7 @@ from groupmock_codec.records import OPENED, Batch, Head, RecordsError, Room, ite
 
 from .limits import LogLimits
 from .producers import ProducerStates
+from .segments import Segments
 
 NO_EPOCH: Final = -1
 NO_OFFSET: Final = -1
@@ -65,6 +66,7 @@ class Partition:
         self.start = 0
         self.end = 0
         self.producers = ProducerStates()
+        self.segments = Segments()
         self.epochs = [EpochStart(0, 0)]
         self.written_ms = made_ms  # wall clock of the last append
         self._swept_ms = 0
@@ -92,6 +94,8 @@ class Partition:
             if written is not None:
                 return Appended(written.base_offset, written.timestamp, grew=False)
         base_offset, self.written_ms = self.end, wall_ms
+        stamps = (wall_ms if limits.log_append_time or batch.max_timestamp < 0 else batch.max_timestamp for batch in batches)
+        self.segments.wrote(base_offset, max(stamps), sum(len(batch.data) for batch in batches), limits)
         for batch in batches:
             if limits.log_append_time:
                 batch = batch.appended_at(wall_ms)
@@ -237,7 +241,8 @@ class Partition:
         self._trim_epochs()
 
     def _trim_epochs(self) -> None:
-        """Epochs that ended before the log start are forgotten; the one it lies in begins there."""
+        """Epochs and segments that ended before the log start are forgotten; the epoch it lies in begins there."""
+        self.segments.trim(self.start)
         while len(self.epochs) > 1 and self.epochs[1].start <= self.start:
             del self.epochs[0]
         if self.epochs[0].start < self.start:

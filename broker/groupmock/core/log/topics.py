@@ -85,7 +85,12 @@ class Topics:
 
     def timer_handlers(self) -> dict[str, TimerHandler]:
         """The timers of the data plane."""
-        return {"fetch": lambda subject, turn: self.fetches.expire(turn, subject)}
+        return {"fetch": lambda subject, turn: self.fetches.expire(turn, subject), "log_retention": lambda _, turn: self._expire(turn)}
+
+    def _expire(self, turn: Turn) -> bool:
+        from . import retention
+
+        return retention.sweep(turn, self)
 
     def disconnected(self, connection: int) -> None:
         """Drop the fetch that waits on that connection."""
@@ -285,7 +290,14 @@ class Topics:
 
     def write(self, turn: Turn, topic: Topic, partition: Partition, batches: list[Batch]) -> Appended:
         """Append checked batches; the caller tells `fetches.changed` once all of a request is written, as Kafka does."""
-        return partition.append(batches, self.limits(topic, partition.leader), turn.wall_ms)
+        limits = self.limits(topic, partition.leader)
+        appended = partition.append(batches, limits, turn.wall_ms)
+        # Only the oldest segment says when something is too old, and it ages no sooner by what comes to it
+        if limits.retention_ms >= 0 and partition.segments.begins_at(appended.base_offset):
+            from . import retention
+
+            retention.watch(turn, self, [topic])
+        return appended
 
     def get(self, name: str) -> Topic | None:
         """The topic of that name."""
@@ -395,15 +407,21 @@ class Topics:
         leader = None if host is None else host.leader_of(partition)
         return placement.replicas(name, partition, factor, [node.node_id for node in self._environment.identity.nodes], leader)
 
-    def configure(self, topic: Topic, settings: Mapping[str, str]) -> None:
+    def configure(self, turn: Turn, topic: Topic, settings: Mapping[str, str]) -> None:
         """Replace what was set on a topic by checked configs."""
+        from . import retention
+
         topic.configs = dict(settings)
         self._limits.pop(topic.name, None)
+        retention.watch(turn, self, [topic])
 
-    def configure_broker(self, resource: str, settings: Mapping[str, str]) -> None:
+    def configure_broker(self, turn: Turn, resource: str, settings: Mapping[str, str]) -> None:
         """Replace what was changed at run time for one node (its id as text) or for all ("")."""
+        from . import retention
+
         self._broker_configs[resource] = dict(settings)
         self._limits.clear()
+        retention.watch(turn, self, self._topics.values())
 
     def broker_overrides(self, node: int) -> Overrides:
         """Broker configs that were changed at run time, as that node sees them."""

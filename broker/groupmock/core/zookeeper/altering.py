@@ -60,7 +60,7 @@ def _alter_topic(turn: Turn, topics: Topics, wanted: Alteration, validate_only: 
         raise TopicRefused(ErrorCode.INVALID_REQUEST, admin_manager.invalid(wanted.name, str(bad))) from None
     topic = topics.require(wanted.name)
     if not validate_only:
-        topics.configure(topic, checked)
+        topics.configure(turn, topic, checked)
 
 
 def _alter_broker(turn: Turn, topics: Topics, node: int, wanted: Alteration, validate_only: bool) -> None:
@@ -82,7 +82,7 @@ def _alter_broker(turn: Turn, topics: Topics, node: int, wanted: Alteration, val
     except configs.BadConfig as bad:
         raise TopicRefused(ErrorCode.INVALID_REQUEST, admin_manager.invalid(wanted.name, str(bad), "BROKER")) from None
     if not validate_only:
-        topics.configure_broker(target.name, after)
+        topics.configure_broker(turn, target.name, after)
 
 
 def _check_operation(change: Change, keys: Mapping[str, BrokerKey]) -> None:
