@@ -48,6 +48,15 @@ class Address(NamedTuple):
     port: int | None
 
 
+class Token(str):
+    """What opens the control API. It is a text like others, but says itself only to who asks for that."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "Token(...)"
+
+
 class Option(NamedTuple):
     """One of groupmock's own options: flag `--name`, key `name` of the TOML file, variable GROUPMOCK_NAME with underscores."""
 
@@ -67,7 +76,8 @@ OPTIONS: Final = (
     Option("journal", "FILE", "write every frame, state change, timer and member change to this file (JSON Lines)", None),
     Option("journal-max-bytes", "BYTES", "of that file: whole rows, the last says what is left out (default: no limit)", None),
     Option("control", "[HOST:]PORT", "serve the control API (docs/reference/control.md), on loopback unless told; 0: a free port", None),
-    Option("token", "TOKEN", "what the control API wants to be shown; needed where it does not listen on loopback", None),
+    Option("token", "TOKEN", "what the control API wants to be shown; needed where it does not listen on loopback. Whoever lists processes "
+           "sees a flag: the variable and the file keep it apart", None),
     Option("log", "text|json|off", "what is said on stderr", "text"),
     Option("plan", "FILE", "fault rules from the start (docs/how-to/faults.md): a TOML or JSON file, or the name of a ready plan", None),
     Option("seed", "N", "seed of every id that is drawn; a run with the same seed draws the same ids", None),
@@ -90,7 +100,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     journal_max_bytes: int | None
     plan: str | None
     control: Address | None
-    token: str | None
+    token: Token | None
     log: str
     seed: int | None
     run: str | None
@@ -144,7 +154,7 @@ def resolve(
         journal_max_bytes=_journal_limit(values["journal-max-bytes"], options.origins["journal-max-bytes"]),
         plan=values["plan"],
         control=_control(values["control"], options.origins["control"], values["token"]),
-        token=_token(values["token"], options.origins["token"]),
+        token=token_of(values["token"], options.origins["token"]),
         log=_one_of(values["log"], LOGS, options.origins["log"]),
         seed=_seed(values["seed"], options.origins["seed"]),
         run=_run_name(values["run"], options.origins["run"]),
@@ -343,10 +353,13 @@ def _control(value: object, origin: str, token: object) -> Address | None:
     return address
 
 
-def _token(value: object, origin: str) -> str | None:
-    if value is not None and not (isinstance(value, str) and value and value.isascii() and value.isprintable() and " " not in value):
+def token_of(value: object, origin: str) -> Token | None:
+    """A token, or None where there is none. Raises ConfigError, which does not say what was given."""
+    if value is None:
+        return None
+    if not (isinstance(value, str) and value and value.isascii() and value.isprintable() and " " not in value):
         raise ConfigError(f"{origin}: a token is a word of ASCII characters without blanks")
-    return value
+    return Token(value)
 
 
 def parse_topic(text: str, origin: str) -> TopicSpec:

@@ -9,12 +9,14 @@ import argparse
 import json
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from ..config import OPTIONS, Config, all_settings, settings_by_name
 from ..printable import one_line
 from . import BAD_USE, OK
 from ._options import ConfigError, add_options, complain, resolve_arguments
+
+HIDDEN: Final = "(not shown)"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,6 +63,8 @@ def rows(config: Config) -> Iterator[dict[str, Any]]:
 
 
 def _option(config: Config, name: str) -> Any:
+    if name == "token" and config.token is not None:
+        return HIDDEN
     if name == "topic":
         return ",".join(f"{topic.name}:{topic.partitions}" if topic.partitions else topic.name for topic in config.topics) or None
     if name == "profile":
