@@ -188,3 +188,9 @@ def test_an_assignment_is_judged_with_those_before_it() -> None:
         ("The manual partition assignment includes a partition with 2 replica(s), "
         "but this is not consistent with previous partitions, which have 1 replica(s)."),
     )
+
+
+def test_more_elements_than_a_request_may_have_close_the_connection_before_they_are_built() -> None:
+    join = JoinGroupRequest(group_id="g", protocol_type="consumer", protocols=[JoinGroupRequestProtocol()] * 30_001)
+    _, reason = closed(11, 5, join)
+    assert "30001" in reason and "groupmock.request.max.elements" in reason
