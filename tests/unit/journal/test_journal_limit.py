@@ -135,7 +135,8 @@ def test_the_server_goes_on_and_its_journal_plays_as_far_as_it_goes(tmp_path: Pa
         for number in range(300):
             broker.produce("orders", b"%d" % number * 100)
         assert len(broker.records("orders")) == 300
-        assert broker._up().ring is not None and any(isinstance(row, NoteRow) and row.what == LEFT_OUT for row in broker._up().ring.rows)
+        ring = broker._up().ring
+        assert ring is not None and any(isinstance(row, NoteRow) and row.what == LEFT_OUT for row in ring.rows)
     assert LEAST_JOURNAL - 2048 < path.stat().st_size <= LEAST_JOURNAL
     with path.open("rb") as file:
         source = JournalReader(file)
