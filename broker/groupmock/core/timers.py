@@ -77,9 +77,9 @@ class Timers:
             return timer
         if timer is not None:
             timer.live = False
+            self._sweep()
         timer = self._armed[key] = Timer(key, deadline, deadline)
         self._push(timer)
-        self._sweep()
         return timer
 
     def cancel(self, key: Key) -> None:

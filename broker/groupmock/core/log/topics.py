@@ -5,7 +5,7 @@ A server imports this before it listens, so logs, configs and fetches are import
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .fetches import Fetches
     from .limits import LogLimits
     from .partition import Appended, Partition
+    from .retention import Aging
 
 
 class Topic(msgspec.Struct, eq=False):
@@ -90,7 +91,12 @@ class Topics:
     def _expire(self, turn: Turn) -> bool:
         from . import retention
 
-        return retention.sweep(turn, self)
+        return retention.sweep(turn, [*self._aging(self._topics.values())])
+
+    def _aging(self, topics: Iterable[Topic]) -> Iterator[Aging]:
+        from .retention import Aging
+
+        return (Aging(topic.name, each, self.limits(topic, each.leader)) for topic in topics for each in topic.partitions)
 
     def disconnected(self, connection: int) -> None:
         """Drop the fetch that waits on that connection."""
@@ -296,7 +302,7 @@ class Topics:
         if limits.retention_ms >= 0 and partition.segments.begins_at(appended.base_offset):
             from . import retention
 
-            retention.watch(turn, self, [topic])
+            retention.watch(turn, [retention.Aging(topic.name, partition, limits)])
         return appended
 
     def get(self, name: str) -> Topic | None:
@@ -413,7 +419,7 @@ class Topics:
 
         topic.configs = dict(settings)
         self._limits.pop(topic.name, None)
-        retention.watch(turn, self, [topic])
+        retention.watch(turn, self._aging([topic]))
 
     def configure_broker(self, turn: Turn, resource: str, settings: Mapping[str, str]) -> None:
         """Replace what was changed at run time for one node (its id as text) or for all ("")."""
@@ -421,7 +427,7 @@ class Topics:
 
         self._broker_configs[resource] = dict(settings)
         self._limits.clear()
-        retention.watch(turn, self, self._topics.values())
+        retention.watch(turn, self._aging(self._topics.values()))
 
     def broker_overrides(self, node: int) -> Overrides:
         """Broker configs that were changed at run time, as that node sees them."""
