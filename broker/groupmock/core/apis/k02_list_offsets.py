@@ -15,7 +15,8 @@ from groupmock_codec.messages.k02_list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from groupmock_codec.records import OverLimit, RecordsError, Room
+from groupmock_codec.records import OverLimit, RecordsError
+from groupmock_codec.room import Room
 
 from ..java.hashes import java_hash
 from ..java.orders import scala_table_order, scala_trie_order

@@ -16,7 +16,8 @@ from groupmock.core.settings import Quirks
 from groupmock_codec.message_sets import encode_message_set, read_message_set
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from groupmock_codec.records import CONVERTED, HEADER, HEADER_BYTES, OPENED, NewRecord, Record, crc32c, encode_batch, read_batches
+from groupmock_codec.records import HEADER, HEADER_BYTES, NewRecord, Record, crc32c, encode_batch, read_batches
+from groupmock_codec.room import CONVERTED, OPENED
 
 TOO_LARGE = 10
 STAMP = 1_000
