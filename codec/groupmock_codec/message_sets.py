@@ -19,7 +19,6 @@ from .errors import ErrorCode
 from .records import (
     COMPRESSION_MASK,
     COMPRESSIONS,
-    CONVERTED,
     GZIP,
     LOG_APPEND_TIME_BIT,
     NO_TIMESTAMP,
@@ -29,13 +28,11 @@ from .records import (
     OverLimit,
     Record,
     RecordsError,
-    Room,
-    any_room,
     compress,
-    decode_records,
     encode_batch,
     iter_records,
 )
+from .room import CONVERTED, Room, any_room
 
 ENTRY: Final = Struct(">qiIbb")  # offset, size, crc, magic, attributes
 ENTRY_BYTES: Final = ENTRY.size
@@ -90,7 +87,7 @@ def down_convert(batches: Iterable[Batch], magic: int, first_offset: int = 0, ro
             whole = batch.records_count * CONVERTED <= room.records
             if parts and not whole:
                 break
-            records = decode_records(batch, room) if whole else _some_records(batch, first_offset, room)
+            records = list(iter_records(batch, room.unpacked(batch))) if whole else _some_records(batch, first_offset, room)
         except OverLimit:
             if not parts:
                 raise

@@ -72,50 +72,6 @@ class OverLimit(RecordsError):
         return type(self), (self.reason,)
 
 
-class Room:
-    """What may still be unpacked for somebody: bytes out of compression, and records, of which one that is opened counts OPENED times and
-    one that goes into another format CONVERTED times. It is spent before anything is built.
-
-    `spent`: something was, so that who must give at least one answer can tell.
-    """
-
-    __slots__ = ("bytes", "records", "spent")
-
-    def __init__(self, max_bytes: int, max_records: int) -> None:
-        self.bytes, self.records = max_bytes, max_records
-        self.spent = False
-
-    def take(self, records: int, each: int = 1) -> None:
-        """So many records are about to be looked at. Raises OverLimit."""
-        if records * each > self.records:
-            raise OverLimit(f"{records} records{f' that count {each} times' if each > 1 else ''} where {self.records} are left")
-        self.records -= records * each
-        self.spent = True
-
-    def unpacked(self, batch: Batch) -> bytes:
-        """The records' bytes. Raises as `decompress`, OverLimit for more bytes than are left."""
-        return self.opened(batch.data[HEADER_BYTES:], batch.attributes & COMPRESSION_MASK)
-
-    def opened(self, data: bytes, code: int) -> bytes:
-        """`data` out of compression `code`."""
-        found = decompress(data, code, self.bytes)
-        if code != NONE:
-            self.bytes -= len(found)
-            self.spent = True
-        return found
-
-
-OPENED: Final = 4
-"""Reading timestamp, offset and key costs so many times what stepping over a record does (0.4 us and 0.1)."""
-CONVERTED: Final = 16
-"""So much more does a record cost that is read whole and written in another format (3 to 6 us with all that follows)."""
-
-
-def any_room() -> Room:
-    """For who trusts the records: MAX_DECOMPRESSED bytes, any number of records."""
-    return Room(MAX_DECOMPRESSED, 2**62)
-
-
 class Record(NamedTuple):
     """One record of a log: absolute offset, timestamp in ms since 1970 (-1: none), key and value (None: null)."""
 
@@ -237,38 +193,28 @@ def read_batches(data: bytes) -> list[Batch]:
     return list(iter_batches(data))
 
 
-def whole_batches(data: bytes) -> Iterator[Batch]:
-    """As `iter_batches`, but a batch that is cut at the end is left out, as consumers do: a Fetch answer may end anywhere."""
-    end = len(data)
-    for at, size in _sizes(data):
-        if at + size > end:
-            return
-        yield from iter_batches(data[at : at + size])
+def iter_batches(data: bytes, cut: bool = False) -> Iterator[Batch]:
+    """As `read_batches`, one after the other: of a blob that is not trusted the first ones alone are made.
 
-
-def iter_batches(data: bytes) -> Iterator[Batch]:
-    """As `read_batches`, one after the other: of a blob that is not trusted the first ones alone are made."""
+    `cut`: the blob may end within a batch, as a Fetch answer may, and that one is left out.
+    """
     at, end = 0, len(data)
     while at < end:
         try:
             fields = HEADER.unpack_from(data, at)
         except StructError:
+            if cut:
+                return
             raise RecordsError(ErrorCode.CORRUPT_MESSAGE, f"{end - at} bytes left at {at}, a batch has at least {HEADER_BYTES}") from None
         if fields[3] != 2:
             raise RecordsError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, f"magic {fields[3]} at {at}, 2 is needed")
         stop = at + LENGTH_ENDS + fields[1]
+        if cut and stop > end:
+            return
         if fields[1] < HEADER_BYTES - LENGTH_ENDS or stop > end:
             raise RecordsError(ErrorCode.CORRUPT_MESSAGE, f"batch of {fields[1]} bytes at {at} does not fit into {end}")
         yield Batch._make((*fields, data if at == 0 and stop == end else data[at:stop]))
         at = stop
-
-
-def _sizes(data: bytes) -> Iterator[tuple[int, int]]:
-    at = 0
-    while at + LENGTH_ENDS <= len(data):
-        size = int.from_bytes(data[at + 8 : at + LENGTH_ENDS], signed=True) + LENGTH_ENDS
-        yield at, size
-        at += size
 
 
 def check_produced(batch: Batch) -> None:
@@ -321,13 +267,12 @@ def encode_batch(
     return _sealed(batch, compress(payload, code)).data
 
 
-def decode_records(batch: Batch, room: Room | None = None) -> list[Record]:
+def decode_records(batch: Batch) -> list[Record]:
     """The records of an uncompressed or gzip batch, with absolute offsets and timestamps.
 
-    Raises UNSUPPORTED_COMPRESSION_TYPE for other compressions and INVALID_RECORD where lengths or counts do not fit. `room`: what it may
-    cost, beyond which OverLimit is raised; the records themselves the caller has taken.
+    Raises UNSUPPORTED_COMPRESSION_TYPE for other compressions and INVALID_RECORD where lengths or counts do not fit.
     """
-    return list(iter_records(batch, (room or any_room()).unpacked(batch)))
+    return list(iter_records(batch, decompress(batch.data[HEADER_BYTES:], batch.attributes & COMPRESSION_MASK)))
 
 
 def iter_records(batch: Batch, data: bytes, first_offset: int = NO_OFFSET) -> Iterator[Record]:

@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple, get_type_hints
 
 import msgspec
 
-from groupmock_codec.records import CONVERTED, OPENED, Room
+from groupmock_codec.room import CONVERTED, OPENED, Room
 
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1

@@ -15,7 +15,8 @@ from groupmock_codec.messages.k02_list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from groupmock_codec.records import OverLimit, RecordsError, Room
+from groupmock_codec.records import OverLimit, RecordsError
+from groupmock_codec.room import Room
 
 from ..budget import Ration, within
 from ..java.hashes import java_hash

@@ -52,7 +52,8 @@ from groupmock_codec.messages.k01_fetch import (
     NodeEndpoint,
     PartitionData,
 )
-from groupmock_codec.records import CONVERTED, OverLimit, RecordsError, whole_batches
+from groupmock_codec.records import OverLimit, RecordsError, iter_batches
+from groupmock_codec.room import CONVERTED
 
 from .partition import NO_OFFSET, Partition
 from .sessions import IDS_SINCE, Context, FetchSessions, Slot
@@ -316,7 +317,7 @@ class Reader:
             return
         try:
             # A fetch may end in the middle of a batch, which no old format can be made of
-            batches = whole_batches(row.records or b"")
+            batches = iter_batches(row.records or b"", cut=True)
             row.records = down_convert(batches, 1 if self._fetch.version >= 2 else 0, slot.fetch_offset, room)
         except OverLimit as error:
             if room.spent:

@@ -12,7 +12,8 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from groupmock_codec.errors import ErrorCode
-from groupmock_codec.records import OPENED, Batch, Head, RecordsError, Room, iter_heads
+from groupmock_codec.records import Batch, Head, RecordsError, iter_heads
+from groupmock_codec.room import OPENED, Room
 
 from .limits import LogLimits
 from .producers import ProducerStates

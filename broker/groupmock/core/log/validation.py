@@ -13,17 +13,16 @@ from groupmock_codec.records import (
     HEADER_BYTES,
     LENGTH_ENDS,
     MAGIC_AT,
-    OPENED,
     Batch,
     Head,
     OverLimit,
     RecordsError,
-    Room,
     check_produced,
     iter_batches,
     iter_heads,
     read_batches,
 )
+from groupmock_codec.room import OPENED, Room
 from groupmock_codec.varints import read_zigzag
 
 from .limits import LogLimits

@@ -13,10 +13,24 @@ from log_world import LogWorld, fetch_request, produce_request
 
 from groupmock.core.log.validation import MOST_FAULTS
 from groupmock.core.settings import Quirks
+from groupmock_codec.errors import ErrorCode
 from groupmock_codec.message_sets import encode_message_set, read_message_set
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from groupmock_codec.records import CONVERTED, HEADER, HEADER_BYTES, OPENED, NewRecord, Record, crc32c, encode_batch, read_batches
+from groupmock_codec.records import (
+    GZIP,
+    HEADER,
+    HEADER_BYTES,
+    NONE,
+    NewRecord,
+    OverLimit,
+    Record,
+    RecordsError,
+    crc32c,
+    encode_batch,
+    read_batches,
+)
+from groupmock_codec.room import CONVERTED, OPENED, Room
 
 TOO_LARGE = 10
 STAMP = 1_000
@@ -28,7 +42,7 @@ def many(count: int, compression: str = "none", key: bytes | None = b"k", stamp:
 
 
 def repeated(payload: bytes, count: int) -> bytes:
-    """A gzip batch that says it holds `count` records, of these bytes, whose checksum fits."""
+    """A gzip batch that says it holds `count` records, of these bytes; its checksum fits."""
     packed = gzip.compress(payload, 1, mtime=0)
     fields = read_batches(many(1))[0]._replace(attributes=1, last_offset_delta=count - 1, records_count=count)
     values = {**fields._asdict(), "batch_length": HEADER_BYTES - 12 + len(packed), "crc": 0}
@@ -93,6 +107,20 @@ def test_the_batches_of_one_request_share_one_budget() -> None:
     ask = ProduceRequest(acks=1, timeout_ms=1000, topic_data=[TopicProduceData(name="t", partition_data=data)])
     assert [row.error_code for row in world.ask(0, 12, ask).responses[0].partition_responses] == [0, 0, TOO_LARGE]
     assert [row.error_code for row in world.ask(0, 12, ask).responses[0].partition_responses] == [0, 0, TOO_LARGE]  # each anew
+
+
+@for_each(("size", "spoil", "code"), [(200_000, 0, ErrorCode.MESSAGE_TOO_LARGE), (90_000, 1, ErrorCode.CORRUPT_MESSAGE)])
+def test_what_was_unpacked_in_vain_is_spent(size: int, spoil: int, code: ErrorCode) -> None:
+    # Else each of a thousand partitions would inflate 8 MB before it is refused, for its size or for a wrong checksum at its end
+    packed = bytearray(gzip.compress(bytes(size), mtime=0))
+    packed[-8] ^= spoil
+    room = Room(100_000, 10)
+    with pytest.raises(RecordsError) as caught:
+        room.opened(bytes(packed), GZIP)
+    assert (caught.value.error_code, room.bytes) == (code, 0)
+    with pytest.raises(OverLimit, match="no more bytes may be decompressed"):
+        room.opened(gzip.compress(b"x"), GZIP)
+    assert room.opened(b"x", NONE) == b"x"
 
 
 @pytest.mark.parametrize("compression", ["none", "gzip"])
