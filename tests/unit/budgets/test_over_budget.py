@@ -13,7 +13,9 @@ from groupmock.core.steering.register import NotNow
 from groupmock.journal.ring import Ring
 from groupmock.journal.rows import CloseRow
 from groupmock.rig import CoreRig, WireRig
+from groupmock.rig.ask import ANSWERED, PARKED
 from groupmock.rig.wire import request
+from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
@@ -166,6 +168,17 @@ def test_a_request_that_waited_for_an_operator_is_refused_when_it_is_let_in() ->
     ask = rig.send(13, 3, LeaveGroupRequest(group_id="g", members=[MemberIdentity(member_id="x")] * 101))
     rig.command("release_group", group="g")
     assert "groupmock.request.max.work" in (ask.reason or "")
+
+
+def test_who_would_make_a_crowd_of_those_that_wait_for_one_partition_does_not_wait() -> None:
+    """One record makes each of them be looked at, with all its partitions."""
+    rig = rig_of(groupmock_request_max_work=10)
+    partitions = [FetchPartition(partition=index, partition_max_bytes=1000) for index in range(2)]
+    fetch = FetchRequest(max_wait_ms=1000, min_bytes=1, topics=[FetchTopic(topic="t", partitions=partitions)])
+    first, second, third = (rig.send(1, 4, fetch) for _ in range(3))
+    assert [ask.status for ask in (first, second, third)] == [PARKED, PARKED, ANSWERED]
+    rig.sleep(1000)
+    assert first.answer == second.answer == third.answer
 
 
 def test_a_group_that_is_named_twice_is_described_twice() -> None:
