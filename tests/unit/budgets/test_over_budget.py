@@ -12,7 +12,7 @@ from groupmock.core.effects import Note
 from groupmock.core.steering.register import NotNow
 from groupmock.journal.ring import Ring
 from groupmock.journal.rows import CloseRow
-from groupmock.rig import CoreRig, WireRig
+from groupmock.rig import Ask, CoreRig, WireRig
 from groupmock.rig.ask import ANSWERED, PARKED
 from groupmock.rig.wire import request
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
@@ -24,6 +24,7 @@ from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberId
 from groupmock_codec.messages.k15_describe_groups import DescribeGroupsRequest
 from groupmock_codec.messages.k19_create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
 from groupmock_codec.messages.k37_create_partitions import CreatePartitionsAssignment, CreatePartitionsRequest, CreatePartitionsTopic
+from groupmock_codec.messages.k47_offset_delete import OffsetDeleteRequest, OffsetDeleteRequestPartition, OffsetDeleteRequestTopic
 
 INT_MAX = 2**31 - 1
 TOO_MANY = "Excessively large number of partitions per request."
@@ -146,6 +147,37 @@ def test_a_member_with_very_many_protocols_makes_no_group() -> None:
     rig, reason = closed(11, 3, join)
     assert reason == "a JoinGroup with 101 protocols where groupmock.member.max.protocols allows 100: list fewer, or raise that setting"
     assert rig.core.cluster.groups.find("new") is None
+
+
+def test_metadata_of_all_members_is_bounded_as_it_comes() -> None:
+    rig = rig_of(groupmock_group_max_bytes=250)
+
+    def join(instance: str, size: int) -> Ask:
+        protocols = [JoinGroupRequestProtocol(name="range", metadata=bytes(size))]
+        terms = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 10_000, "protocol_type": "x", "protocols": protocols}
+        return rig.send(11, 5, JoinGroupRequest(group_id="g", group_instance_id=instance, **terms))
+
+    assert [join("a", 100).status, join("b", 100).status] == [PARKED, PARKED]
+    third = join("c", 100)
+    assert third.reason == (
+        "members of this group have 200 bytes of metadata, with 100 more it would be more than groupmock.group.max.bytes allows (250): "
+        "subscribe to less, use fewer members, or raise that setting"
+    )
+    assert join("c", 50).status == PARKED
+    group: Any = rig.group("g")
+    assert (len(group.members), group.listed_bytes) == (3, 250)
+
+
+def test_subscriptions_are_read_for_an_offset_deletion_unless_they_are_too_many() -> None:
+    rig = rig_of(groupmock_request_max_work=100)
+    names = b"".join(b"\0\1x" for _ in range(200))
+    protocols = [JoinGroupRequestProtocol(name="range", metadata=b"\0\0" + (200).to_bytes(4) + names + bytes(4))]
+    terms = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 10_000, "protocol_type": "consumer", "protocols": protocols}
+    rig.send(11, 5, JoinGroupRequest(group_id="g", group_instance_id="a", **terms))
+    rig.sleep(1000)
+    wanted = OffsetDeleteRequestTopic(name="t", partitions=[OffsetDeleteRequestPartition(partition_index=0)])
+    ask = rig.send(47, 0, OffsetDeleteRequest(group_id="g", topics=[wanted]))
+    assert (ask.reason or "").startswith("this request asks for 110 units of work")
 
 
 def test_of_too_many_that_leave_nobody_leaves() -> None:
