@@ -12,8 +12,10 @@ from groupmock.core.effects import Note
 from groupmock.core.steering.register import NotNow
 from groupmock.journal.ring import Ring
 from groupmock.journal.rows import CloseRow
-from groupmock.rig import CoreRig, WireRig
+from groupmock.rig import Ask, CoreRig, WireRig
+from groupmock.rig.ask import ANSWERED, PARKED
 from groupmock.rig.wire import request
+from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
@@ -22,6 +24,7 @@ from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberId
 from groupmock_codec.messages.k15_describe_groups import DescribeGroupsRequest
 from groupmock_codec.messages.k19_create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
 from groupmock_codec.messages.k37_create_partitions import CreatePartitionsAssignment, CreatePartitionsRequest, CreatePartitionsTopic
+from groupmock_codec.messages.k47_offset_delete import OffsetDeleteRequest, OffsetDeleteRequestPartition, OffsetDeleteRequestTopic
 
 INT_MAX = 2**31 - 1
 TOO_MANY = "Excessively large number of partitions per request."
@@ -146,6 +149,37 @@ def test_a_member_with_very_many_protocols_makes_no_group() -> None:
     assert rig.core.cluster.groups.find("new") is None
 
 
+def test_metadata_of_all_members_is_bounded_as_it_comes() -> None:
+    rig = rig_of(groupmock_group_max_bytes=250)
+
+    def join(instance: str, size: int) -> Ask:
+        protocols = [JoinGroupRequestProtocol(name="range", metadata=bytes(size))]
+        terms = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 10_000, "protocol_type": "x", "protocols": protocols}
+        return rig.send(11, 5, JoinGroupRequest(group_id="g", group_instance_id=instance, **terms))
+
+    assert [join("a", 100).status, join("b", 100).status] == [PARKED, PARKED]
+    third = join("c", 100)
+    assert third.reason == (
+        "members of this group have 200 bytes of metadata, with 100 more it would be more than groupmock.group.max.bytes allows (250): "
+        "subscribe to less, use fewer members, or raise that setting"
+    )
+    assert join("c", 50).status == PARKED
+    group: Any = rig.group("g")
+    assert (len(group.members), group.listed_bytes) == (3, 250)
+
+
+def test_subscriptions_are_read_for_an_offset_deletion_unless_they_are_too_many() -> None:
+    rig = rig_of(groupmock_request_max_work=100)
+    names = b"".join(b"\0\1x" for _ in range(200))
+    protocols = [JoinGroupRequestProtocol(name="range", metadata=b"\0\0" + (200).to_bytes(4) + names + bytes(4))]
+    terms = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 10_000, "protocol_type": "consumer", "protocols": protocols}
+    rig.send(11, 5, JoinGroupRequest(group_id="g", group_instance_id="a", **terms))
+    rig.sleep(1000)
+    wanted = OffsetDeleteRequestTopic(name="t", partitions=[OffsetDeleteRequestPartition(partition_index=0)])
+    ask = rig.send(47, 0, OffsetDeleteRequest(group_id="g", topics=[wanted]))
+    assert (ask.reason or "").startswith("this request asks for 110 units of work")
+
+
 def test_of_too_many_that_leave_nobody_leaves() -> None:
     rig = rig_of(groupmock_request_max_work=1000)
     member = rig.member("m", group="g")
@@ -166,6 +200,17 @@ def test_a_request_that_waited_for_an_operator_is_refused_when_it_is_let_in() ->
     ask = rig.send(13, 3, LeaveGroupRequest(group_id="g", members=[MemberIdentity(member_id="x")] * 101))
     rig.command("release_group", group="g")
     assert "groupmock.request.max.work" in (ask.reason or "")
+
+
+def test_who_would_make_a_crowd_of_those_that_wait_for_one_partition_does_not_wait() -> None:
+    """One record makes each of them be looked at, with all its partitions."""
+    rig = rig_of(groupmock_request_max_work=10)
+    partitions = [FetchPartition(partition=index, partition_max_bytes=1000) for index in range(2)]
+    fetch = FetchRequest(max_wait_ms=1000, min_bytes=1, topics=[FetchTopic(topic="t", partitions=partitions)])
+    first, second, third = (rig.send(1, 4, fetch) for _ in range(3))
+    assert [ask.status for ask in (first, second, third)] == [PARKED, PARKED, ANSWERED]
+    rig.sleep(1000)
+    assert first.answer == second.answer == third.answer
 
 
 def test_a_group_that_is_named_twice_is_described_twice() -> None:

@@ -35,6 +35,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         # 14 and 16 carry "" since the new coordinator (P2-b1), before that the request's id (P2-c3).
         _refuse(turn, request, error, message.member_id if turn.quirks.refused_join_echoes_id else "")
         return
+    _check_metadata(turn, group, message)
     if not isinstance(group, ClassicGroup):
         group = _claimed(cluster, turn, request, message, group)
         if group is None:
@@ -56,6 +57,17 @@ def _check_protocols(turn: Turn, message: JoinGroupRequest) -> None:
         raise OverBudget(
             f"a JoinGroup with {len(message.protocols)} protocols where groupmock.member.max.protocols allows {most}: "
             "list fewer, or raise that setting"
+        )
+
+
+def _check_metadata(turn: Turn, group: GroupType | None, message: JoinGroupRequest) -> None:
+    """The leader is told the metadata of all members in one answer."""
+    listed = group.listed_bytes if isinstance(group, ClassicGroup) else 0
+    wanted, most = sum([len(protocol.metadata) for protocol in message.protocols]), turn.settings.group_max_bytes
+    if listed + wanted > most:
+        raise OverBudget(
+            f"members of this group have {listed} bytes of metadata, with {wanted} more it would be more than groupmock.group.max.bytes "
+            f"allows ({most}): subscribe to less, use fewer members, or raise that setting"
         )
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 TOPIC_COST: Final = 4  # core.budget
 PARTITION_COST: Final = 6
+NAMES_PER_UNIT: Final = 2
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -41,6 +42,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     elif error := group.admit_offset_deletion():
         turn.reply(request.ticket, OffsetDeleteResponse(error_code=error))
     else:
+        ration.take(group.unread_names() // NAMES_PER_UNIT)
         turn.reply(request.ticket, OffsetDeleteResponse(topics=_delete(cluster, turn, group, message.topics)))
 
 

@@ -71,6 +71,7 @@ ONE_ERROR_SINCE: Final = 13  # a request that failed as a whole says so once, no
 LEADER_HINTS_SINCE: Final = 16  # KIP-951
 BATCHES_SINCE: Final = 4  # earlier versions get message sets
 READ_COMMITTED: Final = 1
+LOOK_COST: Final = 3  # core.budget
 Rows = list[tuple[Slot, PartitionData]]
 
 
@@ -118,16 +119,23 @@ class Fetches:
         """Answer now, or park until enough bytes came, something is wrong, or the deadline passes."""
         rows, enough = self._read(fetch)
         # Kafka tries a DelayedFetch once before it parks it (DelayedOperationPurgatory.tryCompleteElseWatch): hence both counts
-        if enough or fetch.deadline <= turn.now or self._worth_it(fetch):
+        places = _places(fetch)
+        if enough or fetch.deadline <= turn.now or self._worth_it(fetch) or self._crowded(places):
             self._answer(turn, fetch, rows)
             return
         self._parked[fetch.ticket] = fetch
         self._by_connection[fetch.connection] = fetch.ticket
-        places = _places(fetch)
         fetch.waits_for = frozenset(place for place in places if self._topics.find(*place) is not None)
         for place in places:
             self._by_partition.setdefault(place, {})[fetch.ticket] = None
         turn.timers.set(("fetch", str(fetch.ticket)), fetch.deadline)
+
+    def _crowded(self, places: list[tuple[str, int]]) -> bool:
+        """Whoever writes one record has all looked at that wait for its partition, with all their partitions: core.budget. One more who
+        would make that too much does not wait, but is told what there is, as if its max wait were over. (Taken to be as large as the rest.)
+        """
+        waiting = max((len(self._by_partition.get(place, ())) for place in places), default=0)
+        return waiting * len(places) * LOOK_COST > self._environment.settings.request_max_work
 
     def changed(self, turn: Turn, places: Iterable[tuple[str, int]]) -> None:
         """Something happened to these partitions (records came, the leader moved, the topic is gone): look at who waits for them."""

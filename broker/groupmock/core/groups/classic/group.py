@@ -40,6 +40,11 @@ def lists(protocols: Protocols, name: str) -> bool:
     return any(listed == name for listed, _ in protocols)
 
 
+def bytes_of(protocols: Protocols) -> int:
+    """How much metadata a list has."""
+    return len(protocols[0][1]) if len(protocols) == 1 else sum([len(metadata) for _, metadata in protocols])
+
+
 class Parked(msgspec.Struct, gc=False):
     """A request that waits. `answered`: it was refused by a failing join phase but still counts as waiting, as on 4.3.0.
     `led`: of a replaced static member that waits for the group record only (`replacement`): who led before."""
@@ -99,6 +104,7 @@ class Group(GroupType):
 
     `pending_joins`: ids reserved by 79; `pending_syncs`: ids that owe a SyncGroup; `awaiting`: members with a parked join;
     `table`: buckets of Kafka's member map, which never shrinks; `order`: what `ordered` gave last, while it holds;
+    `listed_bytes`: metadata of all members, which the leader is told;
     `initial`: (delay, remaining) ms of the initial join phase.
     `join_phase_dead`: it failed once and the old coordinator never looks at it again.
     `duplicates_count` and `scala` are the release's quirks: a protocol listed twice counts twice; members stand in Scala's hash order.
@@ -113,6 +119,7 @@ class Group(GroupType):
         "initial",
         "join_phase_dead",
         "leader_id",
+        "listed_bytes",
         "listings",
         "members",
         "new_member_added",
@@ -154,6 +161,7 @@ class Group(GroupType):
         self.pending_syncs: set[str] = set()
         self.supported: Counter[str] = Counter()
         self.listings: dict[Protocols, ProtocolListing] = {}
+        self.listed_bytes = 0
         self.awaiting = 0
         self.new_member_added = False
         self.initial = (0, 0)
@@ -281,6 +289,7 @@ class Group(GroupType):
         self.pending_syncs.clear()
         self.supported.clear()
         self.listings.clear()
+        self.listed_bytes = 0
         self.awaiting = 0
         self.lead(None)
 
@@ -301,6 +310,7 @@ class Group(GroupType):
         if listing is None:
             listing = self.listings[protocols] = ProtocolListing(protocols)
         listing.members += 1
+        self.listed_bytes += bytes_of(protocols)
         for name in self._names(protocols):
             self.supported[name] += 1
         return listing.protocols
@@ -308,6 +318,7 @@ class Group(GroupType):
     def _unlist(self, protocols: Protocols) -> None:
         listing = self.listings[protocols]
         listing.members -= 1
+        self.listed_bytes -= bytes_of(protocols)
         if not listing.members:
             del self.listings[protocols]
         for name in self._names(protocols):
@@ -371,6 +382,9 @@ _INVARIANTS: dict[str, Callable[[Group], bool]] = {
         g.state is COMPLETING or all(member.sync is None for member in g.members.values())
     ),
     "supported counts the members that list a protocol": lambda g: g.supported == _supported(g),
+    "listed_bytes counts the metadata of all members": lambda g: (
+        g.listed_bytes == sum(bytes_of(member.protocols) for member in g.members.values())
+    ),
     "listings counts the members by their protocols": lambda g: (
         {key: listing.members for key, listing in g.listings.items()} == _listings(g)
     ),

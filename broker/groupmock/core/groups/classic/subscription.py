@@ -17,6 +17,9 @@ class Malformed(ValueError):
     """An array count or a length points beyond the buffer: what makes Kafka's join phase fail."""
 
 
+SMALLEST_NAME: Final = 2  # its length
+
+
 class _Ends(Exception):
     """The buffer ends inside a fixed-width field: harmless in Kafka, the topics are unknown."""
 
@@ -29,6 +32,13 @@ class Subscribed:
     def __init__(self, metadata: Iterable[bytes] | None, topics: frozenset[str] | None = None) -> None:
         self._metadata = None if metadata is None else tuple(metadata)
         self._topics = topics
+
+    @property
+    def unread(self) -> int:
+        """How many names `topics` will have to read, as the members claim; 0 once it has."""
+        if self._metadata is None:
+            return 0
+        return sum([min(int.from_bytes(one[2:6]), len(one) // SMALLEST_NAME) for one in self._metadata])
 
     @property
     def topics(self) -> frozenset[str] | None:
