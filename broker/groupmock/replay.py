@@ -10,7 +10,7 @@ from base64 import b64decode
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import msgspec
 
@@ -74,14 +74,19 @@ class ReplayResult(msgspec.Struct):
 def replay(path: str | Path) -> ReplayResult:
     """Play a journal file. Raises CannotReplay, journal.read.NotAJournal, OSError."""
     with open(path, "rb") as file:
-        source = Source(file)
-        if not source.header.complete:
-            raise CannotReplay(f"this journal is not complete: {source.header.incomplete_because or 'it does not say why'}")
-        rows = [_fields(row) for row in source]
-        if source.broken:
-            raise CannotReplay(f"line {source.broken[0].line} is no row: {source.broken[0].reason}")
-        result = _Player(source.header, rows).play(source.cut is not None)
-        return msgspec.structs.replace(result, left_out=source.left_out)
+        return replay_of(file)
+
+
+def replay_of(file: BinaryIO) -> ReplayResult:
+    """The same of a journal that is open, or in memory."""
+    source = Source(file)
+    if not source.header.complete:
+        raise CannotReplay(f"this journal is not complete: {source.header.incomplete_because or 'it does not say why'}")
+    rows = [_fields(row) for row in source]
+    if source.broken:
+        raise CannotReplay(f"line {source.broken[0].line} is no row: {source.broken[0].reason}")
+    result = _Player(source.header, rows).play(source.cut is not None)
+    return msgspec.structs.replace(result, left_out=source.left_out)
 
 
 class _Produced(Sink):

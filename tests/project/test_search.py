@@ -97,10 +97,13 @@ def test_a_test_that_is_not_the_same_in_every_run_is_named(search: Search, monke
     assert [line.rpartition("t::b")[2] for line in found["reds"]] == [": took 2 s", ": failed, passed"]
 
 
+PARTS = ["properties 20", "policies 10", "soaks 10", "simulation 20", "kafka 15", "mutations 10", "late 15"]
+
+
 def test_a_part_without_a_share_runs_only_when_it_is_named(search: Search, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "_how", lambda name, places: lambda wanted: report.SearchPart(f"{name} {wanted.seconds:.0f}"))
     _, data, _ = search("--seconds", "100")
-    assert [each["name"] for each in data["parts"]] == ["properties 30", "policies 10", "soaks 15", "kafka 20", "mutations 10", "late 15"]
+    assert [each["name"] for each in data["parts"]] == PARTS
     assert [each["name"] for each in search("verdicts", "--seconds", "100")[1]["parts"]] == ["verdicts 100"]
 
 

@@ -13,6 +13,8 @@ from groupmock_clients.scenarios.catalogue import SCENARIOS, VIRTUAL
 from groupmock_clients.scenarios.table import TITLES
 from groupmock_pipeline.campaign.campaign_plan import SIZES
 from groupmock_pipeline.campaign.characteristics import COUNTS, PERCENTILES
+from groupmock_pipeline.campaign.simulated import ABOUT as SIMULATION_ABOUT
+from groupmock_pipeline.campaign.simulated import RECORD as SIMULATION
 from groupmock_pipeline.campaign.table_row import FIGURES, RECORD
 from tools.records import RECORDS
 
@@ -38,6 +40,7 @@ straight to Parquet, no play reaches the driver. Then it writes table `character
 ```console
 $ groupmock pipeline campaign tools/records/campaign.toml lake --json characteristics.json
 $ groupmock pipeline campaign - lake --seeds 1..200 --scenario scale-up --protocol design-2 --size members=4,8 --size partitions=24
+$ groupmock pipeline campaign - lake --seeds 1..10000 --simulation drawn    # the simulation that tries to break it
 $ groupmock scenario run second-loss --virtual --protocol design-3/scripted --seed 17 --journal folder    # one play again, with its journal
 ```
 
@@ -47,6 +50,9 @@ A .toml, .yaml or .json file. `batch`: seeds of a task (50). `sweeps`: each with
 (`NAME` or `NAME/CLIENT`) and `sizes`, a number or a list for each; what is left out means all, of sizes the default. A flag replaces what
 every sweep says; `-` instead of a file: the flags alone. Combinations that are never played (a rolling upgrade from range to range, fewer
 members than a scenario needs) are left out; naming something of which nothing is played is an error. What two sweeps want is played once.
+
+`simulations`: each with `seeds`, `kinds` (groups, steering, faults, wire, hostile, mixed; none, or `drawn`: each seed draws its own), `seconds`
+(20) and `megabytes` (512), what one seed may take in its child process. A plan may have both. Flags: `--seeds`, `--simulation KIND`.
 
 ```toml
 {plan}
@@ -60,6 +66,9 @@ members than a scenario needs) are left out; naming something of which nothing i
 * Each wave (`--wave`, 64 batches) is one Spark job, and its batches appear in the lake as whole partitions (`cell=.../batch=...`) when it
   ends. Who stops a run loses the wave that it was in, and starts it again with the same command.
 * A play that fails is a line without figures: `trouble` says why. `broken` has what invariants found. `characteristics` counts both.
+* A seed of [the simulation](../../proof/simulation.md) that hangs, dies or finds something is a line of table `simulation`, and no other
+  seed's trouble. Table `simulated` sums up: a line per product and kind with `seeds`, `findings`, `hung`, `died`, `replayed`, `rows`,
+  `requests`, `virtual_ms`, `first_seed`, `last_seed`, `first_finding`.
 * Limits: virtual members only. A play costs about 8 ms a rebalance with 3 or 4 members, 17 with 8, 26 with 12: groups of a thousand are for
   `groupmock scenario`. A worker that its system kills ends the run; the same command goes on from the last whole wave. On a cluster
   every executor needs groupmock[pipeline].
@@ -100,6 +109,8 @@ def _columns() -> Iterator[str]:
     about = {**dict.fromkeys(SIZES, "see `groupmock scenario --help`"), **dict.fromkeys(FIGURES, measured)}
     for field in RECORD.fields:
         yield f"| `{field.name}` | {field.dataType.simpleString()} | {(about | CAMPAIGN_ABOUT)[field.name]} |"
+    yield from ("", "| `simulation` | type | |", "|---|---|---|")
+    yield from (f"| `{field.name}` | {field.dataType.simpleString()} | {SIMULATION_ABOUT[field.name]} |" for field in SIMULATION.fields)
     spread = ", ".join(f"`_{name}`" for name in ("min", *PERCENTILES, "max"))
     yield ""
     yield f"`characteristics`: a line per combination, with {', '.join(f'`{name}`' for name in COUNTS)},"

@@ -1,4 +1,4 @@
-"""`make search`: fresh seeds of every property, long soaks, generated exchanges on real Kafka, planted mistakes, late threads.
+"""`make search`: fresh seeds of properties and of the simulation, soaks, exchanges on real Kafka, planted mistakes, late threads.
 
     python -m tools.search                              every part, an hour of drawing in all (the scout of `late` comes on top)
     python -m tools.search --seconds 600 policies kafka these parts, ten minutes
@@ -23,11 +23,14 @@ from typing import Final
 
 from tools.runs import ROOT
 
-from . import kafka, late, mutants, report, suite, verdicts
+from . import kafka, late, mutants, planted, report, simulation, suite, verdicts
 from .report import SearchPart
 from .suite import FOUND, SearchRequest
 
-SHARES: Final = {"properties": 0.3, "policies": 0.1, "soaks": 0.15, "kafka": 0.2, "mutations": 0.1, "late": 0.15, "verdicts": 0.0}
+SHARES: Final = {
+    "properties": 0.2, "policies": 0.1, "soaks": 0.1, "simulation": 0.2, "kafka": 0.15, "mutations": 0.1, "late": 0.15,
+    "verdicts": 0.0, "planted": 0.0,
+}  # fmt: skip
 """Part -> its share of the time. One without a share runs only when it is named, and gets as much as all others that are."""
 FOLDER: Final = ROOT / "build/search"
 
@@ -62,7 +65,11 @@ def _how(name: str, places: Sequence[str]) -> Callable[[SearchRequest], SearchPa
         return partial(suite.search, name)
     if name == "late":
         return partial(late.search, places=places)
-    return {"kafka": kafka.search, "mutations": mutants.search, "verdicts": verdicts.search}[name]
+    others = {
+        "kafka": kafka.search, "mutations": mutants.search, "planted": planted.search, "simulation": simulation.search,
+        "verdicts": verdicts.search,
+    }  # fmt: skip
+    return others[name]
 
 
 def _options(words: Sequence[str] | None) -> argparse.Namespace:

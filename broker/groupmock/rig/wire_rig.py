@@ -116,6 +116,9 @@ class WireRig:
     """A driver on a virtual clock. `WireRig.make` makes one of a profile and settings. `sinks` get the journal's rows; `header`: the
     journal's; `parts` go to the driver: `tickets`, `alarm`, `backlog`, `turns`."""
 
+    drives: type[Driver] = Driver
+    """What drives; a subclass of the rig may have one of the driver."""
+
     def __init__(
         self,
         core: Core,
@@ -131,7 +134,7 @@ class WireRig:
         self.journal = Journal(rig_header(self.clock) if header is None else header, list(sinks))
         parts.setdefault("backlog", Backlog(None))
         parts.setdefault("turns", Turns(None))
-        self.driver = Driver(core, self.clock, self.journal, Limits() if limits is None else limits, **parts)
+        self.driver = self.drives(core, self.clock, self.journal, Limits() if limits is None else limits, **parts)
         self.journal.begin(describe(core.environment))
         self._numbers = 0
 

@@ -16,6 +16,8 @@ import msgspec
 
 from groupmock_clients.scenarios.catalogue import SCENARIOS, VIRTUAL, plays, protocols, scenario
 from groupmock_clients.scenarios.play import Protocol, Scenario, Sizes
+from groupmock_clients.simulation.limited import MEGABYTES, SECONDS
+from groupmock_clients.simulation.plan import KINDS
 
 from ..errors import BadInput, lacks
 
@@ -38,11 +40,28 @@ class Sweep(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     sizes: dict[str, Number | list[Number]] = {}
 
 
-class CampaignPlan(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """`batch`: seeds that one task plays."""
+class SimulationSweep(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Seeds of the simulation that tries to break the cluster (groupmock_clients.simulation). `kinds`: none means that each seed draws its
+    own; `seconds` and `megabytes`: what a seed may take, in a child process."""
 
-    sweeps: Annotated[list[Sweep], msgspec.Meta(min_length=1)]
+    seeds: int | str
+    kinds: list[str] = []
+    seconds: Annotated[float, msgspec.Meta(gt=0)] = SECONDS
+    megabytes: Annotated[int, msgspec.Meta(ge=16)] = MEGABYTES
+
+
+class CampaignPlan(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """What to play: sweeps of scenarios, seeds of the simulation, at least one of them. `batch`: seeds that one task plays."""
+
+    sweeps: list[Sweep] = []
+    simulations: list[SimulationSweep] = []
     batch: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 50
+
+
+FIELDS: Final = (
+    f"a sweep has {', '.join(Sweep.__struct_fields__)}, a simulation {', '.join(SimulationSweep.__struct_fields__)}, "
+    "of which seeds is a must"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +83,40 @@ class Cell:
         return f"{name}-{self.sizes.members}x{self.sizes.partitions}-{digest}"
 
 
+DRAWN: Final = "drawn"
+"""Instead of a kind: each seed draws its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationCell:
+    """What a seed is played as. `key` as of a cell; the limits are no part of it: they decide whether there is an end, not which."""
+
+    kind: str
+    product: str
+    seconds: float
+    megabytes: int
+
+    @property
+    def key(self) -> str:
+        """Kind and product."""
+        return f"{self.kind}-{blake2s(self.product.encode(), digest_size=5).hexdigest()}"
+
+
 @dataclass(frozen=True, slots=True)
 class Stretch:
     """Seeds `first` to `last` of a cell, in blocks of the plan's batch; the first block has the number `offset`."""
 
     cell: Cell
+    first: int
+    last: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationStretch:
+    """The same of the simulation."""
+
+    cell: SimulationCell
     first: int
     last: int
     offset: int
@@ -85,15 +133,23 @@ def product_name() -> str:
 def read_plan(name: str, flags: Mapping[str, Any]) -> CampaignPlan:
     """The file's plan (.toml, .yaml, .yml or .json) with what the flags say instead; `-`: the flags alone. Raises BadInput."""
     given = {key: value for key, value in flags.items() if value not in (None, [], {})}
-    raw: Any = {"sweeps": [{}]} if name == NO_PLAN else _load(Path(name))
-    sweeps = raw.get("sweeps") if isinstance(raw, dict) else None
-    if isinstance(sweeps, list):  # else it is refused below
+    raw: Any = {"simulations" if "kinds" in given else "sweeps": [{}]} if name == NO_PLAN else _load(Path(name))
+    if isinstance(raw, dict):  # else it is refused below
         raw = {**raw, **{key: value for key, value in given.items() if key == "batch"}}
-        raw["sweeps"] = [_with(each, given) if isinstance(each, dict) else each for each in sweeps]
+        for key, change in (("sweeps", _with), ("simulations", _simulated)):
+            if isinstance(raw.get(key), list):
+                raw[key] = [change(each, given) if isinstance(each, dict) else each for each in raw[key]]
     try:
-        return msgspec.convert(raw, CampaignPlan)
+        plan = msgspec.convert(raw, CampaignPlan)
     except msgspec.ValidationError as problem:
-        raise BadInput(f"{_shown(name)}: {problem}; a sweep has {', '.join(Sweep.__struct_fields__)}, of which seeds is a must") from None
+        raise BadInput(f"{_shown(name)}: {problem}; {FIELDS}") from None
+    if not plan.sweeps and not plan.simulations:
+        raise BadInput(f"{_shown(name)}: it has neither sweeps nor simulations; {FIELDS}")
+    return plan
+
+
+def _simulated(simulation: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    return {**simulation, **{key: value for key, value in given.items() if key in SimulationSweep.__struct_fields__}}
 
 
 def _with(sweep: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -139,6 +195,24 @@ def stretches(plan: CampaignPlan, name: str) -> list[Stretch]:
     for cell, spans in wanted.items():
         for first, last in _joined(spans):
             found.append(Stretch(cell, first, last, offset))
+            offset += (last - first) // plan.batch + 1
+    return found
+
+
+def simulation_stretches(plan: CampaignPlan, name: str) -> list[SimulationStretch]:
+    """The same of the simulation. Raises BadInput."""
+    wanted: dict[SimulationCell, list[tuple[int, int]]] = {}
+    for place, each in enumerate(plan.simulations):
+        where = f"{_shown(name)}: simulations[{place}]"
+        for kind in each.kinds or [DRAWN]:
+            if kind not in (*KINDS, DRAWN):
+                raise BadInput(f"{where}.kinds: no kind {kind!r}: there are {', '.join((*KINDS, DRAWN))}")
+            cell = SimulationCell(kind, product_name(), each.seconds, each.megabytes)
+            wanted.setdefault(cell, []).append(_seeds(each.seeds, where))
+    found, offset = [], 0
+    for cell, spans in wanted.items():
+        for first, last in _joined(spans):
+            found.append(SimulationStretch(cell, first, last, offset))
             offset += (last - first) // plan.batch + 1
     return found
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
-from ..arrow import map_in_arrow
+from ..arrow import Work, map_in_arrow
 from .campaign_plan import SIZES, Stretch
 from .table_row import PLAY, RECORD, STRETCH, play_all
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 ORDINAL = "ordinal"
 """Number of a batch in the whole plan; what the lake has leaves gaps."""
@@ -24,7 +26,11 @@ def plays(spark: SparkSession, wanted: Sequence[Stretch], batch: int) -> DataFra
     import pyarrow as pa
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    table = pa.Table.from_pylist([_line(each) for each in wanted], schema=to_arrow_schema(STRETCH))
+    return seeded(spark, pa.Table.from_pylist([_line(each) for each in wanted], schema=to_arrow_schema(STRETCH)), batch)
+
+
+def seeded(spark: SparkSession, table: pa.Table, batch: int) -> DataFrame:
+    """A line per seed of lines with `first`, `last` and `offset`."""
     seeds = F.sequence("first", "last")
     block = F.floor((F.col("seed") - F.col("first")) / batch)
     listed = spark.createDataFrame(table).withColumn("seed", F.explode(seeds))
@@ -38,15 +44,19 @@ def _line(stretch: Stretch) -> dict[str, Any]:
     return {**names, "client": cell.protocol.client, **sizes, "first": stretch.first, "last": stretch.last, "offset": stretch.offset}
 
 
-def left(wanted: DataFrame, done: DataFrame | None) -> DataFrame:
-    """Plays that the lake has not, with `batch`: the smallest seed of those of its batch that are left, hence a name not yet taken."""
+def left(wanted: DataFrame, done: DataFrame | None, play: StructType = PLAY) -> DataFrame:
+    """Plays that the lake has not, with `batch`: the smallest seed of those of its batch that are left, hence a name not yet taken.
+
+    `play`: the columns of one.
+    """
     if done is not None:
         wanted = wanted.join(done.select("cell", "seed"), ["cell", "seed"], "left_anti")
     smallest = F.min("seed").over(Window.partitionBy(ORDINAL))
-    return wanted.withColumn("batch", smallest.cast("string")).select(*PLAY.names, ORDINAL)
+    return wanted.withColumn("batch", smallest.cast("string")).select(*play.names, ORDINAL)
 
 
-def played(todo: DataFrame, tasks: int) -> DataFrame:
-    """Columns of RECORD. One task per batch: of `tasks` tasks a batch is the one that its ordinal says."""
-    spread = todo.repartitionById(tasks, (F.col(ORDINAL) % tasks).cast("int")).select(*PLAY.names)
-    return map_in_arrow(spread, play_all, RECORD)
+def played(todo: DataFrame, tasks: int, work: Work = play_all, record: StructType = RECORD) -> DataFrame:
+    """Columns of `record`. One task per batch: of `tasks` tasks a batch is the one that its ordinal says. `work`: what plays."""
+    columns = [name for name in todo.columns if name != ORDINAL]
+    spread = todo.repartitionById(tasks, (F.col(ORDINAL) % tasks).cast("int")).select(*columns)
+    return map_in_arrow(spread, work, record)

@@ -1,10 +1,13 @@
-"""Scenario x protocol x sizes x seed on the virtual clock, played by the executors: tables campaign and characteristics.
+"""Scenario x protocol x sizes x seed on the virtual clock, played by the executors: tables campaign and characteristics. And seeds of the
+simulation that tries to break the cluster: tables simulation and simulated.
 
     groupmock pipeline campaign PLAN LAKE
     groupmock pipeline campaign - LAKE --seeds 1..100 --scenario scale-up --protocol design-2 --size members=4,8
+    groupmock pipeline campaign - LAKE --seeds 1..10000 --simulation drawn
 
 PLAN is a .toml, .yaml or .json file: `batch`, and `sweeps`, each with `seeds` (FROM..TO), `scenarios`, `protocols` and `sizes` (lists;
-none: all, the defaults). A flag replaces what every sweep of the file says. What the lake has of the plan is not played again.
+none: all, the defaults), or `simulations`, each with `seeds`, `kinds`, and what a seed may take: `seconds`, `megabytes`. A flag replaces
+what every entry of the file says. What the lake has of the plan is not played again.
 docs/reference/pipeline/campaign.md says more.
 """
 
@@ -12,17 +15,21 @@ from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 
+from groupmock_clients.simulation.limited import DIED, HUNG
+from groupmock_clients.simulation.plan import KINDS
+
 from .. import tables
-from ..campaign.campaign_plan import CampaignPlan, Stretch, read_plan, stretches
+from ..campaign.campaign_plan import DRAWN, CampaignPlan, SimulationStretch, Stretch, read_plan, simulation_stretches, stretches
 from ..campaign.characteristics import characteristics
 from ..campaign.export import to_json
+from ..campaign.simulated import PLAY, RECORD, seeds, simulate_all, summed_up
 from ..campaign.sweep import ORDINAL, left, played, plays
 from ..errors import BadInput
 
@@ -32,6 +39,9 @@ if TYPE_CHECKING:
 INPUT: Final = "the plan: a .toml, .yaml or .json file, or - for the flags alone"
 WAVE: Final = 64
 TABLE: Final = "campaign"
+SIMULATION: Final = "simulation"
+COUNTED: Final = ("kind", "findings", "seeds", HUNG, DIED)
+KINDS_TOLD: Final = ", ".join((*KINDS, DRAWN))
 PARTITIONS: Final = ("cell", "batch")
 
 log = logging.getLogger("groupmock_pipeline")
@@ -43,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scenario", action="append", default=[], metavar="NAME", help="only this one (repeatable)")
     parser.add_argument("--protocol", action="append", default=[], metavar="NAME[/CLIENT]", help="only this one (repeatable)")
     parser.add_argument("--size", action="append", default=[], metavar="NAME=N[,N...]", help="one size, as in members=4,8 (repeatable)")
+    parser.add_argument("--simulation", action="append", default=[], metavar="KIND", help=f"of the simulation: {KINDS_TOLD} (repeatable)")
     parser.add_argument("--batch", type=int, metavar="N", help="seeds that one task plays (default 50)")
     parser.add_argument("--wave", type=int, default=WAVE, metavar="N", help=f"batches between two commits to the lake (default {WAVE})")
     parser.add_argument("--json", type=Path, metavar="FILE", help="the characteristics of this lake as JSON too")
@@ -55,9 +66,13 @@ def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
         raise BadInput(f"--wave {arguments.wave}: at least 1")
     if arguments.json is not None and not arguments.json.absolute().parent.is_dir():
         raise BadInput(f"--json {arguments.json}: there is no such folder; make it first")
-    play(spark, plan, stretches(plan, arguments.input), arguments.output, arguments.wave)
-    tables.write(characteristics(tables.read(spark, arguments.output, TABLE)).coalesce(1), arguments.output, "characteristics")
-    if arguments.json is not None:
+    wanted, simulations = stretches(plan, arguments.input), simulation_stretches(plan, arguments.input)
+    if simulations:
+        simulate(spark, plan, simulations, arguments.output, arguments.wave)
+    if wanted:
+        play(spark, plan, wanted, arguments.output, arguments.wave)
+        tables.write(characteristics(tables.read(spark, arguments.output, TABLE)).coalesce(1), arguments.output, "characteristics")
+    if wanted and arguments.json is not None:
         arguments.json.write_bytes(to_json(tables.read(spark, arguments.output, "characteristics")))
 
 
@@ -65,7 +80,7 @@ def flags(arguments: argparse.Namespace) -> dict[str, Any]:
     """By the names that a sweep has. Raises BadInput."""
     sizes = dict(_size(word) for word in arguments.size)
     said = {"seeds": arguments.seeds, "scenarios": arguments.scenario, "protocols": arguments.protocol}
-    return {**said, "sizes": sizes, "batch": arguments.batch}
+    return {**said, "sizes": sizes, "kinds": arguments.simulation, "batch": arguments.batch}
 
 
 def _size(word: str) -> tuple[str, list[int | float]]:
@@ -78,23 +93,37 @@ def _size(word: str) -> tuple[str, list[int | float]]:
 
 def play(spark: SparkSession, plan: CampaignPlan, wanted: Sequence[Stretch], lake: str, wave: int = WAVE) -> None:
     """Each wave is a Spark job whose batches appear in the lake as whole partitions: a run that is killed loses that wave alone."""
-    todo = left(plays(spark, wanted, plan.batch), done(spark, lake))
+    every = sum(each.last - each.first + 1 for each in wanted)
+    _in_waves(left(plays(spark, wanted, plan.batch), done(spark, lake)), every, lake, wave, TABLE, lambda todo: played(todo, wave))
+
+
+def simulate(spark: SparkSession, plan: CampaignPlan, wanted: Sequence[SimulationStretch], lake: str, wave: int = WAVE) -> None:
+    """The same with seeds of the simulation; then what they found, summed up."""
+    every = sum(each.last - each.first + 1 for each in wanted)
+    todo = left(seeds(spark, wanted, plan.batch), done(spark, lake, SIMULATION), PLAY)
+    _in_waves(todo, every, lake, wave, SIMULATION, lambda todo: played(todo, wave, simulate_all, RECORD))
+    tables.write(summed_up(tables.read(spark, lake, SIMULATION)).coalesce(1), lake, "simulated")
+    # To the driver: a number for each kind.
+    for row in tables.read(spark, lake, "simulated").orderBy("product", "kind").collect():
+        log.info("simulation: %s: %d findings in %d seeds (%d hung, %d died)", *(row[name] for name in COUNTED))
+
+
+def _in_waves(todo: DataFrame, every: int, lake: str, wave: int, table: str, made: Callable[[DataFrame], DataFrame]) -> None:
     number = F.floor(F.col(ORDINAL) / wave)
     # To the driver: the numbers of the waves that have something left, and how many plays.
     waves = sorted((row[0], row[1]) for row in todo.groupBy(number.alias("wave")).count().collect())
-    every = sum(each.last - each.first + 1 for each in wanted)
-    log.info("campaign: %d plays, of which the lake has %d", every, every - sum(count for _, count in waves))
+    log.info("%s: %d plays, of which the lake has %d", table, every, every - sum(count for _, count in waves))
     for place, (each, count) in enumerate(waves, 1):
-        log.info("campaign: wave %d of %d: %d plays", place, len(waves), count)
-        tables.write(played(todo.where(number == each), wave), lake, TABLE, PARTITIONS)
+        log.info("%s: wave %d of %d: %d plays", table, place, len(waves), count)
+        tables.write(made(todo.where(number == each)), lake, table, PARTITIONS)
 
 
-def done(spark: SparkSession, lake: str) -> DataFrame | None:
-    """Table `campaign` as it is; None: there is nothing, or a run was killed before its first wave was in."""
-    if not tables.exists(spark, lake, TABLE):
+def done(spark: SparkSession, lake: str, table: str = TABLE) -> DataFrame | None:
+    """A table as it is; None: there is nothing, or a run was killed before its first wave was in."""
+    if not tables.exists(spark, lake, table):
         return None
     try:
-        return tables.read(spark, lake, TABLE)
+        return tables.read(spark, lake, table)
     except AnalysisException as problem:
         if problem.getCondition() == "UNABLE_TO_INFER_SCHEMA":
             return None

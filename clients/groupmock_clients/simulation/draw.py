@@ -1,0 +1,176 @@
+"""A seed draws a plan. What is drawn here may change from version to version; a plan that was written down means the same for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from random import Random
+from typing import Any, Final
+
+from groupmock.faults.plan import ready_plans
+from groupmock.profiles import load
+
+from .plan import KINDS, SimulatedClient, SimulationPlan, Step
+from .strangers import BURSTS, LARGE
+
+PROFILES: Final = ("groupmock", "kafka-4.3", "kafka-3.9", "kafka-2.8")
+VERSIONS: Final = {1: (4, 12), 8: (2, 9), 9: (1, 9), 10: (0, 6), 11: (2, 9), 12: (0, 4), 13: (0, 5), 14: (0, 5)}
+"""API key -> lowest and highest version that a simulated client speaks: no topic ids, a rebalance timeout of its own."""
+STATIC: Final = {8: 7, 11: 5, 12: 3, 13: 3, 14: 3}
+"""... and the lowest of a static member."""
+WAITS: Final = (10, 60, 250, 700, 1_500, 3_000, 6_500)
+PROTOCOLS: Final = (["range"], ["cooperative-sticky"], ["cooperative-sticky", "range"])
+STATES: Final = ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable")
+STEPS: Final = (12, 30)
+WEIGHTS: Final[dict[str, dict[str, int]]] = {
+    "groups": {},
+    "steering": {"command": 14},
+    "faults": {"faults": 5, "command": 3},
+    "wire": {"cut": 5, "glue": 3, "break": 4, "deaf": 4},
+    "hostile": {"mutate": 9, "burst": 4, "large": 4},
+    "mixed": {"command": 6, "faults": 2, "cut": 2, "glue": 2, "break": 2, "deaf": 2, "mutate": 3, "burst": 2, "large": 2},
+}
+ALWAYS: Final = {"wait": 12, "produce": 6, "kill": 2, "leave": 2, "start": 3, "subscribe": 1, "commit": 1}
+
+
+@cache
+def _profile_versions(name: str) -> Mapping[int, tuple[int, int]]:
+    return load(name).versions
+
+
+def draw(seed: int, kind: str | None = None) -> SimulationPlan:
+    """The plan of a seed. `kind`: one of KINDS; None: the seed draws that too."""
+    dice = Random(f"simulation {seed}")
+    drawn = dice.choice(KINDS)
+    kind = drawn if kind is None else kind
+    if kind not in WEIGHTS:
+        raise ValueError(f"no kind of simulation is called {kind!r}: there are {', '.join(KINDS)}")
+    nodes = dice.choice((1, 1, 2, 3, 4))
+    profile = dice.choice(PROFILES)
+    topics = {f"t{number}": dice.choice((1, 2, 3, 5)) for number in range(dice.choice((1, 1, 2)))}
+    clients = _clients(dice, profile, list(topics))
+    settings = {"group.initial.rebalance.delay.ms": str(dice.choice((0, 100, 500)))}
+    if dice.random() < 0.3:  # so little that whoever does not read, or sends ahead, is noticed at once
+        settings |= {"groupmock.connection.write.buffer.bytes": "150", "groupmock.connection.read.ahead.bytes": "300"}
+    if dice.random() < 0.1:
+        settings["group.max.size"] = str(len(clients))
+    plan = SimulationPlan(
+        seed=seed, kind=kind, profile=profile, settings=settings, nodes=nodes, topics=topics, leases=dice.random() < 0.7,
+        clients=clients, steps=[],
+    )  # fmt: skip
+    plan.steps = _steps(dice, plan, {**ALWAYS, **WEIGHTS[kind]})
+    return plan
+
+
+def _clients(dice: Random, profile: str, topics: list[str]) -> list[SimulatedClient]:
+    groups = [f"g{number}" for number in range(dice.choice((1, 1, 2)))]
+    protocols = {group: dice.choice(PROTOCOLS) for group in groups}
+    mixed = dice.random() < 0.3  # an upgrade that is under way
+    timing = dice.choice(((6_000, 8_000, 1_500), (6_000, 4_000, 1_000), (10_000, 15_000, 3_000)))
+    found = []
+    for number in range(dice.choice((1, 2, 3, 4, 5))):
+        group = groups[number % len(groups)]
+        instance = f"i{number}" if dice.random() < 0.3 else None
+        offered = protocols[group][-1:] if mixed and dice.random() < 0.5 else protocols[group]
+        session, rebalance, heartbeat = timing
+        client = SimulatedClient(
+            name=f"c{number}", group=group, topics=topics, protocols=offered, instance=instance, session_ms=session,
+            rebalance_ms=rebalance, heartbeat_ms=heartbeat, versions=_versions(dice, profile, instance is not None),
+        )  # fmt: skip
+        found.append(client)
+    return found
+
+
+def _versions(dice: Random, profile: str, static: bool) -> dict[int, int]:
+    served = _profile_versions(profile)
+    found = {}
+    for key, (lowest, highest) in VERSIONS.items():
+        low = max(lowest, served[key][0], STATIC.get(key, 0) if static else 0)
+        high = min(highest, served[key][1])
+        found[key] = high if dice.random() < 0.5 else dice.randint(low, high)
+    return found
+
+
+def _steps(dice: Random, plan: SimulationPlan, weights: Mapping[str, int]) -> list[Step]:
+    steps: list[Step] = []
+    for client in plan.clients:
+        steps.append(["start", client.name])
+        if dice.random() < 0.6:
+            steps.append(["wait", dice.choice(WAITS[:4])])
+    names, chances = list(weights), list(weights.values())
+    for name in dice.choices(names, chances, k=dice.randint(*STEPS)):
+        steps.append([name, *MAKE[name](dice, plan)])
+        if name not in ("wait", "produce") and dice.random() < 0.5:
+            steps.append(["wait", dice.choice(WAITS)])
+    return steps
+
+
+def _who(dice: Random, plan: SimulationPlan) -> str:
+    return dice.choice(plan.clients).name
+
+
+def _where(dice: Random, plan: SimulationPlan) -> tuple[str, int]:
+    topic = dice.choice(list(plan.topics))
+    return topic, dice.randrange(plan.topics[topic])
+
+
+def _command(dice: Random, plan: SimulationPlan) -> list[Any]:
+    client = dice.choice(plan.clients)
+    group, member = client.group, client.name
+    node = dice.randint(1, plan.nodes)
+    topic, partition = _where(dice, plan)
+    name, make = dice.choice(list(COMMANDS.items()))
+    found = make(dice, group, member, node, topic, partition)
+    if name == "fence_instance":
+        found["instance"] = client.instance or "i0"
+    return [name, found]
+
+
+Make = Callable[[Random, str, str, int, str, int], dict[str, Any]]
+COMMANDS: Final[dict[str, Make]] = {
+    "expire_member": lambda dice, group, member, *_: {"group": group, "member": member},
+    "fence_instance": lambda dice, group, *_: {"group": group},
+    "freeze_member": lambda dice, group, member, *_: {"group": group, "member": member, "ms": dice.choice([None, 500, 5_000])},
+    "thaw_member": lambda dice, group, member, *_: {"group": group, "member": member},
+    "force_rebalance": lambda dice, group, *_: {"group": group},
+    "hold_group": lambda dice, group, *_: {"group": group, "state": dice.choice(STATES)},
+    "release_group": lambda dice, group, *_: {"group": group},
+    "complete_delay": lambda dice, group, *_: {"group": group},
+    "order_joins": lambda dice, group, member, *_: {"group": group, "names": [member]},
+    "choose_leader": lambda dice, group, member, *_: {"group": group, "member": member},
+    "move_coordinator": lambda dice, group, *_: {"group": group, "loading_ms": dice.choice([0, 300, 2_000])},
+    "unload_coordinator": lambda dice, group, *_: {"group": group},
+    "move_leader": lambda dice, group, member, node, topic, partition: {"topic": topic, "partition": partition, "node": node},
+    "stop_node": lambda dice, group, member, node, *_: {"node": node, "clean": dice.random() < 0.5, "loading_ms": dice.choice([0, 200])},
+    "start_node": lambda dice, group, member, node, *_: {"node": node},
+    "stall_node": lambda dice, group, member, node, *_: {"node": node, "ms": dice.choice([300, 3_000, 8_000])},
+    "jump_timer": lambda dice, group, *_: {"timer": dice.choice(["join", "sync"]), "subject": [group]},
+    "step_clock": lambda dice, *_: {"ms": dice.choice([1, 400, 4_000, 12_000])},
+    "reseed": lambda dice, *_: {"seed": dice.randrange(1 << 30)},
+    "grow_topic": lambda dice, group, member, node, topic, partition: {"topic": topic, "partitions": dice.choice([4, 6])},
+}
+"""Steering commands, and what one is told. `step_clock` is a clock that jumps."""
+
+MAKE: Final[dict[str, Callable[[Random, SimulationPlan], list[Any]]]] = {
+    "wait": lambda dice, plan: [dice.choice(WAITS)],
+    "produce": lambda dice, plan: [*_where(dice, plan), dice.choice((1, 3, 10))],
+    "kill": lambda dice, plan: [_who(dice, plan), dice.randrange(2)],
+    "leave": lambda dice, plan: [_who(dice, plan)],
+    "start": lambda dice, plan: [_who(dice, plan)],
+    "subscribe": lambda dice, plan: [_who(dice, plan), sorted(dice.sample(list(plan.topics), dice.randint(1, len(plan.topics))))],
+    "commit": lambda dice, plan: [_who(dice, plan)],
+    "cut": lambda dice, plan: [_who(dice, plan), [dice.choice((1, 2, 3, 4, 7, 20)) for _ in range(dice.randint(1, 6))]],
+    "glue": lambda dice, plan: [_who(dice, plan), dice.randint(2, 4)],
+    "break": lambda dice, plan: [_who(dice, plan), dice.choice((0, 1, 3, 5, 20, 100, 300))],
+    "deaf": lambda dice, plan: [_who(dice, plan), dice.choice((100, 2_000, 9_000))],
+    "command": _command,
+    "faults": lambda dice, plan: [dice.choice(sorted(ready_plans()))],
+    "mutate": lambda dice, plan: [
+        dice.randrange(1_000),
+        [[dice.choice((4, 5, 6, 7, dice.randrange(12, 400), dice.randrange(400))), dice.choice((0, 1, 127, 128, 255, dice.randrange(256)))]
+         for _ in range(dice.randint(0, 3))],
+    ],
+    "burst": lambda dice, plan: [dice.choice(list(BURSTS)), dice.choice((3, 20, 60)), dice.randint(1, 3)],
+    "large": lambda dice, plan: [dice.choice(list(LARGE)), dice.choice((1, 20, 150, 1_000))],
+}  # fmt: skip
+"""Step -> its values."""

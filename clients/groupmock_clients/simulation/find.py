@@ -1,0 +1,46 @@
+"""A finding as a file: the plan made small, what broke, and the story of it. `make test` plays every file of tests/found again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from .plan import SimulationPlan, case_of
+from .shrink import TRIES, shrunk
+from .simulate import Outcome, play
+
+PROPERTY: Final = "simulation"
+DIGITS: Final = 10
+
+
+def made_small(outcome: Outcome, tries: int = TRIES) -> Outcome:
+    """The outcome of the smallest plan in which the same judge finds fault."""
+    judge = outcome.finding.judge if outcome.finding is not None else None
+
+    def fails(plan: SimulationPlan) -> bool:
+        finding = play(plan, thorough=True).finding
+        return finding is not None and finding.judge == judge
+
+    return play(shrunk(outcome.plan, fails, tries), thorough=True)
+
+
+def as_find(outcome: Outcome, about: Mapping[str, Any]) -> dict[str, Any]:
+    """What the file has. `about`: when, by whom, which version. ValueError: nothing was found."""
+    if outcome.finding is None:
+        raise ValueError(f"seed {outcome.plan.seed} holds")
+    failure = f"{outcome.finding.judge}: {outcome.finding.text}"
+    found = {**about, "seed": outcome.plan.seed}
+    return {"property": PROPERTY, "case": case_of(outcome.plan), "failure": failure, "story": outcome.story, "found": found}
+
+
+def write(folder: Path, find: Mapping[str, Any]) -> Path:
+    """The file; the same case twice is one."""
+    text = json.dumps({"property": find["property"], "case": find["case"]}, sort_keys=True)
+    file = folder / f"{PROPERTY}-{hashlib.sha256(text.encode()).hexdigest()[:DIGITS]}.json"
+    folder.mkdir(parents=True, exist_ok=True)
+    if not file.exists():
+        file.write_text(json.dumps(find, indent=1) + "\n", encoding="utf-8")
+    return file

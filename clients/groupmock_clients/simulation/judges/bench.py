@@ -1,0 +1,118 @@
+"""Where the judges sit: what they found, and what they are told by the core, by the driver and by the clients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from groupmock.core.core import Core
+from groupmock.core.effects import Effects, Replies, Reply
+from groupmock.core.events import Event, Request
+from groupmock.core.units import NS_PER_MS
+
+from .budgets import BudgetJudge
+from .groups import GroupJudge
+from .history import HistoryJudge
+from .turns import TurnJudge
+
+if TYPE_CHECKING:
+    from groupmock.core.effects import Lease
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """Something that did not hold. `judge`: who saw it, and what is compared when a plan is made small; `step`: place in the plan's steps,
+    or as many as there are for the end; `at_ms`: of the run."""
+
+    judge: str
+    text: str
+    step: int
+    at_ms: float
+
+
+class Bench:
+    """All judges of one run. The first finding ends it: what follows from a mistake is no second one."""
+
+    def __init__(self, watched: bool) -> None:
+        self.finding: Finding | None = None
+        self.step = 0
+        self.now = 0
+        self.strange: set[int] = set()
+        """Connections of strangers, who may say anything."""
+        self.groups = GroupJudge(self)
+        self.history = HistoryJudge(self)
+        self.budgets = BudgetJudge(self, watched)
+        self.turns = TurnJudge(self)
+        self.asked: dict[int, Request] = {}
+        """Ticket -> request, while it is not answered."""
+
+    def found(self, judge: str, text: str) -> None:
+        """Something is wrong."""
+        if self.finding is None:
+            self.finding = Finding(judge, text, self.step, self.now / NS_PER_MS)
+
+    def answered(self, reply: Reply) -> None:
+        """The core has an answer."""
+        asked = self.asked.pop(reply.ticket, None)
+        if asked is None:
+            self.found("answers", f"ticket {reply.ticket} is answered, and nobody waits for it")
+            return
+        self.groups.answered(asked, reply.message)
+        self.history.answered(asked, reply.message)
+
+
+class WatchedCore(Core):
+    """The core of a run, every entry of it seen by the judges."""
+
+    def __init__(self, core: Core, bench: Bench) -> None:
+        super().__init__(core.cluster)
+        self.bench = bench
+        bench.groups.cluster = bench.history.cluster = core.cluster
+
+    def handle(self, event: Event, now: int) -> Effects:
+        """See Core."""
+        bench = self.bench
+        bench.now = now
+        if isinstance(event, Request):
+            bench.asked[event.ticket] = event
+            bench.groups.expects(event)
+            bench.history.asks(event)
+        effects = super().handle(event, now)
+        self._seen(effects)
+        return effects
+
+    def expire(self, now: int) -> Effects:
+        """See Core."""
+        self.bench.now = now
+        effects = super().expire(now)
+        self._seen(effects)
+        return effects
+
+    def renew(self, lease: Lease, now: int) -> None:
+        """See Core."""
+        self.bench.now = now
+        self.bench.groups.renewed(lease)
+        super().renew(lease, now)
+
+    def _seen(self, effects: Effects) -> None:
+        bench = self.bench
+        bench.groups.happened(effects)
+        for place, effect in enumerate(effects):
+            if isinstance(effect, Reply):
+                bench.answered(effect)
+            elif isinstance(effect, Replies):
+                effects[place] = Replies(self._lazily(effect.replies))
+            else:
+                self._passed(effect)
+
+    def _passed(self, effect: Any) -> None:
+        ticket = getattr(effect, "ticket", None)
+        if ticket is not None:  # Silent, Abandoned, Close: there will be no answer
+            self.bench.asked.pop(ticket, None)
+        self.bench.history.happened(effect)
+
+    def _lazily(self, replies: Iterator[Reply]) -> Iterator[Reply]:
+        for reply in replies:
+            self.bench.answered(reply)
+            yield reply

@@ -1,0 +1,248 @@
+"""Do classic groups keep the protocol? States and generations as they are told, answers against the generation they belong to.
+
+Sources: docs/kafka/group-protocol.md; what a broker's group is made of is read from the core's attributes, what it should do is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from groupmock.core.effects import Effects, MemberChanged, Moved, TimerFired
+from groupmock.core.environment import NO_HOLDS
+from groupmock.core.groups.classic.group import Group
+from groupmock_codec.embedded.consumer import read_assignment
+
+if TYPE_CHECKING:
+    from groupmock.core.cluster import Cluster
+    from groupmock.core.effects import Lease
+    from groupmock.core.events import Request
+
+    from .bench import Bench
+
+JUDGE: Final = "groups"
+COMMIT, JOIN, HEARTBEAT, SYNC = 8, 11, 12, 14
+UNKNOWN_MEMBER, ILLEGAL_GENERATION, REBALANCING, FENCED = 25, 22, 27, 82
+PREPARING, COMPLETING, STABLE, EMPTY, DEAD = "PreparingRebalance", "CompletingRebalance", "Stable", "Empty", "Dead"
+MAY_FOLLOW: Final = {
+    "": {EMPTY, STABLE},
+    EMPTY: {PREPARING, DEAD},
+    PREPARING: {COMPLETING, EMPTY, DEAD},
+    COMPLETING: {STABLE, PREPARING, DEAD},
+    STABLE: {PREPARING, DEAD},
+    DEAD: set(),
+}
+"""State -> those that may come next; "": a group that was not there (docs/kafka/group-protocol.md#states)."""
+REFUSED_ALONE: Final = frozenset((-1, 3, 12, 14, 15, 16, 28, 100))
+"""What a partition of a commit may be told whatever its group says: its topic, its metadata, its size, a coordinator that goes."""
+CHANGES: Final = frozenset((COMMIT, JOIN, 13, SYNC, 42, 47))
+"""What a stranger may spoil a group's history with: a commit, a member, an assignment, a deletion."""
+
+Key = tuple[str, int, int]
+
+
+class Told:
+    """What the members of one generation were told. `given`: by the leader, member id -> assignment; None: not yet, or before a load."""
+
+    __slots__ = ("given", "owners", "protocol")
+
+    def __init__(self) -> None:
+        self.protocol: str | None = None
+        self.given: dict[str, bytes] | None = None
+        self.owners: dict[tuple[str, int], str] = {}
+
+
+class GroupJudge:
+    """Told of every entry of the core. `spoilt`: groups that a stranger spoke to; what their members are promised does not hold."""
+
+    cluster: Cluster
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.spoilt: set[str] = set()
+        self.states: dict[str, str] = {}
+        self.generations: dict[str, int] = {}
+        self.lives: dict[str, int] = {}
+        self.told: dict[Key, Told] = {}
+        self.renewals = 0
+        self._expected: dict[int, int] = {}  # ticket -> code that the group owes
+
+    # -- before an entry
+
+    def expects(self, event: Request) -> None:
+        """What does the protocol say is to be answered to this?"""
+        message: Any = event.message
+        if event.connection in self.bench.strange and event.key in CHANGES:
+            self._spoil(message)
+        if event.key not in (HEARTBEAT, COMMIT) or self.cluster.environment.holds is not NO_HOLDS:
+            return
+        group = self.group(message.group_id)
+        if group is None or self.cluster.groups.gate(message.group_id, event.node):
+            return
+        if event.key == HEARTBEAT:
+            self._expected[event.ticket] = self._code(group, message, message.generation_id, REBALANCING, 0)
+        elif message.generation_id_or_member_epoch >= 0:
+            self._expected[event.ticket] = self._code(group, message, message.generation_id_or_member_epoch, 0, REBALANCING)
+
+    def _code(self, group: Group, message: Any, generation: int, preparing: int, completing: int) -> int:
+        instance = message.group_instance_id
+        if instance is not None:
+            mapped = next((each.member_id for each in group.members.values() if each.group_instance_id == instance), None)
+            if mapped is None:
+                return UNKNOWN_MEMBER
+            if mapped != message.member_id:
+                return FENCED
+        if message.member_id not in group.members:
+            return UNKNOWN_MEMBER
+        if generation != group.generation:
+            return ILLEGAL_GENERATION
+        return {PREPARING: preparing, COMPLETING: completing}.get(str(group.state), 0)
+
+    def _spoil(self, message: Any) -> None:
+        named = [getattr(message, "group_id", None), *getattr(message, "groups_names", ())]
+        self.spoilt.update(each for each in named if isinstance(each, str))
+
+    # -- after it
+
+    def happened(self, effects: Effects) -> None:
+        """The groups moved; those that did are looked at."""
+        touched: dict[str, None] = {}
+        for effect in effects:
+            if isinstance(effect, Moved):
+                self._moved(effect)
+                touched[effect.group] = None
+            elif isinstance(effect, MemberChanged):
+                touched[effect.group] = None
+            elif isinstance(effect, TimerFired) and effect.subject:
+                touched[effect.subject[0]] = None
+        self.look_at(touched)
+
+    def look_at(self, names: Iterable[str]) -> None:
+        """The invariants of these groups."""
+        for name in names:
+            group = self.group(name)
+            if group is None:
+                continue
+            try:
+                group.invariants()
+            except AssertionError as broken:
+                self.bench.found("invariants", str(broken))
+            if self.states.get(name) != str(group.state):
+                self.bench.found(JUDGE, f"group {name!r} is {group.state}, and was told to be {self.states.get(name)}")
+
+    def all(self) -> Iterable[str]:
+        """Every group there is."""
+        return [group.group_id for group in self.cluster.groups.all()]
+
+    def peopled(self) -> list[Group]:
+        """Classic groups, for their members."""
+        return [group for group in self.cluster.groups.all() if isinstance(group, Group)]
+
+    def group(self, name: str) -> Group | None:
+        """The classic group of that name."""
+        found = self.cluster.groups.find(name)
+        return found if isinstance(found, Group) else None
+
+    def _moved(self, move: Moved) -> None:
+        name, before = move.group, self.states.get(move.group, "")
+        if move.before != before and not (before == DEAD and move.before == ""):
+            self.bench.found(JUDGE, f"group {name!r} was {before or 'not there'} and leaves {move.before or 'nothing'}")
+        if move.after not in MAY_FOLLOW[move.before]:
+            self.bench.found(JUDGE, f"group {name!r} moved from {move.before or 'nothing'} to {move.after}")
+        self._generation(move)
+        if move.before == "":
+            self.lives[name] = self.lives.get(name, 0) + 1
+        self.states[name], self.generations[name] = move.after, move.generation
+
+    def _generation(self, move: Moved) -> None:
+        before = self.generations.get(move.group, 0)
+        if move.before == "":
+            wanted = 0 if move.cause != "coordinator_loaded" else move.generation
+        else:
+            wanted = before + (move.before == PREPARING and move.after in (COMPLETING, EMPTY))
+        if move.generation != wanted:
+            way = f"from {move.before or 'nothing'} to {move.after}"
+            self.bench.found(JUDGE, f"group {move.group!r} went {way} in generation {move.generation}, not {wanted}")
+
+    # -- answers
+
+    def answered(self, asked: Request, answer: Any) -> None:
+        """An answer is on its way."""
+        expected = self._expected.pop(asked.ticket, None)
+        if asked.key == HEARTBEAT:
+            if expected is not None and answer.error_code != expected:
+                self._wrong(asked, answer.error_code, expected)
+        elif asked.key == COMMIT:
+            if expected is not None:
+                self._commit(asked, answer, expected)
+        elif asked.key == JOIN and answer.error_code == 0:
+            self._joined(asked, answer)
+        elif asked.key == SYNC and answer.error_code == 0:
+            self._synced(asked, answer)
+
+    def renewed(self, lease: Lease) -> None:
+        """A heartbeat was repeated without the core."""
+        self.renewals += 1
+        group = self.group(lease.group.group_id)
+        if group is None or lease.member.member_id not in group.members or str(group.state) not in (STABLE, COMPLETING):
+            self.bench.found(JUDGE, f"a heartbeat of {lease.member.member_id!r} is answered 0 by a lease, and its group has moved on")
+
+    def _wrong(self, asked: Request, code: int, expected: int) -> None:
+        message: Any = asked.message
+        name = "Heartbeat" if asked.key == HEARTBEAT else "OffsetCommit"
+        self.bench.found(JUDGE, f"{name} of {message.member_id!r} in group {message.group_id!r} was answered {code}, not {expected}")
+
+    def _commit(self, asked: Request, answer: Any, expected: int) -> None:
+        codes = {each.error_code for topic in answer.topics for each in topic.partitions}
+        wrong = codes - {expected, *REFUSED_ALONE}
+        if wrong:
+            self._wrong(asked, min(wrong), expected)
+
+    def _of(self, name: str, generation: int) -> Told:
+        return self.told.setdefault((name, self.lives.get(name, 0), generation), Told())
+
+    def _joined(self, asked: Request, answer: Any) -> None:
+        message: Any = asked.message
+        name = message.group_id
+        told, group = self._of(name, answer.generation_id), self.group(name)
+        ids = [each.member_id for each in answer.members]
+        if told.protocol is not None and answer.protocol_name != told.protocol:
+            self.bench.found(JUDGE, f"generation {answer.generation_id} of group {name!r} has two protocols")
+        told.protocol = answer.protocol_name
+        if len(ids) != len(set(ids)):
+            self.bench.found(JUDGE, f"the leader's list of group {name!r} names a member twice")
+        if ids and (answer.member_id != answer.leader or answer.leader not in ids):
+            self.bench.found(JUDGE, f"the list of group {name!r} went to {answer.member_id!r}, and {answer.leader!r} leads")
+        if group is None or group.generation != answer.generation_id or str(group.state) == PREPARING:
+            return
+        if ids and sorted(ids) != sorted(group.members):
+            self.bench.found(JUDGE, f"the leader of group {name!r} is told {len(ids)} members, there are {len(group.members)}")
+        if not all(any(listed == answer.protocol_name for listed, _ in each.protocols) for each in group.members.values()):
+            self.bench.found(JUDGE, f"not all members of group {name!r} list its protocol {answer.protocol_name!r}")
+
+    def _synced(self, asked: Request, answer: Any) -> None:
+        message: Any = asked.message
+        name, member = message.group_id, message.member_id
+        told, group = self._of(name, message.generation_id), self.group(name)
+        if told.given is None and message.assignments and group is not None and group.leader_id == member:
+            told.given = {each.member_id: each.assignment for each in message.assignments}
+        if name in self.spoilt or message.group_instance_id is not None:
+            self._owns(told, name, member, answer.assignment, loose=True)
+            return
+        if told.given is not None and answer.assignment != told.given.get(member, b""):
+            self.bench.found(JUDGE, f"{member!r} of group {name!r} got another assignment than its leader gave it")
+        self._owns(told, name, member, answer.assignment, loose=False)
+
+    def _owns(self, told: Told, name: str, member: str, data: bytes, loose: bool) -> None:
+        assignment = read_assignment(data)
+        for topic in assignment.assigned_partitions if assignment is not None else ():
+            for index in topic.partitions:
+                owner = told.owners.setdefault((topic.topic, index), member)
+                if owner != member and not loose:
+                    self.bench.found(JUDGE, f"{topic.topic}-{index} belongs to {owner!r} and {member!r} in a generation of group {name!r}")
+                told.owners[topic.topic, index] = member
+
+    def owner(self, name: str, generation: int, topic: str, partition: int) -> set[str]:
+        """Who was told that it owns this partition in that generation, in whatever life of the group."""
+        keys = ((name, life, generation) for life in range(self.lives.get(name, 0) + 1))
+        return {told.owners.get((topic, partition), "") for key in keys if (told := self.told.get(key)) is not None}

@@ -1,0 +1,76 @@
+"""Is everybody served in turn? How many requests are handled before the loop has its turn, and how many of one connection meanwhile.
+
+The driver's slices are of time (`net.turns`), which a virtual clock does not have: here a request takes REQUEST_US, so that a slice is so
+many requests, the same ones for the same seed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from groupmock.clock import Callback, Handle, VirtualClock
+from groupmock.net.turns import Turns
+
+if TYPE_CHECKING:
+    from groupmock.net.connection import Connection
+
+    from .bench import Bench
+
+JUDGE: Final = "turns"
+SLICE_US, REQUEST_US = 2_000, 100
+IN_A_SLICE: Final = SLICE_US // REQUEST_US
+ALONE: Final = 2
+"""Beyond a slice: the request that came alone, and the one with which a slice ends. The part of the last connection that is served begins
+before the slice is over and may be a whole slice, so a turn may be two."""
+
+
+class TurnJudge:
+    """Told of every call of the loop and of every request that is handled. `longest`: most requests in one turn."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.longest = 0
+        self.worked_ns = 0
+        self.clock = LoopClock(self)
+        self.turns: Turns[Connection] = Turns(SLICE_US, clock=lambda: self.worked_ns, soon=self.clock.soon)
+        self._in_turn = 0
+        self._of_one = 0
+        self._one = 0
+
+    def turned(self) -> None:
+        """The loop calls something else."""
+        self._in_turn = self._of_one = 0
+
+    def handled(self, connection: int) -> None:
+        """One request of that connection is handled."""
+        self.worked_ns += REQUEST_US * 1_000
+        self._in_turn += 1
+        self._of_one = self._of_one + 1 if connection == self._one else 1
+        self._one = connection
+        self.longest = max(self.longest, self._in_turn)
+        if self._in_turn > 2 * IN_A_SLICE + ALONE:
+            self.bench.found(JUDGE, f"{self._in_turn} requests are handled in one turn of the loop, two slices are {2 * IN_A_SLICE}")
+        others = len(self.turns.waiting)
+        if self._of_one > max(1, 2 * IN_A_SLICE // (1 + others)) + ALONE:
+            self.bench.found(JUDGE, f"connection {connection} has {self._of_one} requests handled in a row while {others} others wait")
+
+
+class LoopClock(VirtualClock):
+    """Virtual time as the one loop of a run: each appointment is a call of its own."""
+
+    def __init__(self, judge: TurnJudge) -> None:
+        super().__init__()
+        self._turned = judge.turned
+
+    def soon(self, callback: Callback) -> Handle:
+        """In the loop's next turn, behind what has arrived by now."""
+        return self.call_at(self.now(), callback)
+
+    def call_at(self, when: int, callback: Callback) -> Handle:
+        """See VirtualClock."""
+
+        def turn() -> None:
+            self._turned()
+            callback()
+
+        return super().call_at(when, turn)

@@ -1,0 +1,156 @@
+"""Seeds in a child process with limits of time and memory: one that hangs or dies is a verdict like others, and the rest goes on.
+
+POSIX only: the child is a fork, so that a seed does not pay for an interpreter that starts.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import select
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from .plan import SimulationPlan
+from .simulate import Outcome, simulate
+
+SECONDS: Final = 20.0
+"""A seed takes some 40 ms, one whose calls are counted three times that."""
+MEGABYTES: Final = 512
+"""Beyond what the process has when it begins."""
+HUNG: Final = "hung"
+DIED: Final = "died"
+STATM: Final = Path("/proc/self/statm")
+
+
+class SeedVerdict(msgspec.Struct, kw_only=True):
+    """What became of a seed. `judge` and `text`: of what was found, None where all held; HUNG and DIED are judges too. `seconds`: of wall
+    time; the rest as in `Outcome`."""
+
+    seed: int
+    kind: str = ""
+    judge: str | None = None
+    text: str | None = None
+    step: int | None = None
+    seconds: float = 0.0
+    digest: str = ""
+    rows: int = 0
+    requests: int = 0
+    virtual_ms: float = 0.0
+    replayed: bool = False
+    plan: SimulationPlan | None = None
+    """Of a seed with a finding."""
+    story: list[str] = []
+
+
+def verdict_of(outcome: Outcome, seconds: float) -> SeedVerdict:
+    """An outcome in one line."""
+    verdict = SeedVerdict(
+        seed=outcome.plan.seed, kind=outcome.plan.kind, seconds=seconds, digest=outcome.digest, rows=outcome.rows,
+        requests=outcome.requests, virtual_ms=outcome.virtual_ms, replayed=outcome.replayed,
+    )  # fmt: skip
+    if (found := outcome.finding) is not None:
+        verdict.judge, verdict.text, verdict.step = found.judge, found.text, found.step
+        verdict.plan, verdict.story = outcome.plan, outcome.story
+    return verdict
+
+
+def judged(seed: int, kind: str | None) -> SeedVerdict:
+    """One seed, here and now. What the simulation itself raises is a finding too."""
+    began = time.monotonic()
+    try:
+        return verdict_of(simulate(seed, kind), time.monotonic() - began)
+    except Exception as problem:
+        text = f"{type(problem).__name__}: {problem}"
+        return SeedVerdict(seed=seed, kind=kind or "", judge="simulation", text=text, seconds=time.monotonic() - began)
+
+
+Judge = Callable[[int, str | None], SeedVerdict]
+
+
+def within_limits(
+    seeds: Iterable[int], kind: str | None = None, seconds: float = SECONDS, megabytes: int = MEGABYTES, judge: Judge = judged
+) -> Iterator[SeedVerdict]:
+    """A verdict for each seed, in order. `seconds`: of each; `megabytes`: beyond what a process has that has done nothing."""
+    left = list(seeds)
+    while left:
+        with _Child(left, kind, megabytes, judge) as child:
+            for seed in list(left):
+                began = time.monotonic()
+                line = child.line(seconds)
+                left.remove(seed)
+                if line is None:
+                    what, text = child.ended(seconds)
+                    yield SeedVerdict(seed=seed, kind=kind or "", judge=what, text=text, seconds=time.monotonic() - began)
+                    break
+                yield msgspec.json.decode(line, type=SeedVerdict, strict=False)
+
+
+class _Child:
+    """A fork that judges seeds and writes a line for each."""
+
+    def __init__(self, seeds: list[int], kind: str | None, megabytes: int, judge: Judge) -> None:
+        self._reading, writing = os.pipe()
+        self._buffer = b""
+        self._status: int | None = None
+        self.pid = os.fork()
+        if self.pid == 0:
+            self._work(writing, seeds, kind, megabytes, judge)
+        os.close(writing)
+
+    def __enter__(self) -> _Child:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._reading)
+        if self._status is None:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+
+    def line(self, seconds: float) -> bytes | None:
+        """The next one; None: the child is over, or says nothing for so long."""
+        end = time.monotonic() + seconds
+        while b"\n" not in self._buffer:
+            if not select.select([self._reading], [], [], max(0.0, end - time.monotonic()))[0]:
+                return None
+            data = os.read(self._reading, 1 << 16)
+            if not data:
+                _, self._status = os.waitpid(self.pid, 0)
+                return None
+            self._buffer += data
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line
+
+    def ended(self, seconds: float) -> tuple[str, str]:
+        """Why there is no line."""
+        if self._status is None:
+            return HUNG, f"no end within {seconds:g} s"
+        code = os.waitstatus_to_exitcode(self._status)
+        return DIED, f"the process was ended by signal {-code}" if code < 0 else f"the process ended with {code}"
+
+    @staticmethod
+    def _work(writing: int, seeds: list[int], kind: str | None, megabytes: int, judge: Judge) -> None:
+        code = 1
+        try:
+            limit = _address_space() + megabytes * 1024 * 1024
+            hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+            resource.setrlimit(resource.RLIMIT_AS, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
+            with os.fdopen(writing, "wb") as out:
+                for seed in seeds:
+                    out.write(msgspec.json.encode(judge(seed, kind)) + b"\n")
+                    out.flush()
+            code = 0
+        finally:
+            os._exit(code)  # nothing of the parent's is cleaned up twice
+
+
+def _address_space() -> int:
+    """Bytes that this process has mapped; where nobody says, what it has used at most."""
+    if STATM.exists():
+        return int(STATM.read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -1,0 +1,73 @@
+"""What a simulated run is made of, as explicit values: JSON keeps it, and it means the same when what draws it has changed.
+
+Steps, each a list of its name and values. A name of a client is `c0`, `c1`, ...; a number that is too large is taken modulo what there is,
+so that every list of steps is playable and steps can be left out.
+
+    ["wait", ms]                        time passes
+    ["start", client]                   a process that is not there starts
+    ["kill", client, half_open]         it dies; 1: and its connections do not say so
+    ["leave", client]                   it commits, leaves and ends
+    ["subscribe", client, topics]       it subscribes to these, and joins again
+    ["commit", client]                  it commits what it has delivered
+    ["produce", topic, partition, n]    n records are produced
+    ["cut", client, [sizes]]            its next bytes arrive in pieces of these sizes, 1 ms after each other
+    ["glue", client, n]                 its next n requests arrive in one segment
+    ["break", client, n]                its connection breaks after n more bytes
+    ["deaf", client, ms]                it does not read for so long
+    ["command", name, arguments]        a steering command; one that is refused did nothing
+    ["faults", plan]                    the rules of a plan that ships with the product
+    ["mutate", pick, [[place, value]]]  a stranger sends a request that was sent before, bytes of it replaced; none: the same again
+    ["burst", what, n, pieces]          a stranger pipelines n requests, in so many pieces
+    ["large", what, n]                  a stranger sends one request with n of something
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+KINDS: Final = ("groups", "steering", "faults", "wire", "hostile", "mixed")
+"""What a run is mostly about; mixed: everything. Every kind has members, time and records."""
+
+Step = list[Any]
+
+
+class SimulatedClient(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """One consumer process. `protocols`: its assignors, the best first; times are ms; `versions`: API key -> version that it speaks."""
+
+    name: str
+    group: str
+    topics: list[str]
+    protocols: list[str]
+    instance: str | None = None
+    session_ms: int = 6_000
+    rebalance_ms: int = 8_000
+    heartbeat_ms: int = 1_500
+    versions: dict[int, int] = {}
+
+
+class SimulationPlan(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """`seed`: of the core's dice, and what the run is called by; `leases`: are heartbeats repeated without the core? `settings`: by
+    Kafka's names; `topics`: name -> partitions."""
+
+    seed: int
+    kind: str
+    profile: str
+    settings: dict[str, str]
+    nodes: int
+    topics: dict[str, int]
+    leases: bool
+    clients: list[SimulatedClient]
+    steps: list[Step]
+
+
+def plan_of(case: dict[str, Any]) -> SimulationPlan:
+    """What a file has. Raises msgspec.ValidationError."""
+    return msgspec.convert(case, SimulationPlan, strict=False)
+
+
+def case_of(plan: SimulationPlan) -> dict[str, Any]:
+    """What a file keeps."""
+    case: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(plan))
+    return case

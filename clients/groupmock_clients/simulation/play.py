@@ -1,0 +1,268 @@
+"""One plan, played: its steps, then peace, then what must be true in peace."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from groupmock.faults.plan import read_plan, rule_as_data
+from groupmock_codec.errors import CodecError
+
+from .consumer import Consumer
+from .judges.bench import Finding
+from .plan import SimulationPlan
+from .producer import Producer
+from .strangers import Strangers
+from .world import World
+
+LIVENESS: Final = "liveness"
+SETTLING_MS: Final = 10
+"""By then what strangers sent has arrived."""
+TIMERS: Final = 2
+"""Retention, and what else is one for all."""
+LOOK_MS: Final = 500
+"""How often it is looked whether everything has come to rest."""
+
+
+def bound_ms(plan: SimulationPlan) -> int:
+    """Within how many virtual ms of peace every group is Stable with all its members, and everything is delivered.
+
+    Whoever is dead is expelled after a session; two join phases may be spent on those who do not come back; a request that will never be
+    answered is given up after a rebalance timeout and 5 s, then the coordinator is looked for. Twice that, and 10 s for the rest.
+    """
+    session, rebalance = max(each.session_ms for each in plan.clients), max(each.rebalance_ms for each in plan.clients)
+    return 2 * (session + 3 * rebalance + 5_000) + 10_000
+
+
+class Playing:
+    """A run in progress. `finding` is None as long as everything held."""
+
+    def __init__(self, plan: SimulationPlan, sampled: bool) -> None:
+        self.plan = plan
+        self.world = World(plan, sampled)
+        self.clients = {each.name: Consumer(self.world, each) for each in plan.clients}
+        self.producer = Producer(self.world)
+        self.strangers = Strangers(self.world)
+        self.faulty = False
+        self.nobodys: set[str] = set()
+        """Members and reserved ids that a stranger left behind."""
+
+    @property
+    def finding(self) -> Finding | None:
+        """What broke."""
+        return self.world.bench.finding
+
+    def run(self) -> None:
+        """From the first step to the end of the journal."""
+        bench = self.world.bench
+        for place, step in enumerate(self.plan.steps):
+            bench.step = place
+            bench.turns.turned()
+            getattr(self, f"_{step[0]}")(*step[1:])
+            bench.groups.look_at(bench.groups.all())
+            self.world.sweep()
+            if self.finding is not None:
+                return
+        bench.step = len(self.plan.steps)
+        self._peace()
+        if self.finding is None:
+            self._rest()
+        if self.finding is None:
+            self._close()
+
+    # -- steps: see `plan`
+
+    def _wait(self, ms: int) -> None:
+        self.world.pass_time(ms)
+
+    def _start(self, name: str) -> None:
+        self.clients[name].start()
+
+    def _kill(self, name: str, half_open: int) -> None:
+        self.clients[name].kill(bool(half_open))
+
+    def _leave(self, name: str) -> None:
+        self.clients[name].leave()
+
+    def _subscribe(self, name: str, topics: list[str]) -> None:
+        self.clients[name].subscribe(topics)
+
+    def _commit(self, name: str) -> None:
+        client = self.clients[name]
+        if client.alive:
+            client.commit()
+
+    def _produce(self, topic: str, partition: int, records: int) -> None:
+        count = self.world.counts().get(topic, 0)
+        if count:
+            self.producer.produce(topic, partition % count, records)
+
+    def _cut(self, name: str, sizes: list[int]) -> None:
+        for link in self.clients[name].links.values():
+            link.wire.cuts.extend(sizes)
+
+    def _glue(self, name: str, requests: int) -> None:
+        for link in self.clients[name].links.values():
+            link.wire.glue = requests
+
+    def _break(self, name: str, after: int) -> None:
+        for link in self.clients[name].links.values():
+            link.wire.left = after
+
+    def _deaf(self, name: str, ms: int) -> None:
+        for link in self.clients[name].links.values():
+            link.wire.deaf = True
+            self.world.later(ms, link.wire.hear)
+
+    def _command(self, name: str, arguments: dict[str, Any]) -> None:
+        self.world.command(name, **arguments)
+
+    def _faults(self, name: str) -> None:
+        self.faulty = True
+        self.world.command("add_faults", rules=[rule_as_data(rule) for rule in read_plan(name).rule], origin=name)
+
+    def _mutate(self, pick: int, changes: list[list[int]]) -> None:
+        self.strangers.mutate(pick, changes)
+
+    def _burst(self, what: str, requests: int, pieces: int) -> None:
+        self.strangers.burst(what, requests, pieces)
+
+    def _large(self, what: str, much: int) -> None:
+        try:
+            self.strangers.large(what, much)
+        except CodecError:
+            return  # more than the protocol can say
+
+    # -- peace
+
+    def _peace(self) -> None:
+        """Every fault is taken away, everybody is up."""
+        world = self.world
+        if self.faulty:
+            world.command("clear_faults")
+        self.strangers.go()
+        for node in world.nodes:
+            world.command("start_node", node=node)
+        for name in {each.group for each in self.plan.clients}:
+            self._release(name)
+            # Coordinated by nobody: an operator who took it away gives it back
+            if world.core.cluster.groups.hosting.node_of(name) is None:
+                world.command("move_coordinator", group=name)
+        for wire in world.wires:
+            wire.cuts.clear()
+            wire.glue, wire.left = 0, None
+            wire.hear()
+        world.pass_time(SETTLING_MS)
+        mine = {client.member_id for client in self.clients.values() if client.alive}
+        for group in world.bench.groups.peopled():
+            if group.group_id in world.bench.groups.spoilt:
+                self.nobodys |= {*group.members, *group.pending_joins} - mine
+        for client in self.clients.values():
+            client.start()
+            client.subscribe(list(client.about.topics))
+
+    def _release(self, name: str) -> None:
+        world = self.world
+        for member in getattr(world.core.environment.holds, "frozen", {}).copy():
+            world.command("thaw_member", group=member[0], member=member[1])
+        world.command("release_group", group=name)
+
+    def _rest(self) -> None:
+        """Wait until everything has come to rest, for as long as that may take."""
+        left = bound_ms(self.plan)
+        while (missing := self._missing()) is not None and left > 0 and self.finding is None:
+            self._expel()
+            self._reconcile()
+            self.world.pass_time(LOOK_MS)
+            left -= LOOK_MS
+        if missing is not None:
+            self.world.bench.found(LIVENESS, f"after {bound_ms(self.plan)} ms of peace {missing}")
+        self.world.bench.groups.look_at(self.world.bench.groups.all())
+
+    def _expel(self) -> None:
+        """Those that are nobody's go, as soon as they can. An operator does that by hand too."""
+        for group in self.world.bench.groups.peopled():
+            for member in sorted(self.nobodys & {*group.members, *group.pending_joins}):
+                self.world.command("expire_member", group=group.group_id, member=member)
+
+    def _reconcile(self) -> None:
+        """A group that refuses somebody's protocols is told to rebalance: its members then bring their lists, of which a load kept one name
+        each (docs/kafka/group-protocol.md#after-load)."""
+        for client in self.clients.values():
+            if client.at_odds:
+                client.at_odds = False
+                self.world.command("force_rebalance", group=client.about.group)
+
+    def _missing(self) -> str | None:
+        """What is not as it should be in peace."""
+        topics = self.world.core.cluster.topics
+        history = self.world.bench.history
+        for name, clients in self._groups().items():
+            group = self.world.bench.groups.group(name)
+            if group is None or str(group.state) != "Stable":
+                return f"group {name!r} is {'gone' if group is None else group.state}"
+            if sorted(group.members) != sorted(client.member_id for client in clients):
+                return f"group {name!r} has members {sorted(group.members)}"
+            if not all(client.settled for client in clients):
+                return f"not all clients of group {name!r} are settled"
+            if history.topics_spoilt or name in self.world.bench.groups.spoilt:
+                continue
+            owned = [place for client in clients for place in client.owned]
+            for topic, count in self.world.counts().items():
+                for partition in range(count) if any(topic in client.topics for client in clients) else ():
+                    if owned.count((topic, partition)) != 1:
+                        return f"{topic}-{partition} has {owned.count((topic, partition))} owners in group {name!r}"
+                    end = topics.require_partition(topic, partition).end
+                    at = next(client.positions.get((topic, partition)) for client in clients if (topic, partition) in client.owned)
+                    if at != end:
+                        return f"{topic}-{partition} is delivered up to {at} of {end} in group {name!r}"
+        return None
+
+    def _groups(self) -> dict[str, list[Consumer]]:
+        found: dict[str, list[Consumer]] = {}
+        for client in self.clients.values():
+            found.setdefault(client.about.group, []).append(client)
+        return found
+
+    # -- the end
+
+    def _close(self) -> None:
+        """Nothing was lost; everybody goes; what then is left over is a leak."""
+        bench, world = self.world.bench, self.world
+        bench.history.nothing_lost({name: sorted({t for c in clients for t in c.about.topics}) for name, clients in self._groups().items()})
+        for client in self.clients.values():
+            client.commit()
+        world.pass_time(LOOK_MS)
+        for client in self.clients.values():
+            client.kill(half_open=False)
+        for link in self.producer.links.values():
+            link.close()
+        world.pass_time(10)
+        for wire in world.wires:  # of processes that died without a word
+            wire.reset()
+        longest = max(each.session_ms + each.rebalance_ms for each in self.plan.clients)
+        world.pass_time(longest + 1_000)
+        self._left_over()
+
+    def _left_over(self) -> None:
+        world, bench, driver = self.world, self.world.bench, self.world.driver
+        if driver.connections:
+            bench.found("leaks", f"{len(driver.connections)} connections are open and nobody is there")
+        if driver.counters.held_bytes:
+            bench.found("leaks", f"{driver.counters.held_bytes} bytes are held for nobody")
+        if len(driver.tickets):
+            waiting = sorted({call.codec.name for call in driver.tickets.values()})
+            bench.found("leaks", f"{len(driver.tickets)} requests are open and nobody is there: {', '.join(waiting)}")
+        parked = len(world.core.cluster.topics.fetches)
+        if parked:
+            bench.found("leaks", f"{parked} fetches wait for records and nobody is there")
+        armed = len(world.core.environment.timers)
+        if armed > TIMERS + sum(len(group.members) + len(group.pending_joins) for group in bench.groups.peopled()):
+            bench.found("leaks", f"{armed} timers are armed and nobody is there")
+        mine = [group for group in bench.groups.peopled() if group.group_id not in bench.groups.spoilt]
+        for group in mine:
+            if group.members:
+                bench.found("leaks", f"group {group.group_id!r} has {len(group.members)} members and nobody is there")
+
+    def end(self) -> None:
+        """The journal is whole."""
+        self.world.rig.close()

@@ -1,0 +1,48 @@
+"""Whoever writes the records: acks=all, a batch at a time, no second try, so that an answer that was lost leaves it uncertain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from groupmock_codec.records import NewRecord, encode_batch
+
+from .link import Link
+
+if TYPE_CHECKING:
+    from .world import World
+
+PRODUCE: Final = 0
+VERSION: Final = 7
+"""The newest one that every profile has without topic ids or tags."""
+PATIENCE_MS: Final = 5_000
+
+
+class Producer:
+    """Every record has a value that no other has."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.links: dict[int, Link] = {}
+        self._made = 0
+
+    def produce(self, topic: str, partition: int, records: int) -> None:
+        """To whoever leads the partition, if anybody does."""
+        for node in self.world.led([(topic, partition)]):
+            self._made += 1
+            values = [f"{topic}/{partition}/{self._made}/{number}".encode() for number in range(records)]
+            data = encode_batch([NewRecord(value=value, timestamp=0) for value in values])
+            rows = [TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=partition, records=data)])]
+
+            def written(answer: Any, values: list[bytes] = values) -> None:
+                told = None if answer is None else answer.responses[0].partition_responses[0]
+                if told is not None and told.error_code == 0:
+                    self.world.bench.history.produced(topic, partition, told.base_offset, values)
+
+            self._link(node).ask(PRODUCE, VERSION, ProduceRequest(acks=-1, timeout_ms=1_000, topic_data=rows), written, PATIENCE_MS)
+
+    def _link(self, node: int) -> Link:
+        link = self.links.get(node)
+        if link is None or not link.open:
+            link = self.links[node] = Link(self.world, "producer", node)
+        return link

@@ -1,0 +1,208 @@
+"""A network between virtual clients and the driver: bytes take a moment, may come in pieces, may not be read, may stop in the middle."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from groupmock.core.units import NS_PER_MS
+from groupmock.rig.wire import frames_of
+from groupmock.rig.wire_rig import Wire
+
+if TYPE_CHECKING:
+    from groupmock.clock import VirtualClock
+
+LATENCY_NS: Final = NS_PER_MS // 2
+"""From writing to arrival, each way. Also what keeps a client from calling the driver while the driver is busy."""
+GLUED_NS: Final = 5 * NS_PER_MS
+"""Requests that are to arrive together wait at most so long for each other."""
+
+
+class SimulatedWire(Wire):
+    """A client's side of one connection. `on_frames` gets whole answers, `on_end` hears of the end, both LATENCY_NS later, never at once.
+
+    Set by whoever breaks things: `cuts`, sizes of the next pieces; `glue`, so many requests arrive together; `left`, bytes after which the
+    connection breaks. `gone`: neither side hears anything any more, and nobody is told.
+    """
+
+    def __init__(self, clock: VirtualClock, on_frames: Callable[[list[bytes]], None], on_end: Callable[[], None]) -> None:
+        super().__init__()
+        self.clock = clock
+        self.on_frames, self.on_end = on_frames, on_end
+        self.cuts: deque[int] = deque()
+        self.glue = 0
+        self.left: int | None = None
+        self.gone = False
+        self.deaf = False
+        self.sent = 0
+        self.heard = 0
+        """Bytes that the server wrote."""
+        self._glued: list[bytes] = []
+        self._arrival = 0
+        self._kept: deque[bytes] = deque()  # arrived while the server does not read
+        self._unread: list[bytes] = []
+        self._unread_bytes = 0
+        self._high = 1 << 16
+        self._full = False
+        self._rest = b""
+        self._ended = False
+
+    # -- the client's side
+
+    def post(self, data: bytes) -> None:
+        """One request, as whole bytes."""
+        if self.closed or self.gone:
+            return
+        if self.glue > 0:
+            self.glue -= 1
+            self._glued.append(data)
+            if self.glue > 0:
+                if len(self._glued) == 1:
+                    self.clock.call_at(self.clock.now() + GLUED_NS, self._unglue)
+                return
+            data = b"".join(self._glued)
+            self._glued.clear()
+        self._segment(data)
+
+    def hear(self) -> None:
+        """Read again."""
+        if not self.deaf:
+            return
+        self.deaf = False
+        unread, self._unread, self._unread_bytes = self._unread, [], 0
+        if unread:
+            self._arrives(b"".join(unread))
+        if self._full:
+            self._full = False
+            if not self.closed:
+                self.connection.resume_writing()
+
+    def refused(self) -> None:
+        """Nobody listens there."""
+        self._end()
+
+    def hang_up(self) -> None:
+        """The client closes its side; what it sent before arrives first."""
+        if not self.closed and not self.gone:
+            self._at(self._next_arrival(0), self._lost)
+        self.gone = True
+
+    def reset(self) -> None:
+        """Whoever is between the two sides says to the server that there is no connection any more."""
+        self.gone = True
+        self._lost()
+
+    # -- what the connection calls
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """asyncio's: whole answers, perhaps several, perhaps pieces."""
+        self.heard += len(data)
+        if self.closed or self.gone:
+            return
+        if not self.deaf:
+            self._arrives(bytes(data))
+            return
+        self._unread.append(bytes(data))
+        self._unread_bytes += len(data)
+        if self._unread_bytes > self._high and not self._full:
+            self._full = True
+            self.connection.pause_writing()
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        """asyncio's."""
+        self._high = 1 << 16 if high is None else high
+
+    def get_write_buffer_size(self) -> int:
+        """asyncio's: what a client that does not read has not read."""
+        return self._unread_bytes
+
+    def close(self) -> None:
+        """asyncio's: by the server. What was written arrives first."""
+        if not self.closed:
+            self.closed = True
+            self.clock.call_at(self.clock.now(), self._over)
+            self.clock.call_at(self.clock.now() + LATENCY_NS, self._end)
+
+    def abort(self) -> None:
+        """asyncio's: the same here, without a farewell."""
+        self.close()
+
+    def resume_reading(self) -> None:
+        """asyncio's: what came meanwhile is read, but not from within what the connection is doing."""
+        self.reading = True
+        if self._kept:
+            self.clock.call_at(self.clock.now(), self._drain)
+
+    # -- inside
+
+    def _unglue(self) -> None:
+        if self._glued:
+            self.glue = 0
+            data = b"".join(self._glued)
+            self._glued.clear()
+            self._segment(data)
+
+    def _segment(self, data: bytes) -> None:
+        if self.left is not None:
+            data, self.left = data[: self.left], self.left - len(data)
+        pause = 0
+        while data:
+            size = self.cuts.popleft() if self.cuts else len(data)
+            piece, data = data[:size], data[size:]
+            self._deliver(piece, pause)
+            pause = NS_PER_MS
+        if self.left is not None and self.left <= 0:
+            self._at(self._next_arrival(0), self._broken)
+            self.gone = True
+
+    def _deliver(self, piece: bytes, pause: int) -> None:
+        self.sent += len(piece)
+        when = self._next_arrival(pause)
+
+        def arrive() -> None:
+            self._kept.append(piece)
+            self._drain()
+
+        self._at(when, arrive)
+
+    def _next_arrival(self, pause: int) -> int:
+        self._arrival = max(self._arrival + pause, self.clock.now() + LATENCY_NS)
+        return self._arrival
+
+    def _at(self, when: int, callback: Callable[[], None]) -> None:
+        self.clock.call_at(when, callback)
+
+    def _drain(self) -> None:
+        while self._kept and self.reading and not self.closed:
+            self.connection.data_received(self._kept.popleft())
+
+    def _lost(self) -> None:
+        if not self.closed:
+            self.closed = True
+            self._over()
+
+    def _broken(self) -> None:
+        self._lost()
+        self._end()
+
+    def _over(self) -> None:
+        """The server's side is told that there is no connection any more, once."""
+        self._kept.clear()
+        if not self.connection.gone:
+            self.connection.connection_lost(None)
+
+    def _arrives(self, data: bytes) -> None:
+        def arrive() -> None:
+            if self.gone or self._ended:
+                return
+            frames, self._rest = frames_of(self._rest + data)
+            if frames:
+                self.on_frames(frames)
+
+        self.clock.call_at(self.clock.now() + LATENCY_NS, arrive)
+
+    def _end(self) -> None:
+        if not self._ended:
+            self._ended = True
+            self.on_end()

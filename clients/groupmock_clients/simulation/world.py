@@ -1,0 +1,197 @@
+"""The cluster of a simulated run: the real driver and core, a virtual clock, a journal in memory, and judges who see every entry."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from groupmock.config import settings_by_name
+from groupmock.core.units import NS_PER_MS
+from groupmock.journal.file import without_empty_tags
+from groupmock.journal.journal import Repeated, Sink
+from groupmock.journal.rows import Header, NoteRow, Row
+from groupmock.net.driver import Driver
+from groupmock.rig.making import core_of_profile, make_config
+from groupmock.rig.wire_rig import WireRig, rig_header
+
+from .judges.bench import Bench, WatchedCore
+from .wire import SimulatedWire
+
+if TYPE_CHECKING:
+    from groupmock.net.connection import Connection
+
+    from .plan import SimulationPlan
+
+KEPT_FRAMES: Final = 40
+"""Requests that a stranger may take and alter."""
+LOOK_NS: Final = 250 * NS_PER_MS
+"""How often it is looked for a finding while time passes."""
+KEPT_ROWS: Final = 400
+"""Rows behind a story."""
+
+
+class Written(Sink):
+    """The journal as its file would have it. `rows`: the last ones, for a story; `defect`: what an `internal error` row says."""
+
+    routine = True
+    heartbeats = True
+    details = True
+
+    def __init__(self) -> None:
+        self.lines: list[bytes] = []
+        self.rows: list[Row] = []
+        self.defect: str | None = None
+        self._encode = msgspec.json.Encoder().encode
+
+    def begin(self, header: Header) -> None:
+        """The first line."""
+        self.lines.append(self._encode(header))
+
+    def take(self, row: Row) -> None:
+        """One row."""
+        self.lines.append(without_empty_tags(self._encode(row)))
+        self.rows.append(row)
+        if len(self.rows) > 2 * KEPT_ROWS:
+            del self.rows[:KEPT_ROWS]
+        if isinstance(row, NoteRow) and row.what == "internal error" and self.defect is None:
+            self.defect = f"{row.fields.get('where')}: {row.fields.get('error')}"
+
+    def take_repeated(self, repeated: Repeated) -> None:
+        """Heartbeats that were answered without the core."""
+        self.lines.extend(without_empty_tags(self._encode(row)) for row in repeated.rows())
+
+    def data(self) -> bytes:
+        """As a file has it."""
+        return b"\n".join(self.lines) + b"\n"
+
+    def digest(self) -> str:
+        """Of all bytes."""
+        return hashlib.sha256(self.data()).hexdigest()[:16]
+
+
+class WatchedDriver(Driver):
+    """The driver of a run: every request is weighed, and its connection's turn noted."""
+
+    bench: Bench
+    written_bytes: Callable[[], int]
+
+    def request(self, connection: Connection, frame: bytes, received: int) -> None:
+        """See Driver."""
+        bench = self.bench
+        bench.turns.handled(connection.number)
+        people = len(self.tickets) + sum(len(group.members) for group in bench.groups.peopled())
+        handle = partial(super().request, connection, frame, received)
+        bench.budgets.request(frame, connection.number, people, self._measures, handle)
+
+    def _measures(self) -> tuple[int, int]:
+        return self.journal.sequence, self.written_bytes()
+
+
+class WatchedRig(WireRig):
+    """A rig with such a driver."""
+
+    drives = WatchedDriver
+
+
+class World:
+    """`sampled`: what costs time is looked at too (encoding answers again, counting calls)."""
+
+    def __init__(self, plan: SimulationPlan, sampled: bool) -> None:
+        self.plan, self.sampled = plan, sampled
+        self.bench = Bench(sampled)
+        self.clock = self.bench.turns.clock
+        self.journal = Written()
+        config = make_config(plan.profile, plan.settings)
+        made = core_of_profile(config.profile, config.settings, seed=plan.seed, nodes=plan.nodes, cluster_id="simulation")
+        core = WatchedCore(made, self.bench)
+        header = rig_header(self.clock, plan.seed, config.profile.name, f"simulation-{plan.seed}", settings_by_name(config))
+        turns = self.bench.turns.turns
+        self.rig = WatchedRig(core, clock=self.clock, sinks=[self.journal], header=header, limits=config.limits, turns=turns)
+        self.core = core
+        self.driver = self.rig.driver
+        assert isinstance(self.driver, WatchedDriver)
+        self.driver.bench, self.driver.written_bytes = self.bench, self._written
+        self.driver.use_leases(plan.leases)
+        self.nodes = range(1, plan.nodes + 1)
+        self.wires: list[SimulatedWire] = []
+        self.frames: list[bytes] = []
+        self._gone_bytes = 0
+        for name, partitions in plan.topics.items():
+            self.command("create_topic", name=name, partitions=partitions)
+
+    # -- time and steering
+
+    def later(self, ms: float, callback: Callable[[], None]) -> None:
+        """Call back in so many ms."""
+        self.clock.call_at(self.clock.now() + int(ms * NS_PER_MS), callback)
+
+    def pass_time(self, ms: float) -> None:
+        """Let time pass, every appointment kept; a finding ends it at the next look."""
+        left = int(ms * NS_PER_MS)
+        while left > 0 and self.bench.finding is None:
+            part = min(left, LOOK_NS)
+            self.clock.step(part)
+            left -= part
+            if self.journal.defect is not None:
+                self.bench.found("defect", self.journal.defect)
+
+    def command(self, name: str, /, **arguments: Any) -> bool:
+        """Steer; False: it was refused."""
+        try:
+            self.rig.command(name, **arguments)
+        except (ValueError, LookupError):
+            return False
+        return True
+
+    # -- connections
+
+    def plug(self, wire: SimulatedWire, node: int, strange: bool = False) -> None:
+        """A new connection to that node; where it is stopped, it ends at once."""
+        if not self.up(node):
+            wire.closed = True
+            self.clock.call_at(self.clock.now() + NS_PER_MS, wire.refused)
+            return
+        self.rig.plug(wire, node)
+        number = wire.connection.number
+        if strange:
+            self.bench.strange.add(number)
+        self.wires.append(wire)
+
+    def sent(self, frame: bytes) -> None:
+        """A request as a stranger may take it up."""
+        self.frames.append(frame)
+        if len(self.frames) > 2 * KEPT_FRAMES:
+            del self.frames[:KEPT_FRAMES]
+
+    def sweep(self) -> None:
+        """Forget connections that are over."""
+        for wire in [wire for wire in self.wires if wire.connection.gone]:
+            self._gone_bytes += wire.heard
+            self.wires.remove(wire)
+
+    def _written(self) -> int:
+        return self._gone_bytes + sum(wire.heard for wire in self.wires)
+
+    # -- what a client would ask Metadata for
+
+    def up(self, node: int) -> bool:
+        """Does the node's port answer?"""
+        return any(each.node_id == node for each in self.core.environment.up)
+
+    def counts(self) -> dict[str, int]:
+        """Topic -> partitions."""
+        topics = self.core.cluster.topics
+        return {name: topics.partitions(name) or 0 for name in self.plan.topics}
+
+    def led(self, places: Iterable[tuple[str, int]]) -> dict[int, list[tuple[str, int]]]:
+        """Node -> those that it leads and where its port answers."""
+        found: dict[int, list[tuple[str, int]]] = {}
+        for topic, partition in sorted(places):
+            at = self.core.cluster.topics.find(topic, partition)
+            if at is not None and self.up(at.leader):
+                found.setdefault(at.leader, []).append((topic, partition))
+        return found

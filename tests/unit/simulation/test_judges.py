@@ -1,0 +1,189 @@
+"""Each judge finds the mistake that is its own: planted in the core or the driver, seen in one of a few seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from groupmock.core.core import Core
+from groupmock.core.dice import Dice
+from groupmock.core.effects import Reply
+from groupmock.core.groups.classic.group import Group
+from groupmock.core.groups.classic.states import ANSWERS, PREPARING, Answer, Do, Question
+from groupmock.core.groups.offsets.committed import CommittedOffsets, Offset
+from groupmock.core.log.partition import Partition
+from groupmock.core.turn import Turn
+from groupmock.net.codecs import ApiCodec
+from groupmock.net.turns import Turns
+from groupmock_clients.simulation.find import as_find, made_small, write
+from groupmock_clients.simulation.judges.bench import Finding
+from groupmock_clients.simulation.simulate import Outcome, simulate
+
+SEEDS = 60
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def first(kind: str, planted: Plant, monkeypatch: pytest.MonkeyPatch) -> Outcome:
+    with monkeypatch.context() as patched:
+        planted(patched)
+        for seed in range(SEEDS):
+            outcome = simulate(seed, kind)
+            if outcome.finding is not None:
+                return outcome
+    raise AssertionError(f"none of {SEEDS} seeds found it")
+
+
+def finding(kind: str, planted: Plant, monkeypatch: pytest.MonkeyPatch) -> Finding:
+    found = first(kind, planted, monkeypatch).finding
+    assert found is not None
+    return found
+
+
+def heartbeats_say_all_is_well(patched: pytest.MonkeyPatch) -> None:
+    patched.setitem(ANSWERS, (PREPARING, Question.HEARTBEAT), Answer(Do.ANSWER, 0, True))
+
+
+def generations_skip_one(patched: pytest.MonkeyPatch) -> None:
+    def next_generation(self: Group) -> None:
+        self.generation += 2
+        self.end_leases()
+
+    patched.setattr(Group, "next_generation", next_generation)
+
+
+def leader_is_forgotten(patched: pytest.MonkeyPatch) -> None:
+    lead = Group.lead
+    patched.setattr(Group, "lead", lambda self, member: lead(self, None))
+
+
+def commits_are_one_too_far(patched: pytest.MonkeyPatch) -> None:
+    put = CommittedOffsets.__setitem__
+
+    def further(self: CommittedOffsets, at: Any, offset: Offset) -> None:
+        put(self, at, Offset(offset.offset + 1, offset.leader_epoch, offset.metadata, offset.commit_ms, offset.expire_ms))
+
+    patched.setattr(CommittedOffsets, "__setitem__", further)
+
+
+def reads_begin_one_batch_later(patched: pytest.MonkeyPatch) -> None:
+    read = Partition.read
+
+    def further(self: Partition, offset: int, max_bytes: int, at_least_one: bool) -> bytes:
+        return read(self, offset + 1 if 0 < offset < self.end - 1 else offset, max_bytes, at_least_one)
+
+    patched.setattr(Partition, "read", further)
+
+
+def answers_carry_another_number(patched: pytest.MonkeyPatch) -> None:
+    answer = ApiCodec.answer
+    patched.setattr(ApiCodec, "answer", lambda self, correlation, message: answer(self, correlation[:3] + b"\x07", message))
+
+
+def replies_are_given_twice(patched: pytest.MonkeyPatch) -> None:
+    def reply(self: Turn, ticket: int, message: Any, lease: Any = None) -> None:
+        self.out.extend([Reply(ticket, message, lease)] * (2 if self.now > 10**9 else 1))
+
+    patched.setattr(Turn, "reply", reply)
+
+
+def chance_is_not_the_seeds(patched: pytest.MonkeyPatch) -> None:
+    drawn = iter(range(10**9))
+    patched.setattr(Dice, "uuid_text", lambda self: f"00000000-0000-4000-8000-{next(drawn):012d}")
+
+
+def a_request_works_for_ever(patched: pytest.MonkeyPatch) -> None:
+    handle = Core.handle
+
+    def slow(self: Core, event: Any, now: int) -> Any:
+        if getattr(event, "client_id", "") == "stranger":
+            for _ in range(10**9):
+                self.deadline()
+        return handle(self, event, now)
+
+    patched.setattr(Core, "handle", slow)
+
+
+def a_request_keeps_too_much(patched: pytest.MonkeyPatch) -> None:
+    handle, kept = Core.handle, []
+
+    def fat(self: Core, event: Any, now: int) -> Any:
+        if getattr(event, "client_id", "") == "stranger":
+            kept.append([object() for _ in range(500_000)])
+        return handle(self, event, now)
+
+    patched.setattr(Core, "handle", fat)
+
+
+def nobody_has_to_wait(patched: pytest.MonkeyPatch) -> None:
+    def all_at_once(self: Turns[Any]) -> Iterator[Any]:
+        while self.waiting:
+            yield self.waiting.popleft()
+
+    patched.setattr(Turns, "due", all_at_once)
+
+
+def never(name: str, patched: pytest.MonkeyPatch) -> None:
+    expire = Core.expire
+
+    def forgetful(self: Core, now: int) -> Any:
+        for key in self.environment.timers.armed(name):
+            timer = self.environment.timers.get(key)
+            if timer is not None and timer.deadline <= now:
+                timer.deadline = now + 10**15
+        return expire(self, now)
+
+    patched.setattr(Core, "expire", forgetful)
+
+
+def sessions_never_end(patched: pytest.MonkeyPatch) -> None:
+    never("session", patched)
+
+
+def join_phases_never_end(patched: pytest.MonkeyPatch) -> None:
+    never("join", patched)
+
+
+def the_core_stumbles(patched: pytest.MonkeyPatch) -> None:
+    def fails(self: Group) -> bool:
+        raise KeyError("member")
+
+    patched.setattr(Group, "everybody_joined", fails)
+
+
+PLANTED = [
+    ("groups", heartbeats_say_all_is_well, "groups", "was answered 0, not 27"),
+    ("groups", generations_skip_one, "groups", "in generation 2, not 1"),
+    ("groups", leader_is_forgotten, "invariants", "the leader is a member"),
+    ("groups", commits_are_one_too_far, "history", "and reads"),
+    ("groups", reads_begin_one_batch_later, "history", "was next"),
+    ("groups", answers_carry_another_number, "answers", "correlation id"),
+    ("groups", replies_are_given_twice, "answers", "nobody waits for it"),
+    ("groups", chance_is_not_the_seeds, "replay", "differs"),
+    ("hostile", a_request_works_for_ever, "budgets", "calls"),
+    ("hostile", a_request_keeps_too_much, "budgets", "objects kept"),
+    ("hostile", nobody_has_to_wait, "turns", "in one turn"),
+    ("groups", sessions_never_end, "leaks", "nobody is there"),
+    ("groups", join_phases_never_end, "liveness", "of peace group 'g0' is PreparingRebalance"),
+    ("groups", the_core_stumbles, "defect", "KeyError"),
+]
+
+
+@pytest.mark.parametrize(("kind", "planted", "judge", "says"), PLANTED, ids=[each[1].__name__ for each in PLANTED])
+def test_a_planted_mistake_is_found(kind: str, planted: Plant, judge: str, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = finding(kind, planted, monkeypatch)
+    assert found.judge == judge and says in found.text, found
+
+
+def test_a_find_is_small_and_tells_its_story(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        heartbeats_say_all_is_well(patched)
+        outcome = first("mixed", heartbeats_say_all_is_well, monkeypatch)
+        small = made_small(outcome)
+        find = as_find(small, {"date": "2026-11-23"})
+    assert small.finding is not None and small.finding.judge == "groups"
+    assert len(small.plan.steps) <= 8 < len(outcome.plan.steps)
+    assert small.story and find["failure"].startswith("groups: ")
+    file = write(tmp_path, find)
+    assert write(tmp_path, find) == file and len(list(tmp_path.iterdir())) == 1

@@ -1,0 +1,112 @@
+"""Fresh seeds of the simulation, each in a child process with limits; what is found is made small and becomes a file of tests/found.
+
+    python -m tools.search.simulation --first 1000 --stride 2 --seconds 60 --finds build/finds     one worker, as the part starts several
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final
+
+from groupmock.version import __version__
+from groupmock_clients.simulation.find import as_find, made_small, write
+from groupmock_clients.simulation.limited import DIED, HUNG, SeedVerdict, within_limits
+from groupmock_clients.simulation.plan import KINDS
+from groupmock_clients.simulation.simulate import play
+from tools.runs import ended
+
+from .report import SearchPart
+from .suite import SearchRequest
+
+NAME: Final = "simulation"
+STRETCH: Final = 100
+"""Seeds of one child process."""
+SHRINKS: Final = 5
+"""So many finds of one judge are made small; the others are lines of the report."""
+TRIES: Final = 150
+GRACE_S: Final = 300
+
+
+def search(wanted: SearchRequest) -> SearchPart:
+    """As many workers as were asked for, each with seeds of its own."""
+    part = SearchPart(NAME)
+    first = wanted.seed * 10_000_019 % 2**40
+    words = ["--stride", str(wanted.workers), "--seconds", f"{wanted.seconds:.0f}", "--finds", str(wanted.finds)]
+    commands = [[sys.executable, "-m", "tools.search.simulation", "--first", str(first + place), *words] for place in range(wanted.workers)]
+    with ThreadPoolExecutor(wanted.workers) as pool:
+        for done in pool.map(lambda command: ended(command, wanted.seconds + GRACE_S), commands):
+            told = [line for line in done.output.splitlines() if line.startswith("{")]
+            if done.code != 0 or not told:
+                return part.failed(done.output)
+            summary = json.loads(told[-1])
+            part.did.append(summary["did"])
+            part.finds += summary["files"]
+            part.reds += summary["reds"]
+    return part
+
+
+def seeds_of(first: int, stride: int, kind: str | None, seconds: float) -> Iterator[SeedVerdict]:
+    """Verdicts until the time is over."""
+    end, seed = time.monotonic() + seconds, first
+    while time.monotonic() < end:
+        stretch = range(seed, seed + STRETCH * stride, stride)
+        for verdict in within_limits(stretch, kind):
+            yield verdict
+            if time.monotonic() >= end:
+                return
+        seed = stretch.stop
+
+
+def _file(verdict: SeedVerdict, folder: Path) -> str | None:
+    """Made small and written; None: what hung or died is not played again here."""
+    if verdict.plan is None or verdict.judge in (HUNG, DIED):
+        return None
+    outcome = play(verdict.plan, thorough=True)
+    if outcome.finding is None:
+        return None
+    about = {"date": time.strftime("%Y-%m-%d"), "version": __version__}
+    return write(folder, as_find(made_small(outcome, TRIES), about)).name
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """One worker: its last line is a JSON object: `did`, `files`, `reds`, `seeds`, `first` (None, or what was found first)."""
+    parser = argparse.ArgumentParser(prog="python -m tools.search.simulation", description=__doc__.split("\n")[0] if __doc__ else None)
+    parser.add_argument("--first", type=int, required=True, help="the first seed")
+    parser.add_argument("--stride", type=int, default=1, help="every so manyth one")
+    parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--kind", choices=KINDS, help="of simulation (default: the seed draws it)")
+    parser.add_argument("--finds", type=Path, required=True, help="where finds are written")
+    parser.add_argument("--until-found", action="store_true", help="end with the first find")
+    asked = parser.parse_args(words)
+    first: dict[str, Any] | None = None
+    began, kinds, judges, files, reds = time.monotonic(), Counter[str](), Counter[str](), list[str](), list[str]()
+    count = requests = 0
+    for verdict in seeds_of(asked.first, asked.stride, asked.kind, asked.seconds):
+        count, requests = count + 1, requests + verdict.requests
+        kinds[verdict.kind] += 1
+        if verdict.judge is not None:
+            judges[verdict.judge] += 1
+            after = time.monotonic() - began
+            file = _file(verdict, asked.finds) if judges[verdict.judge] <= SHRINKS else None
+            files += [file] if file else []
+            if first is None:
+                first = {"seed": verdict.seed, "judge": verdict.judge, "text": verdict.text, "after": after}
+            reds.append(f"seed {verdict.seed}: {verdict.judge}: {verdict.text}{f' ({file})' if file else ''}")
+            if asked.until_found:
+                break
+    of_kinds = " ".join(f"{kind} {number}" for kind, number in sorted(kinds.items()))
+    did = f"{count} seeds from {asked.first} on, every {asked.stride}., {requests} requests, {asked.seconds:.0f} s: {of_kinds}"
+    told: dict[str, Any] = {"did": did, "files": sorted(set(files)), "reds": reds, "seeds": count, "first": first}
+    print(json.dumps(told))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
