@@ -61,7 +61,7 @@ async def start(
         if ring is not None:
             journal.add(ring)
         if config.journal is not None:
-            _add_file(journal, config.journal, failed)
+            _add_file(server, config.journal, config.journal_max_bytes, failed)
         _add_log(journal, config.log)
         await server.start(listeners)
     except OSError as failure:
@@ -153,10 +153,14 @@ def _header(config: Config, identity: Identity, seed: int, clock: Clock) -> Head
     )
 
 
-def _add_file(journal: Journal, path: str, failed: Callable[[str], None]) -> None:
+def _add_file(server: Server, path: str, max_bytes: int | None, failed: Callable[[str], None]) -> None:
     from .journal.file import FileSink
+    from .journal.rows import LEFT_OUT
 
-    journal.add(FileSink(path, failed))
+    def full(first: int) -> None:
+        server.driver.record.remark(LEFT_OUT, server.clock.now(), journal=path, first=first, max_bytes=max_bytes)
+
+    server.journal.add(FileSink(path, failed, max_bytes, full))
 
 
 def _add_log(journal: Journal, log: str) -> None:

@@ -26,6 +26,8 @@ TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # as org.apache.kafka.
 MAX_NODES: Final = 64
 MAX_RUN_NAME: Final = 200
 MAX_PARTITIONS: Final = 10_000
+LEAST_JOURNAL: Final = 64 * 1024
+"""Bytes: room for the header of any cluster, which names each node."""
 
 
 class ConfigError(ValueError):
@@ -46,8 +48,17 @@ class Address(NamedTuple):
     port: int | None
 
 
+class Token(str):
+    """What opens the control API. It is a text like others, but says itself only to who asks for that."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "Token(...)"
+
+
 class Option(NamedTuple):
-    """One of groupmock's own options: flag `--name`, key `name` of the TOML file, variable GROUPMOCK_NAME."""
+    """One of groupmock's own options: flag `--name`, key `name` of the TOML file, variable GROUPMOCK_NAME with underscores."""
 
     name: str
     metavar: str
@@ -63,8 +74,10 @@ OPTIONS: Final = (
     Option("topic", "NAME[:PARTITIONS]", "topic to have from the start (repeatable)", ()),
     Option("profile", "NAME", "whose versions, defaults and quirks", profiles.DEFAULT),
     Option("journal", "FILE", "write every frame, state change, timer and member change to this file (JSON Lines)", None),
+    Option("journal-max-bytes", "BYTES", "of that file: whole rows, the last says what is left out (default: no limit)", None),
     Option("control", "[HOST:]PORT", "serve the control API (docs/reference/control.md), on loopback unless told; 0: a free port", None),
-    Option("token", "TOKEN", "what the control API wants to be shown; needed where it does not listen on loopback", None),
+    Option("token", "TOKEN", "what the control API wants to be shown; needed where it does not listen on loopback. Whoever lists processes "
+           "sees a flag: the variable and the file keep it apart", None),
     Option("log", "text|json|off", "what is said on stderr", "text"),
     Option("plan", "FILE", "fault rules from the start (docs/how-to/faults.md): a TOML or JSON file, or the name of a ready plan", None),
     Option("seed", "N", "seed of every id that is drawn; a run with the same seed draws the same ids", None),
@@ -84,9 +97,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int
     topics: tuple[TopicSpec, ...]
     journal: str | None
+    journal_max_bytes: int | None
     plan: str | None
     control: Address | None
-    token: str | None
+    token: Token | None
     log: str
     seed: int | None
     run: str | None
@@ -137,9 +151,10 @@ def resolve(
         nodes=nodes,
         topics=_topics(values["topic"], options.origins["topic"]),
         journal=values["journal"],
+        journal_max_bytes=_journal_limit(values["journal-max-bytes"], options.origins["journal-max-bytes"]),
         plan=values["plan"],
         control=_control(values["control"], options.origins["control"], values["token"]),
-        token=_token(values["token"], options.origins["token"]),
+        token=token_of(values["token"], options.origins["token"]),
         log=_one_of(values["log"], LOGS, options.origins["log"]),
         seed=_seed(values["seed"], options.origins["seed"]),
         run=_run_name(values["run"], options.origins["run"]),
@@ -165,7 +180,7 @@ def _options(flags: Mapping[str, Any], variables: Mapping[str, str], table: Mapp
             raise ConfigError(f"{file}: no option {name!r}: there are {', '.join(sorted(names))} and the table [set]")
         options.put(name, value, f"file {file}")
     for name in names:
-        variable = ENVIRONMENT + name.upper()
+        variable = ENVIRONMENT + name.upper().replace("-", "_")
         if variable in variables:
             text = variables[variable]
             options.put(name, tuple(text.split(",")) if name == "topic" else text, f"environment {variable}")
@@ -182,21 +197,21 @@ def _profile(options: _Layers) -> Profile:
 
 
 def _read_file(path: str) -> dict[str, Any]:
-    import tomllib
+    from . import bounded_text
 
     try:
         with open(path, "rb") as source:
-            return tomllib.load(source)
+            return bounded_text.toml(source.read(bounded_text.MAX_BYTES + 1))
     except OSError as trouble:
         raise ConfigError(f"cannot read the configuration file {path}: {trouble.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as broken:
-        raise ConfigError(f"{path} is not TOML: {broken}") from None
+    except bounded_text.BadText as bad:
+        raise ConfigError(f"{path} is {bad}") from None
 
 
 def _file_settings(table: Mapping[str, Any], file: str | None, layers: _Layers) -> None:
     entries = table.get("set", {})
     if not isinstance(entries, dict):
-        raise ConfigError(f'{file}: [set] must be a table of settings, as in\n[set]\n"group.initial.rebalance.delay.ms" = 0')
+        raise ConfigError(f'{file}: [set] must be a table of settings: a line [set], below it "group.initial.rebalance.delay.ms" = 0')
     for key, value in _flatten(entries):
         layers.put(key, value, f"file {file}")
 
@@ -294,6 +309,10 @@ def _seed(value: object, origin: str) -> int | None:
     return None if value is None else _number(value, origin, 0, 2**63 - 1)
 
 
+def _journal_limit(value: object, origin: str) -> int | None:
+    return None if value is None else _number(value, origin, LEAST_JOURNAL, 2**63 - 1)
+
+
 def _run_name(value: object, origin: str) -> str | None:
     if value is None:
         return None
@@ -334,10 +353,13 @@ def _control(value: object, origin: str, token: object) -> Address | None:
     return address
 
 
-def _token(value: object, origin: str) -> str | None:
-    if value is not None and not (isinstance(value, str) and value and value.isascii() and value.isprintable() and " " not in value):
+def token_of(value: object, origin: str) -> Token | None:
+    """A token, or None where there is none. Raises ConfigError, which does not say what was given."""
+    if value is None:
+        return None
+    if not (isinstance(value, str) and value and value.isascii() and value.isprintable() and " " not in value):
         raise ConfigError(f"{origin}: a token is a word of ASCII characters without blanks")
-    return value
+    return Token(value)
 
 
 def parse_topic(text: str, origin: str) -> TopicSpec:

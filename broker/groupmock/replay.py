@@ -22,7 +22,7 @@ from .core.settings import INT_MAX
 from .journal.file import without_empty_tags
 from .journal.journal import Journal, Repeated, Sink
 from .journal.read import JournalReader as Source
-from .journal.read import UnknownRow
+from .journal.read import LeftOut, UnknownRow
 from .journal.rows import DISCONNECTED, SURROUNDINGS, Header, Row
 from .net.alarm import NoAlarm
 from .net.backlog import Backlog
@@ -62,11 +62,13 @@ class RowDifference(msgspec.Struct):
 
 
 class ReplayResult(msgspec.Struct):
-    """`rows` were played; `difference` is None if all came out the same; `cut`: the journal's last line was not whole."""
+    """`rows` were played; `difference` is None if all came out the same; `cut`: the journal's last line was not whole; `left_out`: the rows
+    that a limit of its size kept out of the journal, which nobody can play: in words, `str(left_out)`."""
 
     rows: int
     difference: RowDifference | None
     cut: bool
+    left_out: LeftOut | None = None
 
 
 def replay(path: str | Path) -> ReplayResult:
@@ -83,7 +85,8 @@ def replay_of(file: BinaryIO) -> ReplayResult:
     rows = [_fields(row) for row in source]
     if source.broken:
         raise CannotReplay(f"line {source.broken[0].line} is no row: {source.broken[0].reason}")
-    return _Player(source.header, rows).play(source.cut is not None)
+    result = _Player(source.header, rows).play(source.cut is not None)
+    return msgspec.structs.replace(result, left_out=source.left_out)
 
 
 class _Produced(Sink):

@@ -51,8 +51,6 @@ class Running:
         self.seed = seed
         self.ring = ring
         """The rows that are kept in memory, if any are."""
-        self.waiting = 0
-        """How many wait for rows (`until`)."""
         self.closed = False
         self._ports = ports
 
@@ -140,7 +138,6 @@ class Running:
         changed = asyncio.Event()
         watcher = _Watcher(changed.set, kinds)
         self.server.journal.add(watcher)
-        self.waiting += 1
         try:
             async with asyncio.timeout(timeout):
                 while (found := test()) is None:
@@ -150,7 +147,6 @@ class Running:
         except TimeoutError:
             return None
         finally:
-            self.waiting -= 1
             self.server.journal.remove(watcher)
 
     async def close(self) -> Exception | None:

@@ -93,7 +93,9 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
     if item.stash.get(MUST_FIRE, False):
         idle = [report.sentence for broker in item.stash.get(BROKERS, []) for report in broker.never_fired()]
         if idle:
-            pytest.fail("; ".join(idle) + " (must_fire=False in the marker allows it)", pytrace=False)
+            from groupmock.printable import one_line
+
+            pytest.fail(one_line("; ".join(idle) + " (must_fire=False in the marker allows it)"), pytrace=False)
     return result
 
 
@@ -130,7 +132,9 @@ def _marked(item: pytest.Item) -> dict[str, Any]:
 
 
 def _last_words(broker: Broker) -> str:
-    stories = [f"{group}:\n{broker.story(group)}" for group in sorted(broker.groups)]
+    from groupmock.printable import printable
+
+    stories = [f"{printable(group)}:\n{broker.story(group)}" for group in sorted(broker.groups)]
     return "\n".join([f"seed {broker.seed}: repeat with @pytest.mark.groupmock(seed={broker.seed})", *stories])
 
 

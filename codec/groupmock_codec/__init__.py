@@ -7,7 +7,7 @@ data = APIS[11].response.encode(9, response)
 
 from __future__ import annotations
 
-from .errors import DecodeError, EncodeError
+from .errors import DecodeError, EncodeError, TooManyElements
 from .registry import APIS, Api, Codec
 
-__all__ = ["APIS", "Api", "Codec", "DecodeError", "EncodeError"]
+__all__ = ["APIS", "Api", "Codec", "DecodeError", "EncodeError", "TooManyElements"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from struct import Struct
 from struct import error as StructError
 from typing import Final, NamedTuple
@@ -24,13 +25,14 @@ from .records import (
     NONE,
     Batch,
     NewRecord,
+    OverLimit,
     Record,
     RecordsError,
     compress,
-    decode_records,
-    decompress,
     encode_batch,
+    iter_records,
 )
+from .room import CONVERTED, Room, any_room
 
 ENTRY: Final = Struct(">qiIbb")  # offset, size, crc, magic, attributes
 ENTRY_BYTES: Final = ENTRY.size
@@ -49,37 +51,64 @@ class Entry(NamedTuple):
     value: bytes | None
 
 
-def read_message_set(data: bytes) -> list[Record]:
-    """The records of a message set, wrappers opened, offsets absolute. Raises CORRUPT_MESSAGE, UNSUPPORTED_COMPRESSION_TYPE."""
-    return [record for entry in _entries(data) for record in _opened(entry)]
+def read_message_set(data: bytes, room: Room | None = None) -> list[Record]:
+    """The records of a message set, wrappers opened, offsets absolute. Raises CORRUPT_MESSAGE, UNSUPPORTED_COMPRESSION_TYPE, OverLimit."""
+    room = room or any_room()
+    return [record for entry in list(_walk(data, room)) for record in _opened(entry, room)]
 
 
-def up_convert(data: bytes, base_offset: int = 0, leader_epoch: int = -1) -> bytes:
-    """A produced message set as one v2 batch, as Kafka's log does: same compression, magic 0 has no timestamps (-1)."""
-    entries = _entries(data)
-    records = [record for entry in entries for record in _opened(entry)]
+def up_convert(data: bytes, base_offset: int = 0, leader_epoch: int = -1, room: Room | None = None) -> bytes:
+    """A produced message set as one v2 batch, as Kafka's log does: same compression, magic 0 has no timestamps (-1).
+
+    `room`: what it may cost, a message CONVERTED; OverLimit beyond.
+    """
+    room = room or any_room()
+    entries = list(_walk(data, room))
+    records = [record for entry in entries for record in _opened(entry, room)]
     if not records:
         raise RecordsError(ErrorCode.INVALID_RECORD, "a message set without messages")
     new = (NewRecord(record.key, record.value, (), record.timestamp) for record in records)
     return encode_batch(new, base_offset, leader_epoch, COMPRESSIONS[entries[0].attributes & COMPRESSION_MASK])
 
 
-def down_convert(batches: Iterable[Batch], magic: int, first_offset: int = 0) -> bytes:
+def down_convert(batches: Iterable[Batch], magic: int, first_offset: int = 0, room: Room | None = None) -> bytes:
     """Stored batches as a message set of that magic (0 or 1); headers and control batches are left out.
 
-    Of uncompressed batches the records before `first_offset` are left out too, as Kafka does.
+    Of uncompressed batches the records before `first_offset` are left out too, as Kafka does. Where `room` ends the set does, and if that
+    is in the first batch, then in the middle of it: from `first_offset` on as many as there is room for, so that a reader gets on.
     """
+    room = room or any_room()
     parts: list[bytes] = []
     for batch in batches:
         if batch.control:
+            room.records -= 1
             continue
-        code, append_bit = batch.attributes & COMPRESSION_MASK, batch.attributes & LOG_APPEND_TIME_BIT
-        records = decode_records(batch)
-        if code == NONE:
-            parts += (_written(record, record.offset, magic, append_bit) for record in records if record.offset >= first_offset)
-        elif records:
-            parts.append(_wrapper(records, magic, code, append_bit))
+        try:
+            whole = batch.records_count * CONVERTED <= room.records
+            if parts and not whole:
+                break
+            records = list(iter_records(batch, room.unpacked(batch))) if whole else _some_records(batch, first_offset, room)
+        except OverLimit:
+            if not parts:
+                raise
+            break
+        room.take(len(records), CONVERTED)
+        parts += _down(batch, records, magic, first_offset)
+        if not whole or room.records <= 0:
+            break
     return b"".join(parts)
+
+
+def _some_records(batch: Batch, first_offset: int, room: Room) -> list[Record]:
+    return list(islice(iter_records(batch, room.unpacked(batch), first_offset), max(0, room.records) // CONVERTED))
+
+
+def _down(batch: Batch, records: list[Record], magic: int, first_offset: int) -> Iterator[bytes]:
+    code, append_bit = batch.attributes & COMPRESSION_MASK, batch.attributes & LOG_APPEND_TIME_BIT
+    if code == NONE:
+        yield from (_written(record, record.offset, magic, append_bit) for record in records if record.offset >= first_offset)
+    elif records:
+        yield _wrapper(records, magic, code, append_bit)
 
 
 def encode_message_set(records: Iterable[Record], magic: int, compression: str = "none") -> bytes:
@@ -91,11 +120,7 @@ def encode_message_set(records: Iterable[Record], magic: int, compression: str =
     return _wrapper(listed, magic, code, 0)
 
 
-def _entries(data: bytes, inner: bool = False) -> list[Entry]:
-    return list(_walk(data, inner))
-
-
-def _walk(data: bytes, inner: bool) -> Iterator[Entry]:
+def _walk(data: bytes, room: Room, inner: bool = False) -> Iterator[Entry]:
     at, end = 0, len(data)
     while at < end:
         try:
@@ -111,6 +136,7 @@ def _walk(data: bytes, inner: bool) -> Iterator[Entry]:
             raise _corrupt(f"the CRC of the message at {at} does not fit")
         if inner and attributes & COMPRESSION_MASK:
             raise RecordsError(ErrorCode.INVALID_RECORD, "a compressed message inside a compressed message")
+        room.take(1, CONVERTED)
         yield _entry(data[at:stop], offset, magic, attributes)
         at = stop
 
@@ -128,13 +154,13 @@ def _entry(data: bytes, offset: int, magic: int, attributes: int) -> Entry:
     return Entry(offset, magic, attributes, timestamp, key, value)
 
 
-def _opened(entry: Entry) -> list[Record]:
+def _opened(entry: Entry, room: Room) -> list[Record]:
     code = entry.attributes & COMPRESSION_MASK
     if code == NONE:
         return [Record(entry.offset, entry.timestamp, entry.key, entry.value)]
     if entry.value is None:
         raise RecordsError(ErrorCode.INVALID_RECORD, "a compressed message without a value")
-    found = _entries(decompress(entry.value, code), inner=True)
+    found = list(_walk(room.opened(entry.value, code), room, inner=True))
     if not found:
         raise RecordsError(ErrorCode.INVALID_RECORD, "a compressed message with nothing inside")
     # Offsets inside are relative since magic 1 (KIP-31); some producers leave the outer one at 0, which then says nothing.

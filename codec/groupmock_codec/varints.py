@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+ONE_BYTE: Final = tuple(bytes((n << 1 if n < 64 else ((n - 128) << 1) ^ -1,)) for n in range(128))
+"""0 to 63, then -64 to -1: so that a negative number counts from the end."""
+
 
 def zigzag(value: int) -> bytes:
     """A signed varint in its shortest form; 64-bit values fit."""
+    if -64 <= value < 64:
+        return ONE_BYTE[value]
     value = (value << 1) ^ (value >> 63)
     out = bytearray()
     while value > 0x7F:

@@ -12,6 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, NoReturn
 
+from groupmock.printable import lines, one_line
+
 from . import jobs
 from .errors import BadInput, SparkCannotStart, lacks
 
@@ -27,7 +29,7 @@ class Parser(argparse.ArgumentParser):
     """argparse with one clear line for bad use."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(BAD_USE, f"{self.prog}: {message} (see {self.prog} --help)\n")
+        self.exit(BAD_USE, one_line(f"{self.prog}: {message} (see {self.prog} --help)") + "\n")
 
 
 def about(job: str) -> str:
@@ -47,18 +49,15 @@ def main(words: Sequence[str], prog: str) -> int:
     if not words or words[0].startswith("-"):
         return _top(words, prog)
     if words[0] not in jobs.names():
-        print(f"{prog}: no job {words[0]!r}: there are {', '.join(jobs.names())}", file=sys.stderr)
-        return BAD_USE
+        return _complain(BAD_USE, f"{prog}: no job {words[0]!r}: there are {', '.join(jobs.names())}")
     if find_spec("pyspark") is None:
-        print(f"{prog}: {lacks('Spark')}", file=sys.stderr)
-        return CANNOT_START
+        return _complain(CANNOT_START, f"{prog}: {lacks('Spark')}")
     try:
         return _run(words[0], words[1:], f"{prog} {words[0]}")
     except ModuleNotFoundError as absent:  # Spark without the rest of the extra, as on a machine of a cluster
         if absent.name is None or absent.name.startswith("groupmock"):
             raise
-        print(f"{prog} {words[0]}: {lacks(absent.name)}", file=sys.stderr)
-        return CANNOT_START
+        return _complain(CANNOT_START, f"{prog} {words[0]}: {lacks(absent.name)}")
 
 
 def _top(words: Sequence[str], prog: str) -> int:
@@ -88,20 +87,32 @@ def parse(name: str, words: Sequence[str], prog: str) -> argparse.Namespace:
 
 def _run(name: str, words: Sequence[str], prog: str) -> int:
     arguments = parse(name, words, prog)
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(message)s")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Printable("%(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     log.setLevel(logging.INFO)
     try:
         settings = _settings(arguments.set) | ({"groupmock.explain": "true"} if arguments.explain else {})
         return _on_spark(name, arguments, settings)
     except BadInput as problem:
-        print(f"{prog}: {problem}", file=sys.stderr)
-        return BAD_USE
+        return _complain(BAD_USE, f"{prog}: {problem}")
     except SparkCannotStart as problem:
-        print(f"{prog}: {problem}", file=sys.stderr)
-        return CANNOT_START
+        return _complain(CANNOT_START, f"{prog}: {problem}")
     except KeyboardInterrupt:
-        print(f"{prog}: interrupted; what is in the lake is whole", file=sys.stderr)
-        return INTERRUPTED
+        return _complain(INTERRUPTED, f"{prog}: interrupted; what is in the lake is whole")
+
+
+class _Printable(logging.Formatter):
+    """Names of files, runs and groups come out of journals, which others wrote."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Its lines, escaped."""
+        return lines(super().format(record))
+
+
+def _complain(code: int, problem: str) -> int:
+    print(lines(problem), file=sys.stderr)
+    return code
 
 
 def _on_spark(name: str, arguments: argparse.Namespace, settings: dict[str, str]) -> int:

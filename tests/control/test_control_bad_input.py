@@ -26,7 +26,7 @@ BAD: dict[str, tuple[str, str, Any, int, str]] = {
     "not now": ("POST", "/v1/groups/g/complete", {}, 409, "group 'g' is Stable: there is a delay to end in PreparingRebalance only"),
     "not JSON": ("POST", "/v1/groups/g/expire", b"member=a", 400, "body: not JSON"),
     "a list": ("POST", "/v1/groups/g/expire", ["a"], 400, "body: Expected `object`, got `array`"),
-    "bytes": ("POST", "/v1/groups/g/expire", b"\xff\xfe{}", 400, "body: not JSON"),
+    "bytes": ("POST", "/v1/groups/g/expire", b"\xff\xfe{}", 400, "body: not UTF-8: invalid start byte at byte 0"),
     "body where there is none": ("POST", "/v1/groups/g/complete", {"now": True}, 400, "unknown field `now` (it takes: nothing)"),
     "node is no number": ("POST", "/v1/nodes/two/stop", {}, 400, "path: Expected `int`, got `str` - at `$.node` (node: node id, from 1)"),
     "unknown node": ("POST", "/v1/nodes/3/stop", {}, 404, "no node 3: there are 1 to 2"),
@@ -101,24 +101,32 @@ async def test_without_the_token_nobody_is_told_anything(open_api, header: dict[
     [
         ({"Origin": "http://evil.test"}, "pages of http://evil.test may not steer this cluster"),
         ({"Host": "evil.test"}, "host 'evil.test' is not this one"),
+        ({"Sec-Fetch-Site": "cross-site"}, "pages of other sites may not ask this cluster (Sec-Fetch-Site: cross-site)"),
+        ({"Sec-Fetch-Site": "same-site"}, "pages of other sites may not ask this cluster (Sec-Fetch-Site: same-site)"),
+        ({"Sec-Fetch-Site": "none, cross-site"}, "pages of other sites may not ask this cluster"),
     ],
-    ids=["another site's page", "another name for this address"],
+    ids=["another site's page", "another name for this address", "an image in it", "a page on another port", "who knows"],
 )
 async def test_web_pages_of_others_are_refused(api, header: dict[str, str], text: str) -> None:
-    status, answer = await api.ask("POST", "/v1/reset", headers=header)
-    assert status == 403
-    assert text in answer["error"]
+    before = api.control.running
+    for method, path in (("POST", "/v1/reset"), ("GET", "/v1/journal/find"), ("GET", "/metrics"), ("GET", "/nope")):
+        status, answer = await api.ask(method, path, headers=header)
+        assert status == 403
+        assert text in answer["error"]
+    assert api.control.running is before
 
 
 async def test_its_own_origin_and_localhost_are_not_refused(api) -> None:
     port = api.control.url.rsplit(":", 1)[1]
-    for header in ({"Origin": api.control.url}, {"Host": f"localhost:{port}"}, {"Host": f"[::1]:{port}"}):
+    own = ({"Origin": api.control.url}, {"Host": f"localhost:{port}"}, {"Host": f"[::1]:{port}"})
+    for header in (*own, {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}):
         assert (await api.ask("GET", "/v1/health", headers=header))[0] == 200
 
 
 async def test_a_body_that_is_too_large_is_refused(api) -> None:
-    status, answer = await api.ask("POST", "/v1/plan", io.BytesIO(b"#" * (5 * 1024 * 1024)))
-    assert (status, answer) == (413, {"error": "body: more than 4194304 bytes"})
+    for path in ("/v1/plan", "/v1/faults", "/v1/seed"):
+        status, answer = await api.ask("POST", path, io.BytesIO(b"#" * 65_537))
+        assert (status, answer) == (413, {"error": "body: more than 65536 bytes"}), path
 
 
 async def test_a_taken_port_is_named_with_a_remedy(api) -> None:

@@ -220,7 +220,7 @@ async def test_reset_gives_a_new_cluster_on_the_same_addresses(api) -> None:
 
 async def test_who_waits_for_rows_is_told_of_a_reset(api) -> None:
     waiting = asyncio.ensure_future(api.ask("GET", "/v1/journal/wait", params={"kind": "moved", "timeout": "30"}))
-    await until(lambda: api.control.running.waiting)
+    await until(lambda: api.control.context.arrivals.waiting)
     await api.post("/v1/reset")
     assert await waiting == (408, {"error": "the cluster was reset while 1 rows (kind moved) were waited for"})
 

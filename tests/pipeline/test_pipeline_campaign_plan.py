@@ -119,6 +119,13 @@ def test_a_file_of_another_kind_is_refused(name: str, words: list[str], tmp_path
     assert [word for word in words if word not in said] == [], said
 
 
+@pytest.mark.parametrize(("name", "text"), [("plan.json", "[" * 60_000), ("plan.toml", "a = " + "[" * 60_000)])
+def test_a_plan_deeper_than_a_parser_goes_is_a_sentence(name: str, text: str, tmp_path: Path) -> None:
+    said = told(text, tmp_path, name)
+    assert "no good" in said and "recursion" in said, said
+    assert "\n" not in said
+
+
 def test_a_yaml_plan_without_the_extra_names_it_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "yaml", None)
     said = told("sweeps: []", tmp_path, "plan.yaml")

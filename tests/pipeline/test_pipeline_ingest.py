@@ -16,12 +16,17 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 import pytest
 import zstandard
 from benchmarks import spark_events
 from spark_quick import SETTINGS as QUICK
 
 from groupmock.cli import main
+from groupmock.journal.file import FileSink
+from groupmock.journal.journal import Journal
+from groupmock.journal.read import read as read_journal
+from groupmock.journal.rows import END, Header, NoteRow
 from groupmock_pipeline import tables
 from groupmock_pipeline.errors import BadInput
 from groupmock_pipeline.ingest import placing
@@ -136,8 +141,23 @@ def odd_journals(folder: Path) -> None:
     (folder / "wide.jsonl").write_bytes((header("wide") + "\n" + "\n".join(notes(1, 2))).encode("utf-16"))
     (folder / "latin.jsonl").write_bytes((header("latin") + '\n{"kind":"note","seq":1,"t":1,"what":"\xe9"}\n').encode("latin-1"))
     write(folder / "slow.jsonl", header("slow"), *notes(1, 1000))
+    limited_journal(folder / "limited.jsonl")
     write(folder / "notes.txt", "no journal")
     write(folder / "_hidden.jsonl", header("hidden"))
+
+
+def limited_journal(path: Path) -> None:
+    """One whose size is limited, of 1,000 rows and its end."""
+
+    def failed(reason: str) -> None:
+        raise AssertionError(reason)
+
+    journal = Journal(msgspec.json.decode(header("limited"), type=Header), [FileSink(str(path), failed, 16_384)])
+    journal.begin()
+    for number in range(1000):
+        journal.append(NoteRow(t=number, what="\u2028 and so on"))
+    journal.append(NoteRow(t=1000, what=END))
+    journal.close()
 
 
 def killed_in_the_middle(source: Path, lake: Path, folder: Path) -> list[str]:
@@ -209,6 +229,14 @@ def test_counts_of_every_file_add_up(story: Story) -> None:
     for name, expected in story.counts.items():
         measured = {each: story.first[name][each] for each in ("lines", "header", "rows", "quarantined", "blank")}
         assert measured == {each: expected[each] for each in measured}, name
+
+
+def test_of_a_limited_journal_is_taken_what_there_is(story: Story) -> None:
+    """Its rows and the two notes about those that it has not; it counts as one that did not end."""
+    journal, rows = read_journal(story.source / "limited.jsonl")
+    told, left_out = story.first["limited.jsonl"], journal.left_out
+    assert left_out is not None and left_out.rows == 1001 - len(rows) > 0
+    assert (told.rows, told.quarantined, told.problem, told.ended, told.gaps, told.backwards) == (len(rows) + 2, 0, None, False, 1, 0)
 
 
 def test_lines_are_numbered_as_in_the_file(story: Story) -> None:

@@ -16,6 +16,8 @@ BAD = {
     "[[rule]]\ndo = { kind = 'drp' }\n": "rule 1, do: no kind 'drp' (did you mean drop?)",
     "[[rule]]\nname = 'x'\nwhen = { api = 'Heartbeat', version = 0 }\ndo = { kind = 'throttle_time', seconds = 1 }\n": "its answer has no",
     "[[rule]\n": "is not TOML",
+    "a = " + "[" * 60_000: "is nested more than 16 deep",
+    "seed = " + "9" * 5000: "is not to be read: a word of more than 200 characters",
 }
 LOOK = "import os, socket; s = socket.create_connection(os.environ['KAFKA_BOOTSTRAP'].split(':')); s.recv(1)"
 
@@ -25,7 +27,7 @@ def groupmock(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("verb", [["serve", "--port", "0"], ["run"]])
-@pytest.mark.parametrize("text", BAD)
+@pytest.mark.parametrize("text", BAD, ids=range(len(BAD)))
 def test_a_bad_plan_is_bad_use(tmp_path: Path, verb: list[str], text: str) -> None:
     file = tmp_path / "bad.toml"
     file.write_text(text)

@@ -20,6 +20,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Final, NoReturn
 
+from ..printable import one_line
 from ..version import __version__
 
 GROUP: Final = "groupmock.verbs"
@@ -35,7 +36,7 @@ class Parser(argparse.ArgumentParser):
     """argparse with one clear line and exit code 2 for bad use."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(BAD_USE, f"{self.prog}: {message} (see {self.prog} --help)\n")
+        self.exit(BAD_USE, one_line(f"{self.prog}: {message} (see {self.prog} --help)") + "\n")
 
 
 def own_verbs() -> dict[str, str]:

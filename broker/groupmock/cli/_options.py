@@ -7,6 +7,7 @@ import os
 import sys
 
 from ..config import OPTIONS, Config, ConfigError, resolve
+from ..printable import one_line
 
 
 def add_options(parser: argparse.ArgumentParser, without: tuple[str, ...] = ()) -> None:
@@ -30,7 +31,7 @@ def add_options(parser: argparse.ArgumentParser, without: tuple[str, ...] = ()) 
 
 def resolve_arguments(arguments: argparse.Namespace, **defaults: object) -> Config:
     """Merge profile, file, environment and flags. Raises ConfigError."""
-    flags = {option.name: getattr(arguments, option.name, None) for option in OPTIONS}
+    flags = {option.name: getattr(arguments, option.name.replace("-", "_"), None) for option in OPTIONS}
     flags |= {name: value for name, value in defaults.items() if flags.get(name) is None}
     if flags["topic"]:
         flags["topic"] = tuple(flags["topic"])
@@ -50,7 +51,7 @@ def bad_use(config: Config) -> tuple[type[Exception], ...]:
 
 def complain(verb: str, trouble: Exception) -> None:
     """One clear line on stderr."""
-    print(f"groupmock {verb}: {trouble}", file=sys.stderr)
+    print(one_line(f"groupmock {verb}: {trouble}"), file=sys.stderr)
 
 
 __all__ = ["ConfigError", "add_options", "bad_use", "complain", "resolve_arguments"]

@@ -71,6 +71,7 @@ def _bare(kind: Any) -> Any:
 
 def run(arguments: argparse.Namespace) -> int:
     """Ask and print; returns the exit code."""
+    from ..config import token_of
     from ..control.route import read_strings
 
     verb, route = arguments.route.verb, arguments.route
@@ -79,6 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
         complain(said, ValueError(f"where is the control API? --control URL, or the variable {URL} (`serve --control PORT` prints it)"))
         return BAD_USE
     try:
+        arguments.token = token_of(arguments.token or None, f"--token, or the variable {TOKEN}")
         path, query, body = (_given(arguments, struct) for struct in (route.params, route.query, route.body))
         for texts, struct, what in ((path, route.params, "argument"), (query, route.query, "option")):
             read_strings(texts, struct, what)

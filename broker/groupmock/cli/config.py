@@ -9,11 +9,14 @@ import argparse
 import json
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from ..config import OPTIONS, Config, all_settings, settings_by_name
+from ..printable import one_line
 from . import BAD_USE, OK
 from ._options import ConfigError, add_options, complain, resolve_arguments
+
+HIDDEN: Final = "(not shown)"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     values = max(len(str(row["value"])) for row in found)
     for row in found:
         about = f"  {row['about']}" if arguments.about else ""
-        print(f"{row['name']:{width}}  {row['value']!s:{values}}  {row['from']}{about}")
+        print(one_line(f"{row['name']:{width}}  {row['value']!s:{values}}  {row['from']}{about}"))
     return OK
 
 
@@ -60,10 +63,12 @@ def rows(config: Config) -> Iterator[dict[str, Any]]:
 
 
 def _option(config: Config, name: str) -> Any:
+    if name == "token" and config.token is not None:
+        return HIDDEN
     if name == "topic":
         return ",".join(f"{topic.name}:{topic.partitions}" if topic.partitions else topic.name for topic in config.topics) or None
     if name == "profile":
         return config.profile.name
     if name == "advertise" and config.advertise is not None:
         return config.advertise.host + (f":{config.advertise.port}" if config.advertise.port else "")
-    return getattr(config, name)
+    return getattr(config, name.replace("-", "_"))

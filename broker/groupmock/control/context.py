@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from ..core.events import Command
 from ..journal.file import without_empty_tags
 from ..journal.ring import Ring
-from ..journal.rows import Row
+from ..journal.rows import CANNOT_ACCEPT, Row
+from .arrivals import Arrivals
 
 if TYPE_CHECKING:
     from ..running import Running
+
+ROWS_AT_ONCE: Final = 200
+"""Some milliseconds of a turn of the loop."""
 
 
 class Done(msgspec.Struct):
@@ -28,8 +32,10 @@ class ControlContext:
 
     def __init__(self, running: Running, restart: Callable[[Running], Awaitable[Running]]) -> None:
         self.running = running
+        self.arrivals = Arrivals(running.server.journal, self.ring)
         self._restart = restart
         self._one_at_a_time = asyncio.Lock()
+        self._resets: set[asyncio.Task[None]] = set()
 
     @property
     def ring(self) -> Ring:
@@ -43,12 +49,36 @@ class ControlContext:
         self.running.submit(Command(name, arguments))
         return Done(seq)
 
+    def cannot_accept(self, reason: str) -> None:
+        """Write and count that a connection of the control API could not be accepted."""
+        if self.running.closed:  # a reset is under way
+            return
+        driver = self.running.server.driver
+        driver.counters.accept_failures += 1
+        driver.record.remark(CANNOT_ACCEPT, self.running.clock.now(), reason=f"control API: {reason}")
+
     async def reset(self) -> None:
-        """Forget everything but configuration and addresses."""
+        """Forget everything but configuration and addresses. It is done to its end, also if who asked for it hangs up meanwhile."""
+        task = asyncio.get_running_loop().create_task(self._reset())
+        self._resets.add(task)
+        task.add_done_callback(self._resets.discard)
+        await asyncio.shield(task)
+
+    async def settle(self) -> None:
+        """Until no reset is under way."""
+        if self._resets:
+            await asyncio.wait(self._resets)
+
+    async def _reset(self) -> None:
         async with self._one_at_a_time:
             self.running = await self._restart(self.running)
+            self.arrivals = Arrivals(self.running.server.journal, self.ring)
 
 
-def plain_row(row: Row) -> Any:
-    """A row as it stands in a journal file."""
-    return msgspec.Raw(without_empty_tags(msgspec.json.encode(row)))
+async def plain_rows(rows: Sequence[Row]) -> list[Any]:
+    """Rows as they stand in a journal file. Kafka's clients are served between slices of them."""
+    plain: list[Any] = []
+    for at in range(0, len(rows), ROWS_AT_ONCE):
+        plain += [msgspec.Raw(without_empty_tags(msgspec.json.encode(row))) for row in rows[at : at + ROWS_AT_ONCE]]
+        await asyncio.sleep(0)
+    return plain

@@ -19,6 +19,7 @@ TOTALS = {
     "connections_opened": "connections opened",
     "connections_closed": "connections closed",
     "refused": "connections closed because of what they sent",
+    "over_budget": "of these: because of what one request would cost",
     "abandoned": "requests that will never be answered, as Kafka leaves some",
     "faults": "times that a fault rule fired",
     "accept_failures": "times that no connection could be accepted",

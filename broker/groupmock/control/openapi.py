@@ -8,16 +8,22 @@ from typing import Any, Final
 
 import msgspec
 
+from ..bounded_text import MAX_BYTES
 from ..version import __version__
+from .arrivals import MAX_WAITS
 from .route import Nothing, Route
 
 REFERENCE: Final = "#/components/schemas/{name}"
 STATUSES: Final = {
     400: "Something in the request is not what it can be; the sentence names the place. Nothing was changed.",
     401: "The token lacks or is wrong.",
+    403: "A page of another site asks, or somebody asks by another host's name.",
     404: "What the request names is not there; the sentence says what is.",
     408: "What was waited for did not happen in time.",
     409: "It is there, but not in a state in which that can be done.",
+    413: f"The body has more than {MAX_BYTES} bytes.",
+    415: "The body is packed; it is wanted as it is.",
+    503: f"{MAX_WAITS} wait for rows already.",
 }
 
 
@@ -81,15 +87,17 @@ def operation_id(route: Route) -> str:
 
 def statuses(route: Route) -> list[int]:
     """What may come instead of 200."""
-    found = [401]
+    found = [401, 403]
     if route.method != "GET" or route.query is not Nothing:
         found.append(400)
     if route.params is not Nothing or route.body is not Nothing:
         found.append(404)
     if route.method == "POST":
         found.append(409)
+    if route.body is not Nothing:
+        found += [413, 415]
     if route.path.endswith("/wait"):
-        found.append(408)
+        found += [408, 503]
     return sorted(found)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
+from ..bounded_text import BadText, bounded
 from ..core.steering import BadArguments, NoSuch, NotNow, UnknownCommand
 from ..faults.plan import BadPlan
 from ..faults.registry import UnknownRule
@@ -24,6 +25,10 @@ class Nothing(msgspec.Struct, forbid_unknown_fields=True):
 
 class NotInTime(Exception):
     """What was waited for did not happen; the text says what was there instead."""
+
+
+class TooMany(Exception):
+    """No more of that at a time; the text says how many there are."""
 
 
 class ControlCall(NamedTuple):
@@ -63,6 +68,7 @@ UNVERSIONED: Final = ("/metrics", "/openapi.json")
 
 ERRORS: Final[tuple[tuple[type[Exception], int], ...]] = (
     (NotInTime, 408),
+    (TooMany, 503),
     (NotNow, 409),
     (NoSuch, 404),
     (UnknownRule, 404),
@@ -100,10 +106,12 @@ def read_strings(texts: dict[str, str], into: type[msgspec.Struct], what: str) -
 def read_body(raw: bytes, into: type[msgspec.Struct]) -> Any:
     """A JSON body; none at all is {}. Raises ValueError, with the place named."""
     try:
-        return msgspec.json.decode(raw if raw.strip() else b"{}", type=into)
+        return msgspec.json.decode(bounded(raw).strip() or "{}", type=into)
     except msgspec.ValidationError as wrong:
         raise ValueError(f"body: {wrong} ({_remedy(str(wrong), into)})") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as broken:
+    except BadText as bad:
+        raise ValueError(f"body: {bad}") from None
+    except msgspec.DecodeError as broken:
         raise ValueError(f"body: not JSON: {broken}") from None
 
 

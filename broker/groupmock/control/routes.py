@@ -12,8 +12,9 @@ from . import cluster_calls, queries, rules
 from .cluster_calls import GroupDetails, GroupPath, GroupRow, Health, NodePath, Seed, TopicName, TopicPath
 from .context import ControlContext, Done
 from .openapi import document
-from .queries import Counted, Filter, Find, Found, Wait
+from .queries import Counted, Find, Found, Wait
 from .route import ControlCall, Nothing, Route
+from .row_test import Filter
 from .rules import Added, PlanRow, Ready, RulePath, RuleState, Which
 
 COMMANDS: Final = every_command()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from .. import bounded_text
 from ..faults.plan import BadPlan, make_plan, make_rule, parse_plan, read_plan, ready_plans, rule_as_data
 from .context import ControlContext
 from .route import ControlCall
@@ -106,9 +107,9 @@ def _no_such(name: str) -> Any:
 
 def _json(raw: bytes) -> Any:
     try:
-        return msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError) as broken:
-        raise BadPlan(f"body: not JSON: {broken}") from None
+        return bounded_text.json(raw)
+    except bounded_text.BadText as bad:
+        raise BadPlan(f"body: {bad}") from None
 
 
 async def plans(context: ControlContext, call: ControlCall) -> list[PlanRow]:

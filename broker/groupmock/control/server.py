@@ -3,36 +3,44 @@
 from __future__ import annotations
 
 import hmac
+import logging
 import traceback
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
+from ..bounded_text import MAX_BYTES
 from ..config import LOOPBACK
 from ..net.listen import bracketed, listen
 from ..suggest import did_you_mean
 from .context import ControlContext
 from .route import ControlCall, Nothing, Route, read_body, read_strings, said, status_of
 from .routes import ROUTES
+from .visitor import MAX_VISITORS, PATIENCE, Patience, Reception
 
 if TYPE_CHECKING:
     from ..running import Running
 
-MAX_BODY: Final = 4 * 1024 * 1024
 JSON: Final = "application/json"
+OWN_PAGES: Final = ("same-origin", "none")
+"""Values of Sec-Fetch-Site: a page of this very address, and an address that somebody typed."""
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+CONTINUE: Final = "100-continue"
+
+Handler = Callable[[Any], Awaitable[web.StreamResponse]]
 
 
 class Control:
     """A control API that serves. `url` is where."""
 
-    def __init__(self, context: ControlContext, runner: web.AppRunner, url: str) -> None:
+    def __init__(self, context: ControlContext, runner: web.AppRunner, visitors: Reception, url: str) -> None:
         self.context = context
         self.url = url
         self._runner = runner
+        self.visitors = visitors
 
     @property
     def running(self) -> Running:
@@ -41,33 +49,65 @@ class Control:
 
     async def close(self) -> None:
         """Stop serving; who waits for rows is sent away."""
+        await self.visitors.close()
         await self._runner.cleanup()
+        await self.context.settle()
 
 
-async def serve(running: Running, host: str, port: int, token: str | None, restart: Callable[[Running], Awaitable[Running]]) -> Control:
-    """Serve on the running loop. Raises OSError when the port is taken."""
+async def serve(
+    running: Running,
+    host: str,
+    port: int,
+    token: str | None,
+    restart: Callable[[Running], Awaitable[Running]],
+    patience: Patience = PATIENCE,
+    most: int = MAX_VISITORS,
+) -> Control:
+    """Serve on the running loop, `most` connections at a time. Raises OSError when the port is taken."""
     listener = listen(host, port)
     context = ControlContext(running, restart)
-    # aiohttp waits 60 s for open requests by default: one that waits for rows would hold up the end of the server.
-    runner = web.AppRunner(_application(context, host, token), access_log=None, shutdown_timeout=0.5, handle_signals=False)
+    visitors = Reception(patience, most)
+    # aiohttp waits 60 s for open requests by default: one that waits for rows would hold up the end of the server. Cancellation: one whose
+    # client has gone would wait on. Decompression: a body is bounded before it is unpacked, so none is.
+    runner = web.AppRunner(
+        _application(context, visitors),
+        access_log=None, logger=_logger(), shutdown_timeout=0.5, handle_signals=False, handler_cancellation=True, auto_decompress=False,
+    )  # fmt: skip
     await runner.setup()
-    await web.SockSite(runner, listener).start()
-    return Control(context, runner, f"http://{bracketed(host)}:{listener.getsockname()[1]}")
+    assert runner.server is not None
+    # Outside of the application: who may not ask is told so, and not which routes there are, nor to send the body that it announced.
+    runner.server.request_handler = _timed(visitors, _guarded(host, token, runner.server.request_handler))
+    visitors.open(listener, runner.server, context.cannot_accept)
+    return Control(context, runner, visitors, f"http://{bracketed(host)}:{listener.getsockname()[1]}")
 
 
-def _application(context: ControlContext, host: str, token: str | None) -> web.Application:
-    # The guard is outside: who may not ask is told so, and not which routes and fields there are.
-    application = web.Application(middlewares=[_guard(host, token), _errors], client_max_size=MAX_BODY)
+def _logger() -> logging.Logger:
+    """aiohttp's, without tracebacks of what peers send instead of HTTP: they are told by 400."""
+    logger = logging.getLogger(__name__)
+    logger.addFilter(_is_ours)
+    return logger
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+
+
+def _application(context: ControlContext, visitors: Reception) -> web.Application:
+    application = web.Application(middlewares=[_errors], client_max_size=MAX_BYTES)
     for route in ROUTES:
-        application.router.add_route(route.method, route.full_path, _handler(context, route))
+        application.router.add_route(route.method, route.full_path, _handler(context, visitors, route))
     return application
 
 
-def _handler(context: ControlContext, route: Route) -> Handler:
+def _handler(context: ControlContext, visitors: Reception, route: Route) -> Handler:
     async def handle(request: web.Request) -> web.StreamResponse:
         path = read_strings(dict(request.match_info), route.params, "path") if route.params is not Nothing else Nothing()
         query = read_strings(dict(request.query), route.query, "query")
+        if request.headers.get("Content-Encoding", "identity") != "identity":
+            return _refused(415, "body: send it as it is, without Content-Encoding")
         raw = await request.read()
+        if (visitor := visitors.visitor(request.protocol)) is not None:
+            visitor.whole()
         body = Nothing() if route.text or route.method == "GET" else read_body(raw, route.body)
         return _answered(await route.do(context, ControlCall(path, query, body, raw)))
 
@@ -81,28 +121,50 @@ def _answered(value: Any) -> web.Response:
 
 
 def _refused(status: int, text: str, **headers: str) -> web.Response:
-    return web.Response(status=status, body=msgspec.json.encode({"error": text}) + b"\n", content_type=JSON, headers=headers)
+    return web.Response(status=status, body=_object(error=text), content_type=JSON, headers=headers)
 
 
-def _guard(host: str, token: str | None) -> Any:
+def _object(**texts: str) -> bytes:
+    # aiohttp reads bytes that are no UTF-8 as surrogates, which JSON cannot say.
+    return msgspec.json.encode({name: text.encode(errors="backslashreplace").decode() for name, text in texts.items()}) + b"\n"
+
+
+def _timed(visitors: Reception, handler: Handler) -> Handler:
+    """Says when an answer is made."""
+
+    async def timed(request: web.BaseRequest) -> web.StreamResponse:
+        try:
+            return await handler(request)
+        finally:
+            if (visitor := visitors.visitor(request.protocol)) is not None:
+                visitor.answered()
+
+    return timed
+
+
+def _guarded(host: str, token: str | None, handler: Handler) -> Handler:
     """A token where one is set. A page of another site that the browser of a developer shows can reach loopback, too: it says so by an
-    Origin header, or names another host (DNS rebinding)."""
+    Origin header, by Sec-Fetch-Site where a GET has none (images, links), or names another host (DNS rebinding)."""
 
-    @web.middleware
-    async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+    async def guarded(request: web.BaseRequest) -> web.StreamResponse:
         # An IPv6 address without a port ends in a bracket, and its last colon is no port's.
         named = request.host.rsplit(":", 1)[0].strip("[]") if not request.host.endswith("]") else request.host.strip("[]")
         if host in LOOPBACK and named not in LOOPBACK:
             return _refused(403, f"host {named!r} is not this one: ask by {host}")
         if "Origin" in request.headers and request.headers["Origin"] != f"{request.scheme}://{request.host}":
             return _refused(403, f"pages of {request.headers['Origin']} may not steer this cluster")
+        site = request.headers.get("Sec-Fetch-Site", "none")
+        if site not in OWN_PAGES:
+            return _refused(403, f"pages of other sites may not ask this cluster (Sec-Fetch-Site: {site})")
         given = request.headers.get("Authorization", "")
         # The time that it takes tells nothing of the token. As bytes: compare_digest refuses texts that are not ASCII.
-        if token is not None and not hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
+        if token is not None and not hmac.compare_digest(given.encode(errors="surrogateescape"), f"Bearer {token}".encode()):
             return _refused(401, "a token is wanted: Authorization: Bearer TOKEN", **{"WWW-Authenticate": "Bearer"})
+        if request.headers.get("Expect", CONTINUE).lower() != CONTINUE:
+            return _refused(417, f"Expect: nothing but {CONTINUE} can be expected")
         return await handler(request)
 
-    return guard
+    return guarded
 
 
 @web.middleware
@@ -113,11 +175,13 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
         may = ", ".join(sorted(wrong.allowed_methods - {"HEAD"}))
         return _refused(405, f"{request.method} {request.path}: this path takes {may}", Allow=may)
     except web.HTTPRequestEntityTooLarge:
-        return _refused(413, f"body: more than {MAX_BODY} bytes")
+        return _refused(413, f"body: more than {MAX_BYTES} bytes")
+    except web.RequestPayloadError as broken:
+        return _refused(400, f"body: {said(broken)}")
     except web.HTTPNotFound:
         near = did_you_mean(request.path, sorted({route.full_path for route in ROUTES}), 2, 0.5)
         return _refused(404, f"no route {request.method} {request.path}: {near or 'GET /openapi.json has them all'}")
-    except web.HTTPException:
+    except (web.HTTPException, ConnectionError):
         raise
     except Exception as error:
         status = status_of(error)
@@ -129,8 +193,5 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
 def _defect(request: web.Request, error: Exception) -> web.Response:
     """An error of groupmock itself: said with its traceback, as nobody else will."""
     text = "".join(traceback.format_exception(error))
-    return web.Response(
-        status=500,
-        body=msgspec.json.encode({"error": f"internal error in {request.method} {request.path}: {error!r}", "traceback": text}) + b"\n",
-        content_type=JSON,
-    )
+    body = _object(error=f"internal error in {request.method} {request.path}: {error!r}", traceback=text)
+    return web.Response(status=500, body=body, content_type=JSON)

@@ -22,6 +22,8 @@ Held and released. An operator may hold groups, members and joins (core.steering
 before it does anything. What is released goes to the end of a queue, `Environment.ready`, which is empty again before the entry returns:
 whatever is released happens in order of arrival and never in the midst of something else.
 
+Budgets. A request that would cost too much is closed instead (`core.budget`): its handler raises OverBudget before it does anything.
+
 Renewal. A client repeats its heartbeat byte for byte, and its answer stays the same until its group changes. The answer carries a
 `Lease`: while `group.epoch` is what it was, the driver repeats the answer itself and calls `renew`. That moves the session's deadline to
 a later time and may do nothing else: no effect, no draw, no look at the group. Whatever could alter the answer raises the group's epoch.
@@ -33,8 +35,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from . import apis
+from .budget import OverBudget
 from .cluster import Cluster, cluster_on
-from .effects import Effects, Lease, TimerFired
+from .effects import Close, Effects, Lease, TimerFired
 from .environment import NO_HOLDS, Environment
 from .events import Command, Disconnected, Event, Request
 from .timers import Key
@@ -72,7 +75,10 @@ class Core:
         environment = self.environment
         turn = Turn(environment, now, [])
         if isinstance(event, Request) and environment.holds is NO_HOLDS:  # flat: this is the way of nearly every request
-            self.behaviour(event.key)(self.cluster, event, turn)
+            try:
+                self.behaviour(event.key)(self.cluster, event, turn)
+            except OverBudget as refusal:
+                turn.out.append(Close(event.ticket, str(refusal), over_budget=True))
             return turn.out
         self._let(event, turn)
         if environment.ready:
@@ -100,7 +106,7 @@ class Core:
     def _let(self, event: Event, turn: Turn) -> None:
         if isinstance(event, Request):
             if not self.environment.holds.keeps(event):
-                self.behaviour(event.key)(self.cluster, event, turn)
+                self._ask(event, turn)
         elif isinstance(event, Disconnected):
             # Groups are not told: a JoinGroup or SyncGroup whose connection closed still counts (P1-d7)
             self.cluster.topics.disconnected(event.connection)
@@ -108,6 +114,12 @@ class Core:
             from . import steering  # loaded by the first command
 
             steering.steer(self.cluster, event, turn)
+
+    def _ask(self, request: Request, turn: Turn) -> None:
+        try:
+            self.behaviour(request.key)(self.cluster, request, turn)
+        except OverBudget as refusal:
+            turn.out.append(Close(request.ticket, str(refusal), over_budget=True))
 
     def _let_ready(self, turn: Turn) -> None:
         """What was released happens. A timer that was set again meanwhile does not fire: a session renewed, a phase begun anew."""

@@ -66,10 +66,12 @@ class Abandoned(msgspec.Struct, gc=False):
 
 
 class Close(msgspec.Struct, gc=False):
-    """Close the connection of `ticket` without an answer, as Kafka does for what it cannot take."""
+    """Close the connection of `ticket` without an answer, as Kafka does for what it cannot take. `over_budget`: it would cost too much
+    (core.budget), which Kafka has no bound for."""
 
     ticket: int
     reason: str
+    over_budget: bool = False
 
 
 class Moved(msgspec.Struct, gc=False):

@@ -11,6 +11,8 @@ from typing import Annotated, NamedTuple, get_type_hints
 
 import msgspec
 
+from groupmock_codec.room import CONVERTED, OPENED, Room
+
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
 
@@ -163,6 +165,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             LONG_MAX,
         ),
     ] = 64 * 1024 * 1024
+    log_retention_ms: Annotated[
+        int,
+        setting("log.retention.ms", "how old records get before their segment goes (-1: any age)", -1, LONG_MAX),
+    ] = 604_800_000
+    log_retention_check_interval_ms: Annotated[
+        int, setting("log.retention.check.interval.ms", "how often segments that are too old are looked for", 1)
+    ] = 300_000
     fetch_max_bytes: Annotated[int, setting("fetch.max.bytes", "most bytes of one fetch answer", 1024)] = 57_671_680
     max_incremental_fetch_session_cache_slots: Annotated[
         int, setting("max.incremental.fetch.session.cache.slots", "most incremental fetch sessions kept", 0)
@@ -184,4 +193,58 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     producer_id_expiration_ms: Annotated[
         int, setting("producer.id.expiration.ms", "how long a partition remembers an idempotent producer that writes nothing", 1)
     ] = 86_400_000
+    fetch_answer_max_bytes: Annotated[
+        int,
+        setting(
+            "groupmock.fetch.answer.max.bytes",
+            "most bytes of records in one fetch answer where fetch.max.bytes allows more: an answer is in memory three times",
+            1024,
+        ),
+    ] = 8_388_608
+    request_max_decompressed_bytes: Annotated[
+        int,
+        setting(
+            "groupmock.request.max.decompressed.bytes",
+            "most bytes that compressed records become for one request; a Produce that brings more is told 10 (MESSAGE_TOO_LARGE)",
+            1,
+        ),
+    ] = 8_388_608
+    request_max_records: Annotated[
+        int,
+        setting(
+            "groupmock.request.max.records",
+            f"most records that are looked at for one request; one that is opened (times, keys) counts {OPENED} times, "
+            f"one of the formats before Kafka 0.11 {CONVERTED} times",
+            CONVERTED,
+        ),
+    ] = 100_000
+    request_max_work: Annotated[
+        int,
+        setting(
+            "groupmock.request.max.work",
+            "most work that one request may cause, in units of about a microsecond; more is closed, or refused as Kafka does",
+            1,
+        ),
+    ] = 50_000
+    answer_max_bytes: Annotated[
+        int,
+        setting(
+            "groupmock.answer.max.bytes",
+            "most bytes of stored names, metadata and assignments in one answer; who asks for more is closed (records: fetch.max.bytes)",
+            1,
+        ),
+    ] = 8 * 1024 * 1024
+    member_max_protocols: Annotated[
+        int, setting("groupmock.member.max.protocols", "most protocols that one member may list; who lists more is closed", 1)
+    ] = 100
+    group_max_bytes: Annotated[
+        int, setting("groupmock.group.max.bytes", "most bytes of metadata that all members of one group have; who brings more is closed", 1)
+    ] = 16 * 1024 * 1024
+    cluster_max_partitions: Annotated[
+        int, setting("groupmock.cluster.max.partitions", "most partitions of all topics together; no further ones are made (44)", 1)
+    ] = 12_000
     quirks: Quirks = Quirks()
+
+    def room(self) -> Room:
+        """What may be unpacked for one request."""
+        return Room(self.request_max_decompressed_bytes, self.request_max_records)

@@ -25,6 +25,7 @@ NAMES: Final = {
     "write": "group and member id",
     "load": "partition of __consumer_offsets",
     "retention": "nothing, it is one for all groups",
+    "log_retention": "nothing, it is one for all logs",
     "fetch": "number of the request (ticket)",
     "stall": "node",
     "thaw": "group and member id",
@@ -76,9 +77,9 @@ class Timers:
             return timer
         if timer is not None:
             timer.live = False
+            self._sweep()
         timer = self._armed[key] = Timer(key, deadline, deadline)
         self._push(timer)
-        self._sweep()
         return timer
 
     def cancel(self, key: Key) -> None:

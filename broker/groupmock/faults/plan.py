@@ -1,18 +1,22 @@
 """Fault rules as data: `when` x `stage` x `do`, with a name, a lifetime and a count; a plan is a seed and a list of them.
 
 A plan comes as TOML (`[[rule]]` tables) or as the same in JSON ({"seed": 7, "rule": [...]}); one clear error each for what it cannot be.
-Of ours only `suggest` is imported here: what `do` may say is known to `faults.kinds`, what a version carries to the codec.
+Of ours only `suggest` and `bounded_text` are imported here: what `do` may say is known to `faults.kinds`, what a version carries to the
+codec.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from math import isfinite
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
+from msgspec import Meta
 
+from .. import bounded_text
 from ..suggest import hint
 
 STAGES: Final = ("connect", "request", "reply")
@@ -20,8 +24,15 @@ STAGES: Final = ("connect", "request", "reply")
 PLANS: Final = Path(__file__).parent / "plans"
 ROLES: Final = ("leader", "follower")
 _S = TypeVar("_S", bound=msgspec.Struct)
-Texts = str | list[str] | None
-Versions = int | str | list[int | str] | None
+MAX_RULES: Final = 256
+"""Registered at a time: every request is held against each of them."""
+Name = Annotated[str, Meta(max_length=200)]
+Pattern = Annotated[str, Meta(max_length=300)]
+"""Ids are longer only where somebody made them so, and `*` stands for the rest of them."""
+Texts = Pattern | Annotated[list[Pattern], Meta(max_length=100)] | None
+Version = int | Annotated[str, Meta(max_length=20)]
+Versions = Version | Annotated[list[Version], Meta(max_length=100)] | None
+Numbers = int | Annotated[list[int], Meta(max_length=100)] | None
 
 
 class BadPlan(ValueError):
@@ -37,14 +48,14 @@ class When(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     member_id: Texts = None
     instance_id: Texts = None
     client_id: Texts = None
-    generation: int | list[int] | None = None
+    generation: Numbers = None
     state: Texts = None
     role: str | None = None
     topic: Texts = None
-    node: int | list[int] | None = None
+    node: Numbers = None
     nth: int | None = None
     every: int | None = None
-    after: str | None = None
+    after: Name | None = None
     probability: float | None = None
     window: tuple[float, float] | None = None
 
@@ -74,7 +85,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     """One rule. `do` is {"kind": ..., ...}; `stage` left out: where its kind usually strikes; `times`: how often it fires (None: until it
     is removed)."""
 
-    name: str = ""
+    name: Name = ""
     when: When = When()
     stage: str | None = None
     do: dict[str, Any]
@@ -85,7 +96,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     """A set of rules. `about`: what it does and what a correct client must do; `seed`: of its chances (else the run's)."""
 
     about: str = ""
-    seed: int | None = None
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
     rule: list[Rule] = []
 
 
@@ -96,7 +107,7 @@ def read_plan(path: str) -> Plan:
         path = str(ready)
     try:
         with open(path, "rb") as file:
-            data = file.read()
+            data = file.read(bounded_text.MAX_BYTES + 1)
     except OSError as trouble:
         known = "" if os.sep in path or "." in path else f" (ready plans: {', '.join(ready_plans())})"
         raise BadPlan(f"cannot read the plan {path}: {trouble.strerror}{known}") from None
@@ -111,10 +122,9 @@ def ready_plans() -> list[str]:
 def parse_plan(data: str | bytes, origin: str = "the plan", json: bool = False) -> Plan:
     """TOML or JSON text as a plan. Raises BadPlan."""
     try:
-        text = data.decode() if isinstance(data, bytes) else data
-        table = msgspec.json.decode(text) if json else _toml(text)
-    except (msgspec.DecodeError, UnicodeDecodeError) as broken:
-        raise BadPlan(f"{origin} is not {'JSON' if json else 'TOML'}: {broken}") from None
+        table = bounded_text.json(data) if json else bounded_text.toml(data)
+    except bounded_text.BadText as bad:
+        raise BadPlan(f"{origin} is {bad}") from None
     return make_plan(table, origin)
 
 
@@ -212,21 +222,12 @@ def _check(rule: Rule, origin: str) -> None:
         raise BadPlan(f"{origin}: call number {when.nth} comes once, so it cannot fire {rule.times} times: use every, or leave times out")
     if when.probability is not None and not 0 < when.probability <= 1:
         raise BadPlan(f"{origin}, when: probability is above 0 and at most 1, not {when.probability:g}")
-    if when.window is not None and not 0 <= when.window[0] < when.window[1]:
+    if when.window is not None and not (0 <= when.window[0] < when.window[1] and isfinite(when.window[1])):
         raise BadPlan(f"{origin}, when: window is [from, until] in seconds with from before until, not {list(when.window)}")
     try:
         version_ranges(when.version)
     except ValueError as bad:
         raise BadPlan(f"{origin}, when: version: {bad}") from None
-
-
-def _toml(text: str) -> object:
-    import tomllib
-
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as broken:
-        raise msgspec.DecodeError(str(broken)) from None
 
 
 def _distinct(rules: list[Rule], origin: str) -> None:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from ..printable import printable, quoted
 from ..suggest import hint
 from .decide import Armed, FailedCondition, Tally, decide, fits
 from .facts import tells
 from .kind import kind_of
-from .plan import BadPlan, Rule, rule_as_data, texts, version_ranges
+from .plan import MAX_RULES, BadPlan, Rule, rule_as_data, texts, version_ranges
 
 if TYPE_CHECKING:
     from .decide import RuleVerdict
@@ -53,12 +54,13 @@ class RuleReport(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def sentence(self) -> str:
         """What happened to it, in words."""
+        rule, miss = f"rule {quoted(self.name)}", self.near_miss
         if self.fired:
-            return f'rule "{self.name}" fired {self.fired} times'
-        if self.near_miss is None:
-            return f'rule "{self.name}" never fired: no call came at its stage'
-        why = "; ".join(self.near_miss.failed)
-        return f'rule "{self.name}" never fired: nearest was {self.near_miss.call} at {self.near_miss.t / 1e9:.3f} s, where {why}'
+            return f"{rule} fired {self.fired} times"
+        if miss is None:
+            return f"{rule} never fired: no call came at its stage"
+        why = "; ".join(map(printable, miss.failed))
+        return f"{rule} never fired: nearest was {printable(miss.call)} at {miss.t / 1e9:.3f} s, where {why}"
 
 
 class RuleRegistry:
@@ -84,6 +86,10 @@ class RuleRegistry:
         """Register all or none. Raises BadPlan."""
         unnamed = self._unnamed
         armed: list[Armed] = []
+        rules = list(rules)
+        if len(self._armed) + len(rules) > MAX_RULES:
+            there = f": {len(self._armed)} are there, remove some of them first" if self._armed else ""
+            raise BadPlan(f"{origin}: {len(rules)} rules are too many, {MAX_RULES} can be registered at a time{there}")
         for place, rule in enumerate(rules, 1):
             where = f'{origin}, rule "{rule.name}"' if rule.name else f"{origin}, rule {place}"
             if not rule.name:

@@ -78,7 +78,7 @@ class InProcess(Commands[R, Lasting], Faults[R, Block, Text, Texts], Generic[R, 
         JSON has no word for something in `fields`."""
 
         def say() -> Future[None]:
-            msgspec.json.encode(fields)  # here and not when the row is written, where nobody would hear of it
+            msgspec.json.encode((client, what, fields))  # here and not when the row is written, where nobody would hear of it
             self._on().call_soon_threadsafe(self._up().server.client_says, client, what, fields)
             said: Future[None] = Future()
             said.set_result(None)
@@ -143,9 +143,9 @@ class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record]
     """A mock Kafka cluster in this process.
 
     `topics`: {"orders": 12} or ["orders:12"]; `settings`: Kafka's names, {"group.max.size": 3}; the same as keywords with
-    underscores: `group_max_size=3`. `journal`: a file; `run`: what it calls this run; `plan`: fault rules from the start;
-    `control`: serve the control API (docs/reference/control.md) on that port, 0 for a free one. Raises ConfigError for a bad value,
-    CannotStart for a taken port.
+    underscores: `group_max_size=3`. `journal`: a file, of at most `journal_max_bytes`; `run`: what it calls this run;
+    `plan`: fault rules from the start; `control`: serve the control API (docs/reference/control.md) on that port, 0 for
+    a free one. Raises ConfigError for a bad value, CannotStart for a taken port.
     """
 
     def __init__(
@@ -157,6 +157,7 @@ class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record]
         nodes: int = 1,
         profile: str = "groupmock",
         journal: str | None = None,
+        journal_max_bytes: int | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
         advertise: str | None = None,
@@ -174,6 +175,7 @@ class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record]
             "nodes": nodes,
             "profile": profile,
             "journal": journal,
+            "journal-max-bytes": journal_max_bytes,
             "host": host,
             "port": port,
             "advertise": advertise,

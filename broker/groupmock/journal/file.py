@@ -1,11 +1,15 @@
-"""A journal file: JSON Lines, every frame, flushed at least every quarter of a second and at the end.
+"""A journal file: JSON Lines in printable ASCII, every frame, flushed at least every quarter of a second and at the end.
 
 A journal that was asked for is never silently incomplete: the first write that fails is reported once to `failed`, which ends the
 server with exit code 3; nothing is written after it, and the missing last row (`note`, "end") shows it in the file too.
+
+With `max_bytes` the file stays below it, whole rows only: where the next row does not fit a note (`rows.LEFT_OUT`) says so at once, for who
+follows the file or finds it after a kill -9, and when the run is over another one says how many are not there.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from binascii import b2a_base64
@@ -15,11 +19,14 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from ..printable import ascii_json
 from .journal import Repeated, Sink
-from .rows import Header, ReplyRow, RequestRow, Row
+from .rows import LEFT_OUT, Header, NoteRow, ReplyRow, RequestRow, Row
 
 _one_id: Final = Struct(">i").unpack_from
 FLUSH_BYTES: Final = 128 * 1024
+LAST_BYTES: Final = 512
+"""Kept for the two notes about what is left out, whose numbers have at most 19 digits."""
 NO_TAGS: Final = b',"unknown_tags":{}'
 ONLY_NO_TAGS: Final = b'"unknown_tags":{}'
 
@@ -44,18 +51,37 @@ Unfilled = tuple[Template, bytes, int, int, int]
 """Template, correlation ids, time, number of the first row, first ticket."""
 
 
+class Place(msgspec.Struct):
+    """Number and time of a row."""
+
+    seq: int
+    t: int
+
+
+_place: Final = msgspec.json.Decoder(Place).decode
+
+
 class FileSink(Sink):
-    """Writes every row to `path`, which is made anew. Raises OSError if it cannot be opened."""
+    """Writes every row to `path`, which is made anew; at most `max_bytes` of them (None: no limit). `full` is called with the number of the
+    first row that finds no room. Raises OSError if the file cannot be opened."""
 
     routine = True
     heartbeats = True
     details = True
 
-    def __init__(self, path: str, failed: Callable[[str], None]) -> None:
+    def __init__(
+        self, path: str, failed: Callable[[str], None], max_bytes: int | None = None, full: Callable[[int], None] = lambda first: None
+    ) -> None:
         self.path = path
+        self.max_bytes = max_bytes
+        self.left_out = 0
+        """Rows that found no room."""
         self.failure: OSError | None = None
         self.written = 0
         self._failed = failed
+        self._full = full
+        self._first = 0  # number of the first row that is left out
+        self._end: Place | None = None  # of the last one; None: there is room
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
         self._lines: list[bytes | Unfilled] = []
         self._waiting = 0
@@ -63,14 +89,24 @@ class FileSink(Sink):
 
     def begin(self, header: Header) -> None:
         """The header is on disk before anything is served. Raises OSError."""
-        self._write(self._encode(header) + b"\n")
+        line = ascii_json(self._encode(header)) + b"\n"
+        if self.max_bytes is not None and len(line) + LAST_BYTES > self.max_bytes:
+            raise OSError(errno.EFBIG, f"its header alone has {len(line)} bytes, and it may have {self.max_bytes}")
+        self._write(line)
 
     def take(self, row: Row) -> None:
         """One row."""
+        if self._end is not None:
+            self._skip(1, row.seq, row.t)
+            return
         self._add(without_empty_tags(self._encode(row)) + b"\n")
 
     def take_repeated(self, repeated: Repeated) -> None:
         """Heartbeats that repeat the last one: their two rows are a template with a few numbers in it, filled in when written."""
+        if self._end is not None:
+            rows = len(repeated.identifiers) >> 1  # a request and a reply for four bytes
+            self._skip(rows, repeated.first + rows - 1, repeated.now)
+            return
         template = repeated.template
         if not isinstance(template, Template):
             template = repeated.template = self._template(repeated)
@@ -83,9 +119,46 @@ class FileSink(Sink):
 
     def flush(self) -> None:
         """Hand what waits to the kernel."""
-        data = b"".join([line if isinstance(line, bytes) else filled_in(*line) for line in self._lines])
+        data = ascii_json(b"".join([line if isinstance(line, bytes) else filled_in(*line) for line in self._lines]))
         self._lines.clear()
         self._waiting = 0
+        if self.max_bytes is not None and self.written + len(data) > self.max_bytes - LAST_BYTES:
+            data = self._whole_rows(data, self.max_bytes - LAST_BYTES - self.written)
+        self._write_on(data)
+
+    def close(self) -> None:
+        """Raises OSError if the file is not whole. Safe to call twice."""
+        if self._file < 0:
+            return
+        self.flush()
+        if self._end is not None:
+            # By the file alone: as a row of the journal it would be counted among those that are not there.
+            self._write_on(self._last_note(Place(self._end.seq + 1, self._end.t), self._first, rows=self.left_out))
+        os.close(self._file)
+        self._file = -1
+        if self.failure is not None:
+            raise self.failure
+
+    def _whole_rows(self, data: bytes, room: int) -> bytes:
+        """Those that fit and the note that stands for all others, of which none is kept from now on."""
+        fitting = data.rfind(b"\n", 0, max(room, 0)) + 1
+        lines = data[fitting:].splitlines()
+        if not lines:
+            return data
+        first = _place(lines[0])
+        self._first, self._end, self.left_out = first.seq, _place(lines[-1]), len(lines)
+        self._full(first.seq)
+        return data[:fitting] + self._last_note(first, first.seq)
+
+    def _skip(self, rows: int, last: int, t: int) -> None:
+        self.left_out += rows
+        self._end = Place(last, t)
+
+    def _last_note(self, place: Place, first: int, **more: int) -> bytes:
+        fields = {"first": first, **more, "max_bytes": self.max_bytes}
+        return self._encode(NoteRow(seq=place.seq, t=place.t, what=LEFT_OUT, fields=fields)) + b"\n"
+
+    def _write_on(self, data: bytes) -> None:
         # After a failed write nothing follows: rows behind a gap would look like a whole journal.
         if data and self.failure is None:
             try:
@@ -93,16 +166,6 @@ class FileSink(Sink):
             except OSError as failure:
                 self.failure = failure
                 self._failed(f"{self.path}: {failure.strerror}")
-
-    def close(self) -> None:
-        """Raises OSError if the file is not whole. Safe to call twice."""
-        if self._file < 0:
-            return
-        self.flush()
-        os.close(self._file)
-        self._file = -1
-        if self.failure is not None:
-            raise self.failure
 
     def _write(self, data: bytes) -> None:
         rest = memoryview(data)
@@ -125,9 +188,9 @@ class FileSink(Sink):
         encoded = base64(raw)
         mark_all(request, SEQUENCE)
         mark_all(reply, REPLY_SEQUENCE)
-        text = b"".join(without_empty_tags(self._encode(row)) + b"\n" for row in (request, reply)).decode()
+        lines = b"".join(without_empty_tags(self._encode(row)) + b"\n" for row in (request, reply))
         # base64 goes by three bytes: the correlation id is bytes 4 to 7, so bytes 3 to 8, characters 4 to 11, are what differs.
-        text = text.replace(encoded, encoded[:4] + FRAME + encoded[12:])
+        text = ascii_json(lines).decode().replace(encoded, encoded[:4] + FRAME + encoded[12:])
         assert VARYING.findall(text) == ORDER, "the fields of rows changed: ORDER and filled_in must follow"
         return Template(VARYING.split(text), raw[3:4], raw[8:9], len(text))
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from .read import JournalReader, UnknownRow
+from .read import JournalReader, LeftOut, UnknownRow
 from .rows import Row
 
 _decoded: Final = msgspec.json.Decoder(dict[str, Any]).decode
@@ -22,12 +22,21 @@ class Follower:
         self._file = path.open("rb")
         self._header = b""
         self._half = b""
+        self._reader: JournalReader | None = None
+
+    @property
+    def left_out(self) -> LeftOut | None:
+        """What the file has not, because its size is limited; as far as the rows handed out say so."""
+        return self._reader.left_out if self._reader is not None else None
 
     def rows(self) -> Iterator[Row | UnknownRow]:
         """The new rows; a line that is none is left out."""
         lines = self._lines()
+        if not lines:
+            return iter(())
         # The header in front of every batch: the reader takes whole journals only.
-        return iter(JournalReader(io.BytesIO(self._header + b"".join(lines)))) if lines else iter(())
+        self._reader = JournalReader(io.BytesIO(self._header + b"".join(lines)))
+        return iter(self._reader)
 
     def json_rows(self) -> list[dict[str, Any]]:
         """The new rows as their JSON has them."""

@@ -8,7 +8,7 @@ from typing import IO, Any, Final, Union
 
 import msgspec
 
-from .rows import END, ROWS, VERSION, Header, NoteRow, Row
+from .rows import END, LEFT_OUT, ROWS, VERSION, Header, NoteRow, Row
 
 
 class NotAJournal(ValueError):
@@ -36,14 +36,28 @@ _row: Final = msgspec.json.Decoder(Union[tuple(ROWS.values())])  # noqa: UP007  
 _any: Final = msgspec.json.Decoder(dict[str, Any])
 
 
+class LeftOut(msgspec.Struct, frozen=True):
+    """What a journal of limited size has not: the rows from number `first` on; `rows`: how many, None where the run did not end."""
+
+    first: int
+    max_bytes: int
+    rows: int | None = None
+
+    def __str__(self) -> str:
+        rows = "all rows" if self.rows is None else f"{self.rows} rows"
+        return f"{rows} from number {self.first} on are left out: the journal was limited to {self.max_bytes} bytes"
+
+
 class JournalReader:
-    """Iterate over it for rows. After that: `cut` (the last line was not whole, its text), `ended` (closed properly), `broken`, `count`."""
+    """Iterate over it for rows. After that: `cut` (the last line was not whole, its text), `ended` (closed properly, and whole), `left_out`
+    (by a limit of its size), `broken`, `count`. The notes about what is left out are no rows."""
 
     def __init__(self, source: IO[bytes]) -> None:
         self._source = source
         self.header = _read_header(source)
         self.cut: bytes | None = None
         self.ended = False
+        self.left_out: LeftOut | None = None
         self.broken: list[BrokenRow] = []
         self.count = 0
 
@@ -63,7 +77,10 @@ class JournalReader:
     def _read(self, number: int, line: bytes) -> Row | UnknownRow | None:
         try:
             found: Row = _row.decode(line)
-            return found
+            if not (isinstance(found, NoteRow) and found.what == LEFT_OUT):
+                return found
+            self.left_out, self.ended = msgspec.convert(found.fields, LeftOut), False
+            return None
         except msgspec.DecodeError as refusal:
             return self._unknown(number, line, str(refusal))
 

@@ -1,21 +1,36 @@
-"""The last rows in memory, for stories and failure texts: bounded in rows and bytes, everything but heartbeats that changed nothing."""
+"""The last rows in memory, for stories and failure texts: bounded in rows and bytes, everything but heartbeats that changed nothing.
+
+Bytes are those of memory (`journal.weight`), not of frames. A row that alone would take an eighth of the room, as the leader's answer in a
+group of thousands, is kept without what makes it big, so that no frame drives the story out.
+"""
 
 from __future__ import annotations
 
 from collections import deque
 from typing import Final
 
-from .journal import Sink
-from .rows import AbandonedRow, FaultRow, ReplyRow, RequestRow, Row
-from .story import at, group_of, sentence
+from msgspec import structs
 
-ROW_BYTES: Final = 800
-"""What a row with its decoded message costs beside the bytes of the frame (measured: rows of a join storm, resident memory)."""
-FRAMES: Final = (RequestRow, ReplyRow)
+from .journal import Sink
+from .rows import AbandonedRow, CloseRow, FaultRow, MemberRow, MovedRow, OpenRow, ReplyRow, RequestRow, Row, TimerRow
+from .story import at, group_of, sentence
+from .weight import NUMBER, WEIGHERS, held, learn, slim
+
+ENTRY: Final = NUMBER + 2 * 8
+"""The row's cost as a number, and a place in both queues."""
+LARGEST: Final = 8
+"""The share of the room that one row may have."""
+KEPT_BYTES: Final = 1024
+"""Of a field of a row that would be larger."""
+BATCH: Final = 16
+"""Rows that are weighed together, which takes half the time that each alone would."""
+MODEST: Final[frozenset[type[Row]]] = frozenset((OpenRow, CloseRow, AbandonedRow, MovedRow, MemberRow, TimerRow))
+"""Rows that have a few strings of the protocol, of at most 32 kB: they can wait until their batch is full."""
+MODEST_FRAME: Final = 4096
 
 
 class Ring(Sink):
-    """Keeps at most `max_bytes` (messages are kept as they came, so a frame's size counts) and `max_rows`."""
+    """Keeps rows of at most `max_bytes` of memory, and at most `max_rows`."""
 
     routine = True
 
@@ -24,18 +39,34 @@ class Ring(Sink):
         self.max_rows = max_rows
         self.rows: deque[Row] = deque()
         self._costs: deque[int] = deque()  # beside the rows: a row that goes is old, and reading it once more would fetch it from far away
+        self._batch = min(BATCH, max(1, max_rows // BATCH))
+        self._fresh: list[Row] = []  # the last ones, not weighed yet
         self.bytes = 0
         self.dropped = 0
 
     def take(self, row: Row) -> None:
         """Keep one; the oldest go when there are too many."""
-        cost = ROW_BYTES + row.size if isinstance(row, FRAMES) else ROW_BYTES
         self.rows.append(row)
-        self._costs.append(cost)
-        self.bytes += cost
-        while self.bytes > self.max_bytes or len(self.rows) > self.max_rows:
-            self.rows.popleft()
-            self.bytes -= self._costs.popleft()
+        self._fresh.append(row)
+        if len(self._fresh) >= self._batch or (row.__class__ not in MODEST and getattr(row, "size", MODEST_FRAME) >= MODEST_FRAME):
+            self._weigh()
+
+    def _weigh(self) -> None:
+        rows, largest = self.rows, self.max_bytes // LARGEST
+        costs = [(WEIGHERS.get(row.__class__) or learn(row.__class__))(row, largest) for row in self._fresh]
+        if max(costs) > largest:
+            for place, row in enumerate(self._fresh, -len(costs)):
+                if costs[place] > largest:
+                    rows[place] = _slim(row)
+                    costs[place] = held(rows[place], largest)
+        self._fresh.clear()
+        self._costs.extend(costs)
+        self.bytes += sum(costs) + ENTRY * len(costs)
+        # There is to be room for the rest of a batch that is not weighed until it is full.
+        most = self.max_rows - self._batch + 1
+        while self.bytes > self.max_bytes or len(rows) > most:
+            rows.popleft()
+            self.bytes -= self._costs.popleft() + ENTRY
             self.dropped += 1
 
     def story(self, group: str) -> list[str]:
@@ -59,3 +90,7 @@ class Ring(Sink):
             if mine:
                 found.append(row)
         return found
+
+
+def _slim(row: Row) -> Row:
+    return structs.replace(row, **{name: slim(getattr(row, name), KEPT_BYTES) for name in row.__struct_fields__})

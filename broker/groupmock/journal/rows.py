@@ -19,6 +19,9 @@ NOT_READING: Final = "the peer does not read its answers: it is not served until
 CANNOT_ACCEPT: Final = "cannot accept connections"
 DISCONNECTED: Final = "disconnected"
 """`what` of the note, in complete journals, that a connection we closed is gone: now the core was told."""
+LEFT_OUT: Final = "the journal is full: rows are left out"
+"""`what` of the note with which a journal file of limited size ends: `first` is the number of the first row that is not there, and, once
+the run is over, `rows` how many are not. Its own number is that of the row in whose place it stands."""
 SURROUNDINGS: Final = (END, NOT_READING, CANNOT_ACCEPT)
 """Notes about the world outside, which a replay takes as they are."""
 

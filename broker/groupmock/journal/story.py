@@ -1,9 +1,11 @@
-"""Rows as plain sentences: a group's story for failure texts, the text log, the demo."""
+"""Rows as plain sentences: a group's story for failure texts, the text log, the demo. A sentence is one line, whatever peers put into
+their ids, names and reasons (`groupmock.printable`)."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
+from ..printable import printable
 from .rows import (
     AbandonedRow,
     ClientRow,
@@ -58,70 +60,82 @@ def sentence(row: Row) -> str:
 
 
 def _opened(row: OpenRow) -> str:
-    return f"connection {row.connection}: opened by {row.client_host.lstrip('/')}:{row.client_port}"
+    return f"connection {row.connection}: opened by {printable(row.client_host.lstrip('/'))}:{row.client_port}"
 
 
 def _closed(row: CloseRow) -> str:
-    return f"connection {row.connection}: closed by the {row.by}: {row.reason}"
+    return f"connection {row.connection}: closed by the {printable(row.by)}: {printable(row.reason)}"
 
 
 def _asked(row: RequestRow) -> str:
-    text = f"connection {row.connection}: {row.api_name} v{row.api_version} from {row.client_id or 'a nameless client'}"
-    # -1 and "" are what a request without generation, member or instance carries.
-    text += "".join(f", {label} {value}" for label, name in REQUEST_FACTS if (value := field(row.message, name)) not in (None, "", -1))
-    return text + (f" ({row.note})" if row.note else "")
+    text = f"connection {row.connection}: {printable(row.api_name)} v{row.api_version}"
+    text += f" from {printable(row.client_id) if row.client_id else 'a nameless client'}"
+    text += _named(row.message, REQUEST_FACTS)
+    return text + (f" ({printable(row.note)})" if row.note else "")
 
 
 def _answered(row: ReplyRow) -> str:
-    text = f"connection {row.connection}: {row.api_name} answered {row.error or 'without error'}"
-    text += "".join(f", {label} {value}" for label, name in REPLY_FACTS if (value := field(row.message, name)) not in (None, "", -1))
+    text = f"connection {row.connection}: {printable(row.api_name)} answered {printable(row.error or 'without error')}"
+    text += _named(row.message, REPLY_FACTS)
     if row.waited >= NS_PER_S // 1000:
         text += f", after {row.waited / NS_PER_S:.3f} s"
     return text if row.delivered else text + ", but it did not arrive"
 
 
 def _abandoned(row: AbandonedRow) -> str:
-    return f"connection {row.connection}: {row.api_name} will never be answered, its connection stays mute: {row.reason}"
+    api, reason = printable(row.api_name), printable(row.reason)
+    return f"connection {row.connection}: {api} will never be answered, its connection stays mute: {reason}"
 
 
 def _moved(row: MovedRow) -> str:
-    text = f"group {row.group}: {row.before or '(new)'} -> {row.after}, generation {row.generation}, {row.members} members"
+    states = f"{printable(row.before) or '(new)'} -> {printable(row.after)}"
+    text = f"group {printable(row.group)}: {states}, generation {row.generation}, {row.members} members"
     if row.leader:
-        text += f", leader {row.leader}"
+        text += f", leader {printable(row.leader)}"
     if row.protocol_name:
-        text += f", protocol {row.protocol_name}"
-    return f"{text}: {row.reason}"
+        text += f", protocol {printable(row.protocol_name)}"
+    return f"{text}: {printable(row.reason)}"
 
 
 def _member(row: MemberRow) -> str:
-    name = f"{row.member_id} ({row.group_instance_id})" if row.group_instance_id is not None else row.member_id
-    client = f" of client {row.client_id}" if row.client_id else ""
-    return f"group {row.group}: member {name}{client} {row.what}: {row.reason}"
+    instance = f" ({printable(row.group_instance_id)})" if row.group_instance_id is not None else ""
+    client = f" of client {printable(row.client_id)}" if row.client_id else ""
+    who = f"group {printable(row.group)}: member {printable(row.member_id)}{instance}{client}"
+    return f"{who} {printable(row.what)}: {printable(row.reason)}"
 
 
 def _fired(row: TimerRow) -> str:
-    return f"timer {row.timer} fired for {', '.join(row.subject)}" if row.timer else "time was looked at, nothing was due"
+    if not row.timer:
+        return "time was looked at, nothing was due"
+    return f"timer {printable(row.timer)} fired for {', '.join(map(printable, row.subject))}"
 
 
 def _faulted(row: FaultRow) -> str:
     where = f"connection {row.connection}: " if row.connection is not None else ""
-    return f"{where}fault rule {row.rule!r} at stage {row.stage}: {row.action} {_facts(row.fields)}".rstrip()
+    return f"{where}fault rule {row.rule!r} at stage {printable(row.stage)}: {printable(row.action)} {_facts(row.fields)}".rstrip()
 
 
 def _told(row: CommandRow) -> str:
-    return f"command {row.name} {_facts(row.arguments)}".rstrip()
+    return f"command {printable(row.name)} {_facts(row.arguments)}".rstrip()
 
 
 def _client(row: ClientRow) -> str:
-    return f"client {row.client}: {row.what} {_facts(row.fields)}".rstrip()
+    return f"client {printable(row.client)}: {printable(row.what)} {_facts(row.fields)}".rstrip()
 
 
 def _noted(row: NoteRow) -> str:
-    return f"{row.what} {_facts(row.fields)}".rstrip()
+    return f"{printable(row.what)} {_facts(row.fields)}".rstrip()
+
+
+def _named(message: Any, facts: tuple[tuple[str, str], ...]) -> str:
+    # -1 and "" are what a message without generation, member or instance carries.
+    told = ((label, field(message, name)) for label, name in facts)
+    return "".join(f", {label} {printable(str(value))}" for label, value in told if value not in (None, "", -1))
 
 
 def _facts(fields: dict[str, Any]) -> str:
-    return " ".join(f"{name}={value!r}" for name, value in fields.items() if name != "traceback" and not isinstance(value, bytes))
+    told = {name: value for name, value in fields.items() if name != "traceback" and not isinstance(value, bytes)}
+    return " ".join(f"{printable(name)}={value!r}" for name, value in told.items())
 
 
 REQUEST_FACTS: Final = (

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message
+from groupmock_codec.errors import CodecError
 from groupmock_codec.headers import RequestHeader, decode_request_header, peek, request_header_version, response_header_version
 
 if TYPE_CHECKING:
@@ -35,6 +36,11 @@ class Refused(Exception):
 
     budget: Final = False
     """As `CodecError.budget`: it is wrong, and not too expensive."""
+
+
+def why(refusal: Refused | CodecError) -> str:
+    """The reason for the journal. The codec knows the limit of elements as a number; whose it is, is said here."""
+    return f"{refusal}: ask for less at once, or raise groupmock.request.max.elements" if refusal.budget else str(refusal)
 
 
 class ApiCodec:
@@ -92,8 +98,9 @@ class ApiCodec:
 
     def answer(self, correlation: bytes, message: Message) -> bytes:
         """The whole response frame with its length. Raises EncodeError."""
-        body = correlation + self._after_correlation + self.encode(message)
-        return len(body).to_bytes(4, "big") + body
+        body = self.encode(message)
+        head = correlation + self._after_correlation
+        return (len(head) + len(body)).to_bytes(4, "big") + head + body  # the body, which may be large, is copied once
 
     def warm_up(self) -> None:
         """Compile both halves now."""

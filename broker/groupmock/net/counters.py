@@ -16,6 +16,7 @@ class Counters(msgspec.Struct):
     connections_opened: int = 0
     connections_closed: int = 0
     refused: int = 0  # connections closed because of what they sent
+    over_budget: int = 0  # of these: because of what it would cost (core.budget)
     abandoned: int = 0  # requests that will never be answered; their connections stay mute
     faults: int = 0  # times that a fault rule fired
     held_bytes: int = 0  # now: cut or waiting requests of all connections

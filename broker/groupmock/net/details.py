@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from .codecs import ApiCodec
 
 BIG: Final = 1024
-EMBEDDED_BYTES: Final = 640_000
+EMBEDDED_BYTES: Final = 500_000
 """Of what rides inside one message so many different bytes are decoded for its row; what goes beyond is shown as bytes. Reading costs
 0.1 us a byte at most."""
-EACH: Final = 48
+EACH: Final = 20
 """Added for each member's bytes: the least that reading them costs, however few they are. So a row tells what 10,000 members are given."""
 JOIN_GROUP: Final = 11
 SYNC_GROUP: Final = 14

@@ -56,7 +56,7 @@ from ..journal.rows import DISCONNECTED, NOT_READING
 from .alarm import ClockAlarm
 from .backlog import Backlog
 from .call import Call
-from .codecs import FETCH, HEARTBEAT, ApiCodec, Codecs, Refused, unknown_api_versions
+from .codecs import FETCH, HEARTBEAT, ApiCodec, Codecs, Refused, unknown_api_versions, why
 from .connection import DEAF, DUE, STOPPED, Connection
 from .nodes import Nodes
 from .record import Recorder
@@ -375,6 +375,7 @@ class Driver:
     def _close(self, effect: Close, now: int) -> None:
         call = self._closed(effect.ticket)
         if call is not None:
+            self.counters.over_budget += effect.over_budget
             self.refuse(call.connection, effect.reason, now)
 
     def _closed(self, ticket: int) -> Call | None:
@@ -426,15 +427,15 @@ class Driver:
         return self.gate is None or self.gate.before(call, now)
 
     def _not_taken(self, connection: Connection, frame: bytes, received: int, refusal: Refused | CodecError) -> None:
-        """Refused or broken: closed with the reason, unless it is ApiVersions in a version we have not."""
+        """Refused, broken or too expensive: closed with the reason, unless it is ApiVersions in a version we have not."""
         try:
             # Below 8 bytes there is no correlation id to answer with: closed as a cut header (docs/kafka/seen-on-brokers.md#bad-bytes).
             unknown = unknown_api_versions(frame, self.codecs.advertised) if isinstance(refusal, Refused) and len(frame) >= 8 else None
         except CodecError as broken:
-            self.refuse(connection, str(broken))
-            return
+            unknown, refusal = None, broken
         if unknown is None:
-            self.refuse(connection, str(refusal))
+            self.counters.over_budget += refusal.budget
+            self.refuse(connection, why(refusal))
             return
         header, message, answer = unknown
         now = self.now()

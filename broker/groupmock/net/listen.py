@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
+import resource
 import socket
 from collections.abc import Callable
 from functools import lru_cache
@@ -18,6 +20,8 @@ from typing import Final
 BACKLOG: Final = 4096  # what Linux allows by default since 5.4 (net.core.somaxconn); more is cut to that
 ACCEPT_AT_ONCE: Final = 256  # then the loop has a turn: who is connected is served while others still arrive
 RETRY_S: Final = 0.1
+RESERVED: Final = 32
+"""File descriptors that no connection takes (a quarter where there are fewer than 128): a first request of an API may import its files."""
 OUT_OF_RESOURCES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
@@ -53,6 +57,12 @@ def java_host(host: str) -> str:
     return "/" + ":".join(f"{int(group, 16):x}" for group in groups)
 
 
+def _open_at_most() -> int:
+    """The first reserved file descriptor, by the limit (ulimit -n) as it is now."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return limit - min(RESERVED, limit // 4) if limit != resource.RLIM_INFINITY else 2**31
+
+
 Adopt = Callable[[socket.socket, str, int], None]
 
 
@@ -67,6 +77,7 @@ class Acceptor:
         self._loop = asyncio.get_running_loop()
         self._watching = False
         self._refusing = False
+        self._crowded = False
         self._retry: asyncio.TimerHandle | None = None
         self.resume()
 
@@ -112,14 +123,25 @@ class Acceptor:
                 self._rest()
                 return
             try:
+                if self._crowded:
+                    self._check_crowd()
                 accepted, address = self._listener.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):  # the last: a client gave up before it was accepted
                 return
             except OSError as failure:
                 self._failed(failure)
                 return
+            self._crowded = accepted.fileno() >= _open_at_most() - 1
             accepted.setblocking(False)
             self._adopt(accepted, address[0], address[1])
+
+    def _check_crowd(self) -> None:
+        """The last one was close: raises OSError(EMFILE) if the next would take a reserved descriptor (the lowest free one is given)."""
+        probe = os.dup(self._listener.fileno())
+        os.close(probe)
+        if probe >= _open_at_most():
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        self._crowded = False
 
     def _failed(self, failure: OSError) -> None:
         """Out of file descriptors or memory: let those who wait wait, and look again soon."""

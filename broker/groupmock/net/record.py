@@ -66,10 +66,12 @@ class Recorder:
     def __init__(self, journal: Journal, counters: Counters) -> None:
         self._journal = journal
         self._counters = counters
-        self._protocol_types: dict[str, str] = {}  # group -> what rides inside its messages is read by it
+        # Group -> what rides inside its messages is read by it. As the core tells it, not as somebody asks: a JoinGroup that is refused
+        # makes no group and alters none.
+        self._protocol_types: dict[str, str] = {}
         self.effects: dict[type, Callable[[Any, int], None]] = {
             effect: partial(self._effect, kind, make) for effect, (kind, make) in ROW_OF.items()
-        } | {Moved: self.moved}  # in the place of the plain one: it forgets a Dead group's protocol type, whoever wants rows
+        } | {Moved: self.moved}  # in the place of the plain one: it keeps the protocol types, whoever wants rows
 
     def opened(self, connection: Connection, now: int) -> None:
         """A client connected."""
@@ -169,11 +171,7 @@ class Recorder:
         """Of the group that a JoinGroup or SyncGroup is about: neither every version nor any answer says it."""
         if call.codec.key not in EMBEDDED:
             return None
-        group = getattr(call.message, "group_id", "")
-        known = getattr(call.message, "protocol_type", None) or self._protocol_types.get(group)
-        if known is not None:
-            self._protocol_types[group] = known
-        return known
+        return getattr(call.message, "protocol_type", None) or self._protocol_types.get(getattr(call.message, "group_id", ""))
 
     def repeated(self, connection: Connection, repeat: Repeat, identifiers: bytes, now: int) -> None:
         """Heartbeats answered under a lease, after they were counted; called only when a sink wants such."""
@@ -207,6 +205,8 @@ class Recorder:
         """A group changed its state."""
         if effect.after == "Dead":
             self._protocol_types.pop(effect.group, None)
+        elif effect.protocol_type is not None:
+            self._protocol_types[effect.group] = effect.protocol_type
         if "moved" in self._journal.wanted:
             self._effect(*ROW_OF[Moved], effect, now)
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core import apis
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from .limits import Limits
 
 Listen = tuple[str, int] | socket.socket
+Step = Callable[[], list[Any]]
+"""Something to be done in an idle moment; it gives the steps that follow from it."""
 
 WARM_UP_FIRST: Final = (18, 3, 10, 11, 14, 12, 13, 8, 9, 2, 1, 0)
 """APIs a consumer group needs, in the order its clients do."""
@@ -194,8 +199,8 @@ class Server:
             self.journal.flush()
             self._flusher = asyncio.get_running_loop().call_later(FLUSH_EVERY_S, self._flush_later)
 
-    def _to_warm_up(self) -> list[tuple[int, int]]:
-        """(api key, version), the last one first: what stock clients send, then the newest versions, then their older ones."""
+    def _to_warm_up(self) -> list[Step]:
+        """The last one first: what stock clients send, then the newest versions, then their older ones, then what is imported at use."""
         rows = [
             self.driver.codecs.advertised[key]
             for key in WARM_UP_FIRST
@@ -204,20 +209,35 @@ class Server:
         newest = [(row.key, row.highest) for row in rows]
         older = [(row.key, version) for row in rows for version in range(row.highest - 1, row.lowest - 1, -1)]
         served = dict.fromkeys(newest + older)
-        return list(dict.fromkeys([*(pair for pair in STOCK_CLIENTS if pair in served), *served]))[::-1]
+        pairs = dict.fromkeys([*(pair for pair in STOCK_CLIENTS if pair in served), *served])
+        return [self._imports, *(partial(self._compile, key, version) for key, version in reversed(pairs))]
 
-    def _warm_up(self, todo: list[tuple[int, int]], handled: int = 0) -> None:
-        """One codec between two turns of an idle loop: 0.6 ms each that no client has to wait for."""
-        if not todo:
-            self._warm = None
-            return
+    def _warm_up(self, todo: list[Step], handled: int = 0) -> None:
+        """One codec between two turns of an idle loop: 0.6 ms each that no client has to wait for. Then one file each that no request has
+        to open any more: by then there may be no descriptor left."""
         busy = self.counters.handled != handled
-        if not busy:
-            key, version = todo.pop()
-            self.core.behaviour(key)
-            self.driver.codecs.of(key, version).warm_up()
+        if todo and not busy:
+            step = todo.pop()
+            try:
+                todo += step()
+            except OSError:  # no descriptor just now: others have them all
+                todo.append(step)
+                busy = True
         pause = WARM_UP_WHEN_BUSY_S if busy else WARM_UP_PAUSE_S
-        self._warm = asyncio.get_running_loop().call_later(pause, self._warm_up, todo, self.counters.handled)
+        self._warm = asyncio.get_running_loop().call_later(pause, self._warm_up, todo, self.counters.handled) if todo else None
+
+    def _compile(self, key: int, version: int) -> list[Step]:
+        self.core.behaviour(key)
+        self.driver.codecs.of(key, version).warm_up()
+        return []
+
+    def _imports(self) -> list[Step]:
+        """A step for each module that some request could still have imported."""
+        from .needed import modules_needed  # of no use before
+
+        quirks = self.core.environment.settings.quirks
+        missing = [name for name in modules_needed(self.driver.codecs.advertised, quirks.zookeeper_admin) if name not in sys.modules]
+        return [partial(_import, name) for name in reversed(missing)]
 
     async def _close_all(self, driver: Driver) -> None:
         for connection in list(driver.connections.values()):
@@ -250,6 +270,11 @@ class Server:
     def _accept_again(self) -> None:
         for acceptor in self._acceptors.values():
             acceptor.resume()
+
+
+def _import(name: str) -> list[Step]:
+    import_module(name)
+    return []
 
 
 async def _connect(connection: Connection, accepted: socket.socket) -> None:

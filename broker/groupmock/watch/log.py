@@ -1,4 +1,5 @@
-"""Log lines on stderr, rendered from journal rows by structlog. `text`: a sentence a line; `json`: the row's fields, one object a line.
+"""Log lines on stderr, rendered from journal rows by structlog. `text`: a sentence a line; `json`: the row's fields, one object a line, in
+printable ASCII. No text of a peer makes a line of its own or reaches the terminal as a command (`groupmock.printable`).
 
 Which rows are worth a line: what happened to groups and members, connections that were refused, faults, commands, notes. Requests
 and replies are in the journal.
@@ -13,8 +14,9 @@ from typing import Any, Final
 import msgspec
 
 from ..journal.journal import Sink
-from ..journal.rows import DISCONNECTED, END, CloseRow, NoteRow, ReplyRow, RequestRow, Row
+from ..journal.rows import DISCONNECTED, END, LEFT_OUT, CloseRow, NoteRow, ReplyRow, RequestRow, Row
 from ..journal.story import at, sentence
+from ..printable import ascii_json
 
 KINDS: Final = frozenset(("abandoned", "close", "command", "fault", "member", "moved", "note", "request", "reply"))
 NEVER_SHOWN: Final = frozenset(("raw", "message"))
@@ -46,6 +48,7 @@ class LogSink(Sink):
 EXPECTED: Final = frozenset(("MEMBER_ID_REQUIRED", "REBALANCE_IN_PROGRESS"))
 """Errors that every healthy group sees."""
 UNSAID: Final = frozenset((END, DISCONNECTED))
+NOTES: Final = {"internal error": "error", LEFT_OUT: "warning"}
 ORDERLY: Final = ("the server",)
 
 
@@ -68,7 +71,7 @@ def _close(row: CloseRow) -> str | None:
 
 
 def _note(row: NoteRow) -> str | None:
-    return None if row.what in UNSAID else "error" if row.what == "internal error" else "info"
+    return None if row.what in UNSAID else NOTES.get(row.what, "info")
 
 
 JUDGES: Final[dict[type[Row], Callable[[Any], str | None]]] = {RequestRow: _request, ReplyRow: _reply, CloseRow: _close, NoteRow: _note}
@@ -109,7 +112,7 @@ def _as_json(_: object, __: str, event: EventDict) -> str:
     row: Row = event["row"]
     told: Mapping[str, Any] = msgspec.to_builtins(row)
     fields = {name: value for name, value in told.items() if name not in NEVER_SHOWN}
-    return msgspec.json.encode({"level": event["level"], "event": event["event"], **fields}).decode()
+    return ascii_json(msgspec.json.encode({"level": event["level"], "event": event["event"], **fields})).decode()
 
 
 __all__ = ["LogSink", "level_of"]

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from groupmock.printable import one_line
 from groupmock.version import __version__
 
 from .language.exchange import BASE_SETTINGS
@@ -177,5 +178,5 @@ def exit_code(report: Report, asked: bool) -> int:
 
 
 def _complain(code: int, problem: object) -> int:
-    sys.stderr.write(f"groupmock probe: {problem}\n")
+    sys.stderr.write(one_line(f"groupmock probe: {problem}") + "\n")
     return code

@@ -14,6 +14,8 @@ import time
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
+from groupmock.printable import lines, one_line
+
 if TYPE_CHECKING:
     from .live.stage import LiveStage
     from .play import Sizes
@@ -39,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         tour(sizes())
     except Missed as why:
-        sys.stderr.write(f"\nThe demo failed: {why}\n")
+        sys.stderr.write(f"\nThe demo failed: {lines(why)}\n")
         return FAILED
     except KeyboardInterrupt:
         sys.stderr.write("\nInterrupted.\n")
@@ -56,8 +58,8 @@ def sizes() -> Sizes:
 
 
 def say(text: str) -> None:
-    """One line, at once."""
-    sys.stdout.write(text + "\n")
+    """One line, at once. The demo's port is open to whoever finds it, and what comes in is told."""
+    sys.stdout.write(one_line(text) + "\n")
     sys.stdout.flush()
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from groupmock.core.units import NS_PER_S
+from groupmock.printable import quoted
 from groupmock.rounds import Rebalance, Rebalances
 from groupmock.rounds.rebalance_model import PREPARING
 
@@ -151,8 +152,8 @@ class StoryTeller:
                 yield f"{INDENT}Whoever is here hears of it in the answer to the next heartbeat, stops reading and joins again."
         elif self.state == "CompletingRebalance":
             yield f"{at(row['t'])}  Generation {row['generation']} has {count(row.get('members', 0), 'member')}: {because(row['reason'])}."
-            leader = named(row.get("leader") or "nobody")
-            yield f'{INDENT}{leader} leads and shares out the partitions with an assignor that all have, "{row.get("protocol_name")}".'
+            leader, assignor = named(row.get("leader") or "nobody"), quoted(str(row.get("protocol_name")))
+            yield f"{INDENT}{leader} leads and shares out the partitions with an assignor that all have, {assignor}."
         elif self.state == "Empty" and row["before"]:
             self.owned = {}
             yield f"{at(row['t'])}  The group is empty; its committed offsets stay."

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from groupmock.cli import BAD_USE, BROKEN, OK, UNKNOWN
+from groupmock.printable import lines, one_line
 
 if TYPE_CHECKING:
     from .play import Sizes
@@ -143,13 +144,13 @@ def _measure(arguments: argparse.Namespace, sizes: Sizes, todo: list[Job]) -> in
     for result in run_all(todo, arguments.jobs):
         done.append(result)
         if len(todo) > 1:
-            print(f"{len(done)} of {len(todo)}: {result.scenario} {result.protocol}/{result.client}", file=sys.stderr)
+            print(one_line(f"{len(done)} of {len(todo)}: {result.scenario} {result.protocol}/{result.client}"), file=sys.stderr)
     if arguments.agree:
         done = _compared(todo, done)
     results = collected(arguments.stage, sizes, done)
     if arguments.json is not None:
         arguments.json.write_bytes(to_json(results))
-    print("\n".join(_shown(arguments.action, results)))
+    print("\n".join(map(one_line, _shown(arguments.action, results))))
     return verdict(done)
 
 
@@ -177,14 +178,18 @@ def verdict(done: list[ScenarioResult]) -> int:
         where = f"{each.scenario} {each.protocol}/{each.client}"
         problems = [*each.broken, *([f"{each.figures['lost']:g} records were lost"] if each.figures and each.figures["lost"] else [])]
         for problem in problems:
-            print(f"groupmock scenario: {where}: {problem}", file=sys.stderr)
+            _complain(f"{where}: {problem}")
             code = BROKEN
         if each.trouble is not None:
-            print(f"groupmock scenario: {where}: {each.trouble}", file=sys.stderr)
+            _complain(f"{where}: {each.trouble}")
             code = code or UNKNOWN
     return code
 
 
 def _refuse(reason: str) -> int:
-    print(f"groupmock scenario: {reason}", file=sys.stderr)
+    _complain(reason)
     return BAD_USE
+
+
+def _complain(problem: str) -> None:
+    print(lines(f"groupmock scenario: {problem}"), file=sys.stderr)

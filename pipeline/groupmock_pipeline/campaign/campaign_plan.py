@@ -172,7 +172,7 @@ def _load(file: Path) -> Any:
                 return msgspec.yaml.decode(data)
             case ".json":
                 return msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as problem:
+    except (msgspec.DecodeError, UnicodeDecodeError, ValueError, RecursionError) as problem:
         raise BadInput(f"the plan {file} is no good {file.suffix[1:]}: {' '.join(str(problem).split())}") from None
     except ImportError:  # msgspec's own words are seven lines
         raise BadInput(f"the plan {file}: {lacks('PyYAML')} (.toml and .json need nothing)") from None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as F
+
+from groupmock.printable import one_line
 
 from ..asking import analysed
 from .shapes import ACCURACY, QUANTILES, Cell, ColumnHead, Excerpt, Grid, Listing, Plot, Series, Shape, Spread, Totals, Value
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 PLOTTED: Final = 16
 """Groups that a plot has at most."""
-_UNPRINTABLE: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 LONGEST: Final = 300
 """Characters of a text that a page shows."""
 
@@ -192,7 +192,7 @@ def shown(value: Cell) -> str:
         return f"{int(value):,}".replace(",", "\u202f")
     if isinstance(value, float):
         return f"{value:,.1f}".replace(",", "\u202f") if abs(value) >= 100 else f"{value:.3g}"
-    return _UNPRINTABLE.sub("\ufffd", value)
+    return one_line(value)
 
 
 def _number(value: Cell) -> float | None:

@@ -101,7 +101,9 @@ def test_bad_value_names_the_place_and_the_remedy(case: str) -> None:
     ("content", "text"),
     [
         (b"port = ", "is not TOML"),
-        (b"\xff\xfe", "is not TOML"),
+        (b"\xff\xfe", "is not UTF-8"),
+        (b"a = " + b"[" * 60_000, "is nested more than 16 deep"),
+        (b"port = " + b"9" * 5000, "is not to be read: a word of more than 200 characters"),
         (b"prot = 1", "no option 'prot'"),
         (b"set = 1", "[set] must be a table"),
         (b"[set]\nnope = 1", "no setting 'nope'"),

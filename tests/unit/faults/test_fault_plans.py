@@ -9,7 +9,7 @@ import pytest
 from cases import for_each
 
 from groupmock.faults.kind import all_kinds
-from groupmock.faults.plan import BadPlan, Plan, Rule, When, make_rule, parse_plan, read_plan, ready_plans, rule_as_data
+from groupmock.faults.plan import MAX_RULES, BadPlan, Plan, Rule, When, make_rule, parse_plan, read_plan, ready_plans, rule_as_data
 from groupmock.faults.registry import RuleRegistry
 from groupmock_codec import APIS
 
@@ -59,6 +59,21 @@ BAD: dict[str, str] = {
     "[[rule]]\ndo = { kind = 'expire_member' }\nwhen = { api = 'ListGroups' }": "it names no member: say which api",
     "[[rule]]\nname = 'a'\ndo = { kind = 'drop' }\n[[rule]]\nname = 'a'\ndo = { kind = 'drop' }": "two rules are called \"a\"",
     "what": "p.toml is not TOML",
+    f"a = {'[' * 60_000}": "p.toml is nested more than 16 deep (line 1)",
+    f"[{'a.' * 30_000}a]": "p.toml is nested more than 10 deep by one key (line 1)",
+    f"seed = {'9' * 5000}": "p.toml is not to be read: a word of more than 200 characters (line 1)",
+    f"about = '{'x' * 70_000}'": "p.toml is more than 65536 bytes",
+    f"seed = 0x{'f' * 100}": "p.toml: seed: expected `int` <= 9223372036854775807",
+    "[[rule]]\ndo = { kind = 'drop' }\n" * 257: "p.toml: 258 rules are too many, 256 can be registered at a time",
+    "[[rule]]\ndo = { kind = 'drop' }\nwhen = { group = '%s' }" % ("*" * 301): "when.group: expected `str` of length <= 300",
+    "[[rule]]\ndo = { kind = 'drop' }\nwhen = { group = [%s'a'] }" % ("'a'," * 100): "when.group: expected `array` of length <= 100",
+    "[[rule]]\ndo = { kind = 'drop' }\nwhen = { version = [%s1] }" % ("1," * 100): "when.version: expected `array` of length <= 100",
+    "[[rule]]\ndo = { kind = 'drop' }\nwhen = { node = [%s1] }" % ("1," * 100): "when.node: expected `array` of length <= 100",
+    "[[rule]]\ndo = { kind = 'drop' }\nwhen = { window = [0.0, inf] }": "window is [from, until] in seconds",
+    "[[rule]]\ndo = { kind = 'delay', seconds = inf }": "do: delay: seconds: expected `float` <= 86400.0",
+    "[[rule]]\ndo = { kind = 'delay', seconds = nan }": "do: delay: seconds: expected `float` > 0.0",
+    "[[rule]]\ndo = { kind = 'garble', bytes = 1_048_577 }": "do: garble: bytes: expected `int` <= 1048576",
+    "[[rule]]\ndo = { kind = 'split', pieces = 10_001, seconds = 1 }": "do: split: pieces: expected `int` <= 10000",
 }
 
 
@@ -92,6 +107,16 @@ def test_a_bad_plan_is_one_clear_error_and_nothing_is_registered(text: str) -> N
     assert BAD[text] in str(refusal.value)
     assert "\n" not in str(refusal.value)
     assert rules.reports() == []
+
+
+def test_so_many_rules_stand_at_a_time() -> None:
+    """Every request is held against each of them."""
+    rules = registry()
+    rules.add_all([make_rule({"do": {"kind": "drop"}})] * MAX_RULES)
+    with pytest.raises(BadPlan, match="1 rules are too many, 256 can be registered at a time: 256 are there, remove some of them first"):
+        rules.add(make_rule({"do": {"kind": "drop"}}))
+    rules.remove("rule-1")
+    rules.add(make_rule({"do": {"kind": "drop"}}))
 
 
 def test_a_name_that_is_taken() -> None:

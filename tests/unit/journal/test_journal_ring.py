@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cases import for_each
 
-from groupmock.journal.ring import ROW_BYTES, Ring
+from groupmock.journal.ring import Ring
 from groupmock.journal.rows import AbandonedRow, MemberRow, MovedRow, NoteRow, ReplyRow, RequestRow, TimerRow
 
 PLACE = {"connection": 1, "correlation_id": 1, "api_key": 11, "api_name": "JoinGroup", "api_version": 5}
@@ -27,13 +27,16 @@ def test_bounded_by_rows():
     assert ring.dropped == 7
 
 
-@for_each("size", [0, 1000, 100_000])
-def test_bounded_by_bytes(size):
+@for_each("length", [1, 1000, 5_000])
+def test_bounded_by_bytes(length):
+    """What is kept are the newest, as many as there is room for."""
     ring = Ring(max_bytes=50_000)
-    for number in range(1000):
-        ring.take(request(number, "g", size))
-    assert len(ring.rows) == 50_000 // (ROW_BYTES + size)
-    assert ring.bytes <= 50_000
+    for number in range(992):
+        ring.take(request(number, f"{number:0{length}}", length))
+    each = ring.bytes // len(ring.rows)
+    assert length < each < length + 1500
+    assert 50_000 - each < ring.bytes <= 50_000
+    assert [row.t for row in ring.rows] == list(range(ring.dropped, 992))
 
 
 def test_story_has_the_rows_of_one_group_only():

@@ -100,6 +100,6 @@ def test_a_row_decodes_a_bounded_part_of_what_rides_inside():
     embedded = details_of(ApiCodec(14, 3), equal, True, "consumer").embedded
     assert embedded is not None and len(embedded) == 20_000, "what many say is read once"
 
-    huge = encode_subscription(Subscription(version=1, topics=["t"] * 20_000))
+    huge = encode_subscription(Subscription(version=1, topics=["t" * 30] * 20_000))
     join = JoinGroupRequest(protocols=[JoinGroupRequestProtocol(name="range", metadata=huge)])
     assert details_of(ApiCodec(11, 5), join, True, "consumer").embedded is None

@@ -18,6 +18,7 @@ from groupmock_codec.messages.k00_produce import (
 )
 from groupmock_codec.records import Batch, RecordsError
 
+from ..budget import Ration, within
 from ..effects import Close, Silent
 from ..java.orders import java_computed_order, scala_map_order, scala_table_order
 from ..log.partition import Partition
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 IDS_SINCE: Final = 13
 LEADER_HINTS_SINCE: Final = 10
 NO_OFFSET: Final = -1
+PARTITION_COST: Final = 9  # core.budget; what is in the records has bounds of its own
 
 
 class NoAnswer(Exception):
@@ -47,6 +49,9 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     if request.version < ONE_BATCH_SINCE and turn.quirks.old_produce_closes:
         turn.out.append(Close(request.ticket, f"Produce v{request.version} is not served"))
         return
+    ration = Ration(turn.settings)
+    ration.take_names([topic.name for topic in asked.topic_data], PARTITION_COST)
+    ration.take(within([topic.partition_data for topic in asked.topic_data]), PARTITION_COST)
     produce = Produce(cluster, request, asked, turn)
     try:
         rows = produce.refused() or produce.rows()
@@ -70,6 +75,7 @@ class Produce:
 
     def __init__(self, cluster: Cluster, request: Request, asked: ProduceRequest, turn: Turn) -> None:
         self._topics, self._request, self._asked, self._turn = cluster.topics, request, asked, turn
+        self._room = turn.settings.room()
         self.grown: list[tuple[str, int]] = []
 
     def refused(self) -> dict[Place, PartitionProduceResponse]:
@@ -159,7 +165,7 @@ class Produce:
             if quirks.null_records_refused:
                 raise TooShort(ErrorCode.UNKNOWN_SERVER_ERROR, "null records")  # only the log looks into it
             return None
-        return read_produced(records, self._request.version, not quirks.short_batches_refused_alone)
+        return read_produced(records, self._request.version, self._room, not quirks.short_batches_refused_alone)
 
     def _reach(self, place: Place, batches: list[Batch] | TooShort) -> PartitionProduceResponse:
         topic = self._topic(place)
@@ -201,7 +207,7 @@ class Produce:
         limits = self._topics.limits(topic, partition.leader)
         claims_refused = self._turn.quirks.append_time_bit_refused
         for batch in batches:
-            check(batch, limits, wall_ms, f"{topic.name}-{partition.index}", claims_refused)
+            check(batch, limits, wall_ms, f"{topic.name}-{partition.index}", self._room, claims_refused)
 
     def _elsewhere(self, place: Place, partition: Partition) -> PartitionProduceResponse:
         row = _row(place, ErrorCode.NOT_LEADER_OR_FOLLOWER)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k01_fetch import FetchRequest, FetchResponse
 
+from ..budget import Ration, within
 from ..log.fetches import WaitingFetch, failed
 from ..log.sessions import SessionRefused
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 SIZE_LIMIT_SINCE: Final = 3
+PARTITION_COST: Final = 6  # core.budget, in microseconds
+KEPT_COST: Final = 3
+FREE: Final = 100  # nearly every fetch: nothing is counted
 REPLICA_STATE_SINCE: Final = 15
 INT_MAX: Final = 2**31 - 1
 # A session id outside of -268435454 .. 2147483639 belongs to no shard:
@@ -35,6 +39,13 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         return
     topics = cluster.topics
     sessions = topics.fetches.sessions(request.node)
+    # Before the session is touched. What it holds is read with every request of it, however little the request says.
+    asked_for = within([topic.partitions for topic in asked.topics]) + len(asked.topics)
+    if asked_for > FREE or sessions.size(asked.session_id) or asked.forgotten_topics_data:
+        ration = Ration(turn.settings)
+        ration.take(asked_for, PARTITION_COST)
+        ration.take(sessions.size(asked.session_id), KEPT_COST)
+        ration.take(within([topic.partitions for topic in asked.forgotten_topics_data]) + len(asked.forgotten_topics_data))
     try:
         context = sessions.context(asked, request.version, topics.name_of, turn.wall_ms)
     except SessionRefused as refused:
@@ -45,7 +56,10 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     if asked.isolation_level not in (0, 1) and any(topics.find(slot.topic or "", slot.partition) for slot in context.slots.values()):
         turn.reply(request.ticket, failed(turn.quirks, asked, request.version, ErrorCode.UNKNOWN_SERVER_ERROR))
         return
-    most = min(asked.max_bytes if request.version >= SIZE_LIMIT_SINCE else INT_MAX, turn.settings.fetch_max_bytes)
+    limits = turn.settings
+    most = min(
+        asked.max_bytes if request.version >= SIZE_LIMIT_SINCE else INT_MAX, limits.fetch_max_bytes, limits.fetch_answer_max_bytes
+    )
     fetch = WaitingFetch(
         ticket=request.ticket,
         connection=request.connection,

@@ -17,10 +17,12 @@ from groupmock_codec.messages.k03_metadata import (
     MetadataResponseTopic,
 )
 
+from ..budget import Ration
 from ..java.hashes import MASK, java_hash
 from ..java.orders import SMALL_MAP, long_map_order, scala_map_order, scala_table_order, scala_trie_order
 from ..log import internal, names
 from ..log.partition import Partition
+from ..log.placement import CREATION_COST, MADE_COST
 from ..log.refusal import TopicRefused
 from ..log.topics import Topic
 
@@ -33,6 +35,8 @@ IDS_IN_REQUEST_SINCE: Final = 10
 BY_ID_SINCE: Final = 12
 TOP_ERROR_SINCE: Final = 13
 OPERATIONS_SINCE: Final = 8
+TOPIC_COST: Final = 3  # core.budget
+PARTITION_COST: Final = 1
 # Every operation there is, as a broker without an authorizer answers (bit n: AclOperation n).
 TOPIC_OPERATIONS: Final = 3576
 CLUSTER_OPERATIONS: Final = 8096
@@ -43,6 +47,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Answer; topics that do not exist are created where client and broker allow it, and still answered as missing, as Kafka does."""
     asked = request.message
     assert isinstance(asked, MetadataRequest)
+    _check_price(cluster, asked, request.version, turn)
     refused = _ids_refused(asked.topics or [], request.version)
     if refused is not None:
         turn.reply(request.ticket, refused)
@@ -64,6 +69,26 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         cluster_authorized_operations=CLUSTER_OPERATIONS if operations else NOT_ASKED,
     )
     turn.reply(request.ticket, answer)
+
+
+def _check_price(cluster: Cluster, asked: MetadataRequest, version: int, turn: Turn) -> None:
+    """All of the cluster fits (groupmock.cluster.max.partitions); a topic that may be created costs what a creation costs."""
+    topics, ration = cluster.topics, Ration(turn.settings)
+    if asked.topics is None or (version == 0 and not asked.topics):
+        ration.take(topics.count, TOPIC_COST)
+        ration.take(topics.partition_count, PARTITION_COST)
+        return
+    wanted = asked.topics
+    ration.take_names([topic.name or "" for topic in wanted], TOPIC_COST)
+    creates = asked.allow_auto_topic_creation and turn.settings.auto_create_topics_enable
+    for topic in {(topic.name, topic.topic_id): topic for topic in wanted}.values():
+        name = topic.name if topic.topic_id == ZERO_UUID else topics.name_of(topic.topic_id)
+        partitions = None if name is None else topics.partitions(name)
+        if partitions is not None:
+            ration.take(partitions, PARTITION_COST)
+        elif creates and name is not None:
+            ration.take(1, CREATION_COST)
+            ration.take(turn.settings.num_partitions, MADE_COST)
 
 
 def _ids_refused(topics: list[MetadataRequestTopic], version: int) -> MetadataResponse | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from groupmock_codec.messages.k08_offset_commit import (
     OffsetCommitRequest,
@@ -14,6 +14,7 @@ from groupmock_codec.messages.k08_offset_commit import (
     OffsetCommitResponseTopic,
 )
 
+from ..budget import Ration, within
 from ..groups import causes, codes
 from ..groups.offsets import commits
 from ..groups.offsets.commits import Commit
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
     from ..turn import Turn
+
+TOPIC_COST: Final = 5  # core.budget
+PARTITION_COST: Final = 7
 
 
 class Line(NamedTuple):
@@ -51,6 +55,9 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Check topics, then the group; commit what passed; the answer has no top-level error."""
     message = request.message
     assert isinstance(message, OffsetCommitRequest)
+    ration = Ration(turn.settings)
+    ration.take_names([topic.name for topic in message.topics], TOPIC_COST)
+    ration.take(within([topic.partitions for topic in message.topics]), PARTITION_COST)
     lines = [line for entry, topic in enumerate(message.topics) for line in _lines(cluster, request.version, entry, topic)]
     # Before anything is stored: of a partition listed twice 3.9 and 2.8 take the last one, and nothing if that one's metadata is too large:
     # docs/kafka/differences.md#groups

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from groupmock_codec.messages.k09_offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
     OffsetFetchResponsePartition,
@@ -16,6 +18,7 @@ from groupmock_codec.messages.k09_offset_fetch import (
     OffsetFetchResponseTopics,
 )
 
+from ..budget import Ration, within
 from ..groups import codes
 from ..groups.offsets.commits import NO_OFFSET
 from ..groups.offsets.committed import At, CommittedOffsets, Offset
@@ -26,6 +29,10 @@ if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
     from ..turn import Turn
+
+GROUP_COST: Final = 10  # core.budget
+TOPIC_COST: Final = 4
+PARTITION_COST: Final = 3
 
 
 class FoundOffsets(NamedTuple):
@@ -44,15 +51,40 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Read committed offsets; unknown groups and partitions answer -1 without an error."""
     message = request.message
     assert isinstance(message, OffsetFetchRequest)
+    ration = _price(cluster, turn, message)
     if request.version < 8:
-        turn.reply(request.ticket, _one_group(cluster, turn, request, message))
+        answer = _one_group(cluster, turn, request, message)
+        ration.take(0, size=sum([len(each.metadata or "") for topic in answer.topics for each in topic.partitions]))
+        turn.reply(request.ticket, answer)
     elif not message.groups and turn.quirks.fetch_without_groups_hangs:
         # 3.9 alone; its connection stays open and mute (P2-c5).
         turn.abandon(request.ticket, "an OffsetFetch without groups is never answered by this release")
     else:
         # A group id that is listed twice is answered twice: docs/kafka/offsets.md#offsetfetch
         groups = [_group(cluster, turn, request, wanted, message.require_stable) for wanted in message.groups]
+        ration.take(0, size=sum([len(each.metadata or "") for group in groups for topic in group.topics for each in topic.partitions]))
         turn.reply(request.ticket, OffsetFetchResponse(groups=groups))
+
+
+def _price(cluster: Cluster, turn: Turn, message: OffsetFetchRequest) -> Ration:
+    """Of everything that is named, as often as it is named; what is left is for the metadata."""
+    ration = Ration(turn.settings)
+    _take(ration, cluster, message.group_id, message.topics)
+    for wanted in message.groups:
+        _take(ration, cluster, wanted.group_id, wanted.topics)
+    return ration
+
+
+def _take(
+    ration: Ration, cluster: Cluster, group_id: str, topics: Sequence[OffsetFetchRequestTopic | OffsetFetchRequestTopics] | None
+) -> None:
+    ration.take_names([group_id], GROUP_COST)
+    group = cluster.groups.find(group_id)
+    if topics is None:
+        ration.take(0 if group is None else len(group.offsets), PARTITION_COST)
+    else:
+        ration.take_names([topic.name for topic in topics], TOPIC_COST)
+        ration.take(within([topic.partition_indexes for topic in topics]), PARTITION_COST)
 
 
 # -- v0 to v7 ----------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.messages.k10_find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 
+from ..budget import Ration
 from ..groups import codes
 from ..java.hashes import partition_for
 from ..log import internal
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
+KEY_COST: Final = 4  # core.budget
+MOST_DIGITS: Final = 100
 GROUP: Final = 0
 TRANSACTION: Final = 1
 SHARE: Final = 2
@@ -36,6 +39,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     message = request.message
     assert isinstance(message, FindCoordinatorRequest)
     if request.version >= 4:
+        Ration(turn.settings).take_names(message.coordinator_keys, KEY_COST)
         # A key listed twice is answered twice (P2-d8).
         found = [_find(cluster, turn, request, message.key_type, key) for key in message.coordinator_keys]
         turn.reply(request.ticket, FindCoordinatorResponse(coordinators=found))
@@ -112,4 +116,5 @@ def _is_uuid(text: str) -> bool:
 def _is_integer(text: str) -> bool:
     # Integer.parseInt takes a sign: partition -1 passes (P2-d9).
     digits = text[1:] if text[:1] in ("-", "+") else text
-    return digits.isascii() and digits.isdigit() and -(2**31) <= int(text) < 2**31
+    # Python reads no number of thousands of digits, zeros in front among them.
+    return len(text) <= MOST_DIGITS and digits.isascii() and digits.isdigit() and -(2**31) <= int(text) < 2**31

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest
 
+from ..budget import OverBudget
 from ..groups import causes, codes
 from ..groups.classic import answers, membership, rebalance, replacement, sessions
 from ..groups.classic.membership import JoinTerms
@@ -26,6 +27,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Answer at once, reserve an id, or park the join until its phase ends."""
     message = request.message
     assert isinstance(message, JoinGroupRequest)
+    _check_protocols(turn, message)
     if _refused_unseen(turn, request, message):
         return
     error, group = cluster.groups.reach(message.group_id, request.node)
@@ -33,6 +35,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         # 14 and 16 carry "" since the new coordinator (P2-b1), before that the request's id (P2-c3).
         _refuse(turn, request, error, message.member_id if turn.quirks.refused_join_echoes_id else "")
         return
+    _check_metadata(turn, group, message)
     if not isinstance(group, ClassicGroup):
         group = _claimed(cluster, turn, request, message, group)
         if group is None:
@@ -45,6 +48,27 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         _refuse(turn, request, codes.INCONSISTENT_GROUP_PROTOCOL, message.member_id)
     else:
         _decide(turn, group, request, message, terms)
+
+
+def _check_protocols(turn: Turn, message: JoinGroupRequest) -> None:
+    """The vote goes through the lists of all members, so what one of them may list is bounded by a number of its own."""
+    most = turn.settings.member_max_protocols
+    if len(message.protocols) > most:
+        raise OverBudget(
+            f"a JoinGroup with {len(message.protocols)} protocols where groupmock.member.max.protocols allows {most}: "
+            "list fewer, or raise that setting"
+        )
+
+
+def _check_metadata(turn: Turn, group: GroupType | None, message: JoinGroupRequest) -> None:
+    """The leader is told the metadata of all members in one answer."""
+    listed = group.listed_bytes if isinstance(group, ClassicGroup) else 0
+    wanted, most = sum([len(protocol.metadata) for protocol in message.protocols]), turn.settings.group_max_bytes
+    if listed + wanted > most:
+        raise OverBudget(
+            f"members of this group have {listed} bytes of metadata, with {wanted} more it would be more than groupmock.group.max.bytes "
+            f"allows ({most}): subscribe to less, use fewer members, or raise that setting"
+        )
 
 
 def _refused_unseen(turn: Turn, request: Request, message: JoinGroupRequest) -> bool:

@@ -5,10 +5,11 @@ docs/kafka/group-protocol.md#leavegroup-and-expiry
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse
 
+from ..budget import take
 from ..groups import causes, codes
 from ..groups.causes import Why
 from ..groups.classic import leaving
@@ -20,12 +21,16 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
+ENTRY_COST: Final = 10  # core.budget
+FEW: Final = 10
+
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Entries in request order, ids echoed as sent; the group looks at itself once, after all of them (Kafka 4)."""
     message = request.message
     assert isinstance(message, LeaveGroupRequest)
     entries = message.members if request.version >= 3 else [MemberIdentity(member_id=message.member_id)]
+    take(turn.settings, len(entries), ENTRY_COST)
     error = _gate(cluster, turn, request, message)
     errors = [] if error else _leave(cluster, turn, message.group_id, entries)
     if errors is None:
@@ -57,6 +62,8 @@ def _leave(cluster: Cluster, turn: Turn, group_id: str, entries: list[MemberIden
     if not isinstance(group, ClassicGroup):
         # Per entry, the top level of v3 and later stays 0; an empty list is no error even then (SERVER-47, P2-d4).
         return [codes.UNKNOWN_MEMBER_ID] * len(entries)
+    if len(entries) > FEW:
+        group.ordered()  # kept while they go, so that who leads next is not looked for among all of them each time
     errors, gone = [], []
     try:
         for entry in entries:

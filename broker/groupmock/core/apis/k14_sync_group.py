@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 
+from ..budget import take
 from ..groups import codes
 from ..groups.classic import answers, membership, rebalance, sessions
 from ..groups.classic.states import ANSWERS, COLLECT, SYNC, Do
@@ -23,6 +24,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Answer at once or park until the leader's SyncGroup."""
     message = request.message
     assert isinstance(message, SyncGroupRequest)
+    take(turn.settings, len(message.assignments))
     error, group = _gate(cluster, turn, request, message)
     if not isinstance(group, ClassicGroup):
         # S1. An error carries an empty assignment, not null (P1-d5).

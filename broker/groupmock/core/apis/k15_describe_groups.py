@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.messages.k15_describe_groups import (
@@ -10,6 +11,7 @@ from groupmock_codec.messages.k15_describe_groups import (
     DescribeGroupsResponse,
 )
 
+from ..budget import Ration
 from ..groups import codes
 from ..groups.type import DEAD
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
+GROUP_COST: Final = 7  # core.budget
+MEMBER_COST: Final = 4
 NOT_ASKED: Final = -(2**31)
 ALL_OPERATIONS: Final = 3400  # READ 3, DELETE 6, DESCRIBE 8, DESCRIBE_CONFIGS 10, ALTER_CONFIGS 11 as bits
 # 3.9 and 2.8 know no configs of groups (P2-c14).
@@ -28,11 +32,36 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Describe each group; an unknown one is Dead, from v6 with error 69."""
     message = request.message
     assert isinstance(message, DescribeGroupsRequest)
+    ration = _price(cluster, turn, message.groups)
     asked = message.include_authorized_operations and request.version >= 3
     operations = _operations(turn) if asked else NOT_ASKED
     # 4.3 answers by offsets partitions, 3.9 and 2.8 as asked: docs/kafka/differences.md#groups
-    groups = [_describe(cluster, turn, request, group_id, operations) for group_id in cluster.groups.in_order(turn, message.groups)]
+    described: dict[str, DescribedGroup] = {}  # a group that is named often is looked at once
+    sizes: dict[str, int] = {}
+    groups = []
+    for group_id in cluster.groups.in_order(turn, message.groups):
+        if group_id not in described:
+            described[group_id] = _describe(cluster, turn, request, group_id, operations)
+            sizes[group_id] = _size(described[group_id])
+        ration.take(0, size=sizes[group_id])
+        groups.append(described[group_id])
     turn.reply(request.ticket, DescribeGroupsResponse(groups=groups))
+
+
+def _price(cluster: Cluster, turn: Turn, group_ids: list[str]) -> Ration:
+    """Of every member that would be told of, as often as its group is named; what is left is for the bytes that members have stored."""
+    ration = Ration(turn.settings)
+    ration.take_names(group_ids, GROUP_COST)
+    for group_id, times in Counter(group_ids).items():
+        group = cluster.groups.find(group_id)
+        if group is not None:
+            ration.take(times * len(group.members), MEMBER_COST)
+    return ration
+
+
+def _size(described: DescribedGroup) -> int:
+    stored = [len(each.member_metadata) + len(each.member_assignment) + len(each.member_id) for each in described.members]
+    return len(described.group_id) + sum(stored)
 
 
 def _operations(turn: Turn) -> int:

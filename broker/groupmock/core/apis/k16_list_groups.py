@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.messages.k16_list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 
+from ..budget import Ration
 from ..groups import codes
 
 if TYPE_CHECKING:
@@ -14,11 +15,15 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
+FILTER_COST: Final = 1  # core.budget
+GROUP_COST: Final = 3
+
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """List by state (v4+) and type (v5+), both filters together; a loading partition makes the whole answer 14."""
     message = request.message
     assert isinstance(message, ListGroupsRequest)
+    Ration(turn.settings).take_names([*message.states_filter, *message.types_filter], FILTER_COST)
     loading = cluster.groups.hosting.loading(request.node)
     # 3.9 and 2.8 list the groups known so far beside the 14 (P2-c2).
     hidden = loading and not turn.quirks.list_while_loading_shows_groups
@@ -28,6 +33,11 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 
 
 def _listed(cluster: Cluster, turn: Turn, node: int, message: ListGroupsRequest) -> list[ListedGroup]:
+    # In no order yet: it is that order that costs.
+    ration = Ration(turn.settings)
+    ids = [group.group_id for group in cluster.groups.all()]
+    ration.take_names(ids, GROUP_COST)
+    ration.take(0, size=sum(map(len, ids)))
     normal = _state_reader(turn)
     states = {normal(state) for state in message.states_filter}
     # Not stripped, other than states: " classic" selects nothing (P2-b9).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from groupmock_codec.errors import ErrorCode
@@ -15,10 +15,11 @@ from groupmock_codec.messages.k19_create_topics import (
     CreateTopicsResponse,
 )
 
+from ..budget import OverBudget, Ration, within
 from ..log import assignments, configs
 from ..log.config_keys import topic_keys
-from ..log.described import topic_configs
-from ..log.placement import MOST_PARTITIONS
+from ..log.described import TopicConfigs
+from ..log.placement import CREATION_COST, MADE_COST, MOST_PARTITIONS
 from ..log.refusal import TopicRefused
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 DEFAULT: Final = -1
+NAME_COST: Final = 3  # core.budget
+CONFIG_COST: Final = 3
+SHOWN_COST: Final = 40  # the configs of a topic that was made, in its row
 
 
 class TopicPlan(NamedTuple):
@@ -42,42 +46,71 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     assert isinstance(asked, CreateTopicsRequest)
     seen = Counter(topic.name for topic in asked.topics)
     wanted = [topic for topic in asked.topics if seen[topic.name] == 1]
-    whole = _whole_refused(cluster, asked.timeout_ms, wanted)
+    whole = _whole_refused(cluster, asked, wanted, turn)
     if whole is not None:
         results = [refused(topic.name, whole) for topic in asked.topics]
     else:
         twice = TopicRefused(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-        results = [_result(cluster, request.node, topic, asked.validate_only, turn) for topic in wanted]
+        shown = TopicConfigs(cluster.topics.broker_overrides(request.node), turn.settings)
+        results = [_result(cluster, shown, topic, asked.validate_only, turn) for topic in wanted]
         results += [refused(name, twice) for name, times in seen.items() if times > 1]
     turn.reply(request.ticket, CreateTopicsResponse(topics=results))
 
 
-def _whole_refused(cluster: Cluster, timeout_ms: int, wanted: list[CreatableTopic]) -> TopicRefused | None:
+def _whole_refused(cluster: Cluster, asked: CreateTopicsRequest, wanted: list[CreatableTopic], turn: Turn) -> TopicRefused | None:
     """What keeps the controller from looking at any of the topics."""
     # With nothing but names listed twice no 7: what the request alone shows to be wrong goes first:
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
-    if wanted and timeout_ms < 0:
+    if wanted and asked.timeout_ms < 0:
         return TopicRefused(ErrorCode.REQUEST_TIMED_OUT, "")
-    standard = cluster.environment.settings.num_partitions
-    counts = [len(topic.assignments) or (standard if topic.num_partitions == DEFAULT else topic.num_partitions) for topic in wanted]
-    total = (sum(counts) + 2**31) % 2**32 - 2**31  # an int in Java: it may overflow
-    if total > MOST_PARTITIONS and not cluster.environment.settings.quirks.any_number_of_partitions:
+    # Kafka adds them up in an int, which overflows: two topics of 2^31-1 pass there (docs/kafka/differences.md#work-and-answers)
+    if partitions_of(cluster, wanted) > MOST_PARTITIONS and not cluster.environment.settings.quirks.any_number_of_partitions:
         return TopicRefused(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+    return too_much(cluster, asked, wanted, turn)
+
+
+def partitions_of(cluster: Cluster, wanted: Iterable[CreatableTopic]) -> int:
+    """How many partitions these topics are to have; what can be no number counts nothing, it is refused topic by topic."""
+    standard = cluster.environment.settings.num_partitions
+    return sum(
+        max(len(topic.assignments) or (standard if topic.num_partitions == DEFAULT else topic.num_partitions), 0) for topic in wanted
+    )
+
+
+def too_much(cluster: Cluster, asked: CreateTopicsRequest, wanted: list[CreatableTopic], turn: Turn) -> TopicRefused | None:
+    """What making all of these topics, or saying what they would be, would cost beyond the budget of one request (44 for each of them).
+
+    Raises OverBudget for a request that is too much to be answered at all.
+    """
+    ration = Ration(turn.settings)
+    ration.take_names([topic.name for topic in asked.topics], NAME_COST)
+    ration.take(within([topic.configs for topic in asked.topics]), CONFIG_COST)
+    ration.take(sum([len(each.broker_ids) for topic in asked.topics for each in topic.assignments]))
+    fresh = [topic for topic in wanted if topic.name not in cluster.topics]
+    partitions = partitions_of(cluster, fresh)
+    try:
+        ration.take(len(fresh), CREATION_COST + SHOWN_COST)
+        ration.take(partitions, MADE_COST)
+        cluster.topics.check_room(partitions)
+    except OverBudget as refusal:
+        return TopicRefused(ErrorCode.POLICY_VIOLATION, str(refusal))
+    except TopicRefused as refusal:
+        return refusal
     return None
 
 
-def _result(cluster: Cluster, node: int, wanted: CreatableTopic, validate_only: bool, turn: Turn) -> CreatableTopicResult:
+def _result(cluster: Cluster, shown: TopicConfigs, wanted: CreatableTopic, validate_only: bool, turn: Turn) -> CreatableTopicResult:
     try:
         plan = _plan(cluster, wanted)
     except TopicRefused as trouble:
         return refused(wanted.name, trouble)
     # 4.3 and 3.9 show a config as it was written, DescribeConfigs as it was read; 2.8 shows what was read here, too:
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
-    return done(cluster, node, wanted.name, plan, plan.settings, validate_only, turn)
+    return done(cluster, shown, wanted.name, plan, plan.settings, validate_only, turn)
 
 
 def done(
-    cluster: Cluster, node: int, name: str, plan: TopicPlan, shown: Mapping[str, str], validate_only: bool, turn: Turn
+    cluster: Cluster, configs_of: TopicConfigs, name: str, plan: TopicPlan, shown: Mapping[str, str], validate_only: bool, turn: Turn
 ) -> CreatableTopicResult:
     """Make the topic, or only say what it would be; `shown`: configs that are answered as they were written, not as they were read."""
     if validate_only:
@@ -94,7 +127,7 @@ def done(
             CreatableTopicConfigs(
                 name=each.name, value=shown.get(each.name, each.value), read_only=False, config_source=each.source, is_sensitive=False
             )
-            for each in topic_configs(plan.settings, cluster.topics.broker_overrides(node), cluster.environment.settings)
+            for each in configs_of.of(plan.settings)
         ],
     )
 
@@ -135,6 +168,7 @@ def check_numbers_and_assignments(wanted: CreatableTopic) -> None:
 def _assigned(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
     check_numbers_and_assignments(wanted)
     by_index: dict[int, list[int]] = {}
+    nodes, factor = {node.node_id for node in cluster.environment.identity.nodes}, None
     for assignment in wanted.assignments:
         index = assignment.partition_index
         if index in by_index:
@@ -142,7 +176,7 @@ def _assigned(cluster: Cluster, wanted: CreatableTopic) -> list[list[int]]:
             raise TopicRefused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
         by_index[index] = list(assignment.broker_ids)
         # In the loop, as in ReplicationControlManager.createTopic: a bad assignment is told of before a duplicate behind it.
-        assignments.check(list(by_index.values()), [node.node_id for node in cluster.environment.identity.nodes], None)
+        factor = assignments.check([by_index[index]], nodes, factor)
     if sorted(by_index) != list(range(len(by_index))):
         raise TopicRefused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "partitions should be a consecutive 0-based integer sequence")
     return [by_index[index] for index in sorted(by_index)]

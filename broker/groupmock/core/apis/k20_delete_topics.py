@@ -10,6 +10,7 @@ from groupmock_codec.declare import ZERO_UUID
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k20_delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 
+from ..budget import Ration
 from ..effects import Reply
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
+TOPIC_COST: Final = 15  # core.budget
 BY_ID_SINCE: Final = 6
 NO_SUCH_TOPIC: Final = "This server does not host this topic-partition."
 NO_SUCH_ID: Final = "This server does not host this topic ID."
@@ -27,6 +29,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     asked = request.message
     assert isinstance(asked, DeleteTopicsRequest)
     states = states_of(asked, request.version)
+    check_price(cluster, states, turn)
     wrong = list(_wrong(cluster, states))
     bad = {(row.name, row.topic_id) for row in wrong if row.error_code == ErrorCode.INVALID_REQUEST}
     formed = any((state.name, state.topic_id) not in bad for state in states)
@@ -50,6 +53,14 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         done.append(DeletableTopicResult(name=name, topic_id=topic_id))
         cluster.topics.delete(turn, name)
     turn.out.insert(place, Reply(request.ticket, DeleteTopicsResponse(responses=wrong + done)))
+
+
+def check_price(cluster: Cluster, states: list[DeleteTopicState], turn: Turn) -> None:
+    """Of every topic, as often as it is named, and of the partitions that go. Raises OverBudget."""
+    ration = Ration(turn.settings)
+    ration.take_names([state.name or "" for state in states], TOPIC_COST)
+    for name in {cluster.topics.name_of(state.topic_id) if state.name is None else state.name for state in states}:
+        ration.take(0 if name is None else cluster.topics.partitions(name) or 0)
 
 
 def states_of(asked: DeleteTopicsRequest, version: int) -> list[DeleteTopicState]:

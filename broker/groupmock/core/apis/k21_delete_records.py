@@ -12,6 +12,7 @@ from groupmock_codec.messages.k21_delete_records import (
     DeleteRecordsTopicResult,
 )
 
+from ..budget import Ration, within
 from ..java.hashes import java_hash
 from ..java.orders import scala_map_order, scala_table_order, scala_trie_order
 from ..log.config_keys import split_list
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
+TOPIC_COST: Final = 5  # core.budget
+PARTITION_COST: Final = 8
 HIGH_WATERMARK: Final = -1
 
 
@@ -30,6 +33,9 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Each partition once, with the offset listed last; rows in the order of Kafka's maps."""
     asked = request.message
     assert isinstance(asked, DeleteRecordsRequest)
+    ration = Ration(turn.settings)
+    ration.take_names([topic.name for topic in asked.topics], TOPIC_COST)
+    ration.take(within([topic.partitions for topic in asked.topics]), PARTITION_COST)
     wanted = {Place(topic.name, b"", each.partition_index): each.offset for topic in asked.topics for each in topic.partitions}
     found: dict[Place, DeleteRecordsPartitionResult] = {}
     absent: dict[Place, DeleteRecordsPartitionResult] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k23_offset_for_leader_epoch import (
@@ -13,6 +13,7 @@ from groupmock_codec.messages.k23_offset_for_leader_epoch import (
     OffsetForLeaderTopicResult,
 )
 
+from ..budget import take, within
 from ..log.fetches import fence
 from ..log.partition import Partition
 
@@ -21,11 +22,14 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
+PARTITION_COST: Final = 4  # core.budget
+
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Answer per partition: the epoch found and its end offset, -1 and -1 for an epoch that is not known."""
     asked = request.message
     assert isinstance(asked, OffsetForLeaderEpochRequest)
+    take(turn.settings, within([topic.partitions for topic in asked.topics]) + len(asked.topics), PARTITION_COST)
     topics = [
         OffsetForLeaderTopicResult(
             topic=topic.topic,

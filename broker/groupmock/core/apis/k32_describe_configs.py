@@ -15,11 +15,12 @@ from groupmock_codec.messages.k32_describe_configs import (
     DescribeConfigsSynonym,
 )
 
+from ..budget import Ration
 from ..log import names
 from ..log.altering import BROKER, TOPIC
 from ..log.altering_brokers import check_broker_name
 from ..log.broker_configs import CLUSTER_WIDE, started
-from ..log.described import Described, as_answered, cluster_configs, node_configs, topic_configs
+from ..log.described import Described, TopicConfigs, as_answered, cluster_configs, node_configs
 from ..log.refusal import TopicRefused
 
 if TYPE_CHECKING:
@@ -31,6 +32,11 @@ MALFORMED: Final = (
     "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
     "incompatible broker. See the broker logs for more details."
 )
+RESOURCE_COST: Final = 4  # core.budget
+TOPIC_COST: Final = 80  # thirty-odd configs with their synonyms
+BROKER_COST: Final = 2500  # three hundred and more
+CHANGED_COST: Final = 5
+COPIES: Final = 2  # a value is its own and that of its first synonym
 KINDS: Final = frozenset((2, 4, 8, 16, 32))
 """Topics, brokers, brokers' loggers, client metrics, groups."""
 WrongName = Callable[[str], str | None]
@@ -45,6 +51,7 @@ def describe(cluster: Cluster, request: Request, turn: Turn, wrong_name: WrongNa
     """Answer; `wrong_name` says what is wrong with the name of a topic."""
     asked = request.message
     assert isinstance(asked, DescribeConfigsRequest)
+    _check_price(cluster, request.node, asked, turn)
     # Good resources beside it get no configs either:
     # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     if any(resource.resource_type not in KINDS for resource in asked.resources):
@@ -59,40 +66,74 @@ def describe(cluster: Cluster, request: Request, turn: Turn, wrong_name: WrongNa
         ]
         turn.reply(request.ticket, DescribeConfigsResponse(results=refused))
         return
-    results = [_result(cluster, request.node, asked, resource, wrong_name) for resource in asked.resources]
-    turn.reply(request.ticket, DescribeConfigsResponse(results=results))
+    telling = _Telling(cluster, request.node, asked)
+    turn.reply(request.ticket, DescribeConfigsResponse(results=[telling.result(resource, wrong_name) for resource in asked.resources]))
 
 
-def _result(
-    cluster: Cluster, node: int, asked: DescribeConfigsRequest, resource: DescribeConfigsResource, wrong_name: WrongName
-) -> DescribeConfigsResult:
-    result = DescribeConfigsResult(resource_type=resource.resource_type, resource_name=resource.resource_name)
-    try:
-        found = _describe(cluster, node, resource, wrong_name)
-    except TopicRefused as refused:
-        result.error_code, result.error_message = refused.code, refused.message
+def _check_price(cluster: Cluster, node: int, asked: DescribeConfigsRequest, turn: Turn) -> None:
+    """Of every config of every resource, as often as it is named: so many rows, and the text of what was set."""
+    ration, topics, overrides = Ration(turn.settings), cluster.topics, cluster.topics.broker_overrides(node)
+    changed = [*overrides.node.values(), *overrides.cluster.values()]
+    ration.take_names([resource.resource_name for resource in asked.resources], RESOURCE_COST)
+    for resource in asked.resources:
+        ration.take(len(resource.configuration_keys or ()))
+        if resource.resource_type == TOPIC:
+            topic = topics.get(resource.resource_name)
+            if topic is not None:
+                ration.take(1, TOPIC_COST)
+                ration.take(len(topic.configs), CHANGED_COST, COPIES * sum(map(len, topic.configs.values())))
+        elif resource.resource_type == BROKER:
+            ration.take(1, BROKER_COST)
+            ration.take(len(changed), CHANGED_COST, COPIES * sum(map(len, changed)))
+
+
+class _Telling:
+    """The results of one request. Topics have most of their configs, and so their rows, in common."""
+
+    def __init__(self, cluster: Cluster, node: int, asked: DescribeConfigsRequest) -> None:
+        self._cluster, self._node, self._asked = cluster, node, asked
+        self._settings = cluster.environment.settings
+        self._overrides = cluster.topics.broker_overrides(node)
+        self._topics = TopicConfigs(self._overrides, self._settings)
+        self._rows: dict[int, DescribeConfigsResourceResult] = {}  # of `self._topics.standard`, by identity
+
+    def result(self, resource: DescribeConfigsResource, wrong_name: WrongName) -> DescribeConfigsResult:
+        """What is told of one resource."""
+        result = DescribeConfigsResult(resource_type=resource.resource_type, resource_name=resource.resource_name)
+        try:
+            found = self._describe(resource, wrong_name)
+        except TopicRefused as refused:
+            result.error_code, result.error_message = refused.code, refused.message
+            return result
+        shown = as_answered(found, frozenset(resource.configuration_keys or ()), self._settings.quirks)
+        result.configs = [self._row(each) for each in shown]
         return result
-    shown = as_answered(found, resource.configuration_keys or (), cluster.environment.settings.quirks)
-    result.configs = [_config(each, asked) for each in shown]
-    return result
 
+    def _row(self, found: Described) -> DescribeConfigsResourceResult:
+        if self._topics.standard.get(found.name) is not found:
+            return _config(found, self._asked)
+        row = self._rows.get(id(found))
+        if row is None:
+            row = self._rows[id(found)] = _config(found, self._asked)
+        return row
 
-def _describe(cluster: Cluster, node: int, resource: DescribeConfigsResource, wrong_name: WrongName) -> list[Described]:
-    settings, name, overrides = cluster.environment.settings, resource.resource_name, cluster.topics.broker_overrides(node)
-    if resource.resource_type == TOPIC:
-        reason = wrong_name(name)
-        if reason is not None:
-            raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
-        topic = cluster.topics.get(name)
-        if topic is None:
-            raise TopicRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
-        return topic_configs(topic.configs, overrides, settings)
-    if resource.resource_type != BROKER:
-        raise TopicRefused(ErrorCode.INVALID_REQUEST, MALFORMED)
-    check_broker_name(name, node, f"expected {node} or empty string")
-    if name == CLUSTER_WIDE:
-        return cluster_configs(overrides, settings.quirks)
-    return node_configs(started(settings, cluster.environment.identity, node), overrides, settings.quirks)
+    def _describe(self, resource: DescribeConfigsResource, wrong_name: WrongName) -> list[Described]:
+        cluster, node, name = self._cluster, self._node, resource.resource_name
+        if resource.resource_type == TOPIC:
+            reason = wrong_name(name)
+            if reason is not None:
+                raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
+            topic = cluster.topics.get(name)
+            if topic is None:
+                raise TopicRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
+            return self._topics.of(topic.configs)
+        if resource.resource_type != BROKER:
+            raise TopicRefused(ErrorCode.INVALID_REQUEST, MALFORMED)
+        check_broker_name(name, node, f"expected {node} or empty string")
+        if name == CLUSTER_WIDE:
+            return cluster_configs(self._overrides, self._settings.quirks)
+        static = started(self._settings, cluster.environment.identity, node)
+        return node_configs(static, self._overrides, self._settings.quirks)
 
 
 def _wrong_name(name: str) -> str | None:

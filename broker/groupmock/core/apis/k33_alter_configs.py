@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.errors import ErrorCode
@@ -13,15 +14,21 @@ from groupmock_codec.messages.k33_alter_configs import (
     AlterConfigsResponse,
 )
 
-from ..log.altering import Alter, alter
+from ..budget import Ration, within
+from ..log.altering import BROKER, TOPIC, Alter, alter
 from ..log.change import SET, Alteration, Change
 from ..log.refusal import TopicRefused
 
 if TYPE_CHECKING:
+    from groupmock_codec.messages.k44_incremental_alter_configs import AlterConfigsResource as Incremental
+
     from ..cluster import Cluster
     from ..events import Request
     from ..turn import Turn
 
+RESOURCE_COST: Final = 12  # core.budget
+CHANGE_COST: Final = 4
+BROKER_COST: Final = 2000  # a change of one is judged with all there is
 TWICE: Final = "Each resource must appear at most once."
 
 
@@ -29,8 +36,24 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """One answer per resource. A resource listed twice makes Kafka's handler die without an answer; else it is refused as in 44."""
     asked = request.message
     assert isinstance(asked, AlterConfigsRequest)
+    check_price(cluster, request.node, asked.resources, turn)
     if not abandoned(request, asked, turn):
         turn.reply(request.ticket, altered(cluster, request.node, asked, turn, alter))
+
+
+def check_price(cluster: Cluster, node: int, resources: Sequence[AlterConfigsResource | Incremental], turn: Turn) -> None:
+    """Of every resource, as often as it is named, of every change, and of the text that is set or was. Raises OverBudget."""
+    ration, overrides = Ration(turn.settings), cluster.topics.broker_overrides(node)
+    ration.take_names([resource.resource_name for resource in resources], RESOURCE_COST)
+    ration.take(within([resource.configs for resource in resources]), CHANGE_COST)
+    ration.take_names([text for resource in resources for config in resource.configs for text in (config.name, config.value or "")], 0)
+    for resource in resources:
+        topic = cluster.topics.get(resource.resource_name) if resource.resource_type == TOPIC else None
+        if topic is not None:
+            ration.take_names(list(topic.configs.values()), CHANGE_COST)
+        elif resource.resource_type == BROKER:
+            ration.take(1, BROKER_COST)
+            ration.take_names([*overrides.node.values(), *overrides.cluster.values()], CHANGE_COST)
 
 
 def abandoned(request: Request, asked: AlterConfigsRequest, turn: Turn) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k37_create_partitions import (
@@ -14,10 +14,12 @@ from groupmock_codec.messages.k37_create_partitions import (
     CreatePartitionsTopicResult,
 )
 
+from ..budget import OverBudget, Ration
 from ..effects import Reply
 from ..java.hashes import java_hash
 from ..java.orders import java_order
 from ..log import assignments
+from ..log.placement import MADE_COST, MOST_PARTITIONS
 from ..log.refusal import TopicRefused
 from ..log.topics import Topic
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..events import Request
     from ..turn import Turn
+
+TOPIC_COST: Final = 6  # core.budget
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
@@ -48,20 +52,48 @@ def grown(
     seen = Counter(topic.name for topic in asked.topics)
     wanted = {topic.name: topic for topic in asked.topics}
     once = [name for name in java_order(seen, java_hash) if seen[name] == 1]  # Kafka goes through sets of names
+    excess = _excess(cluster, [wanted[name] for name in once], turn)
     often = TopicRefused(ErrorCode.INVALID_REQUEST, twice)
     results = [_refused(name, often) for name in java_order((name for name, times in seen.items() if times > 1), java_hash)]
-    return results + [_grow(cluster, wanted[name], asked.validate_only, turn, absent) for name in once]
+    return results + [_grow(cluster, wanted[name], asked.validate_only, turn, absent, excess) for name in once]
+
+
+def _excess(cluster: Cluster, wanted: list[CreatePartitionsTopic], turn: Turn) -> TopicRefused | None:
+    """What making all these partitions, or only saying whether they could be made, would cost beyond the budget of one request.
+
+    Kafka places them before it counts them, however many. The limit is that of CreateTopics, and so is the code, 44.
+    Raises OverBudget for a request that is too much to be answered at all.
+    """
+    ration = Ration(turn.settings)
+    ration.take_names([topic.name for topic in wanted], TOPIC_COST)
+    ration.take(sum([len(each.broker_ids) for topic in wanted for each in topic.assignments or ()]))
+    added = sum([max(topic.count - (cluster.topics.partitions(topic.name) or topic.count), 0) for topic in wanted])
+    if added > MOST_PARTITIONS:
+        return TopicRefused(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+    try:
+        ration.take(added, MADE_COST)
+        cluster.topics.check_room(added)
+    except OverBudget as refusal:
+        return TopicRefused(ErrorCode.POLICY_VIOLATION, str(refusal))
+    except TopicRefused as refusal:
+        return refusal
+    return None
 
 
 def _grow(
-    cluster: Cluster, wanted: CreatePartitionsTopic, validate_only: bool, turn: Turn, absent: Callable[[str], str | None]
+    cluster: Cluster,
+    wanted: CreatePartitionsTopic,
+    validate_only: bool,
+    turn: Turn,
+    absent: Callable[[str], str | None],
+    excess: TopicRefused | None,
 ) -> CreatePartitionsTopicResult:
     topic = cluster.topics.get(wanted.name)
     if topic is None:
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return CreatePartitionsTopicResult(name=wanted.name, error_code=code, error_message=absent(wanted.name))
     try:
-        replicas = _replicas(cluster, topic, wanted)
+        replicas = _replicas(cluster, topic, wanted, excess)
     except TopicRefused as refused:
         return _refused(wanted.name, refused)
     if not validate_only:
@@ -69,7 +101,7 @@ def _grow(
     return CreatePartitionsTopicResult(name=wanted.name)
 
 
-def _replicas(cluster: Cluster, topic: Topic, wanted: CreatePartitionsTopic) -> list[list[int]]:
+def _replicas(cluster: Cluster, topic: Topic, wanted: CreatePartitionsTopic, excess: TopicRefused | None) -> list[list[int]]:
     before = len(topic.partitions)
     if wanted.count == before:
         raise TopicRefused(ErrorCode.INVALID_PARTITIONS, f"Topic already has {before} partition(s).")
@@ -78,6 +110,9 @@ def _replicas(cluster: Cluster, topic: Topic, wanted: CreatePartitionsTopic) -> 
             ErrorCode.INVALID_PARTITIONS,
             f"The topic {topic.name} currently has {before} partition(s); {wanted.count} would not be an increase.",
         )
+    # What is wrong with the topic alone is said first, as if there were no limit.
+    if excess is not None and (wanted.assignments is None or len(wanted.assignments) == wanted.count - before):
+        raise excess
     if wanted.assignments is None:
         return [cluster.topics.replicas(topic.name, index, topic.replication_factor) for index in range(before, wanted.count)]
     if len(wanted.assignments) != wanted.count - before:
@@ -87,7 +122,7 @@ def _replicas(cluster: Cluster, topic: Topic, wanted: CreatePartitionsTopic) -> 
             f"but only {len(wanted.assignments)} assignment(s) were specified.",
         )
     chosen = [list(assignment.broker_ids) for assignment in wanted.assignments]
-    assignments.check(chosen, [node.node_id for node in cluster.environment.identity.nodes], topic.replication_factor)
+    assignments.check(chosen, {node.node_id for node in cluster.environment.identity.nodes}, topic.replication_factor)
     return chosen
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.messages.k42_delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 
+from ..budget import Ration
 from ..groups import causes, codes
 
 if TYPE_CHECKING:
@@ -13,11 +14,14 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
+GROUP_COST: Final = 12  # core.budget
+
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Delete Empty groups with their offsets; an id listed twice is answered once."""
     message = request.message
     assert isinstance(message, DeleteGroupsRequest)
+    Ration(turn.settings).take_names(message.groups_names, GROUP_COST)
     results = [
         DeletableGroupResult(group_id=group_id, error_code=_delete(cluster, turn, request, group_id))
         # 4.3: by offsets partitions, within one as a hash set has the names; 3.9 and 2.8: as a Scala map has them:

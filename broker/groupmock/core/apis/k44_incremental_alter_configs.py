@@ -16,7 +16,7 @@ from groupmock_codec.messages.k44_incremental_alter_configs import (
 from ..log.altering import Alter, alter
 from ..log.change import Alteration, Change
 from ..log.refusal import TopicRefused
-from .k33_alter_configs import TWICE
+from .k33_alter_configs import TWICE, check_price
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -28,6 +28,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """One answer per resource; a resource listed twice is refused each time."""
     asked = request.message
     assert isinstance(asked, IncrementalAlterConfigsRequest)
+    check_price(cluster, request.node, asked.resources, turn)
     turn.reply(request.ticket, altered(cluster, request.node, asked, asked.resources, turn, alter))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.messages.k47_offset_delete import (
     OffsetDeleteRequest,
@@ -12,6 +12,7 @@ from groupmock_codec.messages.k47_offset_delete import (
     OffsetDeleteResponseTopic,
 )
 
+from ..budget import Ration, within
 from ..groups import causes, codes
 from ..java.hashes import java_hash, partition_hash
 from ..java.orders import scala_map_order, scala_table_order, scala_trie_order
@@ -22,11 +23,18 @@ if TYPE_CHECKING:
     from ..groups.type import GroupType
     from ..turn import Turn
 
+TOPIC_COST: Final = 4  # core.budget
+PARTITION_COST: Final = 6
+NAMES_PER_UNIT: Final = 2
+
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Delete committed offsets of topics the group does not use."""
     message = request.message
     assert isinstance(message, OffsetDeleteRequest)
+    ration = Ration(turn.settings)
+    ration.take_names([topic.name for topic in message.topics], TOPIC_COST)
+    ration.take(within([topic.partitions for topic in message.topics]), PARTITION_COST)
     # "" is no group here, though commits take it for one (SERVER-07); a null never gets past the codec (P2-b8).
     error, group = cluster.groups.reach(message.group_id, request.node) if message.group_id else (codes.INVALID_GROUP_ID, None)
     if group is None:
@@ -34,6 +42,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     elif error := group.admit_offset_deletion():
         turn.reply(request.ticket, OffsetDeleteResponse(error_code=error))
     else:
+        ration.take(group.unread_names() // NAMES_PER_UNIT)
         turn.reply(request.ticket, OffsetDeleteResponse(topics=_delete(cluster, turn, group, message.topics)))
 
 
@@ -79,9 +88,12 @@ def _once(done: list[Result]) -> list[Result]:
 def _as_in_2_8(results: list[Result]) -> list[OffsetDeleteResponseTopic]:
     """2.8 answers from a map of all partitions, grouped by topic into another one."""
     errors = {(name, index): error for _, name, index, error in results}
+    by_name: dict[str, list[tuple[str, int]]] = {}
+    for at in errors:
+        by_name.setdefault(at[0], []).append(at)
     topics = []
-    for name in scala_trie_order((name for name, _ in errors), java_hash):
-        mine = scala_table_order((at for at in errors if at[0] == name), partition_hash)
+    for name in scala_trie_order(by_name, java_hash):
+        mine = scala_table_order(by_name[name], partition_hash)
         partitions = [OffsetDeleteResponsePartition(partition_index=index, error_code=errors[name, index]) for _, index in mine]
         topics.append(OffsetDeleteResponseTopic(name=name, partitions=partitions))
     return topics

@@ -13,6 +13,7 @@ from groupmock_codec.messages.k75_describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
 )
 
+from ..budget import Ration
 from ..log import names
 from ..log.topics import Topic
 from .k03_metadata import TOPIC_OPERATIONS
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
+NAME_COST: Final = 4  # core.budget
 MOST_PARTITIONS: Final = 2000  # max.request.partition.size.limit
 
 
@@ -29,6 +31,9 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """One page. A cursor whose topic was not asked for, or with a negative partition, is INVALID_REQUEST for every topic."""
     asked = request.message
     assert isinstance(asked, DescribeTopicPartitionsRequest)
+    ration = Ration(turn.settings)
+    ration.take_names([topic.name for topic in asked.topics], NAME_COST)
+    ration.take(0 if asked.topics else cluster.topics.count)  # all are sorted, a page is told
     wanted = sorted({topic.name for topic in asked.topics} or cluster.topics.names())
     cursor = asked.cursor
     if cursor is not None:

@@ -131,6 +131,10 @@ class GroupType(ABC):
     def offsets_age_from(self) -> Base | None:
         """From when an offset's age counts; None: nothing expires now (Kafka's offsetExpirationCondition)."""
 
+    def unread_names(self) -> int:
+        """How many names `subscribed_to` would have to read first; what it reads it keeps (core.budget)."""
+        return 0
+
     def described(self, turn: Turn) -> DescribedGroup | None:
         """What DescribeGroups says; None: the type has a description of its own, and DescribeGroups does not find the group (KIP-848)."""
         return None

@@ -6,32 +6,31 @@ which order answers list what they list.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import lru_cache
 from operator import mul
+from struct import unpack
 from typing import Final
 
 MASK: Final = 0xFFFFFFFF
 NO_ID: Final = bytes(16)
-_POWERS: Final = [pow(31, exponent, 1 << 32) for exponent in range(256)]
+_CHUNK: Final = 256
+_POWERS: Final = [pow(31, exponent, 1 << 32) for exponent in range(_CHUNK + 1)]
 
 
 def java_hash(text: str) -> int:
     """`String.hashCode()`: over UTF-16 code units, h = 31 h + c."""
-    units: Iterable[int] = text.encode("latin-1") if text.isascii() else _utf16_units(text)
-    units = list(units)
-    if len(units) > len(_POWERS):
-        value = 0
-        for unit in units:
-            value = (31 * value + unit) & MASK
-        return value
-    total: int = sum(map(mul, reversed(units), _POWERS))
-    return total & MASK
+    units: Sequence[int] = text.encode("latin-1") if text.isascii() else _utf16_units(text)
+    value = 0
+    for start in range(0, len(units), _CHUNK):  # one, but for names that somebody made long
+        chunk = units[start : start + _CHUNK]
+        value = value * _POWERS[len(chunk)] + sum(map(mul, reversed(chunk), _POWERS)) & MASK
+    return value
 
 
-def _utf16_units(text: str) -> list[int]:
+def _utf16_units(text: str) -> tuple[int, ...]:
     raw = text.encode("utf-16-le", "surrogatepass")
-    return [int.from_bytes(raw[at : at + 2], "little") for at in range(0, len(raw), 2)]
+    return unpack(f"<{len(raw) // 2}H", raw)
 
 
 def partition_hash(at: tuple[str, int]) -> int:
@@ -46,9 +45,14 @@ def id_partition_hash(at: tuple[str, int], topic_id: bytes = NO_ID) -> int:
     return (31 + ((halves >> 32) ^ halves & MASK)) * 31 + partition_hash(at) & MASK
 
 
-@lru_cache(maxsize=4096)
 def partition_for(group_id: str, partitions: int) -> int:
-    """abs(hash) mod partitions, where abs(-2^31) is 0 (Kafka's Utils.abs). Remembered: every group request asks."""
+    """abs(hash) mod partitions, where abs(-2^31) is 0 (Kafka's Utils.abs). Remembered: every group request asks; but what is longer than
+    anybody's id would keep its memory."""
+    return _partition_for(group_id, partitions) if len(group_id) <= _CHUNK else _partition_for.__wrapped__(group_id, partitions)
+
+
+@lru_cache(maxsize=4096)
+def _partition_for(group_id: str, partitions: int) -> int:
     value = java_hash(group_id)
     if value & 0x80000000:
         value = (1 << 32) - value

@@ -3,11 +3,12 @@
 Where it knowingly differs from Apache Kafka 4.3 (tests/unit/core/log/test_where_the_log_differs.py shows each line):
 
 - One copy of each record: every replica on a node that runs is in sync, and no follower's high watermark lags. No tiered storage.
-- Records are dropped by bytes (retention.bytes) only, batch by batch: neither by age nor by compaction; these configs are kept.
+- Compaction drops nothing; its configs are kept. Bytes (retention.bytes) drop batch by batch, with the next append; age (retention.ms)
+  drops whole segments, as on Kafka.
 - Compression other than none and gzip is not opened: broken bytes are taken, keys of compacted topics and timestamps are not looked at,
   and a look-up by timestamp answers with the batch's first offset. compression.type other than `producer` does not compress anew.
 - No transactions: InitProducerId with a transactional id is refused with 35, a transactional batch with 49.
-- A log is one segment, which shows in ListOffsets v0 and where a fetch ends.
+- ListOffsets v0 knows one segment, and a fetch does not end where a segment does.
 - Partition leaders follow from the topic's name; leaders and the controller move by command only, or when their node is stopped.
 - Two topics of one CreateTopics request that collide by '.' and '_' are told so under every profile (4.3 and 3.9 make both, 2.8 does not).
 - AlterConfigs with a resource listed twice is refused (4.3 never answers; its profile does not either).

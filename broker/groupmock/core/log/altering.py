@@ -53,7 +53,7 @@ def _alter_topic(turn: Turn, topics: Topics, node: int, wanted: Alteration, vali
         raise TopicRefused(ErrorCode.INVALID_CONFIG, str(bad)) from None
     topic = topics.require(wanted.name)
     if not validate_only:
-        topics.configure(topic, checked)
+        topics.configure(turn, topic, checked)
 
 
 def check_topic_name(name: str) -> None:

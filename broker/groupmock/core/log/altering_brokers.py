@@ -84,14 +84,14 @@ def alter_broker(turn: Turn, topics: Topics, node: int, wanted: Alteration, vali
     if turn.quirks.min_insync_replicas_pinned:
         _check_in_sync(target.name, wanted, after)
     if not validate_only:
-        topics.configure_broker(target.name, after)
+        topics.configure_broker(turn, target.name, after)
 
 
 def check_broker_name(name: str, node: int, expected: str, noun: str = "Broker") -> None:
     """A broker answers for itself and for all (""). Raises TopicRefused(INVALID_REQUEST)."""
     if name == CLUSTER_WIDE:
         return
-    if not name.isascii() or not name.removeprefix("-").isdigit():
+    if len(name) > configs.MOST_DIGITS or not name.isascii() or not name.removeprefix("-").isdigit():
         raise TopicRefused(ErrorCode.INVALID_REQUEST, f"{noun} id must be an integer, but it is: {name}")
     if int(name) != node:
         raise TopicRefused(ErrorCode.INVALID_REQUEST, f"Unexpected broker id, {expected}, but received {name}")

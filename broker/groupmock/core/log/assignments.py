@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 
 from groupmock_codec.errors import ErrorCode
 
 from .refusal import TopicRefused
 
 
-def check(assignments: Sequence[Sequence[int]], nodes: Collection[int], factor: int | None) -> None:
-    """Raises TopicRefused(INVALID_REPLICA_ASSIGNMENT) for lists that cannot be.
+def check(assignments: Iterable[Sequence[int]], nodes: Collection[int], factor: int | None) -> int | None:
+    """How many replicas each has. Raises TopicRefused(INVALID_REPLICA_ASSIGNMENT) for lists that cannot be.
 
-    `factor`: replicas of the partitions there are, None if there are none yet.
+    `factor`: replicas of the partitions there are, None if there are none yet. `nodes`: of which each list is looked up, so better a set.
     """
     for replicas in assignments:
         if not replicas:
             raise _refused("The manual partition assignment includes an empty replica list.")
+        times = Counter(replicas)
         for node in replicas:
             if node not in nodes:
                 raise _refused(f"The manual partition assignment includes broker {node}, but no such broker is registered.")
-            if list(replicas).count(node) > 1:
+            if times[node] > 1:
                 raise _refused(f"The manual partition assignment includes the broker {node} more than once.")
         if factor is not None and len(replicas) != factor:
             raise _refused(
@@ -28,6 +30,7 @@ def check(assignments: Sequence[Sequence[int]], nodes: Collection[int], factor: 
                 f"but this is not consistent with previous partitions, which have {factor} replica(s)."
             )
         factor = len(replicas)
+    return factor
 
 
 def _refused(message: str) -> TopicRefused:

@@ -38,6 +38,8 @@ FAMILIES: Final = {
     for name in family
 } | {"log.flush.interval.ms": ("log.flush.interval.ms", "log.flush.scheduler.interval.ms")}
 """Where a value comes from if the config itself has none (DynamicBrokerConfig.brokerConfigSynonyms)."""
+FROM_ANOTHER: Final = {"log.retention.ms": "604800000"}
+"""Settings with a default where Kafka's config has none, as its value comes from another of its family (log.retention.hours=168)."""
 ANY_ENTRIES: Final = "config.providers"
 """The only LIST of 4.3's whose entries may be nothing (seen on 4.3.0)."""
 _LISTENER: Final = re.compile(r"listener\.name\.[^.]*\.(.+)")
@@ -87,9 +89,10 @@ def _setting_fields() -> dict[str, str]:
 
 
 def started_with(name: str, settings: Settings) -> str | None:
-    """A broker config as this broker was started with it; None: it is not one of groupmock's settings."""
+    """A broker config as this broker was started with it; None: it is not one of groupmock's settings, or has no value of its own."""
     field = _setting_fields().get(name)
-    return None if field is None else _text(getattr(settings, field))
+    value = None if field is None else _text(getattr(settings, field))
+    return None if value == FROM_ANOTHER.get(name) else value
 
 
 def broker_keys(quirks: Quirks) -> dict[str, BrokerKey]:
@@ -139,7 +142,7 @@ def _known_class(default: str | None) -> Check:
 def started(settings: Settings, identity: Identity, node: int) -> dict[str, str]:
     """What this node's broker was started with where it is not Kafka's default, by Kafka's names: settings, limits, addresses, ids."""
     keys = broker_keys(settings.quirks)
-    told = {name: _text(getattr(settings, field)) for name, field in _setting_fields().items()} | dict(identity.limits)
+    told = {name: value for name in _setting_fields() if (value := started_with(name, settings)) is not None} | dict(identity.limits)
     found = {name: value for name, value in told.items() if name in keys and value != keys[name].default}
     return found | {name: value for name, value in _host(identity, node, settings.quirks).items() if name in keys}
 

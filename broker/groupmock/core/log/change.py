@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from groupmock_codec.errors import ErrorCode
@@ -59,10 +60,21 @@ def _listed(change: Change, keys: Mapping[str, ConfigKey], found: Mapping[str, s
         verb = OPERATION_NAMES[change.operation]
         raise TopicRefused(ErrorCode.INVALID_CONFIG, f"Can't {verb} to key {change.name} because its type is not LIST.")
     parts = [part for part in found.get(change.name, effective(change.name)).split(",") if part]
-    for part in java_split(change.value or ""):
-        # 2.8 appends what the list holds already once more, by code of its own (docs/kafka/differences.md)
-        if change.operation == APPEND and part not in parts:
-            parts.append(part)
-        elif change.operation == SUBTRACT and part in parts:
-            parts.remove(part)
-    return ",".join(parts)
+    named = java_split(change.value or "")
+    if change.operation == SUBTRACT:
+        return ",".join(without(parts, named))
+    # 2.8 appends what the list holds already once more, by code of its own (docs/kafka/differences.md)
+    held = set(parts)
+    return ",".join([*parts, *(part for part in dict.fromkeys(named) if part not in held)])
+
+
+def without(parts: Iterable[str], named: Iterable[str]) -> list[str]:
+    """A list from which each of these was removed once, if it was there: the first of several."""
+    left = Counter(named)
+    kept = []
+    for part in parts:
+        if left[part]:
+            left[part] -= 1
+        else:
+            kept.append(part)
+    return kept

@@ -25,6 +25,9 @@ from .config_keys import (
 from .limits import LogLimits
 from .value_checks import bad_value
 
+MOST_DIGITS = 100
+"""Python reads no number of thousands of digits (zeros in front are digits to it), and none of these has more than twenty."""
+
 
 class BadConfig(ValueError):
     """A config that Kafka refuses with INVALID_CONFIG; the text is what it says."""
@@ -56,7 +59,7 @@ def _not_of_kind(kind: int, text: str) -> str | None:
     if kind in BITS:
         bits = BITS[kind]
         digits = text[1:] if text[:1] in ("-", "+") else text
-        fits = digits.isascii() and digits.isdigit() and -(2**bits) <= int(text) < 2**bits
+        fits = len(digits) <= MOST_DIGITS and digits.isascii() and digits.isdigit() and -(2**bits) <= int(text) < 2**bits
         return None if fits else f"Not a number of type {KIND_NAMES[kind]}"
     if kind == DOUBLE:
         try:
@@ -110,8 +113,9 @@ def limits(set_on_topic: Mapping[str, str], changed: Overrides, settings: Settin
     def value(name: str) -> str:
         return effective(name, set_on_topic, changed, settings)
 
+    policies = split_list(value("cleanup.policy"))
     return LogLimits(
-        compact="compact" in split_list(value("cleanup.policy")),
+        compact="compact" in policies,
         max_message_bytes=int(value("max.message.bytes")),
         log_append_time=value("message.timestamp.type") == "LogAppendTime",
         before_max_ms=_stamp_bound(value, "message.timestamp.before.max.ms", settings),
@@ -119,6 +123,9 @@ def limits(set_on_topic: Mapping[str, str], changed: Overrides, settings: Settin
         retention_bytes=int(value("retention.bytes")),
         producer_expiration_ms=int(changed.get("producer.id.expiration.ms") or settings.producer_id_expiration_ms),
         min_insync_replicas=int(value("min.insync.replicas")) if settings.quirks.min_insync_replicas_uncapped else 1,
+        retention_ms=int(value("retention.ms")) if "delete" in policies else -1,
+        segment_ms=int(value("segment.ms")),
+        segment_bytes=int(value("segment.bytes")),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
 from ..java.hashes import java_hash, spread
@@ -40,9 +41,27 @@ class Described(NamedTuple):
     sensitive: bool = False
 
 
-def topic_configs(set_on_topic: Mapping[str, str], changed: Overrides, settings: Settings) -> list[Described]:
-    """Every topic config in alphabetical order."""
-    return [_topic_config(key, set_on_topic, changed, settings) for key in topic_keys(settings.quirks).values()]
+class TopicConfigs:
+    """What one request tells of topics, of many perhaps: what a topic does not set itself is worked out once for all of them.
+
+    `changed`: of the node that is asked.
+    """
+
+    def __init__(self, changed: Overrides, settings: Settings) -> None:
+        self._changed, self._settings = changed, settings
+        self._keys = topic_keys(settings.quirks)
+
+    @cached_property
+    def standard(self) -> dict[str, Described]:
+        """Of a topic that sets nothing, by name in alphabetical order."""
+        return {key.name: _topic_config(key, {}, self._changed, self._settings) for key in self._keys.values()}
+
+    def of(self, set_on_topic: Mapping[str, str]) -> list[Described]:
+        """Every config of a topic in alphabetical order; those that it does not set are the very objects of `standard`."""
+        return [
+            _topic_config(self._keys[name], set_on_topic, self._changed, self._settings) if name in set_on_topic else standard
+            for name, standard in self.standard.items()
+        ]
 
 
 def _topic_config(key: ConfigKey, set_on_topic: Mapping[str, str], changed: Overrides, settings: Settings) -> Described:
@@ -97,5 +116,10 @@ def as_answered(found: list[Described], wanted: Collection[str], quirks: Quirks)
     by_name = {each.name: each for each in found}
     if quirks.topic_configs_before_4:
         return [by_name[name] for name in scala_table_order((name for name in by_name if not wanted or name in wanted), java_hash)]
-    names = java_order(CHECKED, java_hash) if by_name.keys() == set(CHECKED) else by_name
+    names = _checked() if by_name.keys() == set(CHECKED) else by_name
     return [by_name[name] for name in names if not wanted or name in wanted]
+
+
+@lru_cache(maxsize=1)
+def _checked() -> list[str]:
+    return java_order(CHECKED, java_hash)

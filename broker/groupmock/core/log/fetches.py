@@ -52,14 +52,15 @@ from groupmock_codec.messages.k01_fetch import (
     NodeEndpoint,
     PartitionData,
 )
-from groupmock_codec.records import RecordsError, read_batches
+from groupmock_codec.records import OverLimit, RecordsError, iter_batches
+from groupmock_codec.room import CONVERTED
 
 from .partition import NO_OFFSET, Partition
 from .sessions import IDS_SINCE, Context, FetchSessions, Slot
 
 if TYPE_CHECKING:
     from ..environment import Environment
-    from ..settings import Quirks
+    from ..settings import Quirks, Settings
     from ..turn import Turn
     from .topics import Topics
 
@@ -70,6 +71,7 @@ ONE_ERROR_SINCE: Final = 13  # a request that failed as a whole says so once, no
 LEADER_HINTS_SINCE: Final = 16  # KIP-951
 BATCHES_SINCE: Final = 4  # earlier versions get message sets
 READ_COMMITTED: Final = 1
+LOOK_COST: Final = 3  # core.budget
 Rows = list[tuple[Slot, PartitionData]]
 
 
@@ -117,16 +119,23 @@ class Fetches:
         """Answer now, or park until enough bytes came, something is wrong, or the deadline passes."""
         rows, enough = self._read(fetch)
         # Kafka tries a DelayedFetch once before it parks it (DelayedOperationPurgatory.tryCompleteElseWatch): hence both counts
-        if enough or fetch.deadline <= turn.now or self._worth_it(fetch):
+        places = _places(fetch)
+        if enough or fetch.deadline <= turn.now or self._worth_it(fetch) or self._crowded(places):
             self._answer(turn, fetch, rows)
             return
         self._parked[fetch.ticket] = fetch
         self._by_connection[fetch.connection] = fetch.ticket
-        places = _places(fetch)
         fetch.waits_for = frozenset(place for place in places if self._topics.find(*place) is not None)
         for place in places:
             self._by_partition.setdefault(place, {})[fetch.ticket] = None
         turn.timers.set(("fetch", str(fetch.ticket)), fetch.deadline)
+
+    def _crowded(self, places: list[tuple[str, int]]) -> bool:
+        """Whoever writes one record has all looked at that wait for its partition, with all their partitions: core.budget. One more who
+        would make that too much does not wait, but is told what there is, as if its max wait were over. (Taken to be as large as the rest.)
+        """
+        waiting = max((len(self._by_partition.get(place, ())) for place in places), default=0)
+        return waiting * len(places) * LOOK_COST > self._environment.settings.request_max_work
 
     def changed(self, turn: Turn, places: Iterable[tuple[str, int]]) -> None:
         """Something happened to these partitions (records came, the leader moved, the topic is gone): look at who waits for them."""
@@ -179,7 +188,7 @@ class Fetches:
 
         `parked`: of one that waits bytes do not count here.
         """
-        reader = Reader(self._topics, self._environment.settings.quirks, fetch)
+        reader = Reader(self._topics, self._environment.settings, fetch)
         rows = [(slot, reader.read(slot)) for slot in fetch.context.slots.values()]
         # Stable: within a rank the order of the request, or of the session, stands
         rows.sort(key=lambda row: self._rank(fetch, row[0]))
@@ -216,11 +225,12 @@ class Fetches:
 class Reader:
     """Reads the partitions of one fetch in order, within its size limits. `trouble`: an error or a divergence ends the wait."""
 
-    def __init__(self, topics: Topics, quirks: Quirks, fetch: WaitingFetch) -> None:
+    def __init__(self, topics: Topics, settings: Settings, fetch: WaitingFetch) -> None:
         self._topics = topics
-        self._no_lists = quirks.failed_fetch_without_lists
+        self._no_lists = settings.quirks.failed_fetch_without_lists
         self._fetch = fetch
         self._room = fetch.max_bytes
+        self._unpacked = settings.room()
         self.bytes = 0
         self.logs = 0
         self.trouble = False
@@ -309,12 +319,24 @@ class Reader:
         return row
 
     def _convert(self, row: PartitionData, slot: Slot) -> None:
+        room = self._unpacked
+        if room.records < CONVERTED:
+            row.records = b""  # the client comes again for it
+            return
         try:
             # A fetch may end in the middle of a batch, which no old format can be made of
-            batches = read_batches(_whole(row.records or b""))
-            row.records = down_convert(batches, 1 if self._fetch.version >= 2 else 0, slot.fetch_offset)
+            batches = iter_batches(row.records or b"", cut=True)
+            row.records = down_convert(batches, 1 if self._fetch.version >= 2 else 0, slot.fetch_offset, room)
+        except OverLimit as error:
+            if room.spent:
+                row.records = b""
+            else:
+                self._failed(row, error)
         except RecordsError as error:
-            row.error_code, row.records, row.high_watermark, self.trouble = error.error_code, b"", -1, True
+            self._failed(row, error)
+
+    def _failed(self, row: PartitionData, error: RecordsError) -> None:
+        row.error_code, row.records, row.high_watermark, self.trouble = error.error_code, b"", -1, True
 
     def _refuse(self, slot: Slot, code: ErrorCode, partition: Partition) -> PartitionData:
         self.trouble = True
@@ -352,17 +374,6 @@ def fence(epoch: int, partition: Partition) -> ErrorCode:
         return ErrorCode.NONE
     # Lower: the client is behind and asks for Metadata. Higher: this node is, and the client asks it again
     return ErrorCode.FENCED_LEADER_EPOCH if epoch < partition.leader_epoch else ErrorCode.UNKNOWN_LEADER_EPOCH
-
-
-def _whole(data: bytes) -> bytes:
-    """`data` without a batch that was cut at its end."""
-    at = 0
-    while at + 12 <= len(data):
-        size = int.from_bytes(data[at + 8 : at + 12], signed=True) + 12
-        if at + size > len(data):
-            break
-        at += size
-    return data[:at]
 
 
 def _places(fetch: WaitingFetch) -> list[tuple[str, int]]:

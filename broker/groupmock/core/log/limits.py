@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 
 class LogLimits(NamedTuple):
-    """What one topic accepts and keeps. Sizes in bytes, times in ms; `before_max_ms` and `after_max_ms` bound CreateTime stamps."""
+    """What one topic accepts and keeps. Sizes in bytes, times in ms; `before_max_ms` and `after_max_ms` bound CreateTime stamps.
+    `retention_ms`: -1 where nothing is too old, a topic that is only compacted among them."""
 
     compact: bool
     max_message_bytes: int
@@ -16,3 +17,6 @@ class LogLimits(NamedTuple):
     retention_bytes: int
     producer_expiration_ms: int
     min_insync_replicas: int = 1
+    retention_ms: int = -1
+    segment_ms: int = 2**63 - 1
+    segment_bytes: int = 2**31 - 1

@@ -1,4 +1,4 @@
-"""One partition's log: batches as they came, offsets, leader epochs, producers; bounded by retention in bytes.
+"""One partition's log: batches as they came, offsets, leader epochs, producers, segments; bounded by retention.
 
 There is one copy of every record whatever the replication factor says: all replicas are in sync, so the high watermark and the last
 stable offset are the end of the log.
@@ -6,19 +6,27 @@ stable offset are the end of the log.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from groupmock_codec.errors import ErrorCode
-from groupmock_codec.records import Batch, Record, RecordsError, decode_records
+from groupmock_codec.records import Batch, Head, RecordsError, iter_heads
+from groupmock_codec.room import OPENED, Room
 
 from .limits import LogLimits
 from .producers import ProducerStates
+from .segments import Segments
 
 NO_EPOCH: Final = -1
 NO_OFFSET: Final = -1
 PRODUCER_SWEEP_MS: Final = 600_000
+_epoch = attrgetter("epoch")
+_start = attrgetter("start")
+OWED: Final = 2
+"""So many batches are opened for a request's first look-up whatever they cost: who asks alone would never get its answer else."""
+_SHARE: Final = 8  # and an eighth of all of them
 _SLACK: Final = 64  # dropped batches before the lists are shortened: deleting from a list's front costs its length
 
 
@@ -59,12 +67,14 @@ class Partition:
         self.start = 0
         self.end = 0
         self.producers = ProducerStates()
+        self.segments = Segments()
         self.epochs = [EpochStart(0, 0)]
         self.written_ms = made_ms  # wall clock of the last append
         self._swept_ms = 0
         self._batches: list[Batch] = []
         self._lasts: list[int] = []  # last offset of each batch
         self._places: list[int] = []  # bytes before each batch since the log began
+        self._newest: list[int] = []  # the largest timestamp up to each batch, perhaps that of one that is gone: `_settle_newest`
         self._dropped = 0  # leading entries that are gone already
         self._bytes = 0  # bytes ever written: the place of the next batch
 
@@ -85,6 +95,8 @@ class Partition:
             if written is not None:
                 return Appended(written.base_offset, written.timestamp, grew=False)
         base_offset, self.written_ms = self.end, wall_ms
+        stamps = (wall_ms if limits.log_append_time or batch.max_timestamp < 0 else batch.max_timestamp for batch in batches)
+        self.segments.wrote(base_offset, max(stamps), sum(len(batch.data) for batch in batches), limits)
         for batch in batches:
             if limits.log_append_time:
                 batch = batch.appended_at(wall_ms)
@@ -109,12 +121,13 @@ class Partition:
         if room <= len(first):
             return first if room == len(first) else first[: max(0, room)]
         parts = []
-        for batch in self._batches[place:]:
-            if len(batch.data) >= room:
-                parts.append(batch.data[:room])
+        for at in range(place, len(self._batches)):  # no slice: it would copy the list of a whole log
+            data = self._batches[at].data
+            if len(data) >= room:
+                parts.append(data[:room])
                 break
-            parts.append(batch.data)
-            room -= len(batch.data)
+            parts.append(data)
+            room -= len(data)
         return b"".join(parts)
 
     def first_size(self, offset: int) -> int:
@@ -134,8 +147,7 @@ class Partition:
     def delete_before(self, offset: int) -> None:
         """Move the log start offset (DeleteRecords). A batch that holds it stays, its earlier records are just not given out."""
         self.start = max(self.start, offset)
-        while self._dropped < len(self._batches) and self._lasts[self._dropped] < self.start:
-            self._drop()
+        self._drop_to(self._batch_at(self.start))
         self._trim_epochs()
 
     def lead(self, node: int) -> None:
@@ -152,38 +164,57 @@ class Partition:
         # It is still being written, so it ends where the log does
         if epoch == self.leader_epoch:
             return EpochStart(epoch, self.end)
-        later = [known for known in self.epochs if known.epoch > epoch]
+        later = bisect_right(self.epochs, epoch, key=_epoch)
         # Newer than what is known here: an end cannot be told (LeaderEpochFileCache.endOffsetFor)
-        if epoch == NO_EPOCH or not later:
+        if epoch == NO_EPOCH or later == len(self.epochs):
             return EpochStart(NO_EPOCH, NO_OFFSET)
-        earlier = [known for known in self.epochs if known.epoch <= epoch]
-        return EpochStart(earlier[-1].epoch if earlier else epoch, later[0].start)
+        return EpochStart(self.epochs[later - 1].epoch if later else epoch, self.epochs[later].start)
 
     def epoch_at(self, offset: int) -> int:
         """The leader epoch that wrote, or would write, at `offset`."""
-        found = [known.epoch for known in self.epochs if known.start <= offset]
-        return found[-1] if found else NO_EPOCH
+        found = bisect_right(self.epochs, offset, key=_start)
+        return self.epochs[found - 1].epoch if found else NO_EPOCH
 
-    def by_timestamp(self, timestamp: int) -> TimestampAndOffset:
-        """The first record whose timestamp is not below `timestamp`."""
-        for batch in self.batches():
+    def by_timestamp(self, timestamp: int, room: Room) -> TimestampAndOffset:
+        """The first record whose timestamp is not below `timestamp`.
+
+        One batch is opened, two where the log begins inside the first, and more only where headers claim a later timestamp than any of
+        their records has. Raises OverLimit when there is no `room` for that.
+        """
+        self._settle_newest()
+        owed = 0 if room.spent else OWED
+        for place in range(bisect_left(self._newest, timestamp, lo=self._dropped), len(self._batches)):
+            batch = self._batches[place]
+            if not owed:
+                room.take(1)
             if batch.max_timestamp >= timestamp:
-                for record in records_of(batch):
+                heads, owed = heads_of(batch, room, owed > 0), max(0, owed - 1)
+                for stamp, offset, _ in heads:
                     # DeleteRecords may have moved the log start into the batch: its earlier records are there and not given out
-                    if record.timestamp >= timestamp and record.offset >= self.start:
-                        return TimestampAndOffset(record.timestamp, record.offset, batch.leader_epoch)
+                    if stamp >= timestamp and offset >= self.start:
+                        return TimestampAndOffset(stamp, offset, batch.leader_epoch)
         return NOTHING
 
-    def latest_timestamp(self) -> TimestampAndOffset:
-        """The first record with the largest timestamp of the log (ListOffsets -3, KIP-734)."""
-        newest: Batch | None = None
-        for batch in self.batches():
-            if newest is None or batch.max_timestamp > newest.max_timestamp:
-                newest = batch
-        if newest is None:
+    def latest_timestamp(self, room: Room) -> TimestampAndOffset:
+        """The first record with the largest timestamp of the log (ListOffsets -3, KIP-734). Raises OverLimit."""
+        if self._dropped == len(self._batches):
             return NOTHING
-        record = max(records_of(newest), key=lambda each: (each.timestamp, -each.offset))
-        return TimestampAndOffset(record.timestamp, record.offset, newest.leader_epoch)
+        self._settle_newest()
+        newest = self._batches[bisect_left(self._newest, self._newest[-1], lo=self._dropped)]
+        found = NOTHING
+        for stamp, offset, _ in heads_of(newest, room, owed=not room.spent):
+            if found is NOTHING or stamp > found.timestamp or (stamp == found.timestamp and offset < found.offset):
+                found = TimestampAndOffset(stamp, offset, newest.leader_epoch)
+        return found
+
+    def _settle_newest(self) -> None:
+        """Let go of the timestamps of batches that are gone: as far as theirs were the largest."""
+        newest = self._batches[self._dropped].max_timestamp if self._dropped < len(self._batches) else 0
+        for place in range(self._dropped, len(self._batches)):
+            newest = max(newest, self._batches[place].max_timestamp)
+            if self._newest[place] == newest:
+                break  # and so it is from here on: what follows was compared with this
+            self._newest[place] = newest
 
     def _write(self, batch: Batch, wall_ms: int) -> None:
         placed = batch.placed(self.end, self.leader_epoch)
@@ -192,6 +223,7 @@ class Partition:
         self._batches.append(placed)
         self._lasts.append(placed.last_offset)
         self._places.append(self._bytes)
+        self._newest.append(max(placed.max_timestamp, self._newest[-1]) if self._newest else placed.max_timestamp)
         self._bytes += len(placed.data)
         self.end = placed.next_offset
 
@@ -203,24 +235,30 @@ class Partition:
             return
         # A batch goes if retention.bytes are left without it, as Kafka decides of segments
         # (UnifiedLog.deleteRetentionSizeBreachedSegments): a log never shrinks below the limit by its own doing
-        while self._dropped + 1 < len(self._batches) and self.size - len(self._batches[self._dropped].data) >= retention_bytes:
-            self.start = max(self.start, self._lasts[self._dropped] + 1)
-            self._drop()
+        first = bisect_right(self._places, self._bytes - retention_bytes, lo=self._dropped) - 1
+        if first > self._dropped:
+            self.start = max(self.start, self._lasts[first - 1] + 1)
+            self._drop_to(first)
         self._trim_epochs()
 
     def _trim_epochs(self) -> None:
-        """Epochs that ended before the log start are forgotten; the one it lies in begins there."""
+        """Epochs and segments that ended before the log start are forgotten; the epoch it lies in begins there."""
+        self.segments.trim(self.start)
         while len(self.epochs) > 1 and self.epochs[1].start <= self.start:
             del self.epochs[0]
         if self.epochs[0].start < self.start:
             self.epochs[0] = EpochStart(self.epochs[0].epoch, self.start)
 
-    def _drop(self) -> None:
-        self._batches[self._dropped] = self._batches[self._dropped]._replace(data=b"")  # the bytes go at once, the entry later
-        self._dropped += 1
-        if self._dropped >= _SLACK or self._dropped == len(self._batches):
-            del self._batches[: self._dropped], self._lasts[: self._dropped], self._places[: self._dropped]
+    def _drop_to(self, place: int) -> None:
+        """Let go of the batches before that one: their bytes at once, the entries when there are many."""
+        if place >= max(_SLACK, len(self._batches) // _SHARE) or place == len(self._batches):
+            for entries in self._batches, self._lasts, self._places, self._newest:
+                del entries[:place]
             self._dropped = 0
+            return
+        for at in range(self._dropped, place):
+            self._batches[at] = self._batches[at]._replace(data=b"")
+        self._dropped = place
 
     def _forget_producers(self, wall_ms: int, expiration_ms: int) -> None:
         if wall_ms - self._swept_ms >= PRODUCER_SWEEP_MS:
@@ -228,11 +266,17 @@ class Partition:
             self.producers.expire(wall_ms - expiration_ms)
 
 
-def records_of(batch: Batch) -> list[Record]:
-    """A batch's records; one whose compression is opaque here is answered for by its first offset and its largest timestamp."""
+def heads_of(batch: Batch, room: Room, owed: bool) -> Iterable[Head]:
+    """A batch's records; one whose compression is opaque here is answered for by its first offset and its largest timestamp.
+
+    `owed`: it is opened though there be no room for it. Else raises OverLimit.
+    """
     try:
-        return decode_records(batch)
+        payload = room.unpacked(batch)
     except RecordsError as error:
         if error.error_code is not ErrorCode.UNSUPPORTED_COMPRESSION_TYPE:
             raise
-    return [Record(batch.base_offset, batch.max_timestamp, None, None)]
+        return [(batch.max_timestamp, batch.base_offset, False)]
+    room.take(0 if owed else batch.records_count, OPENED)
+    room.records -= batch.records_count * OPENED if owed else 0
+    return iter_heads(batch, payload)

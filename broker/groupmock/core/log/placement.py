@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 NO_LEADER: Final = -1
 MOST_PARTITIONS: Final = 10_000
 """So many a controller makes for one request (ReplicationControlManager.MAX_PARTITIONS_PER_BATCH)."""
+CREATION_COST: Final = 25
+"""Units of core.budget for a topic that is made, and for each of its partitions."""
+MADE_COST: Final = 4
 
 
 class Host(Protocol):

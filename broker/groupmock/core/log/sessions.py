@@ -94,6 +94,11 @@ class FetchSessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
+    def size(self, session_id: int) -> int:
+        """How many partitions that session has; 0: there is no such session."""
+        session = self._sessions.get(session_id)
+        return 0 if session is None else len(session.slots)
+
     def context(self, request: FetchRequest, version: int, name_of: NameOf, wall_ms: int) -> Context:
         """What this request is to read. Raises SessionRefused with 70, 71 or 106."""
         if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):

@@ -5,7 +5,7 @@ A server imports this before it listens, so logs, configs and fetches are import
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .fetches import Fetches
     from .limits import LogLimits
     from .partition import Appended, Partition
+    from .retention import Aging
 
 
 class Topic(msgspec.Struct, eq=False):
@@ -53,6 +54,8 @@ class Topics:
         self._deletions: list[Callable[[Turn, str], None]] = []
         self._topics: dict[str, Topic] = {}
         self._names: dict[bytes, str] = {}
+        self._printed: dict[str, tuple[str, ...]] = {}  # as metrics have it -> the topics
+        self._partition_count = 0
         self.made = 0
         """How many topics were made so far."""
         self._producer_ids = 0
@@ -83,7 +86,17 @@ class Topics:
 
     def timer_handlers(self) -> dict[str, TimerHandler]:
         """The timers of the data plane."""
-        return {"fetch": lambda subject, turn: self.fetches.expire(turn, subject)}
+        return {"fetch": lambda subject, turn: self.fetches.expire(turn, subject), "log_retention": lambda _, turn: self._expire(turn)}
+
+    def _expire(self, turn: Turn) -> bool:
+        from . import retention
+
+        return retention.sweep(turn, [*self._aging(self._topics.values())])
+
+    def _aging(self, topics: Iterable[Topic]) -> Iterator[Aging]:
+        from .retention import Aging
+
+        return (Aging(topic.name, each, self.limits(topic, each.leader)) for topic in topics for each in topic.partitions)
 
     def disconnected(self, connection: int) -> None:
         """Drop the fetch that waits on that connection."""
@@ -93,6 +106,7 @@ class Topics:
     def create(self, turn: Turn, name: str, partitions: int) -> None:
         """Create a topic with default replication and configs. Raises TopicRefused (a ValueError)."""
         self.check_name(name)
+        self.check_room(partitions)
         self.add(turn, name, self.place(name, partitions, self._environment.settings.default_replication_factor), {})
 
     def check_name(self, name: str) -> None:
@@ -104,10 +118,8 @@ class Topics:
             raise TopicRefused(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
         # Both are '_' in the names of metrics: two such topics would share theirs (Topic.hasCollision)
         if "." in name or "_" in name:
-            printed = names.metric_name(name)
-            for other in self._topics:
-                if names.metric_name(other) == printed:
-                    raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
+            for other in self._printed.get(names.metric_name(name), ()):
+                raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
 
     def add(
         self, turn: Turn, name: str, replicas: Sequence[list[int]], settings: Mapping[str, str], topic_id: bytes | None = None
@@ -125,6 +137,9 @@ class Topics:
         self.made += 1
         self._topics[name] = topic
         self._names[topic.topic_id] = name
+        self._partition_count += len(topic.partitions)
+        printed = names.metric_name(name)
+        self._printed[printed] = (*self._printed.get(printed, ()), name)
         turn.note("topic_created", topic=name, partitions=len(topic.partitions), topic_id=topic.topic_id)
         self._elected(turn, topic, 0)
         self._changed(turn, topic)
@@ -161,6 +176,7 @@ class Topics:
                 ErrorCode.INVALID_PARTITIONS,
                 f"The topic {name} currently has {len(topic.partitions)} partition(s); {partitions} would not be an increase.",
             )
+        self.check_room(partitions - len(topic.partitions))
         added = range(len(topic.partitions), partitions)
         self.extend(turn, topic, [self.replicas(name, index, topic.replication_factor) for index in added])
 
@@ -168,6 +184,7 @@ class Topics:
         """Add partitions with these checked replica lists."""
         first = len(topic.partitions)
         topic.partitions += self._partitions(first, replicas)
+        self._partition_count += len(replicas)
         turn.note("topic_grown", topic=topic.name, partitions=len(topic.partitions))
         self._elected(turn, topic, first)
         self.fetches.changed(turn, [(topic.name, partition.index) for partition in topic.partitions[first:]])
@@ -183,10 +200,18 @@ class Topics:
         # Gone first: fetches that are looked at below must not find it, for that is what ends their wait
         del self._topics[name], self._names[topic.topic_id]
         self._limits.pop(name, None)
+        self._partition_count -= len(topic.partitions)
+        self._forget_printed(name)
         turn.note("topic_deleted", topic=name)
         for told in self._deletions:
             told(turn, name)
         self.fetches.changed(turn, [(name, partition.index) for partition in topic.partitions])
+
+    def _forget_printed(self, name: str) -> None:
+        printed = names.metric_name(name)
+        left = tuple(other for other in self._printed.pop(printed) if other != name)
+        if left:
+            self._printed[printed] = left
 
     def lead(self, turn: Turn, name: str, partition: int, node: int) -> None:
         """Let another node lead a partition; its leader epoch grows by one. Raises TopicRefused."""
@@ -271,7 +296,14 @@ class Topics:
 
     def write(self, turn: Turn, topic: Topic, partition: Partition, batches: list[Batch]) -> Appended:
         """Append checked batches; the caller tells `fetches.changed` once all of a request is written, as Kafka does."""
-        return partition.append(batches, self.limits(topic, partition.leader), turn.wall_ms)
+        limits = self.limits(topic, partition.leader)
+        appended = partition.append(batches, limits, turn.wall_ms)
+        # Only the oldest segment says when something is too old, and it ages no sooner by what comes to it
+        if limits.retention_ms >= 0 and partition.segments.begins_at(appended.base_offset):
+            from . import retention
+
+            retention.watch(turn, [retention.Aging(topic.name, partition, limits)])
+        return appended
 
     def get(self, name: str) -> Topic | None:
         """The topic of that name."""
@@ -313,6 +345,29 @@ class Topics:
     def names(self) -> list[str]:
         """Every topic, in order of creation."""
         return list(self._topics)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._topics
+
+    @property
+    def count(self) -> int:
+        """How many topics there are."""
+        return len(self._topics)
+
+    @property
+    def partition_count(self) -> int:
+        """How many partitions all of them have."""
+        return self._partition_count
+
+    def check_room(self, partitions: int) -> None:
+        """Raises TopicRefused(POLICY_VIOLATION) where the cluster would have more than groupmock.cluster.max.partitions."""
+        most = self._environment.settings.cluster_max_partitions
+        if self._partition_count + partitions > most:
+            raise TopicRefused(
+                ErrorCode.POLICY_VIOLATION,
+                f"The cluster has {self._partition_count} partition(s) and would have {partitions} more, which is more than "
+                f"groupmock.cluster.max.partitions allows ({most}).",
+            )
 
     def new_producer_id(self) -> int:
         """An id no producer has."""
@@ -358,15 +413,21 @@ class Topics:
         leader = None if host is None else host.leader_of(partition)
         return placement.replicas(name, partition, factor, [node.node_id for node in self._environment.identity.nodes], leader)
 
-    def configure(self, topic: Topic, settings: Mapping[str, str]) -> None:
+    def configure(self, turn: Turn, topic: Topic, settings: Mapping[str, str]) -> None:
         """Replace what was set on a topic by checked configs."""
+        from . import retention
+
         topic.configs = dict(settings)
         self._limits.pop(topic.name, None)
+        retention.watch(turn, self._aging([topic]))
 
-    def configure_broker(self, resource: str, settings: Mapping[str, str]) -> None:
+    def configure_broker(self, turn: Turn, resource: str, settings: Mapping[str, str]) -> None:
         """Replace what was changed at run time for one node (its id as text) or for all ("")."""
+        from . import retention
+
         self._broker_configs[resource] = dict(settings)
         self._limits.clear()
+        retention.watch(turn, self._aging(self._topics.values()))
 
     def broker_overrides(self, node: int) -> Overrides:
         """Broker configs that were changed at run time, as that node sees them."""

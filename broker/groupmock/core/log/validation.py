@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from groupmock_codec.errors import ErrorCode
@@ -13,13 +14,15 @@ from groupmock_codec.records import (
     LENGTH_ENDS,
     MAGIC_AT,
     Batch,
-    Record,
+    Head,
+    OverLimit,
     RecordsError,
     check_produced,
-    decode_records,
-    decompress,
+    iter_batches,
+    iter_heads,
     read_batches,
 )
+from groupmock_codec.room import OPENED, Room
 from groupmock_codec.varints import read_zigzag
 
 from .limits import LogLimits
@@ -29,6 +32,10 @@ LAST_CODEC: Final = 4
 ONE_BATCH_SINCE: Final = 3  # Produce versions before it may carry message sets and several batches
 ZSTD_SINCE: Final = 7
 SHOWN_ERRORS: Final = 3
+MOST_FAULTS: Final = 1000
+"""Record errors in one partition's row: Kafka 4.3.0 lists every one (5,000 of 5,000 seen), which is a hundred bytes for each of six."""
+OLD_BATCH: Final = 50
+"""What a batch in a Produce before v3 counts besides its records: there may be many in a partition, and each costs 5 us."""
 VARINT_MORE: Final = 0x80
 SMALLEST_RECORD: Final = 6  # attributes, two deltas, two lengths, the count of headers
 SMALLEST_BATCH: Final = 14  # what the oldest format needs behind the length
@@ -80,13 +87,14 @@ def is_transactional(data: bytes) -> bool:
     return size is not None and data[MAGIC_AT] == NEWEST_MAGIC and bool(data[ATTRIBUTES_AT] & TRANSACTIONAL)
 
 
-def read_produced(data: bytes, version: int, reads_producer_ids: bool = True) -> list[Batch]:
-    """The batches of one partition's `records` field, old formats converted. Raises Refused(logged=False) for what no log needs to see.
+def read_produced(data: bytes, version: int, room: Room, reads_producer_ids: bool = True) -> list[Batch]:
+    """The batches of one partition's `records` field, old formats converted. Raises Refused(logged=False) for what no log needs to see,
+    and for what there is no `room` for.
 
     From Produce v3 on there must be exactly one batch of magic 2; bytes after it that are no whole batch are ignored, as Kafka does.
     """
     if version < ONE_BATCH_SINCE:
-        return _read_old(data)
+        return _read_old(data, room)
     first = _first_batch(data, reads_producer_ids)
     codec = first.attributes & COMPRESSION_MASK
     # From v7 on the log meets it, and refuses that partition alone (docs/kafka/differences.md)
@@ -97,11 +105,22 @@ def read_produced(data: bytes, version: int, reads_producer_ids: bool = True) ->
     return [first]
 
 
-def _read_old(data: bytes) -> list[Batch]:
+def _read_old(data: bytes, room: Room) -> list[Batch]:
     """Produce v0-v2: a message set, or (brokers do not mind) batches."""
-    if len(data) > MAGIC_AT and data[MAGIC_AT] == 2:
-        return read_batches(data)
-    return read_batches(up_convert(data))
+    try:
+        if len(data) > MAGIC_AT and data[MAGIC_AT] == 2:
+            batches = []
+            for batch in iter_batches(data):
+                room.take(1, OLD_BATCH)
+                batches.append(batch)
+            return batches
+        return read_batches(up_convert(data, room=room))
+    except OverLimit as error:
+        raise _over(error) from None
+
+
+def _over(error: OverLimit) -> Refused:
+    return Refused(ErrorCode.MESSAGE_TOO_LARGE, error.reason, f"More records than one request may bring: {error.reason}.")
 
 
 def _first_batch(data: bytes, reads_producer_ids: bool) -> Batch:
@@ -141,10 +160,11 @@ def _whole_batch(data: bytes, at: int) -> int | None:
     return size + LENGTH_ENDS if left >= size + LENGTH_ENDS else None
 
 
-def check(batch: Batch, limits: LogLimits, wall_ms: int, where: str, claims_refused: bool = False) -> None:
+def check(batch: Batch, limits: LogLimits, wall_ms: int, where: str, room: Room, claims_refused: bool = False) -> None:
     """Everything a leader checks of a client's batch but its sequence numbers. `where` is "topic-partition". Raises RecordsError.
 
-    `claims_refused`: a batch that says it was stamped by the log is refused (Kafka 2.8).
+    `room`: what may be unpacked for the whole request, else MESSAGE_TOO_LARGE. `claims_refused`: a batch that says it was stamped by the
+    log is refused (Kafka 2.8).
     """
     # In the order of UnifiedLog.analyzeAndValidateRecords: base offset, size, CRC; a batch with several faults is told the first
     if batch.base_offset != 0:
@@ -154,30 +174,38 @@ def check(batch: Batch, limits: LogLimits, wall_ms: int, where: str, claims_refu
     if not batch.crc_holds:
         raise Refused(ErrorCode.CORRUPT_MESSAGE, f"the CRC over the bytes from {CHECKED_FROM} on does not fit", logged=False)
     check_produced(batch)
-    payload = _payload(batch)
+    try:
+        _check_records(batch, limits, wall_ms, where, room, claims_refused)
+    except OverLimit as error:
+        raise _over(error) from None
+
+
+def _check_records(batch: Batch, limits: LogLimits, wall_ms: int, where: str, room: Room, claims_refused: bool) -> None:
+    if batch.records_count < 1:
+        raise Refused(ErrorCode.INVALID_RECORD, f"{batch.records_count} records")
+    payload = _payload(batch, room)
     if payload is None:
         return
+    room.take(batch.records_count)
     _framed(payload, batch.records_count)
     highest = wall_ms + limits.after_max_ms
     # Without a lower bound, Kafka's default, the header's stamps tell whether a record can be at fault: seldom must any be read
     stamps_suspect = limits.before_max_ms < LONG_MAX or max(batch.base_timestamp, batch.max_timestamp) > highest
-    if claims_refused and batch.log_append_time:
-        _claims(decode_records(batch), limits.compact, where)
-    if limits.compact:
-        _keys(decode_records(batch), where)
-    if stamps_suspect and not limits.log_append_time:
-        _timestamps(decode_records(batch), limits, wall_ms)
+    claims = claims_refused and batch.log_append_time
+    stamps = stamps_suspect and not limits.log_append_time
+    for wanted, look in (claims, _claims), (limits.compact, _keys), (stamps, _timestamps):
+        if wanted:
+            room.take(batch.records_count, OPENED)
+            look(iter_heads(batch, payload), limits, wall_ms, where)
 
 
-def _payload(batch: Batch) -> bytes | None:
+def _payload(batch: Batch, room: Room) -> bytes | None:
     """The records' bytes where they can be opened. Bytes that do not open are UNKNOWN_SERVER_ERROR in all three releases."""
-    if batch.records_count < 1:
-        raise Refused(ErrorCode.INVALID_RECORD, f"{batch.records_count} records")
     code = batch.attributes & COMPRESSION_MASK
     if code > LAST_CODEC:
         raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR, f"compression {code}")
     try:
-        return decompress(batch.data[HEADER_BYTES:], code)
+        return room.unpacked(batch)
     except RecordsError as error:
         if error.error_code is ErrorCode.UNSUPPORTED_COMPRESSION_TYPE:
             return None
@@ -206,43 +234,51 @@ def _framed(payload: bytes, count: int) -> None:
         raise Refused(ErrorCode.INVALID_RECORD, f"{end - at} bytes left over")
 
 
-def _claims(records: list[Record], compact: bool, where: str) -> None:
+class _Faults:
+    """The first MOST_FAULTS records at fault, and how many there are."""
+
+    def __init__(self) -> None:
+        self.first: list[RecordFault] = []
+        self.count = 0
+
+    def add(self, place: int, message: str) -> None:
+        self.count += 1
+        if self.count <= MOST_FAULTS:
+            self.first.append(RecordFault(place, message))
+
+
+def _claims(heads: Iterable[Head], limits: LogLimits, wall_ms: int, where: str) -> None:
     """Each record of such a batch is at fault, in a compacted topic those without key for that."""
-    faults = tuple(
-        RecordFault(index, f"{KEYLESS} {where}" if compact and record.key is None else STAMPED) for index, record in enumerate(records)
-    )
-    if any(fault.message == STAMPED for fault in faults):
-        raise Refused(ErrorCode.INVALID_TIMESTAMP, "a producer may not set LogAppendTime", BAD_STAMPS, faults)
+    faults, stamped = _Faults(), False
+    for index, (_, _, keyless) in enumerate(heads):
+        of_key = limits.compact and keyless
+        stamped = stamped or not of_key
+        faults.add(index, f"{KEYLESS} {where}" if of_key else STAMPED)
+    if stamped:
+        raise Refused(ErrorCode.INVALID_TIMESTAMP, "a producer may not set LogAppendTime", BAD_STAMPS, tuple(faults.first))
 
 
-def _keys(records: list[Record], where: str) -> None:
-    text = f"{KEYLESS} {where}"
-    faults = tuple(RecordFault(index, text) for index, record in enumerate(records) if record.key is None)
-    if faults:
-        shown = ", ".join(f"RecordError(batchIndex={fault.place}, message='{fault.message}')" for fault in faults[:SHOWN_ERRORS])
+def _keys(heads: Iterable[Head], limits: LogLimits, wall_ms: int, where: str) -> None:
+    text, faults = f"{KEYLESS} {where}", _Faults()
+    for index, (_, _, keyless) in enumerate(heads):
+        if keyless:
+            faults.add(index, text)
+    if faults.count:
+        shown = ", ".join(f"RecordError(batchIndex={fault.place}, message='{fault.message}')" for fault in faults.first[:SHOWN_ERRORS])
         message = (
-            f"One or more records have been rejected due to {len(faults)} record errors in total, "
+            f"One or more records have been rejected due to {faults.count} record errors in total, "
             f"and only showing the first three errors at most: [{shown}]"
         )
-        raise Refused(ErrorCode.INVALID_RECORD, "records without key in a compacted topic", message, faults)
+        raise Refused(ErrorCode.INVALID_RECORD, "records without key in a compacted topic", message, tuple(faults.first))
 
 
-def _timestamps(records: list[Record], limits: LogLimits, wall_ms: int) -> None:
+def _timestamps(heads: Iterable[Head], limits: LogLimits, wall_ms: int, where: str) -> None:
     lowest, highest = wall_ms - limits.before_max_ms, wall_ms + limits.after_max_ms
-    faults = tuple(
-        RecordFault(
-            index,
-            f"Timestamp {record.timestamp} of message with offset {index} is out of range. "
-            f"The timestamp should be within [{lowest}, {highest}]",
-        )
-        for index, record in enumerate(records)
+    faults: list[RecordFault] = []
+    for index, (timestamp, _, _) in enumerate(heads):
         # -1 says that there is none, which is never out of range (LogValidator.validateTimestamp)
-        if record.timestamp != -1 and not lowest <= record.timestamp <= highest
-    )
+        if timestamp != -1 and not lowest <= timestamp <= highest and len(faults) < MOST_FAULTS:
+            text = f"Timestamp {timestamp} of message with offset {index} is out of range. "
+            faults.append(RecordFault(index, f"{text}The timestamp should be within [{lowest}, {highest}]"))
     if faults:
-        raise Refused(
-            ErrorCode.INVALID_TIMESTAMP,
-            "timestamps out of range",
-            BAD_STAMPS,
-            faults,
-        )
+        raise Refused(ErrorCode.INVALID_TIMESTAMP, "timestamps out of range", BAD_STAMPS, tuple(faults))

@@ -23,6 +23,7 @@ REMEDIES: Final[dict[ErrorCode, tuple[type[CannotSteer], str]]] = {
     ErrorCode.TOPIC_ALREADY_EXISTS: (NotNow, "grow it, delete it first, or choose another name"),
     ErrorCode.INVALID_TOPIC_EXCEPTION: (BadArguments, "choose another name, 1 to 249 of a-z A-Z 0-9 . _ -"),
     ErrorCode.INVALID_PARTITIONS: (NotNow, "name a higher number (Kafka takes no partition away)"),
+    ErrorCode.POLICY_VIOLATION: (NotNow, "delete topics, or start with more of groupmock.cluster.max.partitions"),
     ErrorCode.INVALID_REPLICATION_FACTOR: (NotNow, "start with more nodes (--nodes N) or with a lower default.replication.factor"),
 }
 """Kafka's code -> what a refusal of it is for whoever steers, and what to do about it."""

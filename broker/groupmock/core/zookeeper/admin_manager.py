@@ -11,6 +11,7 @@ from typing import Final
 
 from groupmock_codec.errors import ErrorCode
 
+from ..log.change import without
 from ..log.config_keys import LIST, ConfigKey, java_split
 from ..log.refusal import TopicRefused
 
@@ -74,10 +75,7 @@ def _listed(name: str, operation: int, value: str, keys: Mapping[str, ConfigKey]
         # Later releases do not append what the list holds already:
         # docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
         return ",".join(parts + java_split(value))
-    for part in java_split(value):
-        if part in parts:
-            parts.remove(part)
-    return ",".join(parts)
+    return ",".join(without(parts, java_split(value)))
 
 
 def replicas(assignments: Sequence[tuple[int, Sequence[int]]]) -> list[list[int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -25,8 +26,7 @@ def alter(turn: Turn, topics: Topics, node: int, wanted: Alteration, validate_on
     """See `core.log.altering.Alter`."""
     if wanted.replace and wanted.kind == TOPIC:
         topics.require(wanted.name)
-    wanted_names = [change.name for change in wanted.changes]
-    twice = dict.fromkeys(name for name in wanted_names if wanted_names.count(name) > 1)
+    twice = [name for name, times in Counter(change.name for change in wanted.changes).items() if times > 1]
     if twice and not wanted.replace:
         raise TopicRefused(ErrorCode.INVALID_REQUEST, f"Error due to duplicate config keys : {','.join(twice)}")
     nulls = [f"SET:{change.name}" for change in wanted.changes if change.value is None and change.operation != DELETE]
@@ -60,7 +60,7 @@ def _alter_topic(turn: Turn, topics: Topics, wanted: Alteration, validate_only: 
         raise TopicRefused(ErrorCode.INVALID_REQUEST, admin_manager.invalid(wanted.name, str(bad))) from None
     topic = topics.require(wanted.name)
     if not validate_only:
-        topics.configure(topic, checked)
+        topics.configure(turn, topic, checked)
 
 
 def _alter_broker(turn: Turn, topics: Topics, node: int, wanted: Alteration, validate_only: bool) -> None:
@@ -82,7 +82,7 @@ def _alter_broker(turn: Turn, topics: Topics, node: int, wanted: Alteration, val
     except configs.BadConfig as bad:
         raise TopicRefused(ErrorCode.INVALID_REQUEST, admin_manager.invalid(wanted.name, str(bad), "BROKER")) from None
     if not validate_only:
-        topics.configure_broker(target.name, after)
+        topics.configure_broker(turn, target.name, after)
 
 
 def _check_operation(change: Change, keys: Mapping[str, BrokerKey]) -> None:

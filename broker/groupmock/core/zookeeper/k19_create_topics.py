@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
 
-from ..apis.k19_create_topics import TopicPlan, check_numbers_and_assignments, done, placed, refused
+from ..apis.k19_create_topics import TopicPlan, check_numbers_and_assignments, done, placed, refused, too_much
 from ..log import assignments, configs
 from ..log.config_keys import topic_keys
+from ..log.described import TopicConfigs
 from ..log.refusal import TopicRefused
 from . import admin_manager
 
@@ -30,9 +31,14 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         turn.reply(request.ticket, CreateTopicsResponse(topics=[refused(topic.name, elsewhere) for topic in asked.topics]))
         return
     seen = Counter(topic.name for topic in asked.topics)
+    excess = too_much(cluster, asked, [topic for topic in asked.topics if seen[topic.name] == 1], turn)
+    if excess is not None:
+        turn.reply(request.ticket, CreateTopicsResponse(topics=[refused(topic.name, excess) for topic in asked.topics]))
+        return
     often = TopicRefused(ErrorCode.INVALID_REQUEST, "Found multiple entries for this topic.")
+    shown = TopicConfigs(cluster.topics.broker_overrides(request.node), turn.settings)
     rows = [
-        refused(topic.name, often) if seen[topic.name] > 1 else _result(cluster, request.node, topic, asked.validate_only, turn)
+        refused(topic.name, often) if seen[topic.name] > 1 else _result(cluster, shown, topic, asked.validate_only, turn)
         for topic in asked.topics
     ]
     # The 7 is only about waiting: docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
@@ -41,22 +47,22 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     turn.reply(request.ticket, CreateTopicsResponse(topics=rows))
 
 
-def _result(cluster: Cluster, node: int, wanted: CreatableTopic, validate_only: bool, turn: Turn) -> CreatableTopicResult:
+def _result(cluster: Cluster, shown: TopicConfigs, wanted: CreatableTopic, validate_only: bool, turn: Turn) -> CreatableTopicResult:
     try:
         plan = _plan(cluster, wanted)
         # 2.8 makes such a topic; the difference is recorded: docs/proof/fidelity.md#recorded-differences (partitions-without-leader)
         if not validate_only:  # it would make partitions that nobody can lead
-            assignments.check(plan.replicas, [node.node_id for node in cluster.environment.identity.nodes], None)
+            assignments.check(plan.replicas, {node.node_id for node in cluster.environment.identity.nodes}, None)
     except TopicRefused as trouble:
         return refused(wanted.name, trouble)
-    return done(cluster, node, wanted.name, plan, {}, validate_only, turn)
+    return done(cluster, shown, wanted.name, plan, {}, validate_only, turn)
 
 
 def _plan(cluster: Cluster, wanted: CreatableTopic) -> TopicPlan:
     """Checks in the order of the admin manager: numbers, name, then assignments and configs."""
     nulls = [config.name for config in wanted.configs if config.value is None]
     # AdminManager.createTopics looks for the topic first of all (36); what else is wrong with a name is said after the numbers.
-    if wanted.name in cluster.topics.names():
+    if wanted.name in cluster.topics:
         cluster.topics.check_name(wanted.name)
     if nulls:
         raise TopicRefused(ErrorCode.INVALID_REQUEST, f"Null value not supported for topic configs : {','.join(nulls)}")

@@ -8,7 +8,7 @@ from groupmock_codec.declare import ZERO_UUID
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k20_delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 
-from ..apis.k20_delete_topics import refused, states_of
+from ..apis.k20_delete_topics import check_price, refused, states_of
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -24,6 +24,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     asked = request.message
     assert isinstance(asked, DeleteTopicsRequest)
     states = states_of(asked, request.version)
+    check_price(cluster, states, turn)
     if turn.quirks.controller_only and request.node != cluster.topics.controller():
         elsewhere = [refused(state.name, state.topic_id, ErrorCode.NOT_CONTROLLER, None) for state in states]
         turn.reply(request.ticket, DeleteTopicsResponse(responses=elsewhere))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k33_alter_configs import AlterConfigsRequest, AlterConfigsResourceResponse, AlterConfigsResponse
 
-from ..apis.k33_alter_configs import abandoned, altered
+from ..apis.k33_alter_configs import abandoned, altered, check_price
 from ..log.refusal import TopicRefused
 from . import admin_manager
 from .altering import alter
@@ -22,6 +22,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """One answer per resource."""
     asked = request.message
     assert isinstance(asked, AlterConfigsRequest)
+    check_price(cluster, request.node, asked.resources, turn)
     if not abandoned(request, asked, turn):
         turn.reply(request.ticket, _spoiled(asked) or altered(cluster, request.node, asked, turn, alter))
 

@@ -10,6 +10,7 @@ from groupmock_codec.messages.k44_incremental_alter_configs import (
     IncrementalAlterConfigsResponse,
 )
 
+from ..apis.k33_alter_configs import check_price
 from ..apis.k44_incremental_alter_configs import altered
 from ..log.refusal import TopicRefused
 from . import admin_manager
@@ -25,6 +26,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """One answer per resource. A Scala map holds them: the last one of a resource counts."""
     asked = request.message
     assert isinstance(asked, IncrementalAlterConfigsRequest)
+    check_price(cluster, request.node, asked.resources, turn)
     # Later releases refuse each of them (42): docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
     last = {(resource.resource_type, resource.resource_name): resource for resource in asked.resources}
     turn.reply(request.ticket, _spoiled(asked) or altered(cluster, request.node, asked, list(last.values()), turn, alter))

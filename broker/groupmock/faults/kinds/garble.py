@@ -17,7 +17,7 @@ BODY_AT = 8
 class Garble(Fault, tag="garble", frozen=True, kw_only=True):
     """Bytes of the answer behind its correlation id are changed; its length stays. The seed decides which bytes."""
 
-    bytes: Annotated[int, Meta(ge=1, description="how many bytes at most")] = 1
+    bytes: Annotated[int, Meta(ge=1, le=1_048_576, description="how many bytes at most")] = 1
     at: Annotated[int | None, Meta(description="from this byte of the frame on (its length is 0 to 3); default: anywhere")] = None
 
     def act(self, target: Target) -> Write:

@@ -16,7 +16,7 @@ from ..kind import Fault, Target
 class Split(Fault, tag="split", frozen=True, kw_only=True):
     """The answer goes out in pieces with pauses between them; the next request is served after the last."""
 
-    pieces: Annotated[int, Meta(ge=2, description="how many (one byte each at most)")] = 2
+    pieces: Annotated[int, Meta(ge=2, le=10_000, description="how many (one byte each at most)")] = 2
     seconds: Annotated[float, Meta(gt=0, le=3600, description="pause between two of them")]
 
     def act(self, target: Target) -> Write:

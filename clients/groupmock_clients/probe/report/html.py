@@ -8,6 +8,7 @@ from typing import Final
 
 from ..verdicts.outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, VERDICTS
 from ..verdicts.report_model import BrokenDialogue, ExchangeResult, Report, RowResult, told
+from .readable import readable
 
 CLASSES: Final = {KEPT: "kept", BROKEN: "broken", UNKNOWN: "unknown", NOT_APPLICABLE: "na"}
 STYLE: Final = """
@@ -37,6 +38,7 @@ pre { background: var(--soft); overflow-x: auto; padding: .75rem; border-radius:
 
 def as_html(report: Report) -> str:
     """The whole page."""
+    report = readable(report)
     title = f"groupmock probe: {escape(report.broker.address)}"
     body = "\n".join(_body(report))
     return (

@@ -1,15 +1,17 @@
-"""The report as JSON: the model as it is, indented."""
+"""The report as JSON: the model as it is, indented, in printable ASCII."""
 
 from __future__ import annotations
 
 import msgspec
+
+from groupmock.printable import ascii_json
 
 from ..verdicts.report_model import Report
 
 
 def as_json(report: Report) -> str:
     """One JSON object and a line end."""
-    return msgspec.json.format(msgspec.json.encode(report), indent=1).decode() + "\n"
+    return ascii_json(msgspec.json.format(msgspec.json.encode(report), indent=1)).decode() + "\n"
 
 
 def from_json(text: str | bytes) -> Report:

@@ -9,12 +9,14 @@ from xml.etree import ElementTree as XML
 
 from ..verdicts.outcome import BROKEN, KEPT
 from ..verdicts.report_model import DeathFact, ExchangeResult, Report, RowResult, told
+from .readable import readable
 
 UNPRINTABLE: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def as_junit(report: Report) -> str:
     """`failure` is broken; `skipped` is unknown or not applicable, with the reason."""
+    report = readable(report)
     root = XML.Element("testsuites", name=f"groupmock probe {report.broker.address}", time=f"{report.seconds:.3f}")
     _suite(root, "rows", report, [_row(each) for each in report.rows])
     _suite(root, "exchanges", report, [_exchange(each) for each in report.exchanges])

@@ -8,6 +8,7 @@ from typing import Final
 
 from ..verdicts.outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN
 from ..verdicts.report_model import BrokenDialogue, ExchangeResult, Report, RowResult, told
+from .readable import readable
 
 WIDTH: Final = 120
 COLOURS: Final = {KEPT: "32", BROKEN: "31;1", UNKNOWN: "33", NOT_APPLICABLE: "2"}
@@ -16,7 +17,7 @@ SIGNS: Final = {KEPT: "kept", BROKEN: "BROKEN", UNKNOWN: "unknown", NOT_APPLICAB
 
 def as_text(report: Report, colour: bool = False) -> str:
     """Who was judged, every row with its verdict, the broken ones in full, the counts."""
-    return "\n".join(_lines(report, colour)) + "\n"
+    return "\n".join(_lines(readable(report), colour)) + "\n"
 
 
 def _lines(report: Report, colour: bool) -> Iterator[str]:

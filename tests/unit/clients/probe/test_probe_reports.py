@@ -13,7 +13,16 @@ from groupmock_clients.probe.report import FORMS
 from groupmock_clients.probe.report.json import from_json
 from groupmock_clients.probe.report.text import as_text
 from groupmock_clients.probe.verdicts.outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, DialogueOutcome, Failure
-from groupmock_clients.probe.verdicts.report_model import SCHEMA, BrokerFacts, DeathFact, Report, counts, exchange_results, row_results
+from groupmock_clients.probe.verdicts.report_model import (
+    SCHEMA,
+    BrokenDialogue,
+    BrokerFacts,
+    DeathFact,
+    Report,
+    counts,
+    exchange_results,
+    row_results,
+)
 
 SUITE = load_suite()
 NASTY = '<b>&\x00\ud7ff\' "quoted"'
@@ -32,6 +41,32 @@ def report() -> Report:
     rows = row_results(SUITE, ["SERVER-01", "SERVER-02", "SERVER-48", "J2", "SERVER-66"], exchanges)
     facts = BrokerFacts("broker:9092", 3, "4.3", "certain: all", {"group.max.size": "5"}, ("group.max.size",))
     return Report(SCHEMA, "0.0", "2026-11-21T16:00:00+00:00", 1.5, facts, counts(rows, exchanges), rows, exchanges, ("left-1",))
+
+
+STEERS = "\x1b[2J\r\nFORGED\x9b\u202e\u2028\ud800 \\x1b"
+
+
+@for_each("form", [form for form in FORMS if form != "json"])
+def test_a_broker_steers_nobody_who_reads_of_it(form: str) -> None:
+    """What it said is there, escaped; colours are ours alone."""
+    whole = report()
+    broken = BrokenDialogue("x:1", STEERS, STEERS, STEERS, STEERS, (STEERS,))
+    first, second, *others = whole.exchanges
+    exchanges = (first, msgspec.structs.replace(second, detail=STEERS, broken=broken, transcript=(STEERS,)), *others)
+    rows = (msgspec.structs.replace(whole.rows[0], detail=STEERS), msgspec.structs.replace(whole.rows[2], detail=STEERS))
+    facts = msgspec.structs.replace(whole.broker, settings={"group.max.size": STEERS}, sure=STEERS)
+    death = DeathFact((STEERS,), "", "", False, STEERS)
+    text = FORMS[form](msgspec.structs.replace(whole, broker=facts, rows=rows, exchanges=exchanges, left_behind=(STEERS,), deaths=(death,)))
+    assert "FORGED\\x9b\\u202e\\u2028\\ud800" in text
+    assert [ascii(each) for each in text if each != "\n" and not each.isprintable()] == []
+    assert [line for line in text.splitlines() if line.lstrip().startswith("FORGED")] == []
+
+
+def test_json_is_printable_ascii_and_the_same() -> None:
+    whole = msgspec.structs.replace(report(), left_behind=("\x1b\u202eé\U0001f600\x7f",))
+    text = FORMS["json"](whole)
+    assert text.isascii() and [each for each in text if each != "\n" and not each.isprintable()] == []
+    assert from_json(text) == whole
 
 
 def test_rows_are_judged_by_their_dialogues() -> None:

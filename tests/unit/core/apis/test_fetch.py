@@ -87,6 +87,7 @@ def test_of_a_partition_listed_twice_the_last_counts(version: int) -> None:
 
 def test_the_broker_has_a_limit_too() -> None:
     assert row(filled(fetch_max_bytes=1024)) == (0, 1024)
+    assert row(filled(fetch_answer_max_bytes=1024)) == (0, 1024)
 
 
 @for_each(("first", "limit", "sizes"), [(4, 100, [SMALL, 0]), (5, 300, [LAST, 0]), (5, 301, [LAST, 69])])
@@ -225,7 +226,7 @@ def test_a_fetch_waits_for_its_time() -> None:
     assert world.outcome(ticket) == "parked"
     world.sleep(1)
     assert world.answers[ticket].responses[0].partitions[0].records == b""
-    assert world.core.deadline() is None
+    assert world.environment.timers.armed("fetch") == []
 
 
 def test_an_append_wakes_it() -> None:
@@ -290,7 +291,7 @@ def test_a_closed_connection_takes_its_fetch_along() -> None:
     world = filled()
     ticket = waiting(world)
     world.hang_up()
-    assert (len(world.topics.fetches), world.core.deadline()) == (0, None)
+    assert (len(world.topics.fetches), world.environment.timers.armed("fetch")) == (0, [])
     world.append(batch())
     assert world.outcome(ticket) == "lost"
 

@@ -6,6 +6,7 @@ leader) only by methods of Group, because each of them ends the leases that were
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
@@ -37,6 +38,11 @@ def metadata_of(protocols: Protocols, name: str) -> bytes:
 def lists(protocols: Protocols, name: str) -> bool:
     """Is the name on that list?"""
     return any(listed == name for listed, _ in protocols)
+
+
+def bytes_of(protocols: Protocols) -> int:
+    """How much metadata a list has."""
+    return len(protocols[0][1]) if len(protocols) == 1 else sum([len(metadata) for _, metadata in protocols])
 
 
 class Parked(msgspec.Struct, gc=False):
@@ -98,6 +104,7 @@ class Group(GroupType):
 
     `pending_joins`: ids reserved by 79; `pending_syncs`: ids that owe a SyncGroup; `awaiting`: members with a parked join;
     `table`: buckets of Kafka's member map, which never shrinks; `order`: what `ordered` gave last, while it holds;
+    `listed_bytes`: metadata of all members, which the leader is told;
     `initial`: (delay, remaining) ms of the initial join phase.
     `join_phase_dead`: it failed once and the old coordinator never looks at it again.
     `duplicates_count` and `scala` are the release's quirks: a protocol listed twice counts twice; members stand in Scala's hash order.
@@ -112,6 +119,7 @@ class Group(GroupType):
         "initial",
         "join_phase_dead",
         "leader_id",
+        "listed_bytes",
         "listings",
         "members",
         "new_member_added",
@@ -153,6 +161,7 @@ class Group(GroupType):
         self.pending_syncs: set[str] = set()
         self.supported: Counter[str] = Counter()
         self.listings: dict[Protocols, ProtocolListing] = {}
+        self.listed_bytes = 0
         self.awaiting = 0
         self.new_member_added = False
         self.initial = (0, 0)
@@ -169,7 +178,7 @@ class Group(GroupType):
 
     def ordered(self) -> list[Member]:
         """The members in the order of Kafka's hash map: leader's list, answers of a phase, DescribeGroups, next leader
-        (P1-d1). Not to be changed: it is kept until members come or go."""
+        (P1-d1). Not to be changed: it is kept until a member comes, and who goes leaves it."""
         if self.order is None:
             self.order = self._sorted()
         return self.order
@@ -178,8 +187,18 @@ class Group(GroupType):
         mask, scala = self.table - 1, self.scala
         return sorted(self.members.values(), key=lambda member: order_key(member.spread, mask, scala))
 
+    def _leave_order(self, order: list[Member], member: Member) -> None:
+        """Of thousands that leave together each may have led: what comes first is found without sorting, or looking at all, each time."""
+        mask, scala = self.table - 1, self.scala
+        place = bisect_left(order, order_key(member.spread, mask, scala), key=lambda other: order_key(other.spread, mask, scala))
+        while order[place] is not member:
+            place += 1
+        del order[place]
+
     def first(self, awaiting_only: bool = False) -> Member | None:
-        """The first member of that order, perhaps only of those with a parked join. Not by `ordered`, which a member that goes ends."""
+        """The first member of that order, perhaps only of those with a parked join. It is not sorted for that."""
+        if self.order and not awaiting_only:
+            return self.order[0]
         mask, scala = self.table - 1, self.scala
         among = (member for member in self.members.values() if not awaiting_only or member.join is not None)
         return min(among, key=lambda member: order_key(member.spread, mask, scala), default=None)
@@ -243,7 +262,8 @@ class Group(GroupType):
     def drop(self, member: Member) -> None:
         """Take a member out of maps and counts; leader and debts are the caller's."""
         del self.members[member.member_id]
-        self.order = None
+        if self.order is not None:
+            self._leave_order(self.order, member)
         if member.group_instance_id is not None and self.static_members.get(member.group_instance_id) == member.member_id:
             del self.static_members[member.group_instance_id]
         self.awaiting -= member.join is not None
@@ -269,6 +289,7 @@ class Group(GroupType):
         self.pending_syncs.clear()
         self.supported.clear()
         self.listings.clear()
+        self.listed_bytes = 0
         self.awaiting = 0
         self.lead(None)
 
@@ -289,6 +310,7 @@ class Group(GroupType):
         if listing is None:
             listing = self.listings[protocols] = ProtocolListing(protocols)
         listing.members += 1
+        self.listed_bytes += bytes_of(protocols)
         for name in self._names(protocols):
             self.supported[name] += 1
         return listing.protocols
@@ -296,6 +318,7 @@ class Group(GroupType):
     def _unlist(self, protocols: Protocols) -> None:
         listing = self.listings[protocols]
         listing.members -= 1
+        self.listed_bytes -= bytes_of(protocols)
         if not listing.members:
             del self.listings[protocols]
         for name in self._names(protocols):
@@ -359,6 +382,9 @@ _INVARIANTS: dict[str, Callable[[Group], bool]] = {
         g.state is COMPLETING or all(member.sync is None for member in g.members.values())
     ),
     "supported counts the members that list a protocol": lambda g: g.supported == _supported(g),
+    "listed_bytes counts the metadata of all members": lambda g: (
+        g.listed_bytes == sum(bytes_of(member.protocols) for member in g.members.values())
+    ),
     "listings counts the members by their protocols": lambda g: (
         {key: listing.members for key, listing in g.listings.items()} == _listings(g)
     ),

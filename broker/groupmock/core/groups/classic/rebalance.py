@@ -54,7 +54,7 @@ from ..causes import Why
 from . import answers, membership, sessions, storage
 from .group import Group, Member, Parked, lists, metadata_of
 from .states import COMPLETE, COMPLETING, EMPTY, PREPARING, REBALANCE, STABLE, Do
-from .subscription import NO_TOPICS, UNKNOWN, Malformed, Subscribed, read_topics
+from .subscription import MOST_TOPICS, NO_TOPICS, UNKNOWN, Malformed, Subscribed, read_topics
 from .vote import select_protocol
 
 
@@ -258,11 +258,17 @@ def _take_joins(turn: Turn, group: Group) -> list[tuple[Parked, str]]:
 
 
 def _malformed(metadata: list[bytes]) -> Malformed | None:
-    """What makes Kafka's parser fall over. It stops at the first Subscription that merely ends too early: then all topics are unknown."""
+    """What makes Kafka's parser fall over. It stops at the first Subscription that merely ends too early: then all topics are unknown.
+
+    So does this one behind MOST_TOPICS topics.
+    """
+    left = MOST_TOPICS
     try:
         for one in metadata:
-            if read_topics(one) is None:
+            found = read_topics(one, left)
+            if found is None:
                 break
+            left -= len(found)
     except Malformed as error:
         return error
     return None

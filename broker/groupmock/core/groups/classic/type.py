@@ -54,6 +54,10 @@ class ClassicGroup(Group):
         """Since nobody can use the offset."""
         return admission.offsets_age_from(self)
 
+    def unread_names(self) -> int:
+        """Subscriptions of a generation are read when somebody asks for the first time."""
+        return self.subscribed.unread if self.protocol_type == "consumer" else 0
+
     def described(self, turn: Turn) -> DescribedGroup:
         """With its members."""
         from .described import describe  # a server that listens has no need of it yet

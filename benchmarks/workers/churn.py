@@ -1,0 +1,257 @@
+"""Does a server grow that only ever meets new ids? `python -m benchmarks.workers.churn MINUTES [SECONDS_OF_LOAD_PER_MINUTE]`
+
+One server in this process, journal file and control API on; the load is a process of its own. Every client has ids of its own: connection,
+client id, group, member (dynamic or static), topic, producer, fetch session, and names that the control API is asked about. Half of them
+say goodbye, the others vanish. After each minute of load everybody is gone; the clock steps on until what Kafka keeps for a while has
+expired (sessions, offsets, producers, idle connections: settings below), and a line of JSON tells memory: `rss_kb`, `blocks`
+(sys.getallocatedblocks), lives so far. The last line compares the last minute with minute 5 (3 % are allowed), or with the second of a
+short run; status 1 where it grew. CHURN_TYPES=1 in the environment also prints which types of objects became more since the minute before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections import Counter
+from pathlib import Path
+from typing import Any, Final
+
+from groupmock.assembly import start
+from groupmock.config import resolve
+from groupmock.control.start import start_control
+from groupmock.core.events import Command
+from groupmock.rig.wire import Client
+from groupmock.running import Running
+from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
+from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
+from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
+from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
+from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
+from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from groupmock_codec.messages.k15_describe_groups import DescribeGroupsRequest
+from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest
+from groupmock_codec.messages.k20_delete_topics import DeleteTopicsRequest
+from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest
+from groupmock_codec.records import NewRecord, encode_batch
+
+SETTINGS: Final = {
+    "group.initial.rebalance.delay.ms": "0",
+    "offsets.retention.minutes": "1",
+    "offsets.retention.check.interval.ms": "10000",
+    "producer.id.expiration.ms": "60000",
+    "log.retention.bytes": "100000",
+}
+"""What Kafka keeps for days, a minute."""
+EXPIRED_MS: Final = 30 * 60_000
+"""By then everything has expired that nobody uses."""
+COMPARED: Final = 5
+ALLOWED: Final = 0.03
+STEADY: Final = "steady"
+"""A topic that stays: what new producers leave behind in it must not."""
+CONTROL_EVERY: Final = 10
+SUBSCRIPTION: Final = b"\0\0\0\0\0\1\0\6steady\xff\xff\xff\xff"
+
+
+# -- the load ----------------------------------------------------------------------------------------------------------
+
+
+class Life:
+    """One client from its first to its last request. Its number makes every id."""
+
+    def __init__(self, port: int, number: int) -> None:
+        self.number, self.name = number, f"n{number}"
+        self.client = Client("127.0.0.1", port, client_id=f"client-{number}")
+        self.instance = f"instance-{number}" if number % 4 == 0 else None
+
+    def live(self) -> None:
+        """Everything that a group member and a producer do."""
+        ask, topic = self.client.ask, f"topic-{self.number}"
+        ask(18, 3, ApiVersionsRequest(client_software_name=self.name, client_software_version="1"))
+        ask(3, 9, MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=True))
+        producer = ask(22, 4, InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000)).producer_id
+        for each in (topic, STEADY):
+            self._produce(each, producer)
+        self._fetch(topic)
+        self._join(topic)
+        ask(15, 5, DescribeGroupsRequest(groups=[self.name, f"unknown-{self.number}"]))
+        ask(20, 5, DeleteTopicsRequest(topic_names=[topic], timeout_ms=1000))
+        self.client.close()
+
+    def _produce(self, topic: str, producer: int) -> None:
+        record = NewRecord(key=None, value=b"x" * 100, headers=[], timestamp=int(time.time() * 1000))
+        batch = encode_batch([record], producer_id=producer, producer_epoch=0, base_sequence=0)
+        data = TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=batch)])
+        self.client.ask(0, 7, ProduceRequest(acks=1, timeout_ms=1000, topic_data=[data]))
+
+    def _fetch(self, topic: str) -> None:
+        wanted = [FetchTopic(topic=each, partitions=[FetchPartition(partition=0, partition_max_bytes=1000)]) for each in (topic, STEADY)]
+        self.client.ask(1, 11, FetchRequest(max_bytes=1000, session_epoch=0, topics=wanted))
+
+    def _join(self, topic: str) -> None:
+        ask = self.client.ask
+        ask(10, 3, FindCoordinatorRequest(key=self.name, key_type=0))
+        joining = JoinGroupRequest(
+            group_id=self.name,
+            session_timeout_ms=6000,
+            rebalance_timeout_ms=6000,
+            group_instance_id=self.instance,
+            protocol_type="consumer",
+            protocols=[JoinGroupRequestProtocol(name=f"assignor-{self.number}", metadata=SUBSCRIPTION)],
+        )
+        joined = ask(11, 6, joining)
+        if joined.error_code == 79:
+            joining.member_id = joined.member_id
+            if self.number % 8 == 1:
+                return  # reserves an id and is not seen again
+            joined = ask(11, 6, joining)
+        member, generation = joined.member_id, joined.generation_id
+        ids = {"group_id": self.name, "generation_id": generation, "member_id": member, "group_instance_id": self.instance}
+        ask(14, 4, SyncGroupRequest(**ids, assignments=[SyncGroupRequestAssignment(member_id=member, assignment=b"mine")]))
+        for _ in range(3):
+            ask(12, 4, HeartbeatRequest(**ids))
+        row = OffsetCommitRequestPartition(partition_index=0, committed_offset=1, committed_metadata=self.name)
+        commit = [OffsetCommitRequestTopic(name=each, partitions=[row]) for each in (topic, STEADY)]
+        ask(
+            8,
+            7,
+            OffsetCommitRequest(
+                group_id=self.name,
+                generation_id_or_member_epoch=generation,
+                member_id=member,
+                group_instance_id=self.instance,
+                topics=commit,
+            ),
+        )
+        if self.number % 2:
+            ask(13, 4, LeaveGroupRequest(group_id=self.name, members=[MemberIdentity(member_id=member, group_instance_id=self.instance)]))
+
+
+def ask_control(url: str, number: int) -> None:
+    """Pages of a group that is there and of one that is not, metrics, a fault rule that comes and goes."""
+    rule = {"name": f"rule-{number}", "when": f'client = "client-{number}"', "then": {"delay": {"ms": 1}}}
+    asked = (
+        ("GET", f"/v1/groups/n{number}", None),
+        ("GET", f"/v1/groups/nobody-{number}", None),
+        ("GET", "/metrics", None),
+        ("GET", f"/v1/journal/count?group=n{number}", None),
+        ("POST", "/v1/faults", rule),
+        ("DELETE", f"/v1/faults/rule-{number}", None),
+    )
+    for method, path, body in asked:
+        data = None if body is None else json.dumps(body).encode()
+        wanted = urllib.request.Request(url + path, data, {"Content-Type": "application/json"}, method=method)
+        try:
+            with urllib.request.urlopen(wanted, timeout=30) as answer:
+                answer.read()
+        except OSError:  # 404 for what is not there is an answer, too
+            pass
+
+
+def load(port: int, control: str) -> None:
+    """Lives, one after the other, for so many seconds as each line of standard input says; a line of output when they are over."""
+    number = 0
+    for line in sys.stdin:
+        until = time.monotonic() + float(line)
+        while time.monotonic() < until:
+            number += 1
+            Life(port, number).live()
+            if number % CONTROL_EVERY == 0:
+                ask_control(control, number)
+        print(number, flush=True)
+
+
+# -- the server --------------------------------------------------------------------------------------------------------
+
+
+def rss_kb() -> int:
+    """Resident memory of this process."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
+
+
+async def rest(running: Running) -> None:
+    """Everybody is gone, and all that expires has: the sweeps are done on the way."""
+    while running.server.driver.connections:  # noqa: ASYNC110 - nothing tells it
+        await asyncio.sleep(0.05)
+    running.submit(Command("step_clock", {"ms": EXPIRED_MS}))
+    running.produce(STEADY, 0, None, b"sweep", [], None)  # producers are swept by an append
+    await asyncio.sleep(1)
+    gc.collect()
+
+
+async def minute(running: Running, child: asyncio.subprocess.Process, seconds: float) -> dict[str, Any]:
+    """A minute of load, then rest; what is left of it."""
+    assert child.stdin is not None and child.stdout is not None
+    child.stdin.write(f"{seconds}\n".encode())
+    lives = int(await child.stdout.readline())
+    await rest(running)
+    timers = running.core.environment.timers
+    found = {"lives": lives, "rss_kb": rss_kb(), "blocks": sys.getallocatedblocks(), "objects": len(gc.get_objects())}
+    return {
+        **found,
+        "timers": len(timers),
+        "groups": sum(1 for _ in running.cluster.groups.all()),
+        "topics": len(running.cluster.topics.names()),
+    }
+
+
+def types() -> Counter[str]:
+    """Objects that the collector knows, by type."""
+    return Counter(f"{type(each).__module__}.{type(each).__qualname__}" for each in gc.get_objects())
+
+
+async def churn(minutes: int, seconds: float) -> int:
+    """Status: 0 if nothing grew."""
+    with tempfile.TemporaryDirectory() as folder:
+        flags = {"port": 0, "log": "off", "control": "127.0.0.1:0", "journal": f"{folder}/journal.jsonl", "seed": 1}
+        config = resolve(flags, list(SETTINGS.items()))
+        running = await start(config, stories=True)
+        control = await start_control(config, running)
+        running.submit(Command("create_topic", {"name": STEADY, "partitions": 1}))
+        words = [sys.executable, "-m", "benchmarks.workers.churn", "--load", str(running.ports[0]), control.url]
+        child = await asyncio.create_subprocess_exec(*words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        rows, known = [], Counter[str]()
+        try:
+            for number in range(1, minutes + 1):
+                os.truncate(f"{folder}/journal.jsonl", 0)  # the file would be what grows
+                rows.append({"minute": number, **await minute(running, child, seconds)})
+                print(json.dumps(rows[-1]), flush=True)
+                if os.environ.get("CHURN_TYPES"):
+                    now = types()
+                    print(dict((now - known).most_common(12)) if known else "", flush=True)
+                    known = now
+        finally:
+            child.kill()
+            await child.wait()
+            await control.close()
+            await running.close()
+    return verdict(rows)
+
+
+def verdict(rows: list[dict[str, Any]]) -> int:
+    """Compare the last minute with the fifth, or with the second of a run that is too short."""
+    before, after = rows[min(COMPARED, 2 if len(rows) <= COMPARED else COMPARED) - 1], rows[-1]
+    grown = {name: round(after[name] / before[name] - 1, 4) for name in ("rss_kb", "blocks")}
+    print(json.dumps({"from_minute": before["minute"], "to_minute": after["minute"], "grown": grown}))
+    return int(any(share > ALLOWED for share in grown.values()))
+
+
+def main(words: list[str]) -> int:
+    """The load, or the server with it."""
+    if words[0] == "--load":
+        load(int(words[1]), words[2])
+        return 0
+    return asyncio.run(churn(int(words[0]), float(words[1]) if len(words) > 1 else 50.0))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

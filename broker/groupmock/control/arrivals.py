@@ -1,0 +1,178 @@
+"""Who waits for rows. One pass over what is new per turn of the loop, however many wait: a row is shown only to those whose most telling
+condition it meets (a table per condition in use), and to each of them once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from ..journal.journal import Sink
+from ..journal.ring import Ring
+from ..journal.rows import AbandonedRow, FaultRow, ReplyRow, RequestRow, Row
+from ..journal.story import group_of
+from .route import TooMany
+from .row_test import ANY, GROUP, MEMBER_ID, READ, RowTest, member_ids
+
+if TYPE_CHECKING:
+    from ..journal.journal import Journal
+
+MAX_WAITS: Final = 200
+"""So many wait at a time; a few connections of `visitor.MAX_VISITORS` are left for those who steer."""
+
+
+class Waiter:
+    """One that waits: the rows that fit so far, of those that are kept. `cursor`: the last row it has seen."""
+
+    def __init__(self, test: RowTest, count: int, seen: Iterable[Row], cursor: int) -> None:
+        self.test = test
+        self.found = deque(seen)
+        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._count = count
+        self._cursor = cursor
+
+    def see(self, row: Row, group: str | None) -> None:
+        """A row that meets the key."""
+        if row.seq > self._cursor and self.test.group in (None, group) and self.test.fits(row):
+            self.found.append(row)
+
+    def settle(self, oldest: int) -> None:
+        """Forget what is no longer kept; enough left?"""
+        while self.found and self.found[0].seq < oldest:
+            self.found.popleft()
+        if len(self.found) >= self._count and not self.done.done():
+            self.done.set_result(None)
+
+
+class Arrivals(Sink):
+    """The waiters of one cluster. A sink of its journal while there are any."""
+
+    routine = True
+
+    def __init__(self, journal: Journal, ring: Ring) -> None:
+        self._journal = journal
+        self._ring = ring
+        self._new: list[Row] = []
+        self._waiters: set[Waiter] = set()
+        self._tables: dict[str, dict[Any, list[Waiter]]] = {}
+        self._groups: OpenRequests | None = None
+
+    @property
+    def waiting(self) -> int:
+        """How many wait."""
+        return len(self._waiters)
+
+    async def wait(self, test: RowTest, count: int, seconds: float) -> list[Row]:
+        """The kept rows that fit, `count` or more; fewer when the time is over, or when the cluster is. Raises TooMany."""
+        if len(self._waiters) >= MAX_WAITS:
+            raise TooMany(f"{MAX_WAITS} wait for rows already: let one of them end, or ask /v1/journal/count now and then")
+        waiter = Waiter(test, count, kept(self._ring, test), self._journal.sequence)
+        waiter.settle(0)
+        self._add(waiter)
+        try:
+            async with asyncio.timeout(seconds):
+                await waiter.done
+        except TimeoutError:
+            self._look()
+        finally:
+            self._remove(waiter)
+        waiter.settle(self._oldest)
+        return list(waiter.found)
+
+    def take(self, row: Row) -> None:
+        """Shown when the turn is over: what caused it is answered first."""
+        if not self._new:
+            asyncio.get_running_loop().call_soon(self._look)
+        self._new.append(row)
+
+    def close(self) -> None:
+        """The run is over: nobody waits any longer."""
+        self._look()
+        for waiter in self._waiters:
+            if not waiter.done.done():
+                waiter.done.set_result(None)
+
+    def _add(self, waiter: Waiter) -> None:
+        if not self._waiters:
+            self._journal.add(self)
+        self._waiters.add(waiter)
+        name, value = waiter.test.key
+        self._tables.setdefault(name, {}).setdefault(value, []).append(waiter)
+        if waiter.test.group is not None and self._groups is None:
+            self._groups = OpenRequests(self._ring.rows)
+
+    def _remove(self, waiter: Waiter) -> None:
+        self._waiters.remove(waiter)
+        name, value = waiter.test.key
+        table = self._tables[name]
+        table[value].remove(waiter)
+        if not table[value]:
+            del table[value]
+        if not table:
+            del self._tables[name]
+        if all(each.test.group is None for each in self._waiters):
+            self._groups = None
+        if not self._waiters:
+            self._journal.remove(self)
+            self._new.clear()
+
+    def _look(self) -> None:
+        rows, self._new = self._new, []
+        touched: set[Waiter] = set()
+        for row in rows:
+            group = self._groups.group_of(row) if self._groups is not None else None
+            for name, table in self._tables.items():
+                for value in _values(name, row, group):
+                    for waiter in table.get(value, ()):
+                        waiter.see(row, group)
+                        touched.add(waiter)
+        for waiter in touched:
+            waiter.settle(self._oldest)
+        if self._groups is not None:
+            self._groups.forget(self._oldest)
+
+    @property
+    def _oldest(self) -> int:
+        return self._ring.rows[0].seq if self._ring.rows else 0
+
+
+class OpenRequests:
+    """Which group a row belongs to, a reply's among them: that of its request, while that is kept."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._by_ticket: dict[int, tuple[str, int]] = {}
+        for row in rows:
+            self.group_of(row)
+
+    def group_of(self, row: Row) -> str | None:
+        """As `Ring.of_group` has it; every row has to be shown, in order."""
+        if isinstance(row, ReplyRow | AbandonedRow | FaultRow):
+            asked = self._by_ticket.get(row.ticket) if row.ticket is not None else None
+            return asked[0] if asked is not None else None
+        group = group_of(row)
+        if group is not None and isinstance(row, RequestRow):
+            self._by_ticket[row.ticket] = (group, row.seq)
+        return group
+
+    def forget(self, oldest: int) -> None:
+        """Rows before that number are no longer kept."""
+        while self._by_ticket:
+            ticket = next(iter(self._by_ticket))
+            if self._by_ticket[ticket][1] >= oldest:
+                return
+            del self._by_ticket[ticket]
+
+
+def _values(name: str, row: Row, group: str | None) -> Iterable[Any]:
+    """What a row says about a condition, each once."""
+    if name == MEMBER_ID:
+        return set(member_ids(row))
+    return (group if name == GROUP else None if name == ANY else READ[name](row),)
+
+
+def kept(ring: Ring, test: RowTest) -> list[Row]:
+    """The rows in memory that fit."""
+    rows: Iterable[Row] = ring.rows if test.group is None else ring.of_group(test.group)
+    return [row for row in rows if test.fits(row)]

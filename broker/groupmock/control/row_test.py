@@ -1,0 +1,92 @@
+"""Which rows a query is about: the filter as it is asked for, and made ready to be asked of many rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from ..core.timers import NAMES
+from ..journal.rows import KINDS, FaultRow, ReplyRow, Row, kind_of
+from ..journal.story import field
+
+Read = Callable[[Row], Any]
+GROUP: Final = "group"
+MEMBER_ID: Final = "member_id"
+ANY: Final = ""
+TELLING: Final = ("rule", "name", "timer", "after", "what", MEMBER_ID, GROUP, "client_id", "connection", "api", "error", "kind")
+"""The conditions, those that the fewest rows meet first."""
+
+
+class Filter(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Which rows; what is not said is any. A reply belongs to the group of its request."""
+
+    kind: Annotated[str | None, Meta(description=", ".join(KINDS))] = None
+    group: Annotated[str | None, Meta(description="group id")] = None
+    api: Annotated[str | None, Meta(description="Kafka's name of the API, of requests and replies")] = None
+    client_id: Annotated[str | None, Meta(description="of requests and members")] = None
+    member_id: Annotated[str | None, Meta(description="named by a request, a reply or a member's row")] = None
+    connection: Annotated[int | None, Meta(description="number of a connection")] = None
+    error: Annotated[str | None, Meta(description="Kafka's name of a reply's error; none: replies without one")] = None
+    after: Annotated[str | None, Meta(description="state that a group moved to")] = None
+    what: Annotated[str | None, Meta(description="of a member's row or a note")] = None
+    rule: Annotated[str | None, Meta(description="name of a fault rule")] = None
+    name: Annotated[str | None, Meta(description="name of a command")] = None
+    timer: Annotated[str | None, Meta(description=f"of a timer's row: {', '.join(NAMES)}")] = None
+    since: Annotated[int, Meta(description="only rows with a higher number", ge=0)] = 0
+
+
+def _attribute(name: str) -> Read:
+    return lambda row: getattr(row, name, None)
+
+
+def _error(row: Row) -> str | None:
+    return (row.error or "none") if isinstance(row, ReplyRow) else None
+
+
+READ: Final[dict[str, Read]] = {
+    "rule": _attribute("rule"),
+    "name": _attribute("name"),
+    "timer": _attribute("timer"),
+    "after": _attribute("after"),
+    "what": _attribute("what"),
+    "client_id": _attribute("client_id"),
+    "api": _attribute("api_name"),
+    "connection": _attribute("connection"),
+    "error": _error,
+    "kind": kind_of,
+}
+"""What a row says about each of them that has one value in it."""
+assert {*READ, GROUP, MEMBER_ID} == set(TELLING) == set(Filter.__struct_fields__) - {"since"}
+
+
+class RowTest:
+    """A filter made ready. Whether a row is of `group` is not asked here: a reply does not know it. Raises ValueError for a kind that does
+    not exist."""
+
+    def __init__(self, wanted: Filter) -> None:
+        if wanted.kind is not None and wanted.kind not in KINDS:
+            raise ValueError(f"query: no kind of row {wanted.kind!r}: there are {', '.join(KINDS)}")
+        self.group = wanted.group
+        self.key: tuple[str, Any] = next(((name, value) for name in TELLING if (value := getattr(wanted, name)) is not None), (ANY, None))
+        """The condition that the fewest rows meet and what it wants; ANY where there is none."""
+        self._since = wanted.since
+        self._member_id = wanted.member_id
+        self._conditions = [(read, value) for name, read in READ.items() if (value := getattr(wanted, name)) is not None]
+
+    def fits(self, row: Row) -> bool:
+        """Is everything but the group as wanted?"""
+        return (
+            row.seq > self._since
+            and all(read(row) == value for read, value in self._conditions)
+            and (self._member_id is None or self._member_id in member_ids(row))
+        )
+
+
+def member_ids(row: Row) -> tuple[Any, ...]:
+    """The member ids that a row names, in its message or beside it; None where there is none."""
+    message = getattr(row, "message", None)
+    named = field(message, "member_id") if message is not None else None
+    return named, getattr(row, "member_id", None), row.fields.get("member_id") if isinstance(row, FaultRow) else None

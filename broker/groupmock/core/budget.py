@@ -1,0 +1,77 @@
+"""What one request may cost. Whatever a peer can multiply is counted before it is built, and refused where there is too much of it.
+
+What is counted. A request is a few bytes, and what it makes the core do may be any amount: a count of 2^31-1 partitions, one group named a
+thousand times, a look at everything there is. Handlers that multiply price their work before they do it: so many elements, each so many
+units. A unit is a microsecond of work on the machine that the prices were measured on, decoding and encoding included
+(`python -m tools.budgets`); it is a number, not a clock, so that a run is refused the same requests wherever it is played. What an element
+carries (names, metadata, assignments: as long as whoever stored them liked) is counted in bytes.
+
+Who is refused. `groupmock.request.max.work` is 50 ms and `groupmock.answer.max.bytes` keeps an answer and its copies within 32 MB: no
+client that is one at all comes near. Kafka has no such bounds: it has request threads to lose and a heap to fill. Where Kafka has an error
+for what is too much, the answer is that error (CreateTopics, CreatePartitions: 44); else the connection is closed with a sentence, as for
+a frame that is too large, because an answer with a code of our own making would have a client try again for ever.
+
+When. Before anything is changed. A request that changes state is done or refused, never half done: its price is of all its elements, and is
+taken first. What a peer can build up by many requests is bounded where it is built (`groupmock.cluster.max.partitions`), so that asking for
+all of it stays possible.
+
+A price is the handler's own, beside what it is the price of. The test does not know the prices: it counts steps and bytes of every API and
+field (tests/unit/budgets).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sized
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from .settings import Settings
+
+
+CHARACTERS_PER_UNIT: Final = 20
+
+
+class OverBudget(Exception):
+    """A request would cost too much; nothing of it was done. Its text is for the row: what, the limit, the setting that raises it."""
+
+
+class Ration:
+    """What is left of one request's budget."""
+
+    __slots__ = ("_bytes", "_most_bytes", "_most_work", "_work")
+
+    def __init__(self, settings: Settings) -> None:
+        self._most_work, self._most_bytes = settings.request_max_work, settings.answer_max_bytes
+        self._work = self._bytes = 0
+
+    def take(self, elements: int, each: int = 1, size: int = 0) -> None:
+        """Count so many elements of `each` units and all together `size` bytes. Raises OverBudget; then nothing may be built."""
+        self._work += elements * each
+        self._bytes += size
+        if self._work > self._most_work:
+            raise OverBudget(
+                f"this request asks for {self._work} units of work or more (about a microsecond each) where groupmock.request.max.work "
+                f"allows {self._most_work}: ask for less at once, or raise that setting"
+            )
+        if self._bytes > self._most_bytes:
+            raise OverBudget(
+                f"the answer would have {self._bytes} bytes or more where groupmock.answer.max.bytes allows {self._most_bytes}: "
+                "ask for less at once, or raise that setting"
+            )
+
+
+    def take_names(self, names: Collection[str], each: int) -> None:
+        """Count names, and what it takes to hash them: Kafka's maps order by it, and a name may be as long as a frame."""
+        self.take(len(names), each)
+        self.take(sum(map(len, names)) // CHARACTERS_PER_UNIT)
+
+
+def take(settings: Settings, elements: int, each: int = 1) -> None:
+    """All that a request costs, where one number says it. Raises OverBudget."""
+    if elements * each > settings.request_max_work:
+        Ration(settings).take(elements, each)
+
+
+def within(groups: Iterable[Sized]) -> int:
+    """How many elements there are in all of these."""
+    return sum(map(len, groups))

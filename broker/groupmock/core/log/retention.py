@@ -1,0 +1,55 @@
+"""Records that are too old to keep go (retention.ms): a broker looks for them at fixed times, and they go segment by segment
+(LogManager.cleanupLogs).
+
+Kafka looks every log.retention.check.interval.ms. Here there is a timer for the first of these moments at which something will be too old,
+and none where nothing ages: a clock that is stepped on by a month does not stop nine thousand times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ..units import NS_PER_MS
+from .limits import LogLimits
+from .partition import Partition
+
+if TYPE_CHECKING:
+    from ..turn import Turn
+
+KEY: Final = ("log_retention",)
+FAR_NS: Final = 100 * 365 * 24 * 3600 * 1000 * NS_PER_MS
+"""A century: what is due later is not waited for."""
+
+
+class Aging(NamedTuple):
+    """A log whose records may be too old some day: its topic, the log, what holds for it."""
+
+    topic: str
+    partition: Partition
+    limits: LogLimits
+
+
+def watch(turn: Turn, logs: Iterable[Aging]) -> None:
+    """See to it that the next look comes when something in these logs is too old."""
+    due = (log.partition.segments.due_ms(log.limits.retention_ms) for log in logs if log.limits.retention_ms >= 0)
+    first = min((moment for moment in due if moment is not None), default=None)
+    if first is None:
+        return
+    interval = turn.settings.log_retention_check_interval_ms * NS_PER_MS
+    wanted = max((first - turn.environment.wall_ms(0)) * NS_PER_MS, turn.now + 1)
+    at = -(-wanted // interval) * interval
+    armed = turn.timers.get(KEY)
+    if at - turn.now < FAR_NS and (armed is None or at < armed.deadline):
+        turn.timers.set(KEY, at)
+
+
+def sweep(turn: Turn, logs: list[Aging]) -> bool:
+    """Drop what is too old. True: also where nothing was, so that a replay looks at the very same moments."""
+    for topic, partition, limits in logs:
+        start = None if limits.retention_ms < 0 else partition.segments.expire(turn.wall_ms, limits.retention_ms, partition.end)
+        if start is not None and start > partition.start:
+            partition.delete_before(start)
+            turn.note("records_expired", topic=topic, partition=partition.index, log_start_offset=start)
+    watch(turn, logs)
+    return True

@@ -1,0 +1,66 @@
+"""Where a log's segments begin and how old they are: what retention by time goes by.
+
+A log is a list of files, its segments, and it loses a whole segment at a time: the oldest ones, while the largest timestamp in each is more
+than retention.ms ago (UnifiedLog.deleteRetentionMsBreachedSegments). The last one goes as well, and an empty one takes its place, so that a
+log that nobody writes to ends up empty; one that is written to keeps everything since its last roll. It rolls when a write would exceed
+segment.bytes, or when the write's newest timestamp is more than segment.ms behind the segment's first (LogSegment.shouldRoll). Seen on
+4.3.0 and 3.9.1: docs/kafka/differences.md#records-that-are-too-old.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from .limits import LogLimits
+
+
+class Segment(msgspec.Struct, gc=False):
+    """`first_ms`: the largest timestamp of its first write, from which segment.ms counts; `newest_ms`: the largest of all."""
+
+    base_offset: int
+    first_ms: int
+    newest_ms: int
+    size: int
+
+
+class Segments:
+    """The segments of one log, the oldest first. Times are ms since 1970, sizes bytes."""
+
+    __slots__ = ("_kept",)
+
+    def __init__(self) -> None:
+        self._kept: list[Segment] = []
+
+    def wrote(self, base_offset: int, newest_ms: int, size: int, limits: LogLimits) -> None:
+        """Batches were written at that offset, with that largest timestamp."""
+        last = self._kept[-1] if self._kept else None
+        if last is None or last.size + size > limits.segment_bytes or newest_ms - last.first_ms > limits.segment_ms:
+            self._kept.append(Segment(base_offset, newest_ms, newest_ms, size))
+        else:
+            last.newest_ms = max(last.newest_ms, newest_ms)
+            last.size += size
+
+    def begins_at(self, offset: int) -> bool:
+        """Is that where the oldest one begins?"""
+        return bool(self._kept) and self._kept[0].base_offset == offset
+
+    def trim(self, start: int) -> None:
+        """The log starts there now: what lies before is gone."""
+        gone = 0
+        while gone + 1 < len(self._kept) and self._kept[gone + 1].base_offset <= start:
+            gone += 1
+        del self._kept[:gone]
+
+    def due_ms(self, retention_ms: int) -> int | None:
+        """When the oldest one is too old; None: there is none."""
+        return self._kept[0].newest_ms + retention_ms + 1 if self._kept else None
+
+    def expire(self, wall_ms: int, retention_ms: int, end: int) -> int | None:
+        """Forget the oldest ones that are too old; where the log starts then, `end` being its end. None: all stay."""
+        gone = 0
+        while gone < len(self._kept) and wall_ms - self._kept[gone].newest_ms > retention_ms:
+            gone += 1
+        if not gone:
+            return None
+        del self._kept[:gone]
+        return self._kept[0].base_offset if self._kept else end

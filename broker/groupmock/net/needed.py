@@ -1,0 +1,36 @@
+"""What a request can still have imported, and what an idle server therefore imports before anybody asks (docs/reference/architecture.md).
+
+A server answers before it has read all its files: modules are imported by the first request that needs them. That takes a file descriptor,
+and peers can use up all there are; so the rest is imported while nobody asks (`Server`), and connections leave some free until then
+(`listen.RESERVED`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pkgutil import iter_modules
+from typing import Final
+
+import groupmock_codec
+from groupmock_codec import APIS
+
+from .. import core, net
+
+OF_OTHERS: Final = ("hashlib", "google_crc32c", "groupmock_codec.records", "groupmock_codec.message_sets")
+"""Imported by a function of ours, or of the codec's. (Its judge, `reference`, is no part of a server.)"""
+
+
+def modules_needed(keys: Iterable[int], zookeeper: bool) -> list[str]:
+    """Names of modules, those of the served APIs first. `zookeeper`: with those of the release that has one."""
+    messages = [f"{groupmock_codec.__name__}.messages.{APIS[key].stem}" for key in keys]
+    behind = [name for name in _below(core.__name__, core.__path__) if zookeeper or not name.startswith(f"{core.__name__}.zookeeper")]
+    embedded = _below(f"{groupmock_codec.__name__}.embedded", [f"{path}/embedded" for path in groupmock_codec.__path__])
+    return [*messages, *behind, *_below(net.__name__, net.__path__), *embedded, *OF_OTHERS]
+
+
+def _below(package: str, path: Iterable[str]) -> list[str]:
+    found = [package]
+    for module in iter_modules(path):
+        name = f"{package}.{module.name}"
+        found += _below(name, [f"{each}/{module.name}" for each in path]) if module.ispkg else [name]
+    return found

@@ -1,0 +1,55 @@
+"""What unpacking somebody's records may cost. Ten kilobytes of gzip hold a million records, which are seconds and a gigabyte."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .records import COMPRESSION_MASK, HEADER_BYTES, MAX_DECOMPRESSED, NONE, Batch, OverLimit, decompress
+
+MOST_INFLATED: Final = 1032
+"""So many bytes does deflate make of one at most (zlib's technical details)."""
+OPENED: Final = 4
+"""Reading timestamp, offset and key costs so many times what stepping over a record does (0.4 us and 0.1)."""
+CONVERTED: Final = 16
+"""So much more does a record cost that is read whole and written in another format (3 to 6 us with all that follows)."""
+
+
+class Room:
+    """What may still be unpacked for somebody: bytes out of compression, and records, of which one that is opened counts OPENED times and
+    one that goes into another format CONVERTED times. It is spent before anything is built.
+
+    `spent`: something was, so that who must give at least one answer can tell.
+    """
+
+    __slots__ = ("bytes", "records", "spent")
+
+    def __init__(self, max_bytes: int, max_records: int) -> None:
+        self.bytes, self.records = max_bytes, max_records
+        self.spent = False
+
+    def take(self, records: int, each: int = 1) -> None:
+        """So many records are about to be looked at. Raises OverLimit."""
+        if records * each > self.records:
+            raise OverLimit(f"{records} records{f' that count {each} times' if each > 1 else ''} where {self.records} are left")
+        self.records -= records * each
+        self.spent = True
+
+    def unpacked(self, batch: Batch) -> bytes:
+        """The records' bytes. Raises as `decompress`, OverLimit for more bytes than are left."""
+        return self.opened(batch.data[HEADER_BYTES:], batch.attributes & COMPRESSION_MASK)
+
+    def opened(self, data: bytes, code: int) -> bytes:
+        """`data` out of compression `code`. What was unpacked in vain is spent as well: of a thousand batches each may end in an error."""
+        if code == NONE:
+            return data
+        before = self.bytes
+        self.bytes -= min(before, len(data) * MOST_INFLATED)
+        found = decompress(data, code, before)
+        self.bytes = before - len(found)
+        self.spent = True
+        return found
+
+
+def any_room() -> Room:
+    """For who trusts the records: MAX_DECOMPRESSED bytes, any number of records."""
+    return Room(MAX_DECOMPRESSED, 2**62)

@@ -1,0 +1,56 @@
+"""File descriptors run out, and an API that is asked for the first time is answered all the same."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from groupmock.rig.wire import Client
+from groupmock_codec import APIS
+from groupmock_codec.messages.k00_produce import ProduceRequest
+from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest
+
+SERVER = Path(__file__).parents[1] / "support" / "few_descriptors.py"
+CROWD = 200
+"""More than the server has descriptors."""
+
+
+@contextmanager
+def server(*words: str) -> Iterator[tuple[int, subprocess.Popen[str]]]:
+    """Its port and process."""
+    with subprocess.Popen([sys.executable, str(SERVER), *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield int(process.stdout.readline()), process
+        finally:
+            process.kill()
+
+
+def asked(client: Client) -> list[int]:
+    """Keys of the APIs that answered a request of nothing in particular, in their newest version; all that are advertised."""
+    ranges = {row.api_key: row.max_version for row in client.ask(18, 0, ApiVersionsRequest()).api_keys}
+    for key, version in ranges.items():
+        client.ask(key, version, ProduceRequest(acks=1) if key == 0 else APIS[key].request.message())
+    return list(ranges)
+
+
+@pytest.mark.parametrize("profile", ["groupmock", "kafka-2.8"])
+def test_every_api_answers_with_no_descriptor_left_once_the_server_was_idle(profile: str) -> None:
+    with server("warm", profile) as (port, process), Client("127.0.0.1", port) as client:
+        assert process.stdout is not None and process.stdout.readline() == "exhausted\n"
+        assert len(asked(client)) > 20
+
+
+@pytest.mark.parametrize("profile", ["groupmock", "kafka-2.8"])
+def test_connections_leave_descriptors_for_the_first_request_of_each_api(profile: str) -> None:
+    with server("cold", profile) as (port, _), Client("127.0.0.1", port) as client, ExitStack() as crowd:
+        client.ask(18, 0, ApiVersionsRequest())
+        for _ in range(CROWD):
+            crowd.enter_context(socket.create_connection(("127.0.0.1", port)))
+        assert len(asked(client)) > 20

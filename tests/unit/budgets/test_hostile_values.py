@@ -1,0 +1,112 @@
+"""Values that cost, or break, by what stands in them: numbers of thousands of digits, lists, long names, an order of leaving."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from cases import for_each
+
+from groupmock.core.java.hashes import java_hash, partition_for
+from groupmock.core.log.change import without
+from groupmock.rig import CoreRig
+from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
+from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
+from groupmock_codec.messages.k32_describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from groupmock_codec.messages.k44_incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+
+DIGITS = "9" * 32_000
+ZEROS = "0" * 32_000 + "1"
+THROTTLED = "leader.replication.throttled.replicas"
+
+
+def alter(rig: CoreRig, kind: int, resource: str, name: str, value: str, operation: int = 0) -> tuple[int, str]:
+    change = AlterableConfig(name=name, config_operation=operation, value=value)
+    wanted = AlterConfigsResource(resource_type=kind, resource_name=resource, configs=[change])
+    (row,) = rig.ask(44, 1, IncrementalAlterConfigsRequest(resources=[wanted])).responses
+    return row.error_code, row.error_message or ""
+
+
+@for_each("number", [DIGITS, ZEROS])
+def test_a_number_of_thousands_of_digits_is_none(number: str) -> None:
+    """Python refuses to read it, with an exception that nobody expected."""
+    rig = CoreRig.make(topics=["t"])
+    code, text = alter(rig, 2, "t", "retention.ms", number)
+    assert (code, text) == (40, f"Invalid value {number} for configuration retention.ms: Not a number of type LONG")
+    code, text = alter(rig, 4, number, "log.retention.ms", "1")
+    assert (code, text) == (42, f"Node id must be an integer, but it is: {number}")
+    wanted = DescribeConfigsResource(resource_type=4, resource_name=number, configuration_keys=None)
+    (row,) = rig.ask(32, 4, DescribeConfigsRequest(resources=[wanted])).results
+    assert (row.error_code, row.error_message) == (42, f"Broker id must be an integer, but it is: {number}")
+    key = f"g:{'A' * 22}:{number}"
+    (found,) = rig.ask(10, 6, FindCoordinatorRequest(key_type=2, coordinator_keys=[key])).coordinators
+    assert found.error_code == 42
+
+
+@for_each(
+    "parts, named, left",
+    [
+        ("a,b,a,c", "a", "b,a,c"),
+        ("a,b,a,c", "a,a,x", "b,c"),
+        ("a,b,a,c", "a,a,a", "b,c"),
+        ("a", "", "a"),
+        ("a,b", "b,a", ""),
+    ],
+)
+def test_what_is_taken_from_a_list_is_taken_as_often_as_it_is_named(parts: str, named: str, left: str) -> None:
+    assert ",".join(without(parts.split(","), named.split(","))) == left
+
+
+def test_a_list_is_appended_to_once_with_each_entry_and_subtracted_from() -> None:
+    rig = CoreRig.make(topics=["t"])
+    topic = rig.core.cluster.topics.require("t")
+    assert alter(rig, 2, "t", THROTTLED, "0:1,0:2,0:1", operation=2) == (0, "")
+    assert topic.configs[THROTTLED] == "0:1,0:2"
+    assert alter(rig, 2, "t", THROTTLED, "0:2,0:3,0:3", operation=2) == (0, "")
+    assert topic.configs[THROTTLED] == "0:1,0:2,0:3"
+    assert alter(rig, 2, "t", THROTTLED, "0:1,0:9", operation=3) == (0, "")
+    assert topic.configs[THROTTLED] == "0:2,0:3"
+
+
+@for_each("length", [0, 1, 255, 256, 257, 512, 1000])
+def test_a_long_name_has_javas_hash(length: int) -> None:
+    dice = Random(length)
+    text = "".join(dice.choice("aé水🎉") for _ in range(length))
+    raw, value = text.encode("utf-16-le"), 0
+    for at in range(0, len(raw), 2):
+        value = 31 * value + int.from_bytes(raw[at : at + 2], "little") & 0xFFFFFFFF
+    assert java_hash(text) == value
+    assert partition_for(text, 50) == partition_for(text, 50) < 50
+
+
+def test_members_may_leave_in_the_order_in_which_they_would_lead() -> None:
+    """Each of them leads when its turn comes: who is next is found without a look at all that are left."""
+    rig = CoreRig.make(settings={"group.initial.rebalance.delay.ms": 0})
+    for number in range(40):
+        rig.member(f"m{number}", group="g").join()
+    rig.sleep(10)
+    group: Any = rig.group("g")
+    leaving = [MemberIdentity(member_id=member.member_id) for member in group.ordered()[:30]]
+    staying = group.ordered()[30:]
+    answer = rig.ask(13, 3, LeaveGroupRequest(group_id="g", members=leaving))
+    assert [row.error_code for row in answer.members] == [0] * 30
+    assert (group.ordered(), group.leader_id) == (staying, staying[0].member_id)
+    assert group.first() is min(group.members.values(), key=staying.index)
+    group.invariants()
+
+
+def test_a_member_that_goes_leaves_the_kept_order_though_others_share_its_bucket() -> None:
+    rig = CoreRig.make(settings={"group.initial.rebalance.delay.ms": 0})
+    for number in range(60):
+        rig.member(f"m{number}", group="g").join()
+    rig.sleep(10)
+    group: Any = rig.group("g")
+    dice = Random(7)
+    group.ordered()
+    while group.members:
+        group.drop(dice.choice(list(group.members.values())))
+        assert group.order == group._sorted()

@@ -1,0 +1,100 @@
+"""A cluster as earlier requests of a peer may have made it: `size` groups, members and partitions, half of these in one topic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import cycle
+from typing import TYPE_CHECKING, Final
+
+from groupmock.rig import WireRig
+from groupmock.rig.wire import read_response, request
+from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
+from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+
+if TYPE_CHECKING:
+    from groupmock.rig import Wire
+
+BIG: Final = "big"
+"""A Stable group of static members, each with a protocol list of its own."""
+MANY: Final = "many-offsets"
+"""A group without members that has an offset for each partition of WIDE."""
+WIDE: Final = "wide"
+"""A topic of `size` partitions."""
+JOIN, SYNC, COMMIT, FETCH = (11, 5), (14, 3), (8, 6), (1, 11)
+AT_ONCE: Final = 500
+
+
+class BigState:
+    """The cluster; `topics`, `groups`, `members`, `instances`: the names there are, `ids`: of the topics, `generation`: of BIG."""
+
+    def __init__(self, size: int, profile: str | None = None, settings: Mapping[str, object] | None = None) -> None:
+        self.size = size
+        quick = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 0}
+        self.rig = WireRig.make(profile=profile, settings={**quick, **(settings or {})})
+        self.wide = size // 2
+        self.topics = [f"t{number:05}" for number in range(size - self.wide)]
+        self.groups = [f"g{number:05}" for number in range(size)]
+        self.instances = [f"i{number:05}" for number in range(size)]
+        for name in self.topics:
+            self.rig.command("create_topic", name=name, partitions=1)
+        self.rig.command("create_topic", name=WIDE, partitions=self.wide)
+        topics = self.rig.core.cluster.topics
+        self.ids = [topics.topic_id(name) or b"" for name in self.topics]
+        self.members = self._join()
+        self.generation = 1
+        self._commit()
+        self.session = self._fetch_session()
+
+    def _join(self) -> list[str]:
+        """All of BIG join in one phase, and its leader assigns."""
+        wires: list[Wire] = []
+        for number, instance in enumerate(self.instances):
+            protocols = [JoinGroupRequestProtocol(name="range", metadata=b"\0\1\0\0\0\1\0\6t%05d\0\0\0\0" % (number % 100000) + bytes(8))]
+            wire = self.rig.connect()
+            wire.send(request(*JOIN, JoinGroupRequest(
+                group_id=BIG, session_timeout_ms=1_800_000, rebalance_timeout_ms=1_800_000, group_instance_id=instance,
+                protocol_type="consumer", protocols=protocols,
+            )))  # fmt: skip
+            wires.append(wire)
+        self.rig.sleep(1)
+        group = self.rig.core.cluster.groups.find(BIG)
+        assert group is not None
+        shares = [SyncGroupRequestAssignment(member_id=each, assignment=bytes(50)) for each in group.members]
+        leader = next(wire for wire in wires if len(wire.data) == max(len(each.data) for each in wires))
+        leader.data = b""
+        leader.send(request(*SYNC, SyncGroupRequest(
+            group_id=BIG, generation_id=group.generation, member_id=group.leader_id or "",
+            group_instance_id=group.members[group.leader_id or ""].group_instance_id, assignments=shares,
+        )))  # fmt: skip
+        assert str(group.state) == "Stable", group.state
+        return [group.static_members[instance] for instance in self.instances]
+
+    def _commit(self) -> None:
+        wire = self.rig.connect()
+        for first in range(0, self.wide, AT_ONCE):
+            partitions = [
+                OffsetCommitRequestPartition(partition_index=index, committed_offset=1, committed_metadata="m")
+                for index in range(first, min(first + AT_ONCE, self.wide))
+            ]
+            wire.ask(*COMMIT, OffsetCommitRequest(group_id=MANY, topics=[OffsetCommitRequestTopic(name=WIDE, partitions=partitions)]))
+        one = OffsetCommitRequestPartition(partition_index=0, committed_offset=1, committed_metadata="m")
+        for group, topic in zip(self.groups, cycle(self.topics), strict=False):
+            wire.ask(*COMMIT, OffsetCommitRequest(group_id=group, topics=[OffsetCommitRequestTopic(name=topic, partitions=[one])]))
+
+    def _fetch_session(self) -> int:
+        """A fetch session with every partition of WIDE, begun with a few and grown."""
+        wire, session, epoch = self.rig.connect(), 0, 0
+        for first in range(0, self.wide, AT_ONCE):
+            indexes = range(first, min(first + AT_ONCE, self.wide))
+            partitions = [FetchPartition(partition=index, partition_max_bytes=1000) for index in indexes]
+            wire.send(request(*FETCH, FetchRequest(
+                session_id=session, session_epoch=epoch, max_bytes=100_000, topics=[FetchTopic(topic=WIDE, partitions=partitions)]
+            )))  # fmt: skip
+            frames = wire.take()
+            if not frames:  # refused: the session stays as large as it is
+                break
+            session, epoch = read_response(*FETCH, frames[0])[1].session_id, epoch + 1  # type: ignore[attr-defined]
+        self.session_epoch = epoch
+        return session
