@@ -52,12 +52,13 @@ JUDGES: Final = {
 ABOUT: Final = """
 # The simulation that tries to break it
 
-A seed draws a cluster (1 to 4 nodes, a release's profile, topics, settings) and what happens to it: members of classic groups, eager and
-cooperative, dynamic and static, of several groups, that join, fetch, commit, die, come back; records; the ready fault plans; steering
-commands (groups held, members frozen and expelled, coordinators and leaders moved, nodes stopped and stalled, clocks that jump); bytes that are cut
-anywhere or come glued together, connections that break in the middle of a request, readers that do not read; strangers who send altered or
-stale requests, pipeline, and ask for as much as the protocol can say. It is played on the real driver, connections and core, with virtual
-transports on a virtual clock, in one thread: the same seed gives the same journal, byte for byte, in every process.
+A seed draws a cluster (1 to 4 nodes, a release's profile, topics, settings) and what happens to it: members of classic groups, eager
+and cooperative, dynamic and static, of several groups, that join, fetch, commit, die, come back; records; the ready fault plans;
+steering commands (groups held, members frozen and expelled, coordinators and leaders moved, nodes stopped and stalled, clocks that
+jump); bytes that are cut anywhere or come glued together, connections that break in the middle of a request, readers that do not read;
+strangers who send altered or stale requests, pipeline, and ask for as much as the protocol can say. It is played on the real driver,
+connections and core, with virtual transports on a virtual clock, in one thread: the same seed gives the same journal, byte for byte, in
+every process.
 
     from groupmock_clients.simulation.simulate import simulate
     simulate(7).finding                                                   # None, or what broke, with a sentence
@@ -71,7 +72,8 @@ beside `consumer.py` and a line in `draw.py`.
 
 ## Kinds
 
-`groups` (members, time, records: these are in every kind), `steering`, `faults`, `wire`, `hostile`, `mixed`. Without a kind the seed draws one.
+`groups` (members, time, records: these are in every kind), `steering`, `faults`, `wire`, `hostile`, `mixed`. Without a kind the seed
+draws one.
 
 ## Judges
 
@@ -79,9 +81,9 @@ beside `consumer.py` and a line in `draw.py`.
 |---|---|
 {judges}
 
-No judge reads a wall clock: a verdict belongs to the seed. What a stranger may spoil (a commit in a member's name, a topic) is no finding.
-Two things that look like findings are Kafka's: a static member that comes back with another subscription changes nothing in its group, and a
-group that was loaded knows one protocol of each member, so that who lists another is refused until it rebalances.
+No judge reads a wall clock: a verdict belongs to the seed. What a stranger may spoil (a commit in a member's name, a topic) is no
+finding. Two things that look like findings are Kafka's: a static member that comes back with another subscription changes nothing in
+its group, and a group that was loaded knows one protocol of each member, so that who lists another is refused until it rebalances.
 """.strip()
 
 
@@ -101,7 +103,8 @@ def _cost(measured: Mapping[str, Any]) -> Iterator[str]:
     yield f"{measured['seeds']:,} seeds of all kinds took {took}, on a machine that others used as well:"
     each = measured["requests"] / measured["seeds"]
     yield f"{rate:.1f} seeds per core-second, {1000 / rate:.0f} ms a seed, of {each:.0f} requests each."
-    yield f"10^5 seeds are {100_000 / rate / 3600:.1f} core-hours. 10^6 in a night of eight hours need {1_000_000 / rate / NIGHT_S:.1f} cores."
+    night = 1_000_000 / rate / NIGHT_S
+    yield f"10^5 seeds are {100_000 / rate / 3600:.1f} core-hours. 10^6 in a night of eight hours need {night:.1f} cores."
 
 
 def _planted(rows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
