@@ -182,7 +182,7 @@ class GroupJudge:
     def _all_joined(self, name: str, generation: int) -> None:
         group = self.group(name)
         told = self.told.get((name, self.lives.get(name, 0), generation))
-        if group is None or told is None:
+        if group is None or told is None or str(group.state) != STABLE:  # it may have moved on in the same entry
             return
         silent = [each.member_id for each in group.members.values() if each.group_instance_id is None and each.member_id not in told.joined]
         if silent:
