@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from groupmock.core.effects import Effects, MemberChanged, Moved, TimerFired
+from groupmock.core.effects import Effects, MemberChanged, Moved, Note, TimerFired
 from groupmock.core.environment import NO_HOLDS
 from groupmock.core.groups.classic.group import Group
 from groupmock_codec.embedded.consumer import read_assignment
@@ -41,12 +41,12 @@ CHANGES: Final = frozenset((COMMIT, JOIN, 13, SYNC, 42, 47))
 Key = tuple[str, int, int]
 
 
-def _owed(group: Group) -> Iterator[tuple[str, ...]]:
-    """The timers without which the group would wait for ever."""
+def _owed(group: Group, failed: bool) -> Iterator[tuple[str, ...]]:
+    """The timers without which the group would wait for ever. A join phase that `failed` waits for the next JoinGroup (P1-b5)."""
     name = group.group_id
     yield from (("session", name, each) for each in group.pending_joins)
     yield from (("session", name, each.member_id) for each in group.members.values() if each.join is None and each.sync is None)
-    if str(group.state) == PREPARING and not group.join_phase_dead:
+    if str(group.state) == PREPARING and not failed:
         yield "join", name
     if group.pending_syncs:
         yield "sync", name
@@ -76,6 +76,8 @@ class GroupJudge:
         self.generations: dict[str, int] = {}
         self.lives: dict[str, int] = {}
         self.told: dict[Key, Told] = {}
+        self.failed: set[str] = set()
+        """Groups whose join phase failed: somebody's subscription cannot be read."""
         self.renewals = 0
         self._expected: dict[int, int] = {}  # ticket -> code that the group owes
 
@@ -122,7 +124,10 @@ class GroupJudge:
         for effect in effects:
             if isinstance(effect, Moved):
                 self._moved(effect)
+                self.failed.discard(effect.group)
                 touched[effect.group] = None
+            elif isinstance(effect, Note) and effect.what == "join_phase_failed":
+                self.failed.add(str(effect.fields["group"]))
             elif isinstance(effect, MemberChanged):
                 touched[effect.group] = None
             elif isinstance(effect, TimerFired) and effect.subject:
@@ -149,7 +154,7 @@ class GroupJudge:
             return  # a timer may have fired and be kept
         timers = self.cluster.environment.timers
         for group in self.peopled():
-            missing = [key for key in _owed(group) if key not in timers]
+            missing = [key for key in _owed(group, group.group_id in self.failed) if key not in timers]
             if missing:
                 self.bench.found("timers", f"group {group.group_id!r} in {group.state} waits for {missing[0]}, which is not armed")
         for _, name, member in timers.armed("session"):
