@@ -99,14 +99,15 @@ def test_members_may_leave_in_the_order_in_which_they_would_lead() -> None:
     group.invariants()
 
 
-def test_a_member_that_goes_leaves_the_kept_order_though_others_share_its_bucket() -> None:
+def test_who_is_first_while_many_leave_is_who_is_first_of_those_that_are_left() -> None:
     rig = CoreRig.make(settings={"group.initial.rebalance.delay.ms": 0})
     for number in range(60):
         rig.member(f"m{number}", group="g").join()
     rig.sleep(10)
     group: Any = rig.group("g")
     dice = Random(7)
-    group.ordered()
-    while group.members:
-        group.drop(dice.choice(list(group.members.values())))
-        assert group.order == group._sorted()
+    with group.leaving():
+        while group.members:
+            group.drop(dice.choice(list(group.members.values())))
+            assert group.first() is next(iter(group._sorted()), None)
+    assert group.line is None
