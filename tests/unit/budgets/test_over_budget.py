@@ -180,6 +180,18 @@ def test_subscriptions_are_read_for_an_offset_deletion_unless_they_are_too_many(
     assert (ask.reason or "").startswith("this request asks for 110 units of work")
 
 
+def test_an_id_from_which_no_member_id_can_be_made_makes_no_member() -> None:
+    protocols = [JoinGroupRequestProtocol(name="range")]
+    instance = "i" * 32_731
+    join = JoinGroupRequest(
+        group_id="new", session_timeout_ms=10_000, protocol_type="consumer", protocols=protocols, group_instance_id=instance
+    )
+    rig, reason = closed(11, 5, join)
+    assert reason == "a client id or instance id of 32731 characters: no answer can carry a member id that is longer still"
+    group: Any = rig.core.cluster.groups.find("new")
+    assert (group.members, group.static_members) == ({}, {})
+
+
 def test_of_too_many_that_leave_nobody_leaves() -> None:
     rig = rig_of(groupmock_request_max_work=1000)
     member = rig.member("m", group="g")
