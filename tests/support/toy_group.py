@@ -34,6 +34,7 @@ class ToyGroup(GroupType):
 
     group_type: ClassVar[str] = "toy"
     timers: ClassVar[tuple[str, ...]] = ("session",)
+    follows_topics: ClassVar[bool] = True
 
     def __init__(self, home: Home, group_id: str, partition: int) -> None:
         self.home, self.group_id, self.partition = home, group_id, partition

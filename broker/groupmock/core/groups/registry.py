@@ -23,7 +23,8 @@ from .causes import Why
 from .classic.type import ClassicGroup
 from .listing import ByPartition, InOneMap, Listing
 from .offsets import retention
-from .offsets.committed import Offset
+from .offsets.by_topic import ByTopic
+from .offsets.committed import CommittedOffsets, Offset
 from .type import GroupType
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Remembered(msgspec.Struct, frozen=True):
 
     kind: type[GroupType]
     stored: Any
-    offsets: dict[tuple[str, int], Offset]
+    offsets: CommittedOffsets
 
 
 class GroupRegistry:
@@ -51,6 +52,10 @@ class GroupRegistry:
         self._environment = environment
         self._groups: dict[str, GroupType] = {}
         self._logs: dict[int, dict[str, Remembered]] = {}
+        self._following: dict[str, None] = {}  # ids of the groups to which new topics are news
+        self._added = 0
+        self._with_offsets = ByTopic()  # owners: (number of the group in the order of their coming, id)
+        self._remembered = ByTopic()  # of `_logs`; owners: (partition, id)
         self._listing: Listing = InOneMap() if environment.settings.quirks.groups_listed_from_one_map else ByPartition(OFFSETS_TOPIC)
         places = environment.settings.offsets_topic_num_partitions
         self.hosting = Hosting(environment, topics, OFFSETS_TOPIC, partition_for, places, "load", self)
@@ -143,11 +148,16 @@ class GroupRegistry:
         partition = self.hosting.partition_of(group_id)
         group = kind.begin(turn, self.hosting, group_id, partition)
         self._groups[group_id] = group
+        if kind.follows_topics:
+            self._following[group_id] = None
+        self._added += 1
+        group.offsets.file_under(self._with_offsets, (self._added, group_id))
         self._listing.add(group_id, partition, self._leader(partition))
         return group
 
     def _forget(self, group: GroupType) -> None:
         del self._groups[group.group_id]
+        self._following.pop(group.group_id, None)
         self._listing.discard(group.group_id, group.partition, self._leader(group.partition))
 
     def _leader(self, partition: int) -> int:
@@ -159,20 +169,19 @@ class GroupRegistry:
 
     def topic_changed(self, turn: Turn, name: str) -> None:
         """A topic was created or has grown."""
-        for group in list(self._groups.values()):
-            group.topic_changed(turn, name)
+        for group_id in list(self._following):
+            self._groups[group_id].topic_changed(turn, name)
 
     def topic_deleted(self, turn: Turn, name: str) -> None:
         """A topic is gone: so are its offsets in every group; with the topic of offsets everything is that a log remembers."""
         if name == OFFSETS_TOPIC:
             self._logs.clear()
-        for group in self._groups.values():
-            for at in group.offsets.discard_topic(name):
-                turn.note("offset_removed", group=group.group_id, topic=name, partition=at[1], reason="the topic was deleted")
-        for log in self._logs.values():  # partitions that nobody leads just now
-            for kept in log.values():
-                for at in [at for at in kept.offsets if at[0] == name]:
-                    del kept.offsets[at]
+            self._remembered.clear()
+        for _, group_id in self._with_offsets.owners(name):
+            for at in self._groups[group_id].offsets.discard_topic(name):
+                turn.note("offset_removed", group=group_id, topic=name, partition=at[1], reason="the topic was deleted")
+        for partition, group_id in self._remembered.owners(name):  # in partitions that nobody leads just now
+            self._logs[partition][group_id].offsets.discard_topic(name)
 
     # -- timers --------------------------------------------------------------------------------------------------------
 
@@ -220,9 +229,14 @@ class GroupRegistry:
     def unload(self, turn: Turn, partition: int, node: int | None) -> None:
         """The partition's groups die; what was written to the log stays (SERVER-49)."""
         why = causes.coordinator_left(partition, node)
+        for kept in self._logs.pop(partition, {}).values():
+            kept.offsets.clear()
         log: dict[str, Remembered] = {}
         for group in [group for group in self._groups.values() if group.partition == partition]:
-            log[group.group_id] = Remembered(type(group), group.stored, dict(group.offsets))
+            offsets = CommittedOffsets()
+            offsets.file_under(self._remembered, (partition, group.group_id))
+            offsets.refill(group.offsets)
+            log[group.group_id] = Remembered(type(group), group.stored, offsets)
             group.unload(turn, why)
             self._forget(group)
         self._logs[partition] = log
@@ -235,6 +249,7 @@ class GroupRegistry:
                 continue  # only ever in memory: reservations of the old coordinator
             group = self._add(turn, group_id, kept.kind)
             group.offsets.refill(kept.offsets)
+            kept.offsets.clear()
             group.restore(turn, kept.stored)
             telling.moved(turn, group, "", why)
             self._arm_retention(turn)

@@ -74,6 +74,8 @@ class GroupType(ABC):
     """As ListGroups writes it (Kafka's Group.GroupType)."""
     timers: ClassVar[tuple[str, ...]]
     """Names (core.timers.NAMES) of the timers that the type sets for the group's id, and perhaps more."""
+    follows_topics: ClassVar[bool]
+    """Is `topic_changed` for it? (A topic that is made costs nothing for each group that does not care.)"""
 
     group_id: str
     partition: int
@@ -153,7 +155,7 @@ class GroupType(ABC):
 
     @abstractmethod
     def topic_changed(self, turn: Turn, topic: str) -> None:
-        """A topic was created or has grown: news for a type whose coordinator assigns (KIP-848)."""
+        """A topic was created or has grown: news for a type whose coordinator assigns (KIP-848). Only where the type `follows_topics`."""
 
     @abstractmethod
     def store(self, turn: Turn) -> None:

@@ -62,7 +62,7 @@ class Topics:
         # With eligible leader replicas it is a config of the cluster from the start, not a default (KIP-966; docs/kafka/differences.md)
         if environment.settings.quirks.min_insync_replicas_pinned:
             self._broker_configs[""] = {"min.insync.replicas": "1"}
-        self._limits: dict[tuple[str, int], LogLimits] = {}
+        self._limits: dict[str, dict[int, LogLimits]] = {}  # by topic, made or still to come, and node
 
     def hosted_by(self, name: str, host: Host) -> None:
         """Whoever hosts an internal topic decides from now on who leads it, and is told of new partitions."""
@@ -122,7 +122,7 @@ class Topics:
             partitions=self._partitions(0, replicas),
         )
         # `record_limit` asks for topics that are still to come: what it found was of the defaults, not of these configs
-        self._limits = {place: limits for place, limits in self._limits.items() if place[0] != name}
+        self._limits.pop(name, None)
         self.made += 1
         self._topics[name] = topic
         self._names[topic.topic_id] = name
@@ -181,6 +181,7 @@ class Topics:
         topic = self.require(name)
         # Gone first: fetches that are looked at below must not find it, for that is what ends their wait
         del self._topics[name], self._names[topic.topic_id]
+        self._limits.pop(name, None)
         self._partition_count -= len(topic.partitions)
         self._forget_printed(name)
         turn.note("topic_deleted", topic=name)
@@ -390,7 +391,7 @@ class Topics:
     def configure(self, topic: Topic, settings: Mapping[str, str]) -> None:
         """Replace what was set on a topic by checked configs."""
         topic.configs = dict(settings)
-        self._limits.clear()
+        self._limits.pop(topic.name, None)
 
     def configure_broker(self, resource: str, settings: Mapping[str, str]) -> None:
         """Replace what was changed at run time for one node (its id as text) or for all ("")."""
@@ -420,12 +421,13 @@ class Topics:
         return self._limits_of(name, {} if topic is None else topic.configs, node).max_message_bytes
 
     def _limits_of(self, name: str, set_on_topic: Mapping[str, str], node: int) -> LogLimits:
-        known = self._limits.get((name, node))
+        nodes = self._limits.get(name)
+        known = None if nodes is None else nodes.get(node)
         if known is None:
             from . import configs
 
             known = configs.limits(set_on_topic, self.broker_overrides(node), self._environment.settings)
-            self._limits[name, node] = known
+            self._limits.setdefault(name, {})[node] = known
         return known
 
 

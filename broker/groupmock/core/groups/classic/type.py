@@ -25,6 +25,7 @@ class ClassicGroup(Group):
     __slots__ = ()
     group_type: ClassVar[str] = "classic"
     timers: ClassVar[tuple[str, ...]] = tuple(FIRES)
+    follows_topics: ClassVar[bool] = False  # the leader's client sees it in its metadata and joins again (SERVER-18)
 
     @classmethod
     def begin(cls, turn: Turn, home: Home, group_id: str, partition: int) -> Self:
@@ -74,7 +75,7 @@ class ClassicGroup(Group):
         return FIRES[timer](turn, self, subject)
 
     def topic_changed(self, turn: Turn, topic: str) -> None:
-        """Nothing: the leader's client sees it in its metadata and joins again (SERVER-18)."""
+        """Nothing."""
 
     def store(self, turn: Turn) -> None:
         """Write the group record."""

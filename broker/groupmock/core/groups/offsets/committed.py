@@ -13,6 +13,7 @@ import msgspec
 from ...java.hashes import java_hash, partition_hash
 from ...java.orders import SMALLEST_TABLE, scala_map_order, scala_table_order, table_for
 from ...java.tables import Timeline, signed
+from .by_topic import ByTopic, Owner
 
 At = tuple[str, int]
 
@@ -27,30 +28,49 @@ class Offset(msgspec.Struct, gc=False, frozen=True):
     expire_ms: int | None = None
 
 
+class _Topic(Timeline):
+    """One topic's table, and its partitions in the order of their first commits."""
+
+    __slots__ = ("partitions",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.partitions: dict[int, None] = {}
+
+
 class CommittedOffsets(dict[At, Offset]):
     """(topic, partition) -> what was committed last, in the order of the first commits. Changed only by the methods below."""
 
-    __slots__ = ("_scala_table", "_tables", "_topics", "lingering")
+    __slots__ = ("_filed", "_lingering", "_owner", "_scala_table", "_tables", "_topics")
 
     def __init__(self) -> None:
         super().__init__()
         self._topics = Timeline()
-        self._tables: dict[str, Timeline] = {}
+        self._tables: dict[str, _Topic] = {}
         self._scala_table = SMALLEST_TABLE
-        self.lingering: frozenset[At] = frozenset()
-        """Partitions with a commit that counts as on its way until another one comes (quirk `refused_commit_lingers`)."""
+        self._lingering: dict[str, set[int]] | None = None  # seldom: see `linger`
+        self._filed: ByTopic | None = None
+        self._owner: Owner = (0, "")
+
+    def file_under(self, filed: ByTopic, owner: Owner) -> None:
+        """From now on, empty as it is, `filed` says in which topics the owner has something here."""
+        assert self.used_up, "filed before the first commit"
+        self._filed, self._owner = filed, owner
 
     @property
     def used_up(self) -> bool:
         """Does nothing here keep an Empty group alive?"""
-        return not self and not self.lingering
+        return not self and not self._lingering
 
     def __setitem__(self, at: At, offset: Offset) -> None:
         table = self._tables.get(at[0])
         if table is None:
             self._topics.put(new=True)
-            table = self._tables[at[0]] = Timeline()
+            table = self._tables[at[0]] = _Topic()
+            if self._filed is not None:
+                self._filed.add(at[0], self._owner)
         table.put(at not in self)
+        table.partitions[at[1]] = None
         super().__setitem__(at, offset)
         if len(self) * 4 >= self._scala_table * 3:
             self._scala_table = table_for(len(self), self._scala_table, scala=True)
@@ -59,19 +79,45 @@ class CommittedOffsets(dict[At, Offset]):
         super().__delitem__(at)
         table = self._tables[at[0]]
         table.size -= 1
+        del table.partitions[at[1]]
         if not table.size:
             del self._tables[at[0]]
             self._topics.size -= 1
+            self._left(at[0])
         if not self._tables:
             self._topics = Timeline()
 
+    def _left(self, topic: str) -> None:
+        """No offset of that topic is here any more, or none lingers."""
+        if self._filed is not None and topic not in self._tables and not (self._lingering and topic in self._lingering):
+            self._filed.discard(topic, self._owner)
+
+    @property
+    def lingering(self) -> frozenset[At]:
+        """Every partition that lingers."""
+        return frozenset((topic, partition) for topic, partitions in (self._lingering or {}).items() for partition in partitions)
+
+    def lingers(self, at: At) -> bool:
+        """Does a commit of that partition count as on its way until another one comes (quirk `refused_commit_lingers`)?"""
+        return self._lingering is not None and at[1] in self._lingering.get(at[0], ())
+
     def linger(self, at: At) -> None:
         """A commit of that partition was refused and yet counts as on its way."""
-        self.lingering |= {at}
+        if self._lingering is None:
+            self._lingering = {}
+        self._lingering.setdefault(at[0], set()).add(at[1])
+        if self._filed is not None:
+            self._filed.add(at[0], self._owner)
 
     def arrive(self, at: At) -> None:
         """Another commit of that partition has come: none is on its way."""
-        self.lingering -= {at}
+        if not self.lingers(at):
+            return
+        assert self._lingering is not None
+        self._lingering[at[0]].discard(at[1])
+        if not self._lingering[at[0]]:
+            del self._lingering[at[0]]
+            self._left(at[0])
 
     def discard(self, at: At) -> None:
         """Forget a partition; nothing happens when it has no offset."""
@@ -81,10 +127,13 @@ class CommittedOffsets(dict[At, Offset]):
 
     def discard_topic(self, name: str) -> list[At]:
         """Forget a topic; its partitions that had an offset."""
-        found = [at for at in self if at[0] == name]
+        table = self._tables.get(name)
+        found = [] if table is None else [(name, partition) for partition in table.partitions]
+        if self._lingering:
+            self._lingering.pop(name, None)
         for at in found:
             del self[at]
-        self.lingering = frozenset(at for at in self.lingering if at[0] != name)
+        self._left(name)
         return found
 
     def refill(self, offsets: Mapping[At, Offset]) -> None:
@@ -94,9 +143,12 @@ class CommittedOffsets(dict[At, Offset]):
 
     def clear(self) -> None:
         """Forget all."""
+        if self._filed is not None:
+            for topic in {**self._tables, **(self._lingering or {})}:
+                self._filed.discard(topic, self._owner)
         super().clear()
         self._tables.clear()
-        self.lingering = frozenset()
+        self._lingering = None
         self._topics = Timeline()
 
     def listed(self, scala: bool) -> list[At]:
