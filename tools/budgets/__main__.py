@@ -6,6 +6,7 @@ Each is asked of a cluster of its own (a fork), in which there are `size` of eve
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import resource
@@ -37,6 +38,8 @@ def main() -> None:
     parser.add_argument("--match", default="")
     asked = parser.parse_args()
     state = BigState(asked.size, asked.profile)
+    gc.collect()
+    gc.freeze()  # a child that looked at all of it for garbage would copy all of it
     rows = []
     for case in _all(state, asked.apis, asked.most):
         if asked.match not in str(case):

@@ -23,8 +23,8 @@ FILLS: Final = (EMPTY, REPEATED, EXISTING, NEW)
 DISTINCT: Final = (EXISTING, NEW, NUMERALS)
 EXTREMES: Final = (2**31 - 1, -1)
 SMALLEST: Final = {"int8": 7, "int16": 15, "int32": 31, "int64": 63}
-LONG: Final = 32_000
-"""Characters of a long string: all that a version without compact strings can carry."""
+LONG: Final = 32_767
+"""Characters of a long string: all that one can have."""
 LONG_WORDS: Final = {"letters": "x" * LONG, "digits": "9" * LONG, "entries": ",".join(f"{number:x}" for number in range(LONG))[:LONG]}
 KINDS: Final = (2, 3, 4)
 """Of a number of one byte, which says what kind of thing is meant."""
