@@ -97,7 +97,9 @@ def test_a_test_that_is_not_the_same_in_every_run_is_named(search: Search, monke
     assert [line.rpartition("t::b")[2] for line in found["reds"]] == [": took 2 s", ": failed, passed"]
 
 
-PARTS = ["properties 20", "policies 10", "soaks 10", "simulation 20", "kafka 15", "mutations 10", "late 15"]
+PARTS = [
+    *("properties 20", "policies 10", "soaks 10", "simulation 20", "fuzz-codec 5", "fuzz-driver 5", "kafka 10", "mutations 10", "late 10"),
+]
 
 
 def test_a_part_without_a_share_runs_only_when_it_is_named(search: Search, monkeypatch: pytest.MonkeyPatch) -> None:

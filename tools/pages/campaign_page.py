@@ -51,7 +51,8 @@ A .toml, .yaml or .json file. `batch`: seeds of a task (50). `sweeps`: each with
 every sweep says; `-` instead of a file: the flags alone. Combinations that are never played (a rolling upgrade from range to range, fewer
 members than a scenario needs) are left out; naming something of which nothing is played is an error. What two sweeps want is played once.
 
-`simulations`: each with `seeds`, `kinds` (groups, steering, faults, wire, hostile, mixed; none, or `drawn`: each seed draws its own), `seconds`
+`simulations`: each with `seeds`, `kinds` (groups, steering, faults, wire, hostile, mixed; none, or `drawn`: each seed draws its own), and
+`seconds`
 (20) and `megabytes` (512), what one seed may take in its child process. A plan may have both. Flags: `--seeds`, `--simulation KIND`.
 
 ```toml

@@ -23,13 +23,13 @@ from typing import Final
 
 from tools.runs import ROOT
 
-from . import kafka, late, mutants, planted, report, simulation, suite, verdicts
+from . import fuzz, kafka, late, mutants, planted, report, simulation, suite, verdicts
 from .report import SearchPart
 from .suite import FOUND, SearchRequest
 
 SHARES: Final = {
-    "properties": 0.2, "policies": 0.1, "soaks": 0.1, "simulation": 0.2, "kafka": 0.15, "mutations": 0.1, "late": 0.15,
-    "verdicts": 0.0, "planted": 0.0,
+    "properties": 0.2, "policies": 0.1, "soaks": 0.1, "simulation": 0.2, "fuzz-codec": 0.05, "fuzz-driver": 0.05, "kafka": 0.1,
+    "mutations": 0.1, "late": 0.1, "verdicts": 0.0, "planted": 0.0,
 }  # fmt: skip
 """Part -> its share of the time. One without a share runs only when it is named, and gets as much as all others that are."""
 FOLDER: Final = ROOT / "build/search"
@@ -63,6 +63,8 @@ def main(words: Sequence[str] | None = None) -> int:
 def _how(name: str, places: Sequence[str]) -> Callable[[SearchRequest], SearchPart]:
     if name in suite.MARKS:
         return partial(suite.search, name)
+    if name in fuzz.PARTS:
+        return partial(fuzz.search, name)
     if name == "late":
         return partial(late.search, places=places)
     others = {

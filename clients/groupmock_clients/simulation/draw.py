@@ -160,7 +160,7 @@ MAKE: Final[dict[str, Callable[[Random, SimulationPlan], list[Any]]]] = {
     "subscribe": lambda dice, plan: [_who(dice, plan), sorted(dice.sample(list(plan.topics), dice.randint(1, len(plan.topics))))],
     "commit": lambda dice, plan: [_who(dice, plan)],
     "cut": lambda dice, plan: [_who(dice, plan), [dice.choice((1, 2, 3, 4, 7, 20)) for _ in range(dice.randint(1, 6))]],
-    "glue": lambda dice, plan: [_who(dice, plan), dice.randint(2, 4)],
+    "glue": lambda dice, plan: [_who(dice, plan), dice.randint(2, 4), dice.choice(([], [30], [70, 5], [3, 80, 40]))],
     "break": lambda dice, plan: [_who(dice, plan), dice.choice((0, 1, 3, 5, 20, 100, 300))],
     "deaf": lambda dice, plan: [_who(dice, plan), dice.choice((100, 2_000, 9_000))],
     "command": _command,

@@ -66,6 +66,8 @@ class Link:
 
     def _impatient(self, asked: Asked) -> None:
         if self.open and not asked.done and asked in self._asked:
+            if (forgotten := self.wire.forgotten()) is not None:
+                self.world.bench.found(JUDGE, f"{self.client_id} gives up on {APIS[asked.key].name}: {forgotten}")
             self.wire.hang_up()
             self._ended()
 

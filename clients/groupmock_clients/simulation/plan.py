@@ -11,7 +11,7 @@ so that every list of steps is playable and steps can be left out.
     ["commit", client]                  it commits what it has delivered
     ["produce", topic, partition, n]    n records are produced
     ["cut", client, [sizes]]            its next bytes arrive in pieces of these sizes, 1 ms after each other
-    ["glue", client, n]                 its next n requests arrive in one segment
+    ["glue", client, n, [sizes]]        its next n requests arrive in one segment, or in pieces of these sizes that know of no requests
     ["break", client, n]                its connection breaks after n more bytes
     ["deaf", client, ms]                it does not read for so long
     ["command", name, arguments]        a steering command; one that is refused did nothing

@@ -58,7 +58,7 @@ class Playing:
             bench.step = place
             bench.turns.turned()
             getattr(self, f"_{step[0]}")(*step[1:])
-            bench.groups.look_at(bench.groups.all())
+            bench.groups.look_at_all()
             self.world.sweep()
             if self.finding is not None:
                 return
@@ -100,9 +100,10 @@ class Playing:
         for link in self.clients[name].links.values():
             link.wire.cuts.extend(sizes)
 
-    def _glue(self, name: str, requests: int) -> None:
+    def _glue(self, name: str, requests: int, sizes: list[int]) -> None:
         for link in self.clients[name].links.values():
             link.wire.glue = requests
+            link.wire.cuts.extend(sizes)
 
     def _break(self, name: str, after: int) -> None:
         for link in self.clients[name].links.values():
@@ -176,7 +177,7 @@ class Playing:
             left -= LOOK_MS
         if missing is not None:
             self.world.bench.found(LIVENESS, f"after {bound_ms(self.plan)} ms of peace {missing}")
-        self.world.bench.groups.look_at(self.world.bench.groups.all())
+        self.world.bench.groups.look_at_all()
 
     def _expel(self) -> None:
         """Those that are nobody's go, as soon as they can. An operator does that by hand too."""

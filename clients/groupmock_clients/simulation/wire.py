@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from groupmock.core.units import NS_PER_MS
+from groupmock.net.connection import DEAF, STALLED, WEDGED
 from groupmock.rig.wire import frames_of
 from groupmock.rig.wire_rig import Wire
 
@@ -46,6 +47,7 @@ class SimulatedWire(Wire):
         self._high = 1 << 16
         self._full = False
         self._rest = b""
+        self._coming = 0
         self._ended = False
 
     # -- the client's side
@@ -77,6 +79,17 @@ class SimulatedWire(Wire):
             self._full = False
             if not self.closed:
                 self.connection.resume_writing()
+
+    def forgotten(self) -> str | None:
+        """Should the server have done something that it has not? None: whoever waits here waits for a reason."""
+        if self.closed or self.gone or self.deaf or self._unread:
+            return None
+        if self._rest and not self._coming:
+            return f"{len(self._rest)} bytes of an answer came, and nothing more"
+        connection = self.connection
+        if connection.waiting and connection.call is None and not connection.state & (WEDGED | STALLED | DEAF):
+            return f"{connection.waiting} bytes of requests have arrived, and nobody looks at them"
+        return None
 
     def refused(self) -> None:
         """Nobody listens there."""
@@ -193,7 +206,10 @@ class SimulatedWire(Wire):
             self.connection.connection_lost(None)
 
     def _arrives(self, data: bytes) -> None:
+        self._coming += 1
+
         def arrive() -> None:
+            self._coming -= 1
             if self.gone or self._ended:
                 return
             frames, self._rest = frames_of(self._rest + data)

@@ -5,7 +5,7 @@ Sources: docs/kafka/group-protocol.md; what a broker's group is made of is read 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from groupmock.core.effects import Effects, MemberChanged, Moved, TimerFired
@@ -41,15 +41,27 @@ CHANGES: Final = frozenset((COMMIT, JOIN, 13, SYNC, 42, 47))
 Key = tuple[str, int, int]
 
 
+def _owed(group: Group) -> Iterator[tuple[str, ...]]:
+    """The timers without which the group would wait for ever."""
+    name = group.group_id
+    yield from (("session", name, each) for each in group.pending_joins)
+    yield from (("session", name, each.member_id) for each in group.members.values() if each.join is None and each.sync is None)
+    if str(group.state) == PREPARING and not group.join_phase_dead:
+        yield "join", name
+    if group.pending_syncs:
+        yield "sync", name
+
+
 class Told:
     """What the members of one generation were told. `given`: by the leader, member id -> assignment; None: not yet, or before a load."""
 
-    __slots__ = ("given", "owners", "protocol")
+    __slots__ = ("given", "joined", "owners", "protocol")
 
     def __init__(self) -> None:
         self.protocol: str | None = None
         self.given: dict[str, bytes] | None = None
         self.owners: dict[tuple[str, int], str] = {}
+        self.joined: set[str] = set()
 
 
 class GroupJudge:
@@ -130,9 +142,20 @@ class GroupJudge:
             if self.states.get(name) != str(group.state):
                 self.bench.found(JUDGE, f"group {name!r} is {group.state}, and was told to be {self.states.get(name)}")
 
-    def all(self) -> Iterable[str]:
-        """Every group there is."""
-        return [group.group_id for group in self.cluster.groups.all()]
+    def look_at_all(self) -> None:
+        """The invariants of every group, and its timers: what is to end it waits for, and nothing beyond."""
+        self.look_at([group.group_id for group in self.cluster.groups.all()])
+        if self.cluster.environment.holds is not NO_HOLDS:
+            return  # a timer may have fired and be kept
+        timers = self.cluster.environment.timers
+        for group in self.peopled():
+            missing = [key for key in _owed(group) if key not in timers]
+            if missing:
+                self.bench.found("timers", f"group {group.group_id!r} in {group.state} waits for {missing[0]}, which is not armed")
+        for _, name, member in timers.armed("session"):
+            found = self.group(name)
+            if found is None or not (member in found.members or member in found.pending_joins):
+                self.bench.found("timers", f"the session of {member!r} is armed, and group {name!r} has no such member")
 
     def peopled(self) -> list[Group]:
         """Classic groups, for their members."""
@@ -152,7 +175,18 @@ class GroupJudge:
         self._generation(move)
         if move.before == "":
             self.lives[name] = self.lives.get(name, 0) + 1
+        if move.before == COMPLETING and move.after == STABLE:
+            self._all_joined(name, move.generation)
         self.states[name], self.generations[name] = move.after, move.generation
+
+    def _all_joined(self, name: str, generation: int) -> None:
+        group = self.group(name)
+        told = self.told.get((name, self.lives.get(name, 0), generation))
+        if group is None or told is None:
+            return
+        silent = [each.member_id for each in group.members.values() if each.group_instance_id is None and each.member_id not in told.joined]
+        if silent:
+            self.bench.found(JUDGE, f"generation {generation} of group {name!r} has {silent[0]!r}, which did not join it")
 
     def _generation(self, move: Moved) -> None:
         before = self.generations.get(move.group, 0)
@@ -209,6 +243,7 @@ class GroupJudge:
         if told.protocol is not None and answer.protocol_name != told.protocol:
             self.bench.found(JUDGE, f"generation {answer.generation_id} of group {name!r} has two protocols")
         told.protocol = answer.protocol_name
+        told.joined.add(answer.member_id)
         if len(ids) != len(set(ids)):
             self.bench.found(JUDGE, f"the leader's list of group {name!r} names a member twice")
         if ids and (answer.member_id != answer.leader or answer.leader not in ids):
