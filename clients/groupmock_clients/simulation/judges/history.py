@@ -154,11 +154,11 @@ class HistoryJudge:
                 self.bench.found(JUDGE, f"offsets {missing[:5]} of {place[0]}-{place[1]} were never delivered to group {group!r}")
 
     def _log(self, topic: str, partition: int) -> Iterator[tuple[int, bytes]]:
-        from groupmock.core.log.partition import records_of
+        from groupmock_codec.records import decode_records
 
         found = self.cluster.topics.find(topic, partition)
         for batch in found.batches() if found is not None else ():
-            yield from ((record.offset, record.value or b"") for record in records_of(batch))
+            yield from ((record.offset, record.value or b"") for record in decode_records(batch))
 
 
 def _fetched(message: Any, answer: Any) -> Iterator[tuple[str, str, int, int]]:
