@@ -26,8 +26,8 @@ ABOUT_THE_FILE: Final = f"""\
 ## The file
 
 Lines are printable ASCII: all else is `\\uXXXX`, so that a line is a line for every reader and a terminal obeys none (journals of older
-versions are UTF-8 and read the same). Rows are handed to the kernel whole, at least every quarter of a second; after `kill -9` the last line
-may be cut, which readers report (`cut`).
+versions are UTF-8 and read the same). Rows are handed to the kernel whole, at least every quarter of a second; after `kill -9` the last
+line may be cut, which readers report (`cut`).
 
 `--journal-max-bytes` limits the file. It keeps whole rows; in the place of the first that does not fit stands a `note` whose `what` is
 `{LEFT_OUT}`, with `first`, its number, and `max_bytes`. At the end of the run a second one has `rows`, how many are
