@@ -54,6 +54,7 @@ class Topics:
         self._deletions: list[Callable[[Turn, str], None]] = []
         self._topics: dict[str, Topic] = {}
         self._names: dict[bytes, str] = {}
+        self._metric_names: dict[str, str] = {}  # as names of metrics print it -> the first topic of that name
         self.made = 0
         """How many topics were made so far."""
         self._producer_ids = 0
@@ -114,11 +115,9 @@ class Topics:
         if name in self._topics:
             raise TopicRefused(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
         # Both are '_' in the names of metrics: two such topics would share theirs (Topic.hasCollision)
-        if "." in name or "_" in name:
-            printed = names.metric_name(name)
-            for other in self._topics:
-                if names.metric_name(other) == printed:
-                    raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
+        other = self._metric_names.get(names.metric_name(name))
+        if other is not None:
+            raise TopicRefused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
 
     def add(
         self, turn: Turn, name: str, replicas: Sequence[list[int]], settings: Mapping[str, str], topic_id: bytes | None = None
@@ -136,6 +135,7 @@ class Topics:
         self.made += 1
         self._topics[name] = topic
         self._names[topic.topic_id] = name
+        self._metric_names.setdefault(names.metric_name(name), name)
         turn.note("topic_created", topic=name, partitions=len(topic.partitions), topic_id=topic.topic_id)
         self._elected(turn, topic, 0)
         self._changed(turn, topic)
@@ -193,6 +193,8 @@ class Topics:
         topic = self.require(name)
         # Gone first: fetches that are looked at below must not find it, for that is what ends their wait
         del self._topics[name], self._names[topic.topic_id]
+        if self._metric_names.get(names.metric_name(name)) == name:
+            del self._metric_names[names.metric_name(name)]
         self._limits.pop(name, None)
         turn.note("topic_deleted", topic=name)
         for told in self._deletions:
