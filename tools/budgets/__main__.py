@@ -40,11 +40,13 @@ def main() -> None:
     state = BigState(asked.size, asked.profile)
     gc.collect()
     gc.freeze()  # a child that looked at all of it for garbage would copy all of it
-    rows = []
+    rows: list[dict[str, Any]] = []
     for case in _all(state, asked.apis, asked.most):
         if asked.match not in str(case):
             continue
         row = measured(state, case, asked.memory)
+        if row["ms"] > MOST_MS or row["end"] == "DEFECT":
+            print(f"so far {row['ms']:9.1f} ms {row['end']} {row['case']}", flush=True)
         rows.append(row)
     rows.sort(key=lambda row: -row["ms"])
     slow, large = sum(row["ms"] > MOST_MS for row in rows), sum(row["mb"] > MOST_MB for row in rows)

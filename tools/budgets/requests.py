@@ -137,6 +137,10 @@ def _plans(kind: type[Message], version: int, elements: int) -> Iterator[tuple[s
             for parent in parents:
                 side = max(int(most**0.5), 2)
                 yield f"{parent} x {side}, {path} x {side} {fill}", Plan({parent: side, path: side}, fill)
+        # What is just not refused costs most, and what that is nobody here knows.
+        for fewer in (most // 6, most // 30):
+            for fill in (EXISTING, NEW):
+                yield f"{path} x {fewer} {fill}", Plan({path: fewer}, fill)
         for number in numbers:
             if number.startswith(f"{path}.") and number.rpartition(".")[2] not in _PARTITIONS:
                 for count, fill in ((2, NEW), (most, EXISTING)):
