@@ -11,9 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from found import packed
+from properties import try_again
+from properties.driver_bytes import DRIVER_BYTES
 
+from groupmock.core.core import Core
+from groupmock.core.events import Request
+from groupmock.core.groups.classic.states import ANSWERS, PREPARING, Answer, Do, Question
+from groupmock.rig.wire import request
+from tools.runs import Ended
 from tools.search import __main__ as command
-from tools.search import kafka, late, report, suite, verdicts
+from tools.search import fuzz, kafka, late, report, simulation, suite, verdicts
 
 Search = Callable[..., tuple[int, dict[str, Any], str]]
 
@@ -148,3 +156,50 @@ def test_the_hook_strikes_on_a_servers_thread_alone_and_leaves_the_module_as_it_
     done = subprocess.run([sys.executable, "-c", CALLS], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout == "done Its docstring stays.\n" * 2
     assert log.read_text().splitlines() == ["made:slow\ta.py::test_b[c d]", "made:Server.serve\ta.py::test_b[c d]"]
+
+
+def test_fuzzing_without_atheris_is_missing_and_not_wrong(search: Search, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fuzz.importlib.util, "find_spec", lambda name: None)
+    code, data, _ = search("fuzz-codec", "fuzz-driver")
+    assert (code, [each["verdict"] for each in data["parts"]]) == (0, ["missing", "missing"])
+    assert "pip install 'groupmock[search]'" in data["parts"][0]["missing"][0]
+
+
+def test_what_fuzzing_says_is_in_the_report(search: Search, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = ["#9 cov: 12 ft: 34 corp: 5/40b", "find: driver-bytes-1.json", "red: driver-bytes: AssertionError: no", "Done 77 runs"]
+    said = "\n".join(told)
+    monkeypatch.setattr(fuzz.importlib.util, "find_spec", lambda name: fuzz)
+    monkeypatch.setattr(fuzz, "ended", lambda *_: Ended(0, 3.0, said))
+    _, data, _ = search("fuzz-driver")
+    (part,) = data["parts"]
+    assert part["did"] == ["77 inputs, 12 places, 34 features, corpus of 5"]
+    assert (part["finds"], part["reds"]) == (["driver-bytes-1.json"], ["driver-bytes: AssertionError: no"])
+
+
+def test_a_worker_of_the_simulation_writes_what_it_finds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--first", "1", "--seconds", "60", "--kind", "groups", "--until-found", "--finds", str(tmp_path)]
+    with monkeypatch.context() as patched:
+        patched.setitem(ANSWERS, (PREPARING, Question.HEARTBEAT), Answer(Do.ANSWER, 0, True))
+        assert simulation.main(words) == 0
+    told = json.loads(capsys.readouterr().out.splitlines()[-1])
+    (file,) = tmp_path.iterdir()
+    assert told["files"] == [file.name] and told["first"]["judge"] == "groups" and len(told["reds"]) == 1
+    try_again(file.read_text())
+
+
+def test_bytes_that_break_the_driver_are_a_find_until_it_is_mended(monkeypatch: pytest.MonkeyPatch) -> None:
+    handle = Core.handle
+
+    def stumbles(self: Core, event: Any, now: int) -> Any:
+        if isinstance(event, Request):
+            raise KeyError("somewhere")
+        return handle(self, event, now)
+
+    case = {"pieces": [packed(request(18, 2)[:5]), packed(request(18, 2)[5:])]}
+    DRIVER_BYTES.holds(case)
+    with monkeypatch.context() as patched:
+        patched.setattr(Core, "handle", stumbles)
+        with pytest.raises(AssertionError, match="ApiVersions v2: KeyError"):
+            DRIVER_BYTES.holds(case)

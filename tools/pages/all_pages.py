@@ -23,6 +23,7 @@ PAGES: Final[dict[str, str]] = {
     "pipeline": "docs/how-to/pipeline.md",
     "scenarios": "docs/proof/scenarios.md",
     "settings": "docs/reference/settings.md",
+    "simulation": "docs/proof/simulation.md",
     "states": "docs/reference/states.md",
 }
 """Name -> file, from the root."""

@@ -13,7 +13,6 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,15 +20,15 @@ from typing import Any, Final
 
 from tools.mutations.judging import SOURCES, snapshot
 from tools.mutations.planted import Mutation, plant
-from tools.records import RECORDS, save
+from tools.records import save
 from tools.runs import ROOT, ended
 
 from .report import SearchPart
+from .simulation import RECORD
 from .suite import SearchRequest
 
 NAME: Final = "planted"
 LIST: Final = ROOT / "tests/mutations/simulation.toml"
-RECORD: Final = RECORDS / "simulation.json"
 ABOUT: Final = ("protocol", "history", "bytes", "replay", "defect", "work", "memory", "fairness", "liveness")
 STEPS: Final = 14
 """Rows of a story that are kept."""
@@ -104,7 +103,9 @@ def _found(told: dict[str, Any], folder: Path) -> dict[str, Any]:
     found = {"seed": first["seed"], "seeds": told["seeds"], "seconds": round(first["after"], 2)}
     found |= {"judge": first["judge"], "text": first["text"]}
     files = sorted(folder.glob("*.json"))
-    find = json.loads(files[0].read_text(encoding="utf-8")) if files else {"case": {"steps": []}, "story": [], "failure": ""}
+    find: dict[str, Any] = {"case": {"steps": []}, "story": [], "failure": ""}
+    if files:
+        find = json.loads(files[0].read_text(encoding="utf-8"))
     return {**found, "small": find["failure"], "steps": find["case"]["steps"], "story": find["story"][-STEPS:]}
 
 
@@ -114,12 +115,3 @@ def record(rows: dict[str, Any]) -> None:
     kept["planted"] = rows
     save(RECORD, kept)
 
-
-def shown(rows: dict[str, Any]) -> Iterable[Sequence[str]]:
-    """Lines of the page's table."""
-    for name, row in rows.items():
-        found = row.get("judge") is not None
-        yield (
-            name, row["about"], row["breaks"], row["judge"] if found else "not found", str(row.get("seed", "")), str(row.get("seeds", "")),
-            f"{row['seconds']:.1f} s" if found else "", str(len(row.get("steps", ()))) if found else "",
-        )  # fmt: skip

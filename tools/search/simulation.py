@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 import sys
 import time
 from collections import Counter
@@ -20,6 +21,7 @@ from groupmock_clients.simulation.find import as_find, made_small, write
 from groupmock_clients.simulation.limited import DIED, HUNG, SeedVerdict, within_limits
 from groupmock_clients.simulation.plan import KINDS
 from groupmock_clients.simulation.simulate import play
+from tools.records import RECORDS, save
 from tools.runs import ended
 
 from .report import SearchPart
@@ -31,6 +33,8 @@ STRETCH: Final = 100
 SHRINKS: Final = 5
 """So many finds of one judge are made small; the others are lines of the report."""
 TRIES: Final = 150
+RECORD: Final = RECORDS / "simulation.json"
+"""What was measured, and which planted mistakes were found (planted.py): docs/proof/simulation.md is made of it."""
 GRACE_S: Final = 300
 
 
@@ -75,6 +79,11 @@ def _file(verdict: SeedVerdict, folder: Path) -> str | None:
     return write(folder, as_find(made_small(outcome, TRIES), about)).name
 
 
+def _record(measured: dict[str, Any]) -> None:
+    kept = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
+    save(RECORD, {**kept, "measured": measured})
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """One worker: its last line is a JSON object: `did`, `files`, `reds`, `seeds`, `first` (None, or what was found first)."""
     parser = argparse.ArgumentParser(prog="python -m tools.search.simulation", description=__doc__.split("\n")[0] if __doc__ else None)
@@ -83,6 +92,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--kind", choices=KINDS, help="of simulation (default: the seed draws it)")
     parser.add_argument("--finds", type=Path, required=True, help="where finds are written")
+    parser.add_argument("--record", action="store_true", help="write what it cost to tools/records/simulation.json")
     parser.add_argument("--until-found", action="store_true", help="end with the first find")
     asked = parser.parse_args(words)
     first: dict[str, Any] | None = None
@@ -104,6 +114,9 @@ def main(words: Sequence[str] | None = None) -> int:
     of_kinds = " ".join(f"{kind} {number}" for kind, number in sorted(kinds.items()))
     did = f"{count} seeds from {asked.first} on, every {asked.stride}., {requests} requests, {asked.seconds:.0f} s: {of_kinds}"
     told: dict[str, Any] = {"did": did, "files": sorted(set(files)), "reds": reds, "seeds": count, "first": first}
+    if asked.record:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        _record({"seeds": count, "requests": requests, "core_seconds": round(used.ru_utime + used.ru_stime, 1)})
     print(json.dumps(told))
     return 0
 

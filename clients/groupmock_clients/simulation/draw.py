@@ -20,6 +20,9 @@ STATIC: Final = {8: 7, 11: 5, 12: 3, 13: 3, 14: 3}
 """... and the lowest of a static member."""
 WAITS: Final = (10, 60, 250, 700, 1_500, 3_000, 6_500)
 PROTOCOLS: Final = (["range"], ["cooperative-sticky"], ["cooperative-sticky", "range"])
+MUCH: Final = (1, 20, 150, 1_000)
+MORE: Final = {"partitions": (4, 10_000, 1_000_000, 2**31 - 1), "zipped": (1, 1_000, 20_000), "records": (1, 1_000)}
+"""How much of something a large request has; of what costs little to say, as much as can be said."""
 STATES: Final = ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable")
 STEPS: Final = (12, 30)
 WEIGHTS: Final[dict[str, dict[str, int]]] = {
@@ -114,6 +117,11 @@ def _where(dice: Random, plan: SimulationPlan) -> tuple[str, int]:
     return topic, dice.randrange(plan.topics[topic])
 
 
+def _much(dice: Random) -> list[Any]:
+    what = dice.choice(list(LARGE))
+    return [what, dice.choice(MORE.get(what, MUCH))]
+
+
 def _command(dice: Random, plan: SimulationPlan) -> list[Any]:
     client = dice.choice(plan.clients)
     group, member = client.group, client.name
@@ -171,6 +179,6 @@ MAKE: Final[dict[str, Callable[[Random, SimulationPlan], list[Any]]]] = {
          for _ in range(dice.randint(0, 3))],
     ],
     "burst": lambda dice, plan: [dice.choice(list(BURSTS)), dice.choice((3, 20, 60)), dice.randint(1, 3)],
-    "large": lambda dice, plan: [dice.choice(list(LARGE)), dice.choice((1, 20, 150, 1_000))],
+    "large": lambda dice, plan: _much(dice),
 }  # fmt: skip
 """Step -> its values."""

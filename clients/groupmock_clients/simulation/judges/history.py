@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from groupmock.core.effects import Moved, Note
+from groupmock_codec.records import decode_records
 
 if TYPE_CHECKING:
     from groupmock.core.cluster import Cluster
@@ -154,8 +155,6 @@ class HistoryJudge:
                 self.bench.found(JUDGE, f"offsets {missing[:5]} of {place[0]}-{place[1]} were never delivered to group {group!r}")
 
     def _log(self, topic: str, partition: int) -> Iterator[tuple[int, bytes]]:
-        from groupmock_codec.records import decode_records
-
         found = self.cluster.topics.find(topic, partition)
         for batch in found.batches() if found is not None else ():
             yield from ((record.offset, record.value or b"") for record in decode_records(batch))

@@ -1,0 +1,136 @@
+"""The simulation: what it draws, who judges, what it costs, and which planted mistakes it found in the recorded run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from tools.records import RECORDS
+
+from .markdown import notice
+
+DATA: Final = "simulation.json"
+STORY: Final = 6
+"""Rows of a story that are shown."""
+WIDTH: Final = 150
+SHOWN: Final = ("heartbeat-forgets-generations", "offsets-are-lost-in-a-move", "names-compared-with-all-others", "a-part-without-an-end")
+"""Mistakes whose plans are shown."""
+NIGHT_S: Final = 8 * 3600
+JUDGES: Final = {
+    "invariants": "those of a group, after every entry of the core that touched it, and of all groups after every step",
+    "groups": (
+        "states follow each other as they may, a generation grows by one when a join phase ends; one protocol in it, that all "
+        "list; the list goes to the leader; everybody in it joined it; an assignment is what the leader gave, no partition has "
+        "two owners; heartbeats and commits are answered what state, ids and generation say, also where a lease answers"
+    ),
+    "history": (
+        "as [Elle](https://arxiv.org/abs/2003.10554) reads a database's: a committed offset reads as what was written last, and "
+        "no commit that began later brings it back; what a producer was promised stands at its offset, is delivered there, in "
+        "order, to the owner of its generation; in the end nothing is missing, in a log or in a group"
+    ),
+    "timers": "what a group waits for is armed, and no session of somebody who is not there",
+    "answers": (
+        "every answer is read in its version and belongs to the oldest open request; no answer stops in the middle; no request "
+        "lies unlooked at; no error without a reason"
+    ),
+    "defect": "no `internal error` row",
+    "budgets": (
+        "rows, answer bytes, objects and calls of each request against its size and the people there are; calls and objects for "
+        "all requests of strangers, and of every 32nd seed"
+    ),
+    "turns": "requests in one turn of the loop: no more than two slices, and of one connection no more than its part",
+    "liveness": (
+        "faults taken away, nodes up, everybody started: every group is Stable with all its members, and everything is "
+        "delivered, within twice (session + three rebalance timeouts + 5 s), and 10 s"
+    ),
+    "leaks": "everybody gone: no connection, request, held byte, parked fetch, timer or member is left",
+    "replay": "the journal through a fresh core gives the same rows; every fourth seed",
+    "hung, died": "a seed in its child process took more than 20 s, or more than 512 MB, or ended it",
+}
+"""Judge -> what has to hold, and when it looks."""
+ABOUT: Final = """
+# The simulation that tries to break it
+
+A seed draws a cluster (1 to 4 nodes, a release's profile, topics, settings) and what happens to it: members of classic groups, eager
+and cooperative, dynamic and static, of several groups, that join, fetch, commit, die, come back; records; the ready fault plans;
+steering commands (groups held, members frozen and expelled, coordinators and leaders moved, nodes stopped and stalled, clocks that
+jump); bytes that are cut anywhere or come glued together, connections that break in the middle of a request, readers that do not read;
+strangers who send altered or stale requests, pipeline, and ask for as much as the protocol can say. It is played on the real driver,
+connections and core, with virtual transports on a virtual clock, in one thread: the same seed gives the same journal, byte for byte, in
+every process.
+
+    from groupmock_clients.simulation.simulate import simulate
+    simulate(7).finding                                                   # None, or what broke, with a sentence
+
+    make search SEARCH=simulation SECONDS=3600                            # fresh seeds; a find is made small and written under tests/found
+    groupmock pipeline campaign - lake --seeds 1..10000 --simulation drawn    # the same on Spark, a line per seed
+    python -m tools.search planted --seconds 1000                         # which seed finds each planted mistake, and how soon
+
+`make test` plays 180 fixed seeds, and every file of `tests/found`. Consumer-group and transactional members are not in it yet: a class
+beside `consumer.py` and a line in `draw.py`.
+
+## Kinds
+
+`groups` (members, time, records: these are in every kind), `steering`, `faults`, `wire`, `hostile`, `mixed`. Without a kind the seed
+draws one.
+
+## Judges
+
+| judge | what has to hold, and when it looks |
+|---|---|
+{judges}
+
+No judge reads a wall clock: a verdict belongs to the seed. What a stranger may spoil (a commit in a member's name, a topic) is no
+finding. Two things that look like findings are Kafka's: a static member that comes back with another subscription changes nothing in
+its group, and a group that was loaded knows one protocol of each member, so that who lists another is refused until it rebalances.
+""".strip()
+
+
+def text() -> str:
+    """Of the last recorded run."""
+    data = json.loads((RECORDS / DATA).read_text(encoding="utf-8"))
+    judges = "\n".join(f"| {name} | {holds} |" for name, holds in JUDGES.items())
+    lines = [notice("simulation", DATA), *ABOUT.replace("{judges}", judges).splitlines()]
+    lines += ["", "## What it costs", "", *_cost(data["measured"])]
+    lines += ["", "## Planted mistakes", "", *_planted(data["planted"]), "", "## Four of them, made small", "", *_small(data["planted"])]
+    return "\n".join(lines) + "\n"
+
+
+def _cost(measured: Mapping[str, Any]) -> Iterator[str]:
+    rate = measured["seeds"] / measured["core_seconds"]
+    took = f"{measured['core_seconds']:,.0f} seconds of one core"
+    yield f"{measured['seeds']:,} seeds of all kinds took {took}, on a machine that others used as well:"
+    each = measured["requests"] / measured["seeds"]
+    yield f"{rate:.1f} seeds per core-second, {1000 / rate:.0f} ms a seed, of {each:.0f} requests each."
+    night = 1_000_000 / rate / NIGHT_S
+    yield f"10^5 seeds are {100_000 / rate / 3600:.1f} core-hours. 10^6 in a night of eight hours need {night:.1f} cores."
+
+
+def _planted(rows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    found = sum(row.get("judge") is not None for row in rows.values())
+    yield f"{found} of {len(rows)} mistakes, each planted alone in a copy of the sources (`tests/mutations/simulation.toml`), were found."
+    yield ""
+    yield "| mistake | about | what it breaks | who found it | seed | seeds tried | time to find | steps, made small |"
+    yield "|---|---|---|---|---:|---:|---:|---:|"
+    for name, row in rows.items():
+        if row.get("judge") is None:
+            yield f"| `{name}` | {row['about']} | {row['breaks']} | not found | | {row.get('seeds', 0)} | | |"
+        else:
+            told = f"{row['judge']} | {row['seed']} | {row['seeds']} | {row['seconds']:.1f} s | {len(row['steps'])}"
+            yield f"| `{name}` | {row['about']} | {row['breaks']} | {told} |"
+    yield ""
+    yield "No steps: it is enough that the members start."
+
+
+def _small(rows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    for name in SHOWN:
+        row = rows.get(name, {})
+        if row.get("judge") is None:
+            continue
+        yield f"`{name}`: {row['small']}"
+        yield ""
+        yield from (f"    {json.dumps(step)}" for step in row["steps"])
+        yield "    ..."
+        yield from (f"    {line.strip()[:WIDTH]}" for line in row["story"][-STORY:])
+        yield ""
