@@ -1,4 +1,4 @@
-"""What records are compressed by: none and gzip are opened here, the others are kept as they are. Never more is unpacked than was allowed."""
+"""What compresses records: none and gzip are opened here, the others are kept as they are. Never more is unpacked than was allowed."""
 
 from __future__ import annotations
 
