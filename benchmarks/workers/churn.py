@@ -50,8 +50,9 @@ SETTINGS: Final = {
     "offsets.retention.check.interval.ms": "10000",
     "producer.id.expiration.ms": "60000",
     "log.retention.bytes": "100000",
+    "max.incremental.fetch.session.cache.slots": "100",
 }
-"""What Kafka keeps for days, a minute."""
+"""What Kafka keeps for days, a minute; what it keeps a thousand of, a hundred, for a slow machine to reach."""
 EXPIRED_MS: Final = 30 * 60_000
 """By then everything has expired that nobody uses."""
 COMPARED: Final = 5

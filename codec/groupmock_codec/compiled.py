@@ -46,10 +46,13 @@ def decoder(message: type[M], version: int, flexible: bool, max_elements: int | 
     def too_many(path: str, count: int, left: int, offset: int) -> TooManyElements:
         return TooManyElements(what, Place(runtime.too_many(count, left, max_elements or 0), path, offset))
 
+    def unfit(path: str, count: int, left: int, offset: int, room: int) -> Exception:
+        return too_many(path, count, left, offset) if 0 <= count <= room else runtime.Refused()
+
     what = f"{message.__name__} v{version} cannot be read"
     source = DecodeSource(version, flexible, max_elements)
     source.function(message)
-    return cast("Decoder[M]", _executed(source, "decode", message, version, explain=explain, too_many=too_many))
+    return cast("Decoder[M]", _executed(source, "decode", message, version, explain=explain, too_many=too_many, unfit=unfit))
 
 
 @cache

@@ -67,10 +67,14 @@ class DecodeSource(Source):
         yield
         self.path = outer
 
-    def spend(self, count: str) -> None:
-        """So many elements are about to be read: refuse more than are left, before the first is built. `count` may be negative: null."""
-        if self.max_elements is not None:
-            self.line(f"if {count} > left: raise too_many({self.path!r}, {count}, left, o - start)")
+    def count(self, count: str, above_zero: bool) -> None:
+        """Refuse a count of elements that cannot be true, or of more than are left, before the first is built."""
+        wrong = f"{count} >" if above_zero else f"0 > {count} or {count} >"
+        if self.max_elements is None:
+            self.line(f"if {wrong} z - o: raise Refused")
+        else:
+            # One comparison in place of the other: of a count within `left` that is not true the bytes soon end
+            self.line(f"if {wrong} left: raise unfit({self.path!r}, {count}, left, o - start, z - o)")
             self.line(f"left -= {count}")
 
     def at(self, more: int = 0) -> str:
@@ -158,8 +162,7 @@ class DecodeSource(Source):
             self.line(f"if {count} < 0: {name} = None")
             self.line("else:")
         with self.block() if nullable else self.here():
-            self.line(f"if {'' if nullable else '0 > '}{count} {'>' if nullable else 'or ' + count + ' >'} z - o: raise Refused")
-            self.spend(count)
+            self.count(count, nullable)
             with self.below("[]"):
                 self.elements(wire, name, count)
         return name
@@ -225,10 +228,11 @@ class DecodeSource(Source):
         return name
 
     def spend_tags(self, count: str) -> None:
-        """As `spend`; a count of 2^31 and more is negative, hence no tag at all, and gives nothing back."""
+        """Tagged fields count as elements; a count of 2^31 and more is negative, hence no tag at all, and gives nothing back."""
         if self.max_elements is not None:
             self.line(f"if {count} < 0: {count} = 0")
-            self.spend(count)
+            self.line(f"if {count} > left: raise too_many({self.path!r}, {count}, left, o - start)")
+            self.line(f"left -= {count}")
 
     def built(self, message: type[Message], fields: tuple[Field, ...], values: Mapping[str, str], tags: str = "") -> str:
         """The constructor call, positional: msgspec's fastest way."""

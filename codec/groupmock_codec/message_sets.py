@@ -15,23 +15,9 @@ from struct import Struct
 from struct import error as StructError
 from typing import Final, NamedTuple
 
+from .compression import COMPRESSIONS, GZIP, NONE, OverLimit, compress
 from .errors import ErrorCode
-from .records import (
-    COMPRESSION_MASK,
-    COMPRESSIONS,
-    GZIP,
-    LOG_APPEND_TIME_BIT,
-    NO_TIMESTAMP,
-    NONE,
-    Batch,
-    NewRecord,
-    OverLimit,
-    Record,
-    RecordsError,
-    compress,
-    encode_batch,
-    iter_records,
-)
+from .records import COMPRESSION_MASK, LOG_APPEND_TIME_BIT, NO_TIMESTAMP, Batch, NewRecord, Record, RecordsError, encode_batch, iter_records
 from .room import CONVERTED, Room, any_room
 
 ENTRY: Final = Struct(">qiIbb")  # offset, size, crc, magic, attributes

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from .records import COMPRESSION_MASK, HEADER_BYTES, MAX_DECOMPRESSED, NONE, Batch, OverLimit, decompress
+from .compression import MAX_DECOMPRESSED, NONE, OverLimit, decompress
+from .records import COMPRESSION_MASK, HEADER_BYTES, Batch
 
 MOST_INFLATED: Final = 1032
 """So many bytes does deflate make of one at most (zlib's technical details)."""

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from groupmock.printable import lines, one_line
 
@@ -105,13 +105,17 @@ def _run(name: str, words: Sequence[str], prog: str) -> int:
 class _Printable(logging.Formatter):
     """Names of files, runs and groups come out of journals, which others wrote."""
 
-    def format(self, record: logging.LogRecord) -> str:
-        """Its lines, escaped."""
-        return lines(super().format(record))
+    def formatMessage(self, record: logging.LogRecord) -> str:  # logging's name
+        """One line of it."""
+        return one_line(super().formatMessage(record))
+
+    def formatException(self, ei: Any) -> str:  # logging's name
+        """Its lines."""
+        return lines(super().formatException(ei))
 
 
 def _complain(code: int, problem: str) -> int:
-    print(lines(problem), file=sys.stderr)
+    print(one_line(problem), file=sys.stderr)
     return code
 
 

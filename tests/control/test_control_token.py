@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -57,7 +58,8 @@ def test_the_settings_say_where_it_is_from_and_not_what_it_is(form: list[str], f
 
 
 def test_no_error_of_settings_says_it(file: Path, tmp_path: Path) -> None:
-    wrong = [{"port": "x"}, {"control": "x"}, {"control": ":7"}, {"nodes": "0"}, {"log": "x"}, {"seed": "x"}, {"topic": ("a b",)}]
+    words = {"port": "x", "control": "x", "nodes": "0", "log": "x", "seed": "x", "topic": ("a b",)}
+    wrong: list[dict[str, Any]] = [{"control": ":7"}, *({name: word} for name, word in words.items())]
     for flags in wrong:
         with pytest.raises(ConfigError) as refused:
             resolve({"token": SECRET} | flags)
@@ -67,7 +69,8 @@ def test_no_error_of_settings_says_it(file: Path, tmp_path: Path) -> None:
             with pytest.raises(ConfigError, match="a token is a word of ASCII characters without blanks") as refused:
                 resolve(**place)
             assert SECRET not in str(refused.value)
-    for text in (f"token = {SECRET}", f'token = ["{SECRET}"]', f'token = "{SECRET}', f'token = "{SECRET}"\nport = "x"', f'tokn = "{SECRET}"'):
+    broken = (f"token = {SECRET}", f'token = ["{SECRET}"]', f'token = "{SECRET}', f'token = "{SECRET}"\nport = "x"', f'tokn = "{SECRET}"')
+    for text in broken:
         (tmp_path / "broken.toml").write_text(text)
         with pytest.raises(ConfigError) as refused:
             resolve(file=str(tmp_path / "broken.toml"))
@@ -87,7 +90,8 @@ def test_a_configuration_that_is_printed_hides_it() -> None:
 def routes() -> Iterator[tuple[str, str]]:
     for route in ROUTES:
         yield route.method, re.sub(r"\{\w+\}", "1", route.full_path)
-    yield from (("GET", "/v1/nope"), ("PUT", "/v1/groups"), ("GET", "/v1/journal/wait?timeout=0&kind=moved"), ("GET", "/v1/journal/find?x=1"))
+    yield from (("GET", "/v1/nope"), ("PUT", "/v1/groups"))
+    yield from (("GET", "/v1/journal/wait?timeout=0&kind=moved"), ("GET", "/v1/journal/find?x=1"))
 
 
 @pytest.mark.parametrize("log", ["text", "json"])

@@ -90,7 +90,8 @@ def test_one_page_out_of_a_lake(spark: SparkSession, tmp_path: Path) -> None:
     assert read.tags & {"script", "link", "img", "iframe", "object"} == set()
     assert len(read.ids) == len(set(read.ids))
     assert set(read.used) <= set(read.ids)
-    assert re.findall(r"(?:https?:)?//(?!www\.w3\.org)[\w.]+", text) == []
+    # The hash of the style is base64, which has strokes too.
+    assert re.findall(r"(?:https?:)?//(?!www\.w3\.org)[\w.]+", re.sub(r"'sha256-[^']+'", "", text)) == []
     for section in SECTIONS:
         there = section.table in ("rebalances", "compare", "quarantine")
         how = f"<code>groupmock pipeline {tables.job_of(section.table)} IN LAKE</code>"

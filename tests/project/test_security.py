@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from cases import for_each
 
 ROOT = Path(__file__).resolve().parents[2]

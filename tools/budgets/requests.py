@@ -23,8 +23,8 @@ FILLS: Final = (EMPTY, REPEATED, EXISTING, NEW)
 DISTINCT: Final = (EXISTING, NEW, NUMERALS)
 EXTREMES: Final = (2**31 - 1, -1)
 SMALLEST: Final = {"int8": 7, "int16": 15, "int32": 31, "int64": 63}
-LONG: Final = 32_000
-"""Characters of a long string: all that a version without compact strings can carry."""
+LONG: Final = 32_767
+"""Characters of a long string: all that one can have."""
 LONG_WORDS: Final = {"letters": "x" * LONG, "digits": "9" * LONG, "entries": ",".join(f"{number:x}" for number in range(LONG))[:LONG]}
 KINDS: Final = (2, 3, 4)
 """Of a number of one byte, which says what kind of thing is meant."""
@@ -137,6 +137,10 @@ def _plans(kind: type[Message], version: int, elements: int) -> Iterator[tuple[s
             for parent in parents:
                 side = max(int(most**0.5), 2)
                 yield f"{parent} x {side}, {path} x {side} {fill}", Plan({parent: side, path: side}, fill)
+        # What is just not refused costs most, and what that is nobody here knows.
+        for fewer in (most // 6, most // 30):
+            for fill in (EXISTING, NEW):
+                yield f"{path} x {fewer} {fill}", Plan({path: fewer}, fill)
         for number in numbers:
             if number.startswith(f"{path}.") and number.rpartition(".")[2] not in _PARTITIONS:
                 for count, fill in ((2, NEW), (most, EXISTING)):

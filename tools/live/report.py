@@ -8,6 +8,7 @@ from html import escape
 from typing import Final
 from xml.etree import ElementTree as XML
 
+from groupmock.html_document import document
 from groupmock_clients.probe.report.html import STYLE
 from groupmock_clients.probe.report.junit import UNPRINTABLE
 
@@ -73,10 +74,7 @@ def _clean(text: str) -> str:
 
 def as_html(results: Results) -> str:
     """One page, in the probe's style: what is broken and unstable first."""
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width">\n'
-        f"<title>groupmock: make live</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{chr(10).join(_body(results))}\n</body>\n</html>\n"
-    )
+    return document("groupmock: make live", STYLE, "\n".join(_body(results)))
 
 
 def _body(results: Results) -> Iterator[str]:

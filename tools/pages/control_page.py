@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
 import msgspec
 
+from groupmock.bounded_text import MAX_BYTES, MAX_DEPTH, MAX_PARTS
+from groupmock.control.arrivals import MAX_WAITS
 from groupmock.control.route import Route
 from groupmock.control.routes import ROUTES
+from groupmock.control.visitor import MAX_VISITORS, PATIENCE
+from groupmock.faults.plan import MAX_RULES
 
 from .markdown import cell, notice, table
 
 CONTROL = """
 `groupmock serve --control PORT` (or `run --control PORT`) serves it beside the cluster, on loopback; port 0 picks a free one. The line that
 `serve` prints when it is ready has the URL as `control`. It needs the extra `control`: `pip install 'groupmock[control]'`. With
-`--token TOKEN` every request must carry `Authorization: Bearer TOKEN`; on any address but loopback a token is required. Requests
-that a web page of another site makes (`Origin`, `Host`) are refused.
+`--token TOKEN` every request must carry `Authorization: Bearer TOKEN`; on any address but loopback a token is required. Whoever
+lists the processes of the machine sees a flag: `GROUPMOCK_TOKEN`, or `token` in the file of `--config`, keeps it apart. It is printed
+nowhere. Requests that a web page of another site makes (`Origin`, `Sec-Fetch-Site`, `Host`) are refused, whatever their method.
 
 Bodies and answers are JSON; times are milliseconds, `t` of rows nanoseconds since the start. What cannot be done is answered with one
-sentence, `{"error": ...}`, and nothing is changed: 400 something in the request is wrong, 401 no token, 404 there is no such thing (the
-sentence says what there is), 405 the path takes another method, 408 what was waited for did not happen in time, 409 it is not in a state
-in which that can be done.
+sentence, `{"error": ...}`, and nothing is changed: 400 something in the request is wrong, 401 no token, 403 a page of another site asks,
+404 there is no such thing (the sentence says what there is), 405 the path takes another method, 408 what was waited for did not happen
+in time, 409 it is not in a state in which that can be done, 413 the body is too large, 415 it is packed, 503 too many wait.
+
+What a client may ask of it is bounded, since it shares a thread with Kafka's port: a body has at most BYTES bytes and is not packed; its
+JSON or TOML is at most DEPTH deep, a key of TOML has at most PARTS parts; RULES fault rules are registered at a time, 100 texts of 300
+characters in one condition. A request that was begun has HALF s to be there as a whole, a connection that is not used is closed after
+IDLE s, as is one whose answer is not read for UNREAD s; VISITORS connections are served at a time, of which WAITS may wait for rows. A
+wait costs other clients next to nothing; it ends when its client hangs up.
 
 A command answers `{"seq": N}`, the number of its row in the journal. What it causes is written in later rows, so
 `/v1/journal/wait?since=N&...` waits for an effect. Journal queries see the rows that are kept in memory: the last 8 MiB, without
@@ -36,9 +48,16 @@ In process, `Broker(control=0).control` is the URL, and `Broker` and the fixture
 """.strip()
 
 
+BOUNDS = {
+    "BYTES": MAX_BYTES, "DEPTH": MAX_DEPTH, "PARTS": MAX_PARTS, "RULES": MAX_RULES, "HALF": PATIENCE.half, "IDLE": PATIENCE.idle,
+    "UNREAD": PATIENCE.unread, "VISITORS": MAX_VISITORS, "WAITS": MAX_WAITS,
+}  # fmt: skip
+
+
 def text() -> str:
     """The table of routes of the control API."""
-    lines = [notice("control"), "# The control API", "", CONTROL, "", "## Routes", ""]
+    about = re.sub("|".join(rf"\b{name}\b" for name in BOUNDS), lambda name: f"{BOUNDS[name[0]]:.6g}", CONTROL)
+    lines = [notice("control"), "# The control API", "", about, "", "## Routes", ""]
     rows = ([f"`{route.method} {route.full_path}`", _verb(route), cell(route.about)] for route in ROUTES)
     lines += table(["route", "command", "what it does"], rows)
     lines += ["", "## Bodies and queries", ""]

@@ -25,14 +25,15 @@ for each in rebalances(read("journal.jsonl")[1]):
 ABOUT_THE_FILE: Final = f"""\
 ## The file
 
-Lines are printable ASCII: all else is `\\uXXXX`, so that a line is a line for every reader and a terminal obeys none (journals of older versions
-are UTF-8 and read the same). Rows are handed to the kernel whole, at least every quarter of a second; after `kill -9` the last line may be cut,
-which readers report (`cut`).
+Lines are printable ASCII: all else is `\\uXXXX`, so that a line is a line for every reader and a terminal obeys none (journals of older
+versions are UTF-8 and read the same). Rows are handed to the kernel whole, at least every quarter of a second; after `kill -9` the last
+line may be cut, which readers report (`cut`).
 
 `--journal-max-bytes` limits the file. It keeps whole rows; in the place of the first that does not fit stands a `note` whose `what` is
-`{LEFT_OUT}`, with `first`, its number, and `max_bytes`. At the end of the run a second one has `rows`, how many are not there. The server goes
-on, and its log says so. `JournalReader` and `Follower` give both notes as `left_out`, not as rows; such a journal is replayed as far as it
-goes (`ReplayResult.left_out` says what is not), and the pipeline takes what is there as that of a run that did not end."""
+`{LEFT_OUT}`, with `first`, its number, and `max_bytes`. At the end of the run a second one has `rows`, how many are
+not there. The server goes on, and its log says so. `JournalReader` and `Follower` give both notes as `left_out`, not as rows; such a
+journal is replayed as far as it goes (`ReplayResult.left_out` says what is not), and the pipeline takes what is there as that of a run that
+did not end."""
 
 ABOUT_CAUSES: Final = """\
 `cause` of `moved` and `member` rows is one of these words; `reason` says the same to people, and may be put in other words at any time."""

@@ -13,7 +13,6 @@ from ..journal.journal import Sink
 from ..journal.ring import Ring
 from ..journal.rows import AbandonedRow, FaultRow, ReplyRow, RequestRow, Row
 from ..journal.story import group_of
-from .route import TooMany
 from .row_test import ANY, GROUP, MEMBER_ID, READ, RowTest, member_ids
 
 if TYPE_CHECKING:
@@ -21,6 +20,10 @@ if TYPE_CHECKING:
 
 MAX_WAITS: Final = 200
 """So many wait at a time; a few connections of `visitor.MAX_VISITORS` are left for those who steer."""
+
+
+class TooMany(Exception):
+    """Nobody more can wait now; the text says how many do."""
 
 
 class Waiter:

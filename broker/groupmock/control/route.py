@@ -12,6 +12,7 @@ from ..bounded_text import BadText, bounded
 from ..core.steering import BadArguments, NoSuch, NotNow, UnknownCommand
 from ..faults.plan import BadPlan
 from ..faults.registry import UnknownRule
+from .arrivals import TooMany
 
 if TYPE_CHECKING:
     from .context import ControlContext
@@ -25,10 +26,6 @@ class Nothing(msgspec.Struct, forbid_unknown_fields=True):
 
 class NotInTime(Exception):
     """What was waited for did not happen; the text says what was there instead."""
-
-
-class TooMany(Exception):
-    """No more of that at a time; the text says how many there are."""
 
 
 class ControlCall(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -47,8 +48,13 @@ def _about(documented: type) -> str:
     return " ".join((documented.__doc__ or "").split())
 
 
-async def _described(context: ControlContext, call: ControlCall) -> dict[str, Any]:
+@cache
+def _document() -> dict[str, Any]:
     return document(ROUTES)
+
+
+async def _described(context: ControlContext, call: ControlCall) -> dict[str, Any]:
+    return _document()
 
 
 ROUTES: Final[tuple[Route, ...]] = (

@@ -89,7 +89,7 @@ def _logger() -> logging.Logger:
 
 
 def _is_ours(record: logging.LogRecord) -> bool:
-    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError | UnicodeError))
 
 
 def _application(context: ControlContext, visitors: Reception) -> web.Application:

@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 CHARACTERS_PER_UNIT: Final = 20
 
 
+LONGEST_TEXT: Final = 32_767
+"""Bytes of UTF-8 that a string of the protocol may have."""
+LONG: Final = LONGEST_TEXT // 4
+
+
 class OverBudget(Exception):
     """A request would cost too much; nothing of it was done. Its text is for the row: what, the limit, the setting that raises it."""
 
@@ -64,6 +69,13 @@ class Ration:
         """Count names, and what it takes to hash them: Kafka's maps order by it, and a name may be as long as a frame."""
         self.take(len(names), each)
         self.take(sum(map(len, names)) // CHARACTERS_PER_UNIT)
+
+
+def fitting(text: str) -> str:
+    """As much of it as an answer can carry: what is said of a name or a value is longer than that, which may be as long as can be sent."""
+    if len(text) <= LONG:
+        return text
+    return text.encode("utf-8", "replace")[:LONGEST_TEXT].decode("utf-8", "ignore")
 
 
 def take(settings: Settings, elements: int, each: int = 1) -> None:

@@ -238,7 +238,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int, setting("groupmock.member.max.protocols", "most protocols that one member may list; who lists more is closed", 1)
     ] = 100
     group_max_bytes: Annotated[
-        int, setting("groupmock.group.max.bytes", "most bytes of metadata that all members of one group have; who brings more is closed", 1)
+        int, setting("groupmock.group.max.bytes", "most bytes of metadata of all members of one group; who brings more is closed", 65_536)
     ] = 16 * 1024 * 1024
     cluster_max_partitions: Annotated[
         int, setting("groupmock.cluster.max.partitions", "most partitions of all topics together; no further ones are made (44)", 1)

@@ -100,7 +100,7 @@ WEIGHERS: Final[dict[type, Weigher]] = {
 
 
 def _of_struct(kind: type) -> Weigher:
-    return _made(kind, lambda value, null: f"{value}.__sizeof__()")
+    return _made(kind, lambda value, null: f"({value}.__sizeof__() if {value} else 0)")
 
 
 def _of_small(kind: type) -> Weigher:
@@ -151,7 +151,7 @@ def _flat(wire: inspect.Type, text: Text) -> tuple[int, str] | None:
     if isinstance(element, inspect.StrType | inspect.BytesType):
         part = text("y", null)
         return (int(part), "") if part.isdecimal() else (0, f"total += {part}")
-    if not isinstance(element, inspect.StructType):
+    if null or not isinstance(element, inspect.StructType):
         return None
     kept = tuple(field for field in element.fields if field.name != TAGS)
     fixed, parts, more = _fields(inspect.StructType(element.cls, kept), "y", text)

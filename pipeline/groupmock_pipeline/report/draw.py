@@ -156,7 +156,8 @@ def svg(figure: Figure, name: str, told: str) -> str:
         target = io.StringIO()
         figure.savefig(target, format="svg", transparent=True, metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     text = target.getvalue()
-    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+    # The page has the one rule of matplotlib's style sheet in its own: no other sheet is let in.
+    text = re.sub(r"<(metadata|style)\b.*?</\1>", "", text[text.index("<svg") :], flags=re.DOTALL)
     used = set(re.findall(r"(?:url\(#|href=\"#)([\w-]+)", text))
     text = re.sub(r' id="([^"]+)"', lambda found: f' id="{name}-{found[1]}"' if found[1] in used else "", text)
     text = re.sub(r"(url\(#|href=\"#)([\w-]+)", rf"\g<1>{name}-\g<2>", text)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Final
 
+from groupmock.html_document import document
+
 from ..tables import job_of
 from .ask import shown
 from .draw import COLOURS, INK
@@ -36,6 +38,7 @@ th .unit { font-weight: 400; color: var(--ink1) }
 .n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap } thead .n { white-space: normal }
 figure { margin: .5rem 0 1rem; max-width: 40rem }
 figure svg { width: 100%%; height: auto; display: block } svg text { font-family: inherit }
+figure svg * { stroke-linejoin: round; stroke-linecap: butt }
 """.strip()
 
 
@@ -54,19 +57,14 @@ def page(title: str, about: str, sections: Iterable[Shown]) -> str:
     """HTML 5. `about`: what it was made of, plain text."""
     shown_sections = list(sections)
     style = STYLE % {"light": _hues(INK, COLOURS), "dark": _hues(DARK_INK, DARK_COLOURS)}
-    return "\n".join(
-        [
-            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'; img-src data:">',
-            f"<title>{escape(title)}</title>\n<style>\n{style}\n</style>\n</head>\n<body>",
-            f"<header><h1>{escape(title)}</h1>\n<p>{escape(about)}</p></header>",
-            *_contents(shown_sections),
-            "<main>",
-            *(line for each in shown_sections for line in _section(each)),
-            "</main>\n</body>\n</html>\n",
-        ]
-    )
+    parts = [
+        f"<header><h1>{escape(title)}</h1>\n<p>{escape(about)}</p></header>",
+        *_contents(shown_sections),
+        "<main>",
+        *(line for each in shown_sections for line in _section(each)),
+        "</main>",
+    ]
+    return document(title, style, "\n".join(parts), drawn=True)
 
 
 def _hues(ink: Iterable[str], colours: Iterable[str]) -> str:

@@ -12,6 +12,7 @@ from groupmock.core.log.change import without
 from groupmock.rig import CoreRig
 from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
 from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
+from groupmock_codec.messages.k15_describe_groups import DescribeGroupsRequest
 from groupmock_codec.messages.k32_describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from groupmock_codec.messages.k44_incremental_alter_configs import (
     AlterableConfig,
@@ -45,6 +46,18 @@ def test_a_number_of_thousands_of_digits_is_none(number: str) -> None:
     key = f"g:{'A' * 22}:{number}"
     (found,) = rig.ask(10, 6, FindCoordinatorRequest(key_type=2, coordinator_keys=[key])).coordinators
     assert found.error_code == 42
+
+
+def test_what_is_said_of_a_long_value_is_as_long_as_an_answer_can_carry() -> None:
+    rig = CoreRig.make(topics=["t"])
+    for letter in ("x", "水"):
+        value = letter * (32_767 // len(letter.encode()))
+        code, text = alter(rig, 2, "t", "retention.ms", value)
+        assert code == 40
+        assert text == f"Invalid value {value}"[: len(text)]
+        assert 32_764 < len(text.encode()) <= 32_767
+    (group,) = rig.ask(15, 6, DescribeGroupsRequest(groups=["g" * 32_767])).groups
+    assert (group.error_code, len(group.error_message)) == (69, 32_767)
 
 
 @for_each(
@@ -99,14 +112,15 @@ def test_members_may_leave_in_the_order_in_which_they_would_lead() -> None:
     group.invariants()
 
 
-def test_a_member_that_goes_leaves_the_kept_order_though_others_share_its_bucket() -> None:
+def test_who_is_first_while_many_leave_is_who_is_first_of_those_that_are_left() -> None:
     rig = CoreRig.make(settings={"group.initial.rebalance.delay.ms": 0})
     for number in range(60):
         rig.member(f"m{number}", group="g").join()
     rig.sleep(10)
     group: Any = rig.group("g")
     dice = Random(7)
-    group.ordered()
-    while group.members:
-        group.drop(dice.choice(list(group.members.values())))
-        assert group.order == group._sorted()
+    with group.leaving():
+        while group.members:
+            group.drop(dice.choice(list(group.members.values())))
+            assert group.first() is next(iter(group._sorted()), None)
+    assert group.line is None

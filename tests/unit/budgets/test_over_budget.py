@@ -150,22 +150,22 @@ def test_a_member_with_very_many_protocols_makes_no_group() -> None:
 
 
 def test_metadata_of_all_members_is_bounded_as_it_comes() -> None:
-    rig = rig_of(groupmock_group_max_bytes=250)
+    rig = rig_of(groupmock_group_max_bytes=70_000)
 
     def join(instance: str, size: int) -> Ask:
         protocols = [JoinGroupRequestProtocol(name="range", metadata=bytes(size))]
         terms = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 10_000, "protocol_type": "x", "protocols": protocols}
         return rig.send(11, 5, JoinGroupRequest(group_id="g", group_instance_id=instance, **terms))
 
-    assert [join("a", 100).status, join("b", 100).status] == [PARKED, PARKED]
-    third = join("c", 100)
+    assert [join("a", 30_000).status, join("b", 30_000).status] == [PARKED, PARKED]
+    third = join("c", 30_000)
     assert third.reason == (
-        "members of this group have 200 bytes of metadata, with 100 more it would be more than groupmock.group.max.bytes allows (250): "
-        "subscribe to less, use fewer members, or raise that setting"
+        "members of this group have 60000 bytes of metadata, with 30000 more it would be more than groupmock.group.max.bytes "
+        "allows (70000): subscribe to less, use fewer members, or raise that setting"
     )
-    assert join("c", 50).status == PARKED
+    assert join("c", 5000).status == PARKED
     group: Any = rig.group("g")
-    assert (len(group.members), group.listed_bytes) == (3, 250)
+    assert (len(group.members), group.listed_bytes) == (3, 65_000)
 
 
 def test_subscriptions_are_read_for_an_offset_deletion_unless_they_are_too_many() -> None:
@@ -178,6 +178,18 @@ def test_subscriptions_are_read_for_an_offset_deletion_unless_they_are_too_many(
     wanted = OffsetDeleteRequestTopic(name="t", partitions=[OffsetDeleteRequestPartition(partition_index=0)])
     ask = rig.send(47, 0, OffsetDeleteRequest(group_id="g", topics=[wanted]))
     assert (ask.reason or "").startswith("this request asks for 110 units of work")
+
+
+def test_an_id_from_which_no_member_id_can_be_made_makes_no_member() -> None:
+    protocols = [JoinGroupRequestProtocol(name="range")]
+    instance = "i" * 32_731
+    join = JoinGroupRequest(
+        group_id="new", session_timeout_ms=10_000, protocol_type="consumer", protocols=protocols, group_instance_id=instance
+    )
+    rig, reason = closed(11, 5, join)
+    assert reason == "a client id or instance id of 32731 characters: no answer can carry a member id that is longer still"
+    group: Any = rig.core.cluster.groups.find("new")
+    assert (group.members, group.static_members) == ({}, {})
 
 
 def test_of_too_many_that_leave_nobody_leaves() -> None:

@@ -19,8 +19,9 @@ from tools.budgets.state import BIG, MANY, BigState
 SCALE: Final = 20
 SIZE: Final = 10_000 // SCALE
 MOST: Final = 20_000 // SCALE
-"""Elements of a request: of many more it is not even read (groupmock_codec)."""
+"""Elements of a request, without the tags that they have: of many more it is not even read (groupmock_codec)."""
 SETTINGS: Final = {
+    "groupmock.request.max.elements": 30_000 // SCALE,
     "groupmock.request.max.work": 50_000 // SCALE,
     "groupmock.answer.max.bytes": 8 * 1024 * 1024 // SCALE,
     "groupmock.cluster.max.partitions": 12_000 // SCALE,

@@ -23,6 +23,7 @@ from groupmock_codec.samples import sample
 
 from .kit import every_version, types
 
+DAMAGED = 2
 JOIN = JoinGroupRequest(protocols=[JoinGroupRequestProtocol("range", b"1"), JoinGroupRequestProtocol("sticky", b"2")])
 # 2 topics + 1 assignment + 3 brokers in it; the second topic's only has the tag of its own
 CREATE = CreateTopicsRequest(
@@ -48,7 +49,8 @@ def tried(decode: Any, *arguments: Any) -> Any:
 def test_both_decoders_allow_and_refuse_the_same_elements(kind: str, version: int) -> None:
     found = types()[kind]
     flexible = found.codec.flexible(version)
-    message = sample(found.codec.message, version, flexible, random.Random(f"elements {kind} {version}"))
+    dice = random.Random(f"elements {kind} {version}")
+    message = sample(found.codec.message, version, flexible, dice)
     written = found.codec.encode(version, message)
     counter = Elements(1_000_000)
     reference.layout(found.codec.message, version, flexible).parse(written, elements=counter)
@@ -58,6 +60,12 @@ def test_both_decoders_allow_and_refuse_the_same_elements(kind: str, version: in
         judged = tried(reference.decode, found.codec.message, version, flexible, written, most)
         assert compiled == judged, most
         assert (compiled == (message, len(written))) is (most == used), most
+    for _ in range(DAMAGED if written else 0):
+        broken = bytearray(written)
+        broken[dice.randrange(len(written))] = dice.choice((0, 1, 5, 0x7F, 0x80, 0xFF))
+        compiled = tried(found.codec.decoder(version, used), bytes(broken), 0)
+        judged = tried(reference.decode, found.codec.message, version, flexible, bytes(broken), used)
+        assert compiled == judged or repr(compiled) == repr(judged), broken.hex()
 
 
 @for_each(

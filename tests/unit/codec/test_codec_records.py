@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from properties.codec import RECORDS, one
 from searching import examples
 
+from groupmock_codec.compression import decompress
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.records import (
     HEADER_BYTES,
@@ -24,7 +25,6 @@ from groupmock_codec.records import (
     check_produced,
     crc32c,
     decode_records,
-    decompress,
     encode_batch,
     magic_of,
     next_sequence,

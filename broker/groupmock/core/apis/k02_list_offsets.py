@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from groupmock_codec.compression import OverLimit
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k02_list_offsets import (
     ListOffsetsPartition,
@@ -15,7 +16,7 @@ from groupmock_codec.messages.k02_list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from groupmock_codec.records import OverLimit, RecordsError
+from groupmock_codec.records import RecordsError
 from groupmock_codec.room import Room
 
 from ..budget import Ration, within

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest
 
@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from ..groups.type import GroupType
     from ..turn import Turn
 
+FREE_BYTES: Final = 65_536
+"""Metadata of a group that needs no counting, and so the least that groupmock.group.max.bytes may be."""
+
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Answer at once, reserve an id, or park the join until its phase ends."""
     message = request.message
     assert isinstance(message, JoinGroupRequest)
-    _check_protocols(turn, message)
     if _refused_unseen(turn, request, message):
         return
     error, group = cluster.groups.reach(message.group_id, request.node)
@@ -35,7 +37,9 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         # 14 and 16 carry "" since the new coordinator (P2-b1), before that the request's id (P2-c3).
         _refuse(turn, request, error, message.member_id if turn.quirks.refused_join_echoes_id else "")
         return
-    _check_metadata(turn, group, message)
+    offered = message.protocols
+    if len(offered) != 1 or not isinstance(group, ClassicGroup) or group.listed_bytes + len(offered[0].metadata) > FREE_BYTES:
+        _check_size(turn, group, message)
     if not isinstance(group, ClassicGroup):
         group = _claimed(cluster, turn, request, message, group)
         if group is None:
@@ -50,20 +54,17 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         _decide(turn, group, request, message, terms)
 
 
-def _check_protocols(turn: Turn, message: JoinGroupRequest) -> None:
-    """The vote goes through the lists of all members, so what one of them may list is bounded by a number of its own."""
-    most = turn.settings.member_max_protocols
-    if len(message.protocols) > most:
+def _check_size(turn: Turn, group: GroupType | None, message: JoinGroupRequest) -> None:
+    """The vote goes through the lists of all members, and the leader is told the metadata of all in one answer: both are bounded as they
+    come (core.budget)."""
+    settings, protocols = turn.settings, message.protocols
+    if len(protocols) > settings.member_max_protocols:
         raise OverBudget(
-            f"a JoinGroup with {len(message.protocols)} protocols where groupmock.member.max.protocols allows {most}: "
+            f"a JoinGroup with {len(protocols)} protocols where groupmock.member.max.protocols allows {settings.member_max_protocols}: "
             "list fewer, or raise that setting"
         )
-
-
-def _check_metadata(turn: Turn, group: GroupType | None, message: JoinGroupRequest) -> None:
-    """The leader is told the metadata of all members in one answer."""
     listed = group.listed_bytes if isinstance(group, ClassicGroup) else 0
-    wanted, most = sum([len(protocol.metadata) for protocol in message.protocols]), turn.settings.group_max_bytes
+    wanted, most = sum([len(protocol.metadata) for protocol in protocols]), settings.group_max_bytes
     if listed + wanted > most:
         raise OverBudget(
             f"members of this group have {listed} bytes of metadata, with {wanted} more it would be more than groupmock.group.max.bytes "

@@ -62,8 +62,13 @@ def _leave(cluster: Cluster, turn: Turn, group_id: str, entries: list[MemberIden
     if not isinstance(group, ClassicGroup):
         # Per entry, the top level of v3 and later stays 0; an empty list is no error even then (SERVER-47, P2-d4).
         return [codes.UNKNOWN_MEMBER_ID] * len(entries)
-    if len(entries) > FEW:
-        group.ordered()  # kept while they go, so that who leads next is not looked for among all of them each time
+    if len(entries) <= FEW:
+        return _each(turn, group, entries)
+    with group.leaving():
+        return _each(turn, group, entries)
+
+
+def _each(turn: Turn, group: ClassicGroup, entries: list[MemberIdentity]) -> list[int] | None:
     errors, gone = [], []
     try:
         for entry in entries:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
 
@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     from ..groups.type import GroupType
     from ..turn import Turn
 
+FREE: Final = 100  # assignments that need no counting (core.budget): a unit each
+
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     """Answer at once or park until the leader's SyncGroup."""
     message = request.message
     assert isinstance(message, SyncGroupRequest)
-    take(turn.settings, len(message.assignments))
+    if len(message.assignments) > FREE:
+        take(turn.settings, len(message.assignments))
     error, group = _gate(cluster, turn, request, message)
     if not isinstance(group, ClassicGroup):
         # S1. An error carries an empty assignment, not null (P1-d5).

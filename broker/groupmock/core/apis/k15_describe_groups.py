@@ -11,7 +11,7 @@ from groupmock_codec.messages.k15_describe_groups import (
     DescribeGroupsResponse,
 )
 
-from ..budget import Ration
+from ..budget import Ration, fitting
 from ..groups import codes
 from ..groups.type import DEAD
 
@@ -84,5 +84,5 @@ def _unknown(version: int, group_id: str, operations: int) -> DescribedGroup:
     if version < 6:
         return DescribedGroup(group_id=group_id, group_state=DEAD, authorized_operations=operations)
     # Beside an error operations are not told, even when asked for: docs/kafka/admin.md#describegroups
-    text = f"Group {group_id} not found."
+    text = fitting(f"Group {group_id} not found.")
     return DescribedGroup(error_code=codes.GROUP_ID_NOT_FOUND, error_message=text, group_id=group_id, group_state=DEAD)

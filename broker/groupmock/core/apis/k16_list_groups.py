@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 FILTER_COST: Final = 1  # core.budget
-GROUP_COST: Final = 3
+GROUP_COST: Final = 4
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-TOPIC_COST: Final = 15  # core.budget
+TOPIC_COST: Final = 20  # core.budget
 BY_ID_SINCE: Final = 6
 NO_SUCH_TOPIC: Final = "This server does not host this topic-partition."
 NO_SUCH_ID: Final = "This server does not host this topic ID."

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..turn import Turn
 
 TOPIC_COST: Final = 5  # core.budget
-PARTITION_COST: Final = 8
+PARTITION_COST: Final = 10
 HIGH_WATERMARK: Final = -1
 
 

@@ -40,6 +40,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from groupmock_codec.compression import OverLimit
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.message_sets import down_convert
 from groupmock_codec.messages.k01_fetch import (
@@ -52,7 +53,7 @@ from groupmock_codec.messages.k01_fetch import (
     NodeEndpoint,
     PartitionData,
 )
-from groupmock_codec.records import OverLimit, RecordsError, iter_batches
+from groupmock_codec.records import RecordsError, iter_batches
 from groupmock_codec.room import CONVERTED
 
 from .partition import NO_OFFSET, Partition

@@ -388,23 +388,7 @@ class Topics:
 
     def place(self, name: str, partitions: int, factor: int) -> list[list[int]]:
         """Where the partitions of a new topic are put. Raises TopicRefused for numbers that cannot be, in the words of the controller."""
-        nodes = len(self._environment.identity.nodes)
-        if self._environment.settings.quirks.zookeeper_admin:
-            _check_numbers_in_zookeeper(partitions, factor, nodes)
-        # KRaft judges the factor before the number of partitions, ZooKeeper's controller after it: with both wrong the code differs
-        if factor < 1:
-            message = "Replication factor must be larger than 0, or -1 to use the default value."
-            raise TopicRefused(ErrorCode.INVALID_REPLICATION_FACTOR, message)
-        if partitions < 1:
-            raise TopicRefused(ErrorCode.INVALID_PARTITIONS, "Number of partitions was set to an invalid non-positive value.")
-        if factor > nodes:
-            known = self._environment.settings.quirks.no_cordoned_log_dirs
-            cordoned = "" if known else " or some brokers have all their log directories cordoned"
-            raise TopicRefused(
-                ErrorCode.INVALID_REPLICATION_FACTOR,
-                f"Unable to replicate the partition {factor} time(s): The target replication factor of {factor} cannot be reached "
-                f"because only {nodes} broker(s) are registered{cordoned}.",
-            )
+        placement.check_numbers(partitions, factor, len(self._environment.identity.nodes), self._environment.settings.quirks)
         return [self.replicas(name, index, factor) for index in range(partitions)]
 
     def replicas(self, name: str, partition: int, factor: int) -> list[int]:
@@ -460,14 +444,3 @@ class Topics:
             known = configs.limits(set_on_topic, self.broker_overrides(node), self._environment.settings)
             self._limits.setdefault(name, {})[node] = known
         return known
-
-
-def _check_numbers_in_zookeeper(partitions: int, factor: int, nodes: int) -> None:
-    """In the words of Kafka 2.8 (AdminUtils.assignReplicasToBrokers)."""
-    if partitions < 1:
-        raise TopicRefused(ErrorCode.INVALID_PARTITIONS, "Number of partitions must be larger than 0.")
-    if factor < 1:
-        raise TopicRefused(ErrorCode.INVALID_REPLICATION_FACTOR, "Replication factor must be larger than 0.")
-    if factor > nodes:
-        message = f"Replication factor: {factor} larger than available brokers: {nodes}."
-        raise TopicRefused(ErrorCode.INVALID_REPLICATION_FACTOR, message)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from groupmock_codec.compression import OverLimit
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.message_sets import up_convert
 from groupmock_codec.records import (
@@ -15,7 +16,6 @@ from groupmock_codec.records import (
     MAGIC_AT,
     Batch,
     Head,
-    OverLimit,
     RecordsError,
     check_produced,
     iter_batches,

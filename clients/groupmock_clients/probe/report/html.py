@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final
 
+from groupmock.html_document import document
+
 from ..verdicts.outcome import BROKEN, KEPT, NOT_APPLICABLE, UNKNOWN, VERDICTS
 from ..verdicts.report_model import BrokenDialogue, ExchangeResult, Report, RowResult, told
 from .readable import readable
@@ -39,12 +41,7 @@ pre { background: var(--soft); overflow-x: auto; padding: .75rem; border-radius:
 def as_html(report: Report) -> str:
     """The whole page."""
     report = readable(report)
-    title = f"groupmock probe: {escape(report.broker.address)}"
-    body = "\n".join(_body(report))
-    return (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width">\n'
-        f"<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
-    )
+    return document(f"groupmock probe: {report.broker.address}", STYLE, "\n".join(_body(report)))
 
 
 def _body(report: Report) -> Iterator[str]:

@@ -13,23 +13,12 @@ from log_world import LogWorld, fetch_request, produce_request
 
 from groupmock.core.log.validation import MOST_FAULTS
 from groupmock.core.settings import Quirks
+from groupmock_codec.compression import GZIP, NONE, OverLimit
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.message_sets import encode_message_set, read_message_set
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from groupmock_codec.records import (
-    GZIP,
-    HEADER,
-    HEADER_BYTES,
-    NONE,
-    NewRecord,
-    OverLimit,
-    Record,
-    RecordsError,
-    crc32c,
-    encode_batch,
-    read_batches,
-)
+from groupmock_codec.records import HEADER, HEADER_BYTES, NewRecord, Record, RecordsError, crc32c, encode_batch, read_batches
 from groupmock_codec.room import CONVERTED, OPENED, Room
 
 TOO_LARGE = 10

@@ -110,3 +110,33 @@ def test_a_small_retention_keeps_memory_small() -> None:
     assert 1000 <= small.size < 1200 and 5000 <= large.size < 5200
     assert world.fetch(0, topic="small").error_code == ErrorCode.OFFSET_OUT_OF_RANGE
     assert world.fetch(small.start, topic="small").log_start_offset == small.start > 0
+
+
+def test_nothing_stays_of_topics_that_are_deleted() -> None:
+    world = LogWorld()
+    world.topic("kept")
+    world.produce(batch(b"v"), topic="kept")
+    for number in range(50):
+        world.topic(f"a.{number}")
+        world.produce(batch(b"v"), topic=f"a.{number}")
+        world.command("delete_topic", name=f"a.{number}")
+    assert list(world.topics._limits) == ["kept"]
+    assert (len(world.topics._names), len(world.topics._printed)) == (1, 1)
+
+
+def test_a_name_that_collided_is_free_when_the_other_is_deleted() -> None:
+    world = LogWorld()
+    world.topic("a.b")
+    with pytest.raises(TopicRefused, match=r"Topic 'a_b' collides with existing topic: a\.b"):
+        world.topics.check_name("a_b")
+    world.command("delete_topic", name="a.b")
+    world.topics.check_name("a_b")
+
+
+def test_limits_follow_a_topic_that_is_made_anew() -> None:
+    world = LogWorld()
+    for size in ("100", "200"):
+        world.topic("t", max_message_bytes=size)
+        topic = world.topics.require("t")
+        assert world.topics.limits(topic, 1).max_message_bytes == int(size)
+        world.command("delete_topic", name="t")

@@ -6,9 +6,9 @@ leader) only by methods of Group, because each of them ends the leases that were
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -81,6 +81,7 @@ class ProtocolListing(msgspec.Struct, gc=False, eq=False):
     """A protocol list and how many members have it; they share the one object (saves its bytes in big groups)."""
 
     protocols: Protocols
+    size: int  # bytes of metadata
     members: int = 0
 
 
@@ -103,7 +104,7 @@ class Group(GroupType):
     """A classic group's data; `type.ClassicGroup` adds what is asked of groups of any type.
 
     `pending_joins`: ids reserved by 79; `pending_syncs`: ids that owe a SyncGroup; `awaiting`: members with a parked join;
-    `table`: buckets of Kafka's member map, which never shrinks; `order`: what `ordered` gave last, while it holds;
+    `table`: buckets of Kafka's member map, which never shrinks; `order`: what `ordered` gave last, while it holds; `line`: see `leaving`;
     `listed_bytes`: metadata of all members, which the leader is told;
     `initial`: (delay, remaining) ms of the initial join phase.
     `join_phase_dead`: it failed once and the old coordinator never looks at it again.
@@ -119,6 +120,7 @@ class Group(GroupType):
         "initial",
         "join_phase_dead",
         "leader_id",
+        "line",
         "listed_bytes",
         "listings",
         "members",
@@ -171,6 +173,7 @@ class Group(GroupType):
         self.stored: StoredGroup | None = None
         self.table = SMALLEST_TABLE
         self.order: list[Member] | None = None
+        self.line: list[Member] | None = None
         self.duplicates_count = duplicates_count
         self.scala = scala
 
@@ -178,7 +181,7 @@ class Group(GroupType):
 
     def ordered(self) -> list[Member]:
         """The members in the order of Kafka's hash map: leader's list, answers of a phase, DescribeGroups, next leader
-        (P1-d1). Not to be changed: it is kept until a member comes, and who goes leaves it."""
+        (P1-d1). Not to be changed: it is kept until members come or go."""
         if self.order is None:
             self.order = self._sorted()
         return self.order
@@ -187,18 +190,21 @@ class Group(GroupType):
         mask, scala = self.table - 1, self.scala
         return sorted(self.members.values(), key=lambda member: order_key(member.spread, mask, scala))
 
-    def _leave_order(self, order: list[Member], member: Member) -> None:
-        """Of thousands that leave together each may have led: what comes first is found without sorting, or looking at all, each time."""
-        mask, scala = self.table - 1, self.scala
-        place = bisect_left(order, order_key(member.spread, mask, scala), key=lambda other: order_key(other.spread, mask, scala))
-        while order[place] is not member:
-            place += 1
-        del order[place]
+    @contextmanager
+    def leaving(self) -> Iterator[None]:
+        """While thousands leave together, each of whom may have led, `first` does not look at all that are left each time. Nobody comes."""
+        self.line = self.ordered()[::-1]
+        try:
+            yield
+        finally:
+            self.line = None
 
     def first(self, awaiting_only: bool = False) -> Member | None:
         """The first member of that order, perhaps only of those with a parked join. It is not sorted for that."""
-        if self.order and not awaiting_only:
-            return self.order[0]
+        if self.line is not None and not awaiting_only:
+            while self.line and self.members.get(self.line[-1].member_id) is not self.line[-1]:
+                self.line.pop()
+            return self.line[-1] if self.line else None
         mask, scala = self.table - 1, self.scala
         among = (member for member in self.members.values() if not awaiting_only or member.join is not None)
         return min(among, key=lambda member: order_key(member.spread, mask, scala), default=None)
@@ -262,8 +268,7 @@ class Group(GroupType):
     def drop(self, member: Member) -> None:
         """Take a member out of maps and counts; leader and debts are the caller's."""
         del self.members[member.member_id]
-        if self.order is not None:
-            self._leave_order(self.order, member)
+        self.order = None
         if member.group_instance_id is not None and self.static_members.get(member.group_instance_id) == member.member_id:
             del self.static_members[member.group_instance_id]
         self.awaiting -= member.join is not None
@@ -308,9 +313,9 @@ class Group(GroupType):
     def _list(self, protocols: Protocols) -> Protocols:
         listing = self.listings.get(protocols)
         if listing is None:
-            listing = self.listings[protocols] = ProtocolListing(protocols)
+            listing = self.listings[protocols] = ProtocolListing(protocols, bytes_of(protocols))
         listing.members += 1
-        self.listed_bytes += bytes_of(protocols)
+        self.listed_bytes += listing.size
         for name in self._names(protocols):
             self.supported[name] += 1
         return listing.protocols
@@ -318,7 +323,7 @@ class Group(GroupType):
     def _unlist(self, protocols: Protocols) -> None:
         listing = self.listings[protocols]
         listing.members -= 1
-        self.listed_bytes -= bytes_of(protocols)
+        self.listed_bytes -= listing.size
         if not listing.members:
             del self.listings[protocols]
         for name in self._names(protocols):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from typing import Final
 
 import msgspec
 
+from ...budget import LONG, LONGEST_TEXT, OverBudget
 from ...events import Request
 from ...java.hashes import spread
 from ...turn import Turn
@@ -14,6 +16,8 @@ from .. import causes, codes, telling
 from ..causes import Why
 from . import answers, sessions
 from .group import Group, Member, Parked, Protocols
+
+ROOM_FOR_UUID: Final = 37
 
 
 class JoinTerms(msgspec.Struct, gc=False, frozen=True):
@@ -49,6 +53,8 @@ def new_id(turn: Turn, group: Group, client_id: str | None, group_instance_id: s
     prefix = group_instance_id
     if prefix is None:
         prefix = client_id if client_id is not None else ("null" if turn.quirks.null_client_id_prefix else "")
+    if len(prefix) > LONG and len(prefix.encode("utf-8", "surrogatepass")) > LONGEST_TEXT - ROOM_FOR_UUID:
+        raise OverBudget(f"a client id or instance id of {len(prefix)} characters: no answer can carry a member id that is longer still")
     while True:  # the same seed may be given twice (`reseed`), and then draws what it drew before
         member_id = f"{prefix}-{turn.environment.dice.uuid_text()}"
         if not (member_id in group.members or member_id in group.pending_joins or member_id in group.pending_syncs):

@@ -1,0 +1,69 @@
+"""What compresses records: none and gzip are opened here, the others are kept as they are. Never more is unpacked than was allowed."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from typing import Final
+
+from .errors import ErrorCode
+
+NONE: Final = 0
+GZIP: Final = 1
+COMPRESSIONS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
+MAX_DECOMPRESSED: Final = 104_857_600
+
+
+class RecordsError(ValueError):
+    """Records that a log refuses. `error_code` is what Kafka answers for the partition."""
+
+    def __init__(self, error_code: ErrorCode, reason: str) -> None:
+        super().__init__(f"{error_code.name}: {reason}")
+        self.error_code, self.reason = error_code, reason
+
+    def __reduce__(self) -> tuple[type[RecordsError], tuple[ErrorCode, str]]:
+        return type(self), (self.error_code, self.reason)
+
+
+class OverLimit(RecordsError):
+    """Records that would cost more than their reader allows. A Java producer that is told MESSAGE_TOO_LARGE splits the batch."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(ErrorCode.MESSAGE_TOO_LARGE, reason)
+
+    def __reduce__(self) -> tuple[type[OverLimit], tuple[str]]:  # type: ignore[override]  # made of the reason alone
+        return type(self), (self.reason,)
+
+
+def compress(data: bytes, code: int) -> bytes:
+    """`data` under compression NONE or GZIP; UNSUPPORTED_COMPRESSION_TYPE for others."""
+    if code == NONE:
+        return data
+    if code == GZIP:
+        return gzip.compress(data, mtime=0)
+    raise _unsupported(code)
+
+
+def decompress(data: bytes, code: int, limit: int = MAX_DECOMPRESSED) -> bytes:
+    """The inverse of `compress`; never more than `limit` bytes (a bomb is MESSAGE_TOO_LARGE), CORRUPT_MESSAGE if it is no gzip."""
+    if code == NONE:
+        return data
+    if code != GZIP:
+        raise _unsupported(code)
+    if limit <= 0:  # which zlib takes for no limit
+        raise OverLimit("no more bytes may be decompressed")
+    try:
+        unzip = zlib.decompressobj(wbits=31)
+        found = unzip.decompress(data, limit)
+    except zlib.error as error:
+        raise RecordsError(ErrorCode.CORRUPT_MESSAGE, f"bad gzip: {error}") from None
+    if unzip.unconsumed_tail:
+        raise OverLimit(f"more than {limit} bytes when decompressed")
+    if not unzip.eof:
+        raise RecordsError(ErrorCode.CORRUPT_MESSAGE, "gzip ends too early")
+    return found
+
+
+def _unsupported(code: int) -> RecordsError:
+    name = COMPRESSIONS[code] if code < len(COMPRESSIONS) else f"unknown({code})"
+    return RecordsError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"{name} is kept as it is and cannot be opened here")

@@ -1,0 +1,36 @@
+"""What the pipeline says on stderr: names come out of journals that others wrote, and stay names."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from groupmock.cli import main
+from groupmock_pipeline.command import BAD_USE, _Printable
+
+STEERS = "x\x1b[2J\r\nFORGED\x9b\u202e\u2028"
+SHOWN = r"x\x1b[2J\r\nFORGED\x9b\u202e\u2028"
+
+
+def test_a_log_line_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    log = logging.getLogger("of its own")
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Printable("%(message)s"))
+    log.propagate = False
+    log.addHandler(handler)
+    log.warning("table %s: written", STEERS)
+    try:
+        raise ValueError("\x1b\u2028")
+    except ValueError:
+        log.exception("failed")
+    first, second, *trace = capsys.readouterr().err.splitlines()
+    assert (first, second) == (f"table {SHOWN}: written", "failed")
+    assert trace[-1] == r"ValueError: \x1b\u2028"
+
+
+def test_a_complaint_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pipeline", STEERS, "in", "out"]) == BAD_USE
+    err = capsys.readouterr().err
+    assert err.startswith("groupmock pipeline: no job 'x\\x1b[2J") and len(err.splitlines()) == 1
+    assert all(each.isprintable() for each in err.rstrip("\n"))

@@ -1,0 +1,154 @@
+"""Whatever we write as HTML: a policy that lets in nothing but its own style, and names that are only text."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Callable
+from functools import cache
+from hashlib import sha256
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from groupmock_clients.probe.report import FORMS
+from groupmock_clients.probe.verdicts.outcome import BROKEN, VERDICTS
+from groupmock_clients.probe.verdicts.report_model import (
+    SCHEMA,
+    Aside,
+    BrokenDialogue,
+    BrokerFacts,
+    DeathFact,
+    ExchangeResult,
+    Report,
+    RowResult,
+)  # fmt: skip
+from groupmock_pipeline.report import draw
+from groupmock_pipeline.report.page import Shown, page
+from groupmock_pipeline.report.shapes import ColumnHead, Excerpt, Plot, Section, Series
+from tools.live.report import as_html
+from tools.live.tries import FAILED, Case, Try
+
+HOME: Final = "broker/groupmock/html_document.py"
+EVIL: Final = [
+    "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "'><svg onload='alert(1)'>", '" onmouseover="alert(1)',
+    "</style><b>", "</title><script>alert(1)</script>", "--><script>", "]]></text><script>", "<meta http-equiv=refresh content=0>",
+    "&lt;i&gt;",
+    "\x00\x1b[2J\x9b\u202e\u2028<b>", "<base href=//evil.test>", "<form action=//evil.test>", "javascript:alert(1)", "<", "\\",
+    "%(light)s{0}",
+]  # fmt: skip
+
+
+class Seen(HTMLParser):
+    """Tags with the names of their attributes; texts; the style."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: set[tuple[str, tuple[str, ...]]] = set()
+        self.texts: list[str] = []
+        self.policy: dict[str, list[str]] = {}
+        self.styles: list[str] = []
+        self._in = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.add((tag, tuple(name for name, _ in attributes)))
+        given = dict(attributes)
+        if given.get("http-equiv") == "Content-Security-Policy":
+            parts = (part.split() for part in (given["content"] or "").split(";"))
+            self.policy = {name: sources for name, *sources in parts}
+        self._in = tag
+
+    def handle_data(self, data: str) -> None:
+        (self.styles if self._in == "style" and data.strip() else self.texts).append(data)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in = ""
+
+
+def probe(name: str) -> str:
+    broken = BrokenDialogue(*[name] * 5, problems=(name,))
+    exchange = ExchangeResult(name, name, (name,), BROKEN, name, 1, 1.0, 1.0, False, broken, (Aside(name, name),), (name, name))
+    rows = tuple(RowResult(name, name, name, name, name, verdict, name, 1, 1, (name,)) for verdict in VERDICTS)
+    facts = BrokerFacts(name, 1, name, name, {name: name}, (name,))
+    counts = {each: dict.fromkeys(VERDICTS, 1) for each in ("rows", "exchanges")}
+    deaths = (DeathFact((name,), name, name, True, name), DeathFact((name, name), "", name, False, name))
+    report = Report(SCHEMA, name, name, 1.0, facts, counts, rows, (exchange,), (name,), deaths)
+    said = {field.name for struct in (Report, RowResult, ExchangeResult) for field in msgspec.structs.fields(struct)}
+    assert {"broker", "rows", "exchanges", "left_behind", "deaths", "transcript"} <= said
+    return FORMS["html"](report)
+
+
+def report(name: str) -> str:
+    section = Section("rebalances", name, name, ())
+    sections = [Shown(section, [_excerpt(name)], {0: _drawn(kind, name in EVIL)}) for kind in ("bars", "range", "dots")]
+    sections += [Shown(Section("runs", name, name, ()), missing=True), Shown(Section("runs", name, name, ()), trouble=name)]
+    return page(name, name, sections)
+
+
+def _excerpt(name: str) -> Excerpt:
+    heads = [ColumnHead(name, name), ColumnHead(name, name, number=True)]
+    return Excerpt(name, name, heads, [(name, 1.5), (name, None)], [name], more=True, note=name)
+
+
+@cache
+def _drawn(kind: str, evil: bool) -> str:
+    """A plot of all names at once: drawing takes a while."""
+    names = EVIL if evil else ["harmless"]
+    values: list[float | None] = [float(place) for place, _ in enumerate(names, 1)]
+    series = [Series(name, values) for name in names[: 1 if kind == "bars" else 3]]
+    return draw.svg(draw.draw(Plot(kind, "".join(names), names, series)), "p", "".join(names))
+
+
+def live(name: str) -> str:
+    cases = [Case(name, [Try(FAILED, 1.0, name)]), Case(name, missing=name), Case(name, [Try(FAILED, 1.0, name), Try("passed", 1.0, name)])]
+    return as_html({name: cases})
+
+
+WRITERS: Final[dict[str, Callable[[str], str]]] = {
+    "clients/groupmock_clients/probe/report/html.py": probe,
+    "pipeline/groupmock_pipeline/report/page.py": report,
+    "tools/live/report.py": live,
+}
+
+
+def test_every_page_lets_in_its_own_style_and_names_are_only_text() -> None:
+    wrong: dict[str, Any] = {}
+    for writer, write in WRITERS.items():
+        plain = Seen(write("harmless"))
+        for name in EVIL:
+            text = write(name)
+            seen = Seen(text)
+            if not seen.tags <= plain.tags:
+                wrong[f"{writer}: {name!r}: tags"] = seen.tags - plain.tags
+            shown = "".join(seen.texts)
+            if name.isprintable() and name not in shown:
+                wrong[f"{writer}: {name!r}: text"] = "it is not to be seen"
+            if seen.styles != plain.styles:
+                wrong[f"{writer}: {name!r}: style"] = seen.styles
+        wrong.update({f"{writer}: {trouble}": plain.policy for trouble in _lax(plain)})
+        tags = {tag for tag, _ in plain.tags}
+        assert tags & {"script", "img", "link", "iframe", "object", "form", "base", "a"} <= {"a"}
+        assert [attribute for _, names in plain.tags for attribute in names if attribute.startswith("on")] == []
+    assert wrong == {}
+
+
+def _lax(seen: Seen) -> list[str]:
+    """What the policy of a page lets in that it need not."""
+    (style,) = seen.styles
+    own = f"'sha256-{b64encode(sha256(style.encode()).digest()).decode()}'"
+    wanted = {"default-src": ["'none'"], "base-uri": ["'none'"], "form-action": ["'none'"]}
+    drawn = any("style" in names for _, names in seen.tags)
+    wanted |= {"style-src": ["'unsafe-inline'"], "style-src-elem": [own]} if drawn else {"style-src": [own]}
+    return [f"{name}: {seen.policy.get(name)}" for name in {*wanted, *seen.policy} if seen.policy.get(name) != wanted.get(name)]
+
+
+def test_no_page_is_written_but_by_these(tree: Path) -> None:
+    """There is one place with the head of a page, and the test above knows all who use it."""
+    files = [file for root in ("codec", "broker", "clients", "pipeline", "tools", "docker") for file in (tree / root).rglob("*.py")]
+    texts = {str(file.relative_to(tree)): file.read_text(encoding="utf-8") for file in files}
+    assert [name for name, text in texts.items() if re.search(r"<!doctype|<html|<head>", text, re.IGNORECASE)] == [HOME]
+    assert {name for name, text in texts.items() if "html_document import" in text} == set(WRITERS)
