@@ -79,8 +79,8 @@ Judge = Callable[[int, str | None], SeedVerdict]
 def within_limits(
     seeds: Iterable[int], kind: str | None = None, seconds: float = SECONDS, megabytes: int = MEGABYTES, judge: Judge = judged
 ) -> Iterator[SeedVerdict]:
-    """A verdict for each seed, in order. `seconds`: of processor time for each, and IDLE times that of wall time; `megabytes`: beyond what a
-    process has that has done nothing."""
+    """A verdict for each seed, in order. `seconds`: of processor time for each, and IDLE times that of wall time; `megabytes`: beyond what
+    a process has that has done nothing."""
     left = list(seeds)
     while left:
         with _Child(left, kind, seconds, megabytes, judge) as child:
