@@ -5,7 +5,7 @@ Sources: docs/kafka/group-protocol.md; what a broker's group is made of is read 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from groupmock.core.effects import Effects, MemberChanged, Moved, Note, TimerFired
@@ -127,12 +127,17 @@ class GroupJudge:
                 self.failed.discard(effect.group)
                 touched[effect.group] = None
             elif isinstance(effect, Note) and effect.what == "join_phase_failed":
-                self.failed.add(str(effect.fields["group"]))
+                self._failed(effect.fields)
             elif isinstance(effect, MemberChanged):
                 touched[effect.group] = None
             elif isinstance(effect, TimerFired) and effect.subject:
                 touched[effect.subject[0]] = None
         self.look_at(touched)
+
+    def _failed(self, fields: Mapping[str, Any]) -> None:
+        """An attempt to end the join phase failed; the generation grew all the same (P1-b5)."""
+        self.failed.add(fields["group"])
+        self.generations[fields["group"]] = fields["generation"]
 
     def look_at(self, names: Iterable[str]) -> None:
         """The invariants of these groups."""
