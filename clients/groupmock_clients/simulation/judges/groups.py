@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from groupmock.core.effects import Lease
     from groupmock.core.events import Request
 
-    from .bench import Bench
+    from .findings import Findings
 
 JUDGE: Final = "groups"
 COMMIT, JOIN, HEARTBEAT, SYNC = 8, 11, 12, 14
@@ -69,7 +69,7 @@ class GroupJudge:
 
     cluster: Cluster
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Findings) -> None:
         self.bench = bench
         self.spoilt: set[str] = set()
         self.states: dict[str, str] = {}
