@@ -48,7 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scenario", action="append", default=[], metavar="NAME", help="only this one (repeatable)")
     parser.add_argument("--protocol", action="append", default=[], metavar="NAME[/CLIENT]", help="only this one (repeatable)")
     parser.add_argument("--size", action="append", default=[], metavar="NAME=N[,N...]", help="one size, as in members=4,8 (repeatable)")
-    parser.add_argument("--simulation", action="append", default=[], metavar="KIND", help=f"of the simulation: {', '.join(OFFERED)} (repeatable)")
+    kinds = f"of the simulation: {', '.join(OFFERED)} (repeatable)"
+    parser.add_argument("--simulation", action="append", default=[], metavar="KIND", help=kinds)
     parser.add_argument("--batch", type=int, metavar="N", help="seeds that one task plays (default 50)")
     parser.add_argument("--wave", type=int, default=WAVE, metavar="N", help=f"batches between two commits to the lake (default {WAVE})")
     parser.add_argument("--json", type=Path, metavar="FILE", help="the characteristics of this lake as JSON too")
