@@ -26,9 +26,9 @@ def test_a_seed_that_hangs_is_ended_and_the_next_ones_are_played() -> None:
             threading.Event().wait()
         return SeedVerdict(seed=seed)
 
-    verdicts = list(within_limits(range(5), seconds=0.5, judge=hangs))
+    verdicts = list(within_limits(range(5), seconds=0.2, judge=hangs))
     assert [each.seed for each in verdicts] == list(range(5))
-    assert [each.judge for each in verdicts] == [None, None, HUNG, HUNG, None] and verdicts[2].text == "no end within 0.5 s"
+    assert [each.judge for each in verdicts] == [None, None, HUNG, HUNG, None] and verdicts[2].text == "no end within 0.2 s"
 
 
 def test_a_seed_that_dies_says_how() -> None:
