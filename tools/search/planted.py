@@ -1,7 +1,7 @@
 """Mistakes planted in a copy of the sources (tests/mutations/simulation.toml): which seed of the simulation finds each, and how soon?
 
     python -m tools.search planted --seconds 900        all of them, each for its share of the time; writes tools/records/simulation.json
-    python -m tools.search planted --seconds 60 -- NAME NAME        these, and writes nothing
+    python -m tools.search planted --seconds 60 -- NAME NAME        these again
 """
 
 from __future__ import annotations
@@ -68,8 +68,7 @@ def search(wanted: SearchRequest) -> SearchPart:
                 told = f"seed {found['seed']}, {found['seeds']} seeds, {found['seconds']:.1f} s, {len(found['steps'])} steps"
                 part.did.append(f"{each.mutation.name}: {found['judge']}: {found['text']} ({told})")
             print(f"    {(part.did + part.reds)[-1] if found.get('judge') is None else part.did[-1]}", flush=True)
-    if not wanted.select:
-        record(rows)
+    record(rows)
     return part
 
 
@@ -110,8 +109,9 @@ def _found(told: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def record(rows: dict[str, Any]) -> None:
-    """Beside what else the record has."""
+    """Beside what else the record has, in the order of the list."""
     kept = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
-    kept["planted"] = rows
+    known = {**kept.get("planted", {}), **rows}
+    kept["planted"] = {name: known[name] for each in load() if (name := each.mutation.name) in known}
     save(RECORD, kept)
 

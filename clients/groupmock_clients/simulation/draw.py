@@ -21,7 +21,7 @@ STATIC: Final = {8: 7, 11: 5, 12: 3, 13: 3, 14: 3}
 WAITS: Final = (10, 60, 250, 700, 1_500, 3_000, 6_500)
 PROTOCOLS: Final = (["range"], ["cooperative-sticky"], ["cooperative-sticky", "range"])
 MUCH: Final = (1, 20, 150, 1_000)
-MORE: Final = {"partitions": (4, 10_000, 1_000_000, 2**31 - 1), "zipped": (1, 1_000, 20_000), "records": (1, 1_000)}
+MORE: Final = {"partitions": (4, 10_000, 1_000_000, 2**31 - 1), "zipped": (1, 1_000, 5_000), "records": (1, 1_000)}
 """How much of something a large request has; of what costs little to say, as much as can be said."""
 STATES: Final = ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable")
 STEPS: Final = (12, 30)

@@ -11,6 +11,7 @@ import select
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
+from math import ceil
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +21,9 @@ from .plan import SimulationPlan
 from .simulate import Outcome, simulate
 
 SECONDS: Final = 20.0
-"""A seed takes some 40 ms, one whose calls are counted three times that."""
+"""Of processor time. A seed takes some 40 ms, one whose calls are counted three times that."""
+IDLE: Final = 10.0
+"""So many times that in wall time: a machine may be busy, and a child that only sleeps uses no processor."""
 MEGABYTES: Final = 512
 """Beyond what the process has when it begins."""
 HUNG: Final = "hung"
@@ -76,13 +79,14 @@ Judge = Callable[[int, str | None], SeedVerdict]
 def within_limits(
     seeds: Iterable[int], kind: str | None = None, seconds: float = SECONDS, megabytes: int = MEGABYTES, judge: Judge = judged
 ) -> Iterator[SeedVerdict]:
-    """A verdict for each seed, in order. `seconds`: of each; `megabytes`: beyond what a process has that has done nothing."""
+    """A verdict for each seed, in order. `seconds`: of processor time for each, and IDLE times that of wall time; `megabytes`: beyond what
+    a process has that has done nothing."""
     left = list(seeds)
     while left:
-        with _Child(left, kind, megabytes, judge) as child:
+        with _Child(left, kind, seconds, megabytes, judge) as child:
             for seed in list(left):
                 began = time.monotonic()
-                line = child.line(seconds)
+                line = child.line(seconds * IDLE)
                 left.remove(seed)
                 if line is None:
                     what, text = child.ended(seconds)
@@ -94,13 +98,13 @@ def within_limits(
 class _Child:
     """A fork that judges seeds and writes a line for each."""
 
-    def __init__(self, seeds: list[int], kind: str | None, megabytes: int, judge: Judge) -> None:
+    def __init__(self, seeds: list[int], kind: str | None, seconds: float, megabytes: int, judge: Judge) -> None:
         self._reading, writing = os.pipe()
         self._buffer = b""
         self._status: int | None = None
         self.pid = os.fork()
         if self.pid == 0:
-            self._work(writing, seeds, kind, megabytes, judge)
+            self._work(writing, seeds, kind, seconds, megabytes, judge)
         os.close(writing)
 
     def __enter__(self) -> _Child:
@@ -128,25 +132,29 @@ class _Child:
 
     def ended(self, seconds: float) -> tuple[str, str]:
         """Why there is no line."""
-        if self._status is None:
+        code = None if self._status is None else os.waitstatus_to_exitcode(self._status)
+        if code is None or code == -signal.SIGXCPU:
             return HUNG, f"no end within {seconds:g} s"
-        code = os.waitstatus_to_exitcode(self._status)
         return DIED, f"the process was ended by signal {-code}" if code < 0 else f"the process ended with {code}"
 
     @staticmethod
-    def _work(writing: int, seeds: list[int], kind: str | None, megabytes: int, judge: Judge) -> None:
+    def _work(writing: int, seeds: list[int], kind: str | None, seconds: float, megabytes: int, judge: Judge) -> None:
         code = 1
         try:
-            limit = _address_space() + megabytes * 1024 * 1024
-            hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-            resource.setrlimit(resource.RLIMIT_AS, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
+            _limit(resource.RLIMIT_AS, _address_space() + megabytes * 1024 * 1024)
             with os.fdopen(writing, "wb") as out:
                 for seed in seeds:
+                    _limit(resource.RLIMIT_CPU, ceil(time.process_time() + seconds))
                     out.write(msgspec.json.encode(judge(seed, kind)) + b"\n")
                     out.flush()
             code = 0
         finally:
             os._exit(code)  # nothing of the parent's is cleaned up twice
+
+
+def _limit(what: int, wanted: int) -> None:
+    hard = resource.getrlimit(what)[1]
+    resource.setrlimit(what, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
 
 
 def _address_space() -> int:

@@ -8,7 +8,7 @@ from groupmock.faults.plan import read_plan, rule_as_data
 from groupmock_codec.errors import CodecError
 
 from .consumer import Consumer
-from .judges.bench import Finding
+from .judges.findings import Finding
 from .plan import SimulationPlan
 from .producer import Producer
 from .strangers import Strangers

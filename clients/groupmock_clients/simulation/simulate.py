@@ -11,7 +11,7 @@ from groupmock.journal.story import at, sentence
 from groupmock.replay import CannotReplay, replay_of
 
 from .draw import draw
-from .judges.bench import Finding
+from .judges.findings import Finding
 from .plan import SimulationPlan
 from .play import Playing
 

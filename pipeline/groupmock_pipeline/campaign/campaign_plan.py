@@ -85,6 +85,8 @@ class Cell:
 
 DRAWN: Final = "drawn"
 """Instead of a kind: each seed draws its own."""
+OFFERED: Final = (*KINDS, DRAWN)
+"""What a plan may name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,8 +207,8 @@ def simulation_stretches(plan: CampaignPlan, name: str) -> list[SimulationStretc
     for place, each in enumerate(plan.simulations):
         where = f"{_shown(name)}: simulations[{place}]"
         for kind in each.kinds or [DRAWN]:
-            if kind not in (*KINDS, DRAWN):
-                raise BadInput(f"{where}.kinds: no kind {kind!r}: there are {', '.join((*KINDS, DRAWN))}")
+            if kind not in OFFERED:
+                raise BadInput(f"{where}.kinds: no kind {kind!r}: there are {', '.join(OFFERED)}")
             cell = SimulationCell(kind, product_name(), each.seconds, each.megabytes)
             wanted.setdefault(cell, []).append(_seeds(each.seeds, where))
     found, offset = [], 0

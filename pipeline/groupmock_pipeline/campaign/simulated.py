@@ -73,6 +73,8 @@ STRETCH: Final = StructType(
         *(StructField(name, LongType()) for name in ("first", "last", "offset")),
     ]
 )
+COUNTED: Final = ("kind", "findings", "seeds", HUNG, DIED)
+"""What a run says of each kind."""
 LINES_PER_ARROW_BATCH: Final = 50
 
 

@@ -22,14 +22,11 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 
-from groupmock_clients.simulation.limited import DIED, HUNG
-from groupmock_clients.simulation.plan import KINDS
-
 from .. import tables
-from ..campaign.campaign_plan import DRAWN, CampaignPlan, SimulationStretch, Stretch, read_plan, simulation_stretches, stretches
+from ..campaign.campaign_plan import OFFERED, CampaignPlan, SimulationStretch, Stretch, read_plan, simulation_stretches, stretches
 from ..campaign.characteristics import characteristics
 from ..campaign.export import to_json
-from ..campaign.simulated import PLAY, RECORD, seeds, simulate_all, summed_up
+from ..campaign.simulated import COUNTED, PLAY, RECORD, seeds, simulate_all, summed_up
 from ..campaign.sweep import ORDINAL, left, played, plays
 from ..errors import BadInput
 
@@ -40,8 +37,6 @@ INPUT: Final = "the plan: a .toml, .yaml or .json file, or - for the flags alone
 WAVE: Final = 64
 TABLE: Final = "campaign"
 SIMULATION: Final = "simulation"
-COUNTED: Final = ("kind", "findings", "seeds", HUNG, DIED)
-KINDS_TOLD: Final = ", ".join((*KINDS, DRAWN))
 PARTITIONS: Final = ("cell", "batch")
 
 log = logging.getLogger("groupmock_pipeline")
@@ -53,7 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scenario", action="append", default=[], metavar="NAME", help="only this one (repeatable)")
     parser.add_argument("--protocol", action="append", default=[], metavar="NAME[/CLIENT]", help="only this one (repeatable)")
     parser.add_argument("--size", action="append", default=[], metavar="NAME=N[,N...]", help="one size, as in members=4,8 (repeatable)")
-    parser.add_argument("--simulation", action="append", default=[], metavar="KIND", help=f"of the simulation: {KINDS_TOLD} (repeatable)")
+    kinds = f"of the simulation: {', '.join(OFFERED)} (repeatable)"
+    parser.add_argument("--simulation", action="append", default=[], metavar="KIND", help=kinds)
     parser.add_argument("--batch", type=int, metavar="N", help="seeds that one task plays (default 50)")
     parser.add_argument("--wave", type=int, default=WAVE, metavar="N", help=f"batches between two commits to the lake (default {WAVE})")
     parser.add_argument("--json", type=Path, metavar="FILE", help="the characteristics of this lake as JSON too")

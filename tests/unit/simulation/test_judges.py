@@ -18,7 +18,7 @@ from groupmock.core.turn import Turn
 from groupmock.net.codecs import ApiCodec
 from groupmock.net.turns import Turns
 from groupmock_clients.simulation.find import as_find, made_small, write
-from groupmock_clients.simulation.judges.bench import Finding
+from groupmock_clients.simulation.judges.findings import Finding
 from groupmock_clients.simulation.simulate import Outcome, simulate
 
 SEEDS = 60

@@ -18,7 +18,7 @@ from groupmock_clients.simulation.play import Playing, bound_ms
 from groupmock_clients.simulation.simulate import play, simulate
 from groupmock_codec import __file__ as codec_file
 
-EACH = 30
+EACH = 24
 DIGEST = "from groupmock_clients.simulation.simulate import simulate; print(simulate({seed}, {kind!r}).digest)"
 
 

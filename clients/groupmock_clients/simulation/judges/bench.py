@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from groupmock.core.core import Core
 from groupmock.core.effects import Effects, Replies, Reply
 from groupmock.core.events import Event, Request
-from groupmock.core.units import NS_PER_MS
 
 from .budgets import BudgetJudge
+from .findings import Findings
 from .groups import GroupJudge
 from .history import HistoryJudge
 from .turns import TurnJudge
@@ -21,36 +19,17 @@ if TYPE_CHECKING:
     from groupmock.core.effects import Lease
 
 
-class Finding(msgspec.Struct, frozen=True):
-    """Something that did not hold. `judge`: who saw it, and what is compared when a plan is made small; `step`: place in the plan's steps,
-    or as many as there are for the end; `at_ms`: of the run."""
-
-    judge: str
-    text: str
-    step: int
-    at_ms: float
-
-
-class Bench:
-    """All judges of one run. The first finding ends it: what follows from a mistake is no second one."""
+class Bench(Findings):
+    """All judges of one run."""
 
     def __init__(self, watched: bool) -> None:
-        self.finding: Finding | None = None
-        self.step = 0
-        self.now = 0
-        self.strange: set[int] = set()
-        """Connections of strangers, who may say anything."""
+        super().__init__()
         self.groups = GroupJudge(self)
-        self.history = HistoryJudge(self)
+        self.history = HistoryJudge(self, self.groups)
         self.budgets = BudgetJudge(self, watched)
         self.turns = TurnJudge(self)
         self.asked: dict[int, Request] = {}
         """Ticket -> request, while it is not answered."""
-
-    def found(self, judge: str, text: str) -> None:
-        """Something is wrong."""
-        if self.finding is None:
-            self.finding = Finding(judge, text, self.step, self.now / NS_PER_MS)
 
     def answered(self, reply: Reply) -> None:
         """The core has an answer."""

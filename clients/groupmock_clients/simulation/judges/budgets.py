@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from types import FrameType
 
-    from .bench import Bench
+    from .findings import Findings
 
 JUDGE: Final = "budgets"
 ROWS, ROWS_PER_PERSON = 16, 4
@@ -37,7 +37,7 @@ class BudgetJudge:
     `largest` has the greatest of each measure: what -> (value, API key).
     """
 
-    def __init__(self, bench: Bench, watched: bool) -> None:
+    def __init__(self, bench: Findings, watched: bool) -> None:
         self.bench = bench
         self.watched = watched
         self.largest: dict[str, tuple[int, int]] = {}

@@ -5,10 +5,10 @@ Sources: docs/kafka/group-protocol.md; what a broker's group is made of is read 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from groupmock.core.effects import Effects, MemberChanged, Moved, TimerFired
+from groupmock.core.effects import Effects, MemberChanged, Moved, Note, TimerFired
 from groupmock.core.environment import NO_HOLDS
 from groupmock.core.groups.classic.group import Group
 from groupmock_codec.embedded.consumer import read_assignment
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from groupmock.core.effects import Lease
     from groupmock.core.events import Request
 
-    from .bench import Bench
+    from .findings import Findings
 
 JUDGE: Final = "groups"
 COMMIT, JOIN, HEARTBEAT, SYNC = 8, 11, 12, 14
@@ -41,12 +41,12 @@ CHANGES: Final = frozenset((COMMIT, JOIN, 13, SYNC, 42, 47))
 Key = tuple[str, int, int]
 
 
-def _owed(group: Group) -> Iterator[tuple[str, ...]]:
-    """The timers without which the group would wait for ever."""
+def _owed(group: Group, failed: bool) -> Iterator[tuple[str, ...]]:
+    """The timers without which the group would wait for ever. A join phase that `failed` waits for the next JoinGroup (P1-b5)."""
     name = group.group_id
     yield from (("session", name, each) for each in group.pending_joins)
     yield from (("session", name, each.member_id) for each in group.members.values() if each.join is None and each.sync is None)
-    if str(group.state) == PREPARING and not group.join_phase_dead:
+    if str(group.state) == PREPARING and not failed:
         yield "join", name
     if group.pending_syncs:
         yield "sync", name
@@ -69,13 +69,15 @@ class GroupJudge:
 
     cluster: Cluster
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Findings) -> None:
         self.bench = bench
         self.spoilt: set[str] = set()
         self.states: dict[str, str] = {}
         self.generations: dict[str, int] = {}
         self.lives: dict[str, int] = {}
         self.told: dict[Key, Told] = {}
+        self.failed: set[str] = set()
+        """Groups whose join phase failed: somebody's subscription cannot be read."""
         self.renewals = 0
         self._expected: dict[int, int] = {}  # ticket -> code that the group owes
 
@@ -122,12 +124,20 @@ class GroupJudge:
         for effect in effects:
             if isinstance(effect, Moved):
                 self._moved(effect)
+                self.failed.discard(effect.group)
                 touched[effect.group] = None
+            elif isinstance(effect, Note) and effect.what == "join_phase_failed":
+                self._failed(effect.fields)
             elif isinstance(effect, MemberChanged):
                 touched[effect.group] = None
             elif isinstance(effect, TimerFired) and effect.subject:
                 touched[effect.subject[0]] = None
         self.look_at(touched)
+
+    def _failed(self, fields: Mapping[str, Any]) -> None:
+        """An attempt to end the join phase failed; the generation grew all the same (P1-b5)."""
+        self.failed.add(fields["group"])
+        self.generations[fields["group"]] = fields["generation"]
 
     def look_at(self, names: Iterable[str]) -> None:
         """The invariants of these groups."""
@@ -149,7 +159,7 @@ class GroupJudge:
             return  # a timer may have fired and be kept
         timers = self.cluster.environment.timers
         for group in self.peopled():
-            missing = [key for key in _owed(group) if key not in timers]
+            missing = [key for key in _owed(group, group.group_id in self.failed) if key not in timers]
             if missing:
                 self.bench.found("timers", f"group {group.group_id!r} in {group.state} waits for {missing[0]}, which is not armed")
         for _, name, member in timers.armed("session"):
@@ -182,7 +192,7 @@ class GroupJudge:
     def _all_joined(self, name: str, generation: int) -> None:
         group = self.group(name)
         told = self.told.get((name, self.lives.get(name, 0), generation))
-        if group is None or told is None:
+        if group is None or told is None or str(group.state) != STABLE:  # it may have moved on in the same entry
             return
         silent = [each.member_id for each in group.members.values() if each.group_instance_id is None and each.member_id not in told.joined]
         if silent:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from groupmock.core.cluster import Cluster
     from groupmock.core.events import Request
 
-    from .bench import Bench
+    from .findings import Findings
+    from .groups import GroupJudge
 
 JUDGE: Final = "history"
 OFFSET_COMMIT, OFFSET_FETCH = 8, 9
@@ -34,8 +35,9 @@ class HistoryJudge:
 
     cluster: Cluster
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Findings, groups: GroupJudge) -> None:
         self.bench = bench
+        self.groups = groups
         self.committed: dict[Register, int] = {}
         self.under_way: dict[int, dict[Register, int]] = {}  # ticket -> what it writes
         self.uncertain: set[Register] = set()  # a write of it ended without an answer
@@ -75,7 +77,7 @@ class HistoryJudge:
                 self._read((group, topic, partition), offset)
 
     def _read(self, at: Register, offset: int) -> None:
-        if at[0] in self.bench.groups.spoilt or at in self.uncertain:
+        if at[0] in self.groups.spoilt or at in self.uncertain:
             return
         possible = {self.committed.get(at, -1)} | {written[at] for written in self.under_way.values() if at in written}
         if offset not in possible:
@@ -103,7 +105,7 @@ class HistoryJudge:
 
     def went_back(self, group: str, offsets: dict[Place, int], floor: dict[Place, int]) -> None:
         """The commit of these, begun above that floor, was acknowledged."""
-        if group in self.bench.groups.spoilt:
+        if group in self.groups.spoilt:
             return
         for place, offset in offsets.items():
             if offset < floor[place] and (group, *place) not in self.uncertain:
@@ -125,8 +127,8 @@ class HistoryJudge:
         promised = self.acked.get(place, {}).get(offset)
         if promised is not None and promised != value:
             self.bench.found(JUDGE, f"offset {offset} of {topic}-{partition} is delivered as {value!r}, acknowledged as {promised!r}")
-        owners = self.bench.groups.owner(group, generation, topic, partition)
-        if member not in owners and group not in self.bench.groups.spoilt:
+        owners = self.groups.owner(group, generation, topic, partition)
+        if member not in owners and group not in self.groups.spoilt:
             self.bench.found(JUDGE, f"{topic}-{partition} is delivered to {member!r} in generation {generation}, it belongs to {owners}")
         self.delivered.setdefault((group, topic, partition), {})[offset] = value
 
@@ -142,7 +144,7 @@ class HistoryJudge:
             if gone:
                 self.bench.found(JUDGE, f"{place[0]}-{place[1]} lost acknowledged offsets {gone[:5]}")
         for group, topics in groups.items():
-            if group not in self.bench.groups.spoilt:
+            if group not in self.groups.spoilt:
                 self._all_delivered(group, topics)
 
     def _all_delivered(self, group: str, topics: list[str]) -> None:

@@ -14,7 +14,7 @@ from groupmock.net.turns import Turns
 if TYPE_CHECKING:
     from groupmock.net.connection import Connection
 
-    from .bench import Bench
+    from .findings import Findings
 
 JUDGE: Final = "turns"
 SLICE_US, REQUEST_US = 2_000, 100
@@ -27,7 +27,7 @@ before the slice is over and may be a whole slice, so a turn may be two."""
 class TurnJudge:
     """Told of every call of the loop and of every request that is handled. `longest`: most requests in one turn."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Findings) -> None:
         self.bench = bench
         self.longest = 0
         self.worked_ns = 0
