@@ -130,17 +130,9 @@ def _plans(kind: type[Message], version: int, elements: int) -> Iterator[tuple[s
         for value in EXTREMES:
             yield f"{path}={value}", Plan({}, numbers={path: value})
     for path in arrays:
-        most = elements // (1 + sum(each.startswith(f"{path}.") for each in arrays))
-        parents = [each for each in arrays if path.startswith(f"{each}.")]
-        for fill in FILLS:
-            yield f"{path} x {most} {fill}", Plan({path: most}, fill)
-            for parent in parents:
-                side = max(int(most**0.5), 2)
-                yield f"{parent} x {side}, {path} x {side} {fill}", Plan({parent: side, path: side}, fill)
-        # What is just not refused costs most, and what that is nobody here knows.
-        for fewer in (most // 6, most // 30):
-            for fill in (EXISTING, NEW):
-                yield f"{path} x {fewer} {fill}", Plan({path: fewer}, fill)
+        inside = sum(each.startswith(f"{path}.") for each in arrays)
+        most = elements // (1 + inside)
+        yield from _of_array(path, [each for each in arrays if path.startswith(f"{each}.")], most)
         for number in numbers:
             if number.startswith(f"{path}.") and number.rpartition(".")[2] not in _PARTITIONS:
                 for count, fill in ((2, NEW), (most, EXISTING)):
@@ -150,6 +142,18 @@ def _plans(kind: type[Message], version: int, elements: int) -> Iterator[tuple[s
         for word in words:
             if word.startswith(f"{path}."):
                 yield f"{path} x {few}, {word} of {LONG} letters", Plan({path: few}, EXISTING, {}, {word: LONG_WORDS["letters"]})
+
+
+def _of_array(path: str, parents: list[str], most: int) -> Iterator[tuple[str, Plan]]:
+    """As long as can be, and shorter: what is just not refused costs most, and what that is nobody here knows."""
+    for fill in FILLS:
+        yield f"{path} x {most} {fill}", Plan({path: most}, fill)
+    for fill in (EXISTING, NEW):
+        for fewer in (most // 6, most // 30):
+            yield f"{path} x {fewer} {fill}", Plan({path: fewer}, fill)
+        for parent in parents:
+            side = max(int(most**0.5), 2)
+            yield f"{parent} x {side}, {path} x {side} {fill}", Plan({parent: side, path: side}, fill)
 
 
 def _of_kinds(path: str, words: list[str], kinds: list[str], most: int) -> Iterator[tuple[str, Plan]]:

@@ -15,11 +15,11 @@ CLASSES: Final[dict[str, dict[str, str]]] = {"plain": BASE, "small": {**BASE, "g
 """Name -> Kafka's settings. `small`: groups of three at most."""
 ORACLE: Final = {"offsets.topic.num.partitions": "5"}
 """Where the brokers that oracle/kafka.py starts are not as Kafka's defaults."""
+UNBUDGETED: Final = {"groupmock.request.max.work": str(2**31 - 1), "groupmock.cluster.max.partitions": str(2**31 - 1)}
+"""Kafka has no such bounds (docs/kafka/differences.md#budgets-of-one-request): 2.8 makes a topic of 20,000 partitions."""
 BROKERS: Final = {"4.3": "4.3.0", "3.9": "3.9.1", "2.8": "2.8.2"}
 """Release -> the version of Apache Kafka that speaks for it."""
 UNLIMITED: Final = str(2**31 - 1)
-NO_BUDGETS: Final = {"groupmock.request.max.work": UNLIMITED, "groupmock.cluster.max.partitions": UNLIMITED}
-"""Kafka has none, and 2.8 makes a topic of 20,000 partitions (docs/kafka/differences.md#budgets-of-one-request)."""
 
 
 class Known(NamedTuple):
@@ -33,7 +33,7 @@ class Known(NamedTuple):
 @cache
 def known(release: str, settings: str) -> Known:
     """The core's settings for a release and a class; the class's offsets topic has the oracle's five partitions."""
-    config = resolve({"profile": f"kafka-{release}"}, [*CLASSES[settings].items(), *ORACLE.items(), *NO_BUDGETS.items()])
+    config = resolve({"profile": f"kafka-{release}"}, [*CLASSES[settings].items(), *ORACLE.items(), *UNBUDGETED.items()])
     versions = {row.key: (row.lowest, row.highest) for row in advertised(config.profile)}
     return Known(config.settings, config.profile, versions)
 

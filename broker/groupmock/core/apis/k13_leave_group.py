@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-ENTRY_COST: Final = 10  # core.budget
+ENTRY_COST: Final = 12  # core.budget
 FEW: Final = 10
 
 

@@ -14,7 +14,7 @@ from groupmock_codec.messages.k37_create_partitions import (
     CreatePartitionsTopicResult,
 )
 
-from ..budget import OverBudget, Ration
+from ..budget import OverBudget, Ration, fitting
 from ..effects import Reply
 from ..java.hashes import java_hash
 from ..java.orders import java_order
@@ -90,8 +90,8 @@ def _grow(
 ) -> CreatePartitionsTopicResult:
     topic = cluster.topics.get(wanted.name)
     if topic is None:
-        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return CreatePartitionsTopicResult(name=wanted.name, error_code=code, error_message=absent(wanted.name))
+        code, text = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, absent(wanted.name)
+        return CreatePartitionsTopicResult(name=wanted.name, error_code=code, error_message=None if text is None else fitting(text))
     try:
         replicas = _replicas(cluster, topic, wanted, excess)
     except TopicRefused as refused:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
 
@@ -32,13 +34,10 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         return
     seen = Counter(topic.name for topic in asked.topics)
     excess = too_much(cluster, asked, [topic for topic in asked.topics if seen[topic.name] == 1], turn)
-    if excess is not None:
-        turn.reply(request.ticket, CreateTopicsResponse(topics=[refused(topic.name, excess) for topic in asked.topics]))
-        return
     often = TopicRefused(ErrorCode.INVALID_REQUEST, "Found multiple entries for this topic.")
     shown = TopicConfigs(cluster.topics.broker_overrides(request.node), turn.settings)
     rows = [
-        refused(topic.name, often) if seen[topic.name] > 1 else _result(cluster, shown, topic, asked.validate_only, turn)
+        refused(topic.name, often) if seen[topic.name] > 1 else _result(cluster, shown, topic, excess, asked.validate_only, turn)
         for topic in asked.topics
     ]
     # The 7 is only about waiting: docs/kafka/differences.md#found-by-generated-exchanges-of-the-data-plane-and-by-hostile-bytes
@@ -47,8 +46,13 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
     turn.reply(request.ticket, CreateTopicsResponse(topics=rows))
 
 
-def _result(cluster: Cluster, shown: TopicConfigs, wanted: CreatableTopic, validate_only: bool, turn: Turn) -> CreatableTopicResult:
+def _result(
+    cluster: Cluster, shown: TopicConfigs, wanted: CreatableTopic, excess: TopicRefused | None, validate_only: bool, turn: Turn
+) -> CreatableTopicResult:
     try:
+        if excess is not None:  # what is wrong with the topic alone is said first, and one partition is enough to see it
+            _plan(cluster, msgspec.structs.replace(wanted, num_partitions=min(wanted.num_partitions, 1)))
+            raise excess
         plan = _plan(cluster, wanted)
         # 2.8 makes such a topic; the difference is recorded: docs/proof/fidelity.md#recorded-differences (partitions-without-leader)
         if not validate_only:  # it would make partitions that nobody can lead

@@ -1,0 +1,23 @@
+"""What `benchmarks.workers.churn` makes of its minutes."""
+
+from __future__ import annotations
+
+from benchmarks.workers.churn import verdict
+
+
+def minutes(*blocks: int, rss: int = 100) -> list[dict[str, int]]:
+    return [{"minute": number, "blocks": each, "rss_kb": rss} for number, each in enumerate(blocks, 1)]
+
+
+def test_the_last_minute_is_compared_with_the_fifth() -> None:
+    assert verdict(minutes(10, 20, 30, 40, 100, 200, 103)) == 0
+    assert verdict(minutes(10, 20, 30, 40, 100, 200, 104)) == 1
+
+
+def test_a_short_run_is_compared_with_its_second_minute() -> None:
+    assert verdict(minutes(10, 100, 103)) == 0
+    assert verdict(minutes(10, 100, 104)) == 1
+
+
+def test_resident_memory_counts_as_well() -> None:
+    assert verdict([*minutes(1, 1, 1, 1, 1), *minutes(1, rss=104)]) == 1
