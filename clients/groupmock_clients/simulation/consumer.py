@@ -68,6 +68,7 @@ class Consumer:
         self._polls = 0
         self.at_odds = False
         """Was it refused for its protocols? A group that was loaded knows the chosen one alone, until it rebalances."""
+        self._heard = -1  # the last generation whose assignment it got
         self._asked_of = 0
         self._again = False
         self._lives = 0
@@ -203,6 +204,9 @@ class Consumer:
         if answer.error_code:
             self._refused(SYNC, answer.error_code)
             return
+        if self.generation != self._heard + 1:  # others may have owned, delivered and committed what it claimed to own (KIP-792)
+            self.positions = {}
+        self._heard = self.generation
         told = self.assignor.received(self.owned, answer.assignment, self.member_id, self.topics, self.counts)
         self.owned = told.held
         self.positions = {place: offset for place, offset in self.positions.items() if place in told.held and place not in told.added}
