@@ -150,6 +150,8 @@ class _Player:
             if len(self.produced.rows) <= place:
                 self.clock.move_to(row["t"])
                 self._feed(row)
+            elif _of_surroundings(row):
+                self._between(row, place)
             if len(self.produced.rows) <= place:
                 return ReplayResult(place, RowDifference(row["seq"], row, None), cut)
             got = self.produced.rows[place]
@@ -207,7 +209,7 @@ class _Player:
         self.driver.submit(Command(row["name"], arguments))
 
     def _feed_note(self, row: Fields) -> None:
-        if row["what"] in SURROUNDINGS:
+        if _of_surroundings(row):
             self._as_it_was(row)
         elif row["what"] == DISCONNECTED:
             self.driver.lost(self.connections[row["fields"]["connection"]], None)
@@ -215,6 +217,13 @@ class _Player:
     def _feed_client(self, row: Fields) -> None:
         """A client's own words, which the core never heard."""
         self._as_it_was(row)
+
+    def _between(self, row: Fields, place: int) -> None:
+        """A peer may stop reading in the midst of an entry: of two answers the first fills its buffer. All that the entry made is there
+        already, numbered as if nothing had come between."""
+        self.driver.journal.sequence += 1
+        number = self.produced.rows[place]["seq"]
+        self.produced.rows[place:] = [{**row, "seq": number}, *({**later, "seq": later["seq"] + 1} for later in self.produced.rows[place:])]
 
     def _as_it_was(self, row: Fields) -> None:
         self.driver.journal.sequence += 1
@@ -227,6 +236,10 @@ def _fields(row: Row | UnknownRow) -> Fields:
         raise CannotReplay(f"row {row.seq} is of a kind that this version does not know: {row.kind}")
     fields: Fields = msgspec.json.decode(without_empty_tags(msgspec.json.encode(row)))
     return fields
+
+
+def _of_surroundings(row: Fields) -> bool:
+    return bool(row["kind"] == "note" and row["what"] in SURROUNDINGS)
 
 
 def _compared(row: Fields, recorded: Fields) -> Fields:
