@@ -11,6 +11,12 @@ from tools.records import RECORDS
 from .markdown import notice
 
 DATA: Final = "simulation.json"
+FOUND: Final = (
+    "a journal in which a peer stopped reading between two answers of one entry could not be replayed "
+    "(`tests/found/simulation-212056bf31.json`)",
+    "a turn of the loop may take two slices: the part of the last connection served begins before the slice is over, and is a whole one",
+)
+"""What it found in the product, and not in itself."""
 STORY: Final = 6
 """Rows of a story that are shown."""
 WIDTH: Final = 150
@@ -92,6 +98,7 @@ def text() -> str:
     data = json.loads((RECORDS / DATA).read_text(encoding="utf-8"))
     judges = "\n".join(f"| {name} | {holds} |" for name, holds in JUDGES.items())
     lines = [notice("simulation", DATA), *ABOUT.replace("{judges}", judges).splitlines()]
+    lines += ["", "## What it found in the product", "", *(f"- {each}" for each in FOUND)]
     lines += ["", "## What it costs", "", *_cost(data["measured"])]
     lines += ["", "## Planted mistakes", "", *_planted(data["planted"]), "", "## Four of them, made small", "", *_small(data["planted"])]
     return "\n".join(lines) + "\n"
