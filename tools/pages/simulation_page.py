@@ -12,8 +12,8 @@ from .markdown import notice
 
 DATA: Final = "simulation.json"
 FOUND: Final = (
-    "a journal in which a peer stopped reading between two answers of one entry could not be replayed "
-    "(`tests/found/simulation-212056bf31.json`)",
+    ("a journal in which a peer stopped reading between two answers of one entry could not be replayed "
+    "(`tests/found/simulation-212056bf31.json`)"),
     "a turn of the loop may take two slices: the part of the last connection served begins before the slice is over, and is a whole one",
 )
 """What it found in the product, and not in itself."""
