@@ -5,6 +5,7 @@ Sources: docs/kafka/group-protocol.md; what a broker's group is made of is read 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -78,6 +79,9 @@ class GroupJudge:
         self.told: dict[Key, Told] = {}
         self.failed: set[str] = set()
         """Groups whose join phase failed: somebody's subscription cannot be read."""
+        self.brought: Counter[tuple[str, int]] = Counter()
+        """(group, generation) -> assignments that were brought. Of two the first counts, and one that was held while its coordinator moved may
+        be of an earlier life of the group."""
         self.renewals = 0
         self._expected: dict[int, int] = {}  # ticket -> code that the group owes
 
@@ -88,6 +92,8 @@ class GroupJudge:
         message: Any = event.message
         if event.connection in self.bench.strange and event.key in CHANGES:
             self._spoil(message)
+        if event.key == SYNC and message.assignments:
+            self.brought[message.group_id, message.generation_id] += 1
         if event.key not in (HEARTBEAT, COMMIT) or self.cluster.environment.holds is not NO_HOLDS:
             return
         group = self.group(message.group_id)
@@ -271,7 +277,7 @@ class GroupJudge:
         told, group = self._of(name, message.generation_id), self.group(name)
         if told.given is None and message.assignments and group is not None and group.leader_id == member:
             told.given = {each.member_id: each.assignment for each in message.assignments}
-        if name in self.spoilt or message.group_instance_id is not None:
+        if name in self.spoilt or message.group_instance_id is not None or self.brought[name, message.generation_id] > 1:
             self._owns(told, name, member, answer.assignment, loose=True)
             return
         if told.given is not None and answer.assignment != told.given.get(member, b""):
