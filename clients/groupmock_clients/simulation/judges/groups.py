@@ -80,8 +80,8 @@ class GroupJudge:
         self.failed: set[str] = set()
         """Groups whose join phase failed: somebody's subscription cannot be read."""
         self.brought: Counter[tuple[str, int]] = Counter()
-        """(group, generation) -> assignments that were brought. Of two the first counts, and one that was held while its coordinator moved may
-        be of an earlier life of the group."""
+        """(group, generation) -> assignments that were brought. Of two the first counts, and one that was held while its coordinator moved
+        may be of an earlier life of the group."""
         self.renewals = 0
         self._expected: dict[int, int] = {}  # ticket -> code that the group owes
 
