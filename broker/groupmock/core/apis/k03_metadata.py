@@ -35,7 +35,7 @@ IDS_IN_REQUEST_SINCE: Final = 10
 BY_ID_SINCE: Final = 12
 TOP_ERROR_SINCE: Final = 13
 OPERATIONS_SINCE: Final = 8
-TOPIC_COST: Final = 3  # core.budget
+TOPIC_COST: Final = 6  # core.budget
 PARTITION_COST: Final = 1
 # Every operation there is, as a broker without an authorizer answers (bit n: AclOperation n).
 TOPIC_OPERATIONS: Final = 3576
