@@ -44,34 +44,29 @@ class Clock(Protocol):
 class _Appointment:
     """To be kept once, unless it is called off; then it lets go of its callback."""
 
-    __slots__ = ("_agenda", "_callback", "when")
+    __slots__ = ("_agenda", "callback", "when")
 
     def __init__(self, agenda: _Agenda[Any], when: int, callback: Callback) -> None:
         self._agenda = agenda
         self.when = when
-        self._callback: Callback | None = callback
-
-    @property
-    def stands(self) -> bool:
-        """Was it neither kept nor called off?"""
-        return self._callback is not None
+        self.callback: Callback | None = callback  # None: kept or called off
 
     def keep(self) -> None:
         """It is time."""
-        callback, self._callback = self._callback, None
+        callback, self.callback = self.callback, None
         if callback is not None:
             self._agenda.left()
             callback()
 
     def cancel(self) -> None:
         """See `Handle`."""
-        if self._callback is not None:
-            self._callback = None
+        if self.callback is not None:
+            self.callback = None
             self._agenda.left()
 
     def forget(self) -> None:
         """The agenda knows it no more."""
-        self._callback = None
+        self.callback = None
 
 
 A = TypeVar("A", bound=_Appointment)
@@ -89,7 +84,7 @@ class _Agenda(Generic[A]):
         self._standing = 0
 
     def __iter__(self) -> Iterator[A]:
-        return (appointment for _, _, appointment in self._heap if appointment.stands)
+        return (appointment for _, _, appointment in self._heap if appointment.callback is not None)
 
     def add(self, appointment: A) -> None:
         """Take it down."""
@@ -99,15 +94,16 @@ class _Agenda(Generic[A]):
 
     def first(self) -> A | None:
         """The next one that stands."""
-        while self._heap and not self._heap[0][2].stands:
-            heappop(self._heap)
-        return self._heap[0][2] if self._heap else None
+        heap = self._heap
+        while heap and heap[0][2].callback is None:
+            heappop(heap)
+        return heap[0][2] if heap else None
 
     def left(self) -> None:
         """One was kept or called off."""
         self._standing -= 1
         if len(self._heap) > 2 * self._standing + _FEW:
-            self._heap = [entry for entry in self._heap if entry[2].stands]
+            self._heap = [entry for entry in self._heap if entry[2].callback is not None]
             heapify(self._heap)
 
     def clear(self) -> None:

@@ -56,6 +56,7 @@ class ApiCodec:
         # No byte for ApiVersions, whose answer has header 0 in every version: who reads it does not know yet
         # which versions there are (docs/kafka/clients.md#version-quirks, 3).
         self._after_correlation = b"\0" if response_header_version(key, version) else b""
+        self._before_body = 4 + len(self._after_correlation)
 
     def header(self, frame: bytes) -> tuple[str | None, int]:
         """The client id and where the body starts. Raises DecodeError.
@@ -99,8 +100,8 @@ class ApiCodec:
     def answer(self, correlation: bytes, message: Message) -> bytes:
         """The whole response frame with its length. Raises EncodeError."""
         body = self.encode(message)
-        head = correlation + self._after_correlation
-        return (len(head) + len(body)).to_bytes(4, "big") + head + body  # the body, which may be large, is copied once
+        size = self._before_body + len(body)
+        return size.to_bytes(4, "big") + correlation + self._after_correlation + body  # the body, which may be large, is copied once
 
     def warm_up(self) -> None:
         """Compile both halves now."""

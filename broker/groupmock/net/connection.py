@@ -242,7 +242,6 @@ class Connection(asyncio.Protocol):
         # One read, one whole frame, is the usual case: no inbox is made for it, nothing is counted.
         if inbox is None and not waits and not self.slow and len(data) >= 4 and _length(data)[0] == len(data) - 4 <= limit:
             driver.request(self, data[4:], received)
-            self.slow = driver.now() - received > driver.turns.slice_ns
             return
         if self.state & DEAF:
             return

@@ -158,6 +158,8 @@ class Driver:
         """Bytes that are no repeated heartbeat."""
         now = connection.active = self.now()
         connection.take(data, now)
+        if self.now() - now > self.turns.slice_ns:
+            connection.slow = True
         self.settle()
 
     def request(self, connection: Connection, frame: bytes, received: int) -> None:
@@ -290,10 +292,8 @@ class Driver:
 
     def settle(self) -> None:
         """After every entry: serve those whose turn it is, then look at the timers."""
-        for connection in self.turns.due() if self.turns.waiting else ():
-            connection.state &= ~DUE
-            if connection.call is None and not connection.state & STOPPED:
-                connection.serve()
+        if self.turns.waiting:
+            self._serve()
         self._alarm.set(self.core.deadline())
 
     def stop(self) -> None:
@@ -307,6 +307,12 @@ class Driver:
         self._expire_due(now)  # a static member may wait for a record that is written (core.groups.classic.replacement)
         for reply in self._backlog.rest():
             self._answer(reply, now)
+
+    def _serve(self) -> None:
+        for connection in self.turns.due():
+            connection.state &= ~DUE
+            if connection.call is None and not connection.state & STOPPED:
+                connection.serve()
 
     # Effects
 

@@ -72,7 +72,7 @@ class Turns(Generic[Each]):
             if now >= stop:
                 self._next = self._soon(self._turn)
                 return
-            self._end = now + max(LEAST_NS, self.slice_ns // len(waiting))
+            self._end = now + max(LEAST_NS, min(self.slice_ns // len(waiting), stop - now))
             served = waiting.popleft()
             yield served
             began, now = now, self._clock()

@@ -35,7 +35,8 @@ IDS_IN_REQUEST_SINCE: Final = 10
 BY_ID_SINCE: Final = 12
 TOP_ERROR_SINCE: Final = 13
 OPERATIONS_SINCE: Final = 8
-TOPIC_COST: Final = 3  # core.budget
+TOPIC_COST: Final = 3  # core.budget; all of groupmock.cluster.max.partitions can be told
+NAME_COST: Final = 6
 PARTITION_COST: Final = 1
 # Every operation there is, as a broker without an authorizer answers (bit n: AclOperation n).
 TOPIC_OPERATIONS: Final = 3576
@@ -79,7 +80,7 @@ def _check_price(cluster: Cluster, asked: MetadataRequest, version: int, turn: T
         ration.take(topics.partition_count, PARTITION_COST)
         return
     wanted = asked.topics
-    ration.take_names([topic.name or "" for topic in wanted], TOPIC_COST)
+    ration.take_names([topic.name or "" for topic in wanted], NAME_COST)
     creates = asked.allow_auto_topic_creation and turn.settings.auto_create_topics_enable
     for topic in {(topic.name, topic.topic_id): topic for topic in wanted}.values():
         name = topic.name if topic.topic_id == ZERO_UUID else topics.name_of(topic.topic_id)

@@ -37,10 +37,12 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         # 14 and 16 carry "" since the new coordinator (P2-b1), before that the request's id (P2-c3).
         _refuse(turn, request, error, message.member_id if turn.quirks.refused_join_echoes_id else "")
         return
-    offered = message.protocols
-    if len(offered) != 1 or not isinstance(group, ClassicGroup) or group.listed_bytes + len(offered[0].metadata) > FREE_BYTES:
+    if isinstance(group, ClassicGroup):
+        offered = message.protocols
+        if len(offered) != 1 or group.listed_bytes + len(offered[0].metadata) > FREE_BYTES:
+            _check_size(turn, group, message)
+    else:
         _check_size(turn, group, message)
-    if not isinstance(group, ClassicGroup):
         group = _claimed(cluster, turn, request, message, group)
         if group is None:
             return

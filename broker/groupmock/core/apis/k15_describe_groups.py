@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..events import Request
     from ..turn import Turn
 
-GROUP_COST: Final = 7  # core.budget
+GROUP_COST: Final = 9  # core.budget
 MEMBER_COST: Final = 4
 NOT_ASKED: Final = -(2**31)
 ALL_OPERATIONS: Final = 3400  # READ 3, DELETE 6, DESCRIBE 8, DESCRIBE_CONFIGS 10, ALTER_CONFIGS 11 as bits
