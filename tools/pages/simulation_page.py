@@ -14,7 +14,7 @@ DATA: Final = "simulation.json"
 FOUND: Final = (
     ("a journal in which a peer stopped reading between two answers of one entry could not be replayed "
     "(`tests/found/simulation-212056bf31.json`)"),
-    "a turn of the loop may take two slices: the part of the last connection served begins before the slice is over, and is a whole one",
+    "a turn of the loop could take two slices: the part of the last connection served began before the slice was over, and was a whole one",
 )
 """What it found in the product, and not in itself."""
 STORY: Final = 6
@@ -45,7 +45,7 @@ JUDGES: Final = {
         "rows, answer bytes, objects and calls of each request against its size and the people there are; calls and objects for "
         "all requests of strangers, and of every 32nd seed"
     ),
-    "turns": "requests in one turn of the loop: no more than two slices, and of one connection no more than its part",
+    "turns": "requests in one turn of the loop: no more than a slice, and of one connection no more than its part",
     "liveness": (
         "faults taken away, nodes up, everybody started: every group is Stable with all its members, and everything is "
         "delivered, within twice (session + three rebalance timeouts + 5 s), and 10 s"

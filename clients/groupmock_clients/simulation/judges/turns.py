@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 JUDGE: Final = "turns"
 SLICE_US, REQUEST_US = 2_000, 100
 IN_A_SLICE: Final = SLICE_US // REQUEST_US
-ALONE: Final = 2
-"""Beyond a slice: the request that came alone, and the one with which a slice ends. The part of the last connection that is served begins
-before the slice is over and may be a whole slice, so a turn may be two."""
+ALONE: Final = 4
+"""Beyond a slice: requests that came alone, and the one with which a slice ends. Reads that waited come in one turn here."""
 
 
 class TurnJudge:
@@ -48,8 +47,8 @@ class TurnJudge:
         self._of_one = self._of_one + 1 if connection == self._one else 1
         self._one = connection
         self.longest = max(self.longest, self._in_turn)
-        if self._in_turn > 2 * IN_A_SLICE + ALONE:
-            self.bench.found(JUDGE, f"{self._in_turn} requests are handled in one turn of the loop, two slices are {2 * IN_A_SLICE}")
+        if self._in_turn > IN_A_SLICE + ALONE:
+            self.bench.found(JUDGE, f"{self._in_turn} requests are handled in one turn of the loop, {IN_A_SLICE} are a slice")
         others = len(self.turns.waiting)
         if self._of_one > max(1, 2 * IN_A_SLICE // (1 + others)) + ALONE:
             self.bench.found(JUDGE, f"connection {connection} has {self._of_one} requests handled in a row while {others} others wait")
