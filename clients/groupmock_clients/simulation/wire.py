@@ -187,8 +187,11 @@ class SimulatedWire(Wire):
         self.clock.call_at(when, callback)
 
     def _drain(self) -> None:
-        while self._kept and self.reading and not self.closed:
+        """One read; the loop has its turn before the next."""
+        if self._kept and self.reading and not self.closed:
             self.connection.data_received(self._kept.popleft())
+            if self._kept:
+                self.clock.call_at(self.clock.now(), self._drain)
 
     def _lost(self) -> None:
         if not self.closed:

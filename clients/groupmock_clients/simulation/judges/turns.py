@@ -20,7 +20,7 @@ JUDGE: Final = "turns"
 SLICE_US, REQUEST_US = 2_000, 100
 IN_A_SLICE: Final = SLICE_US // REQUEST_US
 ALONE: Final = 4
-"""Beyond a slice: requests that came alone, and the one with which a slice ends. Reads that waited come in one turn here."""
+"""Beyond a slice: requests that came alone, and the one with which a slice ends."""
 
 
 class TurnJudge:
