@@ -45,7 +45,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from groupmock_codec.errors import CodecError
@@ -110,12 +110,12 @@ class Driver:
         self.gate: FaultGate | None = None  # see `arm`
         self._admission = admission
         self._leases = True
-        self.vacated: Callable[[], None] = _nothing
+        self.vacated: Callable[[], None] = lambda: None
         self.turns = Turns[Connection](limits.requests_slice_us) if turns is None else turns
         self.turns.again = self.settle
         self._backlog = Backlog(limits.replies_slice_us) if backlog is None else backlog
         self._backlog.again = self._next_slice
-        self._backlog.broken = self._broken
+        self._backlog.broken = partial(self._defect, "many answers")
         self._alarm = ClockAlarm(clock) if alarm is None else alarm
         self._alarm.ring = self._ring
         self._performers: dict[type, Callable[[Any, int], None]] = {
@@ -473,9 +473,6 @@ class Driver:
         self.counters.internal_errors += 1
         self.record.remark("internal error", self.now(), ticket=ticket, error="an answer to no open request")
 
-    def _broken(self, defect: Exception) -> None:
-        self._defect("many answers", defect)
-
     def _defect(self, where: str, defect: Exception, call: Call | None = None) -> None:
         """An error of groupmock itself: a note with the traceback; the connection of its request is closed, all others go on."""
         self.counters.internal_errors += 1
@@ -490,7 +487,3 @@ class Driver:
 def _changed_nothing(effects: Effects) -> bool:
     """A heartbeat's effects: was it only answered, with leave to repeat?"""
     return len(effects) == 1 and isinstance(effects[0], Reply) and effects[0].lease is not None
-
-
-def _nothing() -> None:
-    """Nobody waits for room."""

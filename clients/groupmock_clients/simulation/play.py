@@ -145,7 +145,7 @@ class Playing:
         self.strangers.go()
         for node in world.nodes:
             world.command("start_node", node=node)
-        for name in {each.group for each in self.plan.clients}:
+        for name in dict.fromkeys(each.group for each in self.plan.clients):  # in one order, whatever the hash seed
             self._release(name)
             # Coordinated by nobody: an operator who took it away gives it back
             if world.core.cluster.groups.hosting.node_of(name) is None:
