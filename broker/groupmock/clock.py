@@ -79,22 +79,22 @@ class _Agenda(Generic[A]):
     """
 
     def __init__(self) -> None:
-        self._heap: list[tuple[int, int, A]] = []
+        self.heap: list[tuple[int, int, A]] = []
         self._order = 0
         self._standing = 0
 
     def __iter__(self) -> Iterator[A]:
-        return (appointment for _, _, appointment in self._heap if appointment.callback is not None)
+        return (appointment for _, _, appointment in self.heap if appointment.callback is not None)
 
     def add(self, appointment: A) -> None:
         """Take it down."""
         self._order += 1
         self._standing += 1
-        heappush(self._heap, (appointment.when, self._order, appointment))
+        heappush(self.heap, (appointment.when, self._order, appointment))
 
     def first(self) -> A | None:
         """The next one that stands."""
-        heap = self._heap
+        heap = self.heap
         while heap and heap[0][2].callback is None:
             heappop(heap)
         return heap[0][2] if heap else None
@@ -102,15 +102,15 @@ class _Agenda(Generic[A]):
     def left(self) -> None:
         """One was kept or called off."""
         self._standing -= 1
-        if len(self._heap) > 2 * self._standing + _FEW:
-            self._heap = [entry for entry in self._heap if entry[2].callback is not None]
-            heapify(self._heap)
+        if len(self.heap) > 2 * self._standing + _FEW:
+            self.heap[:] = [entry for entry in self.heap if entry[2].callback is not None]
+            heapify(self.heap)
 
     def clear(self) -> None:
         """Call all of them off."""
-        for _, _, appointment in self._heap:
+        for _, _, appointment in self.heap:
             appointment.forget()
-        self._heap.clear()
+        self.heap.clear()
         self._standing = 0
 
 
@@ -212,7 +212,9 @@ class VirtualClock:
     def step(self, nanoseconds: int) -> None:
         """Move on, keeping every appointment on the way at its own time, those made meanwhile too."""
         target = self._now + nanoseconds
-        while (first := self._appointments.first()) is not None and first.when <= target:
+        # The next one may be over already; that none is due is seen without asking for it
+        heap = self._appointments.heap
+        while heap and heap[0][0] <= target and (first := self._appointments.first()) is not None and first.when <= target:
             self._now = max(self._now, first.when)  # one that was made for the past is kept late, time does not go back
             first.keep()
         self._now = target

@@ -115,8 +115,8 @@ class _Recorded(Backlog):
         self._expects = expects
         self._next: Reply | None = None
 
-    def due(self, now: int, more: Iterator[Reply] | None = None) -> Iterator[Reply]:
-        """See `Backlog.due`."""
+    def send(self, answer: Callable[[Reply, int], None], now: int, more: Iterator[Reply] | None = None) -> None:
+        """See `Backlog.send`."""
         if more is not None:
             self.waiting.append(more)
         while self.waiting:
@@ -125,7 +125,7 @@ class _Recorded(Backlog):
                 if not self._expects(reply, now):
                     return
                 self._next = None
-                yield reply
+                answer(reply, now)
 
 
 class _Player:

@@ -30,26 +30,29 @@ class Backlog:
         self.waiting: deque[Iterator[Reply]] = deque()
         self._next_slice: asyncio.Handle | None = None
 
-    def due(self, now: int, more: Iterator[Reply] | None = None) -> Iterator[Reply]:
-        """What is to be sent now, each made when it is asked for; `more` follow what waits already. Nothing while a next slice is ordered:
-        that one comes first."""
+    def send(self, answer: Callable[[Reply, int], None], now: int, more: Iterator[Reply] | None = None) -> None:
+        """Have answered what is to be sent now, each made when its turn comes; `more` follow what waits already. Nothing while a next slice
+        is ordered: that one comes first."""
+        waiting = self.waiting
         if more is not None:
-            self.waiting.append(more)
+            waiting.append(more)
         if self._next_slice is not None:
             return
         # Without an end 1000 members hold the loop for 35 ms, 10 000 for 504 ms (docs/kafka/limits.md#join-storms).
         # Real time, not the run's: a command may step that one on, and a slice is about how long others wait.
         end = None if self._slice_ns is None else time.monotonic_ns() + self._slice_ns
-        count, waiting = 0, self.waiting
+        left = LOOK_AT_CLOCK_EVERY
         while waiting:
             replies = waiting[0]
             try:
                 for reply in replies:
-                    yield reply
-                    count += 1
-                    if count % LOOK_AT_CLOCK_EVERY == 0 and end is not None and time.monotonic_ns() > end:
-                        self._next_slice = asyncio.get_running_loop().call_soon(self._turn)
-                        return
+                    answer(reply, now)
+                    left -= 1
+                    if not left:
+                        left = LOOK_AT_CLOCK_EVERY
+                        if end is not None and time.monotonic_ns() > end:
+                            self._next_slice = asyncio.get_running_loop().call_soon(self._turn)
+                            return
             except Exception as defect:
                 self.broken(defect)
             if waiting and waiting[0] is replies:  # else they were sent meanwhile, by what an answer made happen

@@ -25,6 +25,10 @@ NEXT_GENERATION: Final = (68, 69)
 """ConsumerGroupHeartbeat and ConsumerGroupDescribe (KIP-848)."""
 UNKNOWN_VERSION_TAGS: Final = 1000
 """Most tagged fields in the header of an ApiVersions request of an unknown version; clients send none."""
+QUICK: Final = (8, 11, 12, 13, 14, 18)
+"""OffsetCommit, JoinGroup, Heartbeat, LeaveGroup, SyncGroup, ApiVersions: what a SHORT one of these costs needs no look at the clock."""
+SHORT: Final = 4096
+"""Bytes of a frame."""
 CLIENT_IDS: Final = 1000
 """So many client ids are remembered."""
 
@@ -56,6 +60,7 @@ class ApiCodec:
         # No byte for ApiVersions, whose answer has header 0 in every version: who reads it does not know yet
         # which versions there are (docs/kafka/clients.md#version-quirks, 3).
         self._after_correlation = b"\0" if response_header_version(key, version) else b""
+        self.may_be_slow = key not in QUICK
         self._before_body = 4 + len(self._after_correlation)
 
     def header(self, frame: bytes) -> tuple[str | None, int]:

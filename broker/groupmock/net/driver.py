@@ -56,7 +56,7 @@ from ..journal.rows import DISCONNECTED, NOT_READING
 from .alarm import ClockAlarm
 from .backlog import Backlog
 from .call import Call
-from .codecs import FETCH, HEARTBEAT, ApiCodec, Codecs, Refused, unknown_api_versions, why
+from .codecs import FETCH, HEARTBEAT, SHORT, ApiCodec, Codecs, Refused, unknown_api_versions, why
 from .connection import DEAF, DUE, STOPPED, Connection
 from .nodes import Nodes
 from .record import Recorder
@@ -155,12 +155,12 @@ class Driver:
             self.gate.connect(connection, now)
 
     def arrived(self, connection: Connection, data: bytes) -> None:
-        """Bytes that are no repeated heartbeat."""
+        """Bytes that are no repeated heartbeat. `settle` is written out: this is the way of every request."""
         now = connection.active = self.now()
         connection.take(data, now)
-        if self.now() - now > self.turns.slice_ns:
-            connection.slow = True
-        self.settle()
+        if self.turns.waiting:
+            self._serve()
+        self._alarm.set(self.core.deadline())
 
     def request(self, connection: Connection, frame: bytes, received: int) -> None:
         """One whole frame, its turn having come."""
@@ -177,6 +177,8 @@ class Driver:
         self.tickets.open(call)
         if self._before is None or self._before(call, now):
             self.apply(call, now)
+        if codec.may_be_slow or end > SHORT:
+            connection.slow = self.now() - received > self.turns.slice_ns
 
     def apply(self, call: Call, now: int) -> None:
         """A request that passed the gate goes to the core. Written flat, as what is on the way of every request."""
@@ -354,12 +356,10 @@ class Driver:
 
     def drain(self, now: int) -> None:
         """Send what is due of the answers that came as one effect."""
-        for reply in self._backlog.due(now):
-            self._answer(reply, now)
+        self._backlog.send(self._answer, now)
 
     def _replies(self, effect: Replies, now: int) -> None:
-        for reply in self._backlog.due(now, effect.replies):
-            self._answer(reply, now)
+        self._backlog.send(self._answer, now, effect.replies)
 
     def _next_slice(self) -> None:
         self.drain(self.now())
