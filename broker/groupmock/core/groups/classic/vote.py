@@ -20,6 +20,8 @@ def select_protocol(group: Group, scala: bool = False) -> str | None:
     None: somebody lists no candidate, which Kafka's vote throws about. Possible only where a list names one twice, for it is counted twice:
     the candidates are what the count makes of them, and the winner need not be on every list.
     """
+    if len(group.listings) == 1:  # members mostly list the same: then all vote for the first name that is on every list
+        return next((name for protocols in group.listings for name, _ in protocols if group.supported[name] == len(group.members)), None)
     candidates = {name for name, count in group.supported.items() if count == len(group.members)}
     votes: Counter[str] = Counter()  # by list, not by member: ten thousand members have one or two
     for protocols, listing in group.listings.items():
