@@ -150,7 +150,7 @@ class _Player:
             if len(self.produced.rows) <= place:
                 self.clock.move_to(row["t"])
                 self._feed(row)
-            elif _of_surroundings(row):
+            elif _of_surroundings(row) and not _of_surroundings(self.produced.rows[place]):
                 self._between(row, place)
             if len(self.produced.rows) <= place:
                 return ReplayResult(place, RowDifference(row["seq"], row, None), cut)
