@@ -23,6 +23,11 @@ def protocol_name(turn: Turn, name: str | None, version: int) -> str | None:
     return name or ""
 
 
+def _names_by_version(turn: Turn, name: str | None, waiting: list[Parked]) -> dict[int, str | None]:
+    """`protocol_name` for all who wait: thousands, of two or three versions."""
+    return {version: protocol_name(turn, name, version) for version in {parked.version for parked in waiting}}
+
+
 def join_refused(error: int, version: int, member_id: str = "") -> JoinGroupResponse:
     """A JoinGroup answer with an error: no leader, no members, no names. Which errors echo the member id: P1-d4."""
     name = None if version >= 7 else ""
@@ -57,9 +62,18 @@ class Joined(msgspec.Struct, frozen=True):
 
     def all(self, waiting: list[tuple[Parked, str]], listed: Listed) -> Iterator[Reply]:
         """Every waiting member's answer, made one by one; the leader's list is made when its turn comes."""
+        generation, protocol_type, leader_id = self.generation, self.protocol_type, self.leader_id
+        names = _names_by_version(self.turn, self.protocol_name, [parked for parked, _ in waiting])
         for parked, member_id in waiting:
-            members = listed() if member_id == self.leader_id else []
-            yield Reply(parked.ticket, self.to(parked.version, member_id, members))
+            answer = JoinGroupResponse(
+                generation_id=generation,
+                protocol_type=protocol_type,
+                protocol_name=names[parked.version],
+                leader=leader_id,
+                member_id=member_id,
+                members=listed() if member_id == leader_id else [],
+            )
+            yield Reply(parked.ticket, answer)
 
 
 def joined(turn: Turn, group: Group, leader_id: str | None = None) -> Joined:
@@ -93,14 +107,11 @@ def synced(turn: Turn, group: Group, version: int, member: Member) -> SyncGroupR
 
 def all_synced(turn: Turn, group: Group, waiting: list[tuple[Parked, bytes]]) -> Iterator[Reply]:
     """Every waiting SyncGroup's answer, made one by one."""
-    protocol_type, chosen = group.protocol_type, group.protocol_name
-
-    def made() -> Iterator[Reply]:
-        for parked, assignment in waiting:
-            name = protocol_name(turn, chosen, parked.version)
-            yield Reply(parked.ticket, SyncGroupResponse(protocol_type=protocol_type, protocol_name=name, assignment=assignment))
-
-    return made()
+    protocol_type, names = group.protocol_type, _names_by_version(turn, group.protocol_name, [parked for parked, _ in waiting])
+    return (
+        Reply(parked.ticket, SyncGroupResponse(protocol_type=protocol_type, protocol_name=names[parked.version], assignment=assignment))
+        for parked, assignment in waiting
+    )
 
 
 def all_syncs_refused(error: int, waiting: list[Parked]) -> Iterator[Reply]:
