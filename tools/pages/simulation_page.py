@@ -13,7 +13,7 @@ from .markdown import notice
 DATA: Final = "simulation.json"
 FOUND: Final = (
     ("a journal in which a peer stopped reading between two answers of one entry could not be replayed "
-    "(`tests/found/simulation-212056bf31.json`)"),
+    "(`tests/found/simulation-212056bf31.json`, and otherwise `simulation-ecd9e46b7d.json`, `simulation-f250fc5965.json`)"),
     "a turn of the loop could take two slices: the part of the last connection served began before the slice was over, and was a whole one",
 )
 """What it found in the product, and not in itself."""
@@ -88,8 +88,9 @@ draws one.
 {judges}
 
 No judge reads a wall clock: a verdict belongs to the seed. What a stranger may spoil (a commit in a member's name, a topic) is no
-finding. Two things that look like findings are Kafka's: a static member that comes back with another subscription changes nothing in
-its group, and a group that was loaded knows one protocol of each member, so that who lists another is refused until it rebalances.
+finding. Three things that look like findings are Kafka's: a static member that comes back with another subscription changes nothing in
+its group; a group that was loaded knows one protocol of each member, so that who lists another is refused until it rebalances; and what a
+cooperative static member had given up when it went has no owner when it comes back, until its group rebalances (KIP-345, KIP-429).
 """.strip()
 
 

@@ -189,11 +189,17 @@ class Playing:
 
     def _reconcile(self) -> None:
         """A group that refuses somebody's protocols is told to rebalance: its members then bring their lists, of which a load kept one name
-        each (docs/kafka/group-protocol.md#after-load)."""
+        each (docs/kafka/group-protocol.md#after-load). So is one whose static member came back: it is given what the group remembers
+        (KIP-345), and a partition that it had revoked for another has no owner until the rebalance that it forgot to ask for (KIP-429)."""
         for client in self.clients.values():
             if client.at_odds:
                 client.at_odds = False
                 self.world.command("force_rebalance", group=client.about.group)
+        came_back = self.world.bench.groups.came_back
+        for group in self.world.bench.groups.peopled():
+            if group.group_id in came_back and str(group.state) == "Stable":
+                came_back.discard(group.group_id)
+                self.world.command("force_rebalance", group=group.group_id)
 
     def _missing(self) -> str | None:
         """What is not as it should be in peace."""
