@@ -167,6 +167,8 @@ class Playing:
         world = self.world
         for member in getattr(world.core.environment.holds, "frozen", {}).copy():
             world.command("thaw_member", group=member[0], member=member[1])
+        if name in getattr(world.core.environment.holds, "groups", {}):
+            world.bench.groups.unsure.add(name)
         world.command("release_group", group=name)
 
     def _rest(self) -> None:
@@ -190,15 +192,17 @@ class Playing:
     def _reconcile(self) -> None:
         """A group that refuses somebody's protocols is told to rebalance: its members then bring their lists, of which a load kept one name
         each (docs/kafka/group-protocol.md#after-load). So is one whose static member came back: it is given what the group remembers
-        (KIP-345), and a partition that it had revoked for another has no owner until the rebalance that it forgot to ask for (KIP-429)."""
+        (KIP-345), and a partition that it had revoked for another has no owner until the rebalance that it forgot to ask for (KIP-429).
+        And one whose requests an operator had kept: a SyncGroup of before a move of the coordinator, let in late, is of a generation whose
+        number was given again."""
         for client in self.clients.values():
             if client.at_odds:
                 client.at_odds = False
                 self.world.command("force_rebalance", group=client.about.group)
-        came_back = self.world.bench.groups.came_back
+        unsure = self.world.bench.groups.unsure
         for group in self.world.bench.groups.peopled():
-            if group.group_id in came_back and str(group.state) == "Stable":
-                came_back.discard(group.group_id)
+            if group.group_id in unsure and str(group.state) == "Stable":
+                unsure.discard(group.group_id)
                 self.world.command("force_rebalance", group=group.group_id)
 
     def _missing(self) -> str | None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Row = tuple[Place, ListOffsetsPartitionResponse]
 
-TOPIC_COST: Final = 4  # core.budget
+TOPIC_COST: Final = 8  # core.budget
 PARTITION_COST: Final = 7
 LATEST: Final = -1
 EARLIEST: Final = -2

@@ -36,7 +36,7 @@ BY_ID_SINCE: Final = 12
 TOP_ERROR_SINCE: Final = 13
 OPERATIONS_SINCE: Final = 8
 TOPIC_COST: Final = 3  # core.budget; all of groupmock.cluster.max.partitions can be told
-NAME_COST: Final = 6
+NAME_COST: Final = 7
 PARTITION_COST: Final = 1
 # Every operation there is, as a broker without an authorizer answers (bit n: AclOperation n).
 TOPIC_OPERATIONS: Final = 3576

@@ -67,14 +67,14 @@ class Told:
 
 class GroupJudge:
     """Told of every entry of the core. `spoilt`: groups that a stranger spoke to; what their members are promised does not hold.
-    `came_back`: groups in which a static member was replaced since somebody last asked."""
+    `unsure`: groups in which a static member was replaced since somebody last asked; who has which partition may be told by nobody."""
 
     cluster: Cluster
 
     def __init__(self, bench: Findings) -> None:
         self.bench = bench
         self.spoilt: set[str] = set()
-        self.came_back: set[str] = set()
+        self.unsure: set[str] = set()
         self.states: dict[str, str] = {}
         self.generations: dict[str, int] = {}
         self.lives: dict[str, int] = {}
@@ -139,7 +139,7 @@ class GroupJudge:
             elif isinstance(effect, MemberChanged):
                 touched[effect.group] = None
                 if effect.what == "replaced":
-                    self.came_back.add(effect.group)
+                    self.unsure.add(effect.group)
             elif isinstance(effect, TimerFired) and effect.subject:
                 touched[effect.subject[0]] = None
         self.look_at(touched)
