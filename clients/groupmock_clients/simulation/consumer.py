@@ -233,7 +233,9 @@ class Consumer:
             return
         told = answer.groups[0] if answer.groups else answer
         errors = {told.error_code, *(each.error_code for topic in told.topics for each in topic.partitions)} - {0}
-        if errors == {LOADS}:
+        of = {(topic.name, each.partition_index) for topic in told.topics for each in topic.partitions}
+        # 3.9 has no place for an error of the whole in versions 0 and 1, and then answers no topics at all
+        if errors == {LOADS} or (not errors and missing - of):
             self._later(BACKOFF_MS, lambda: self._fetch_offsets(missing))
         elif errors:
             self._refused(OFFSET_FETCH, min(errors))
