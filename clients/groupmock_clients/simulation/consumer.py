@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 FETCH, OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR, JOIN, HEARTBEAT, LEAVE, SYNC = 1, 8, 9, 10, 11, 12, 13, 14
 ASSIGNORS: Final[dict[str, Callable[[], Assignor]]] = {"range": Range, "cooperative-sticky": CooperativeSticky}
 LOADS: Final = 14
-LOADING: Final = frozenset((LOADS, 15, 16))
+NOT_COORDINATOR: Final = 16
+LOADING: Final = frozenset((LOADS, 15, NOT_COORDINATOR))
 UNKNOWN_MEMBER, ILLEGAL_GENERATION, REBALANCING, ID_REQUIRED, FULL, FENCED, INCONSISTENT = 25, 22, 27, 79, 81, 82, 23
 NOT_THERE: Final = frozenset((3, 5, 6, 9, 74, 75, 76))
 """What a Fetch may be told of a partition whose leader moves."""
@@ -234,9 +235,11 @@ class Consumer:
         told = answer.groups[0] if answer.groups else answer
         errors = {told.error_code, *(each.error_code for topic in told.topics for each in topic.partitions)} - {0}
         of = {(topic.name, each.partition_index) for topic in told.topics for each in topic.partitions}
-        # 3.9 has no place for an error of the whole in versions 0 and 1, and then answers no topics at all
-        if errors == {LOADS} or (not errors and missing - of):
+        if errors == {LOADS}:
             self._later(BACKOFF_MS, lambda: self._fetch_offsets(missing))
+        # 3.9 has no place for an error of the whole in versions 0 and 1, and then answers no topics at all
+        elif not errors and missing - of:
+            self._refused(OFFSET_FETCH, NOT_COORDINATOR)
         elif errors:
             self._refused(OFFSET_FETCH, min(errors))
         else:
