@@ -60,7 +60,7 @@ class ApiCodec:
         # No byte for ApiVersions, whose answer has header 0 in every version: who reads it does not know yet
         # which versions there are (docs/kafka/clients.md#version-quirks, 3).
         self._after_correlation = b"\0" if response_header_version(key, version) else b""
-        self.may_be_slow = key not in QUICK
+        self.quick_below = SHORT if key in QUICK else 0  # bytes of a request
         self._before_body = 4 + len(self._after_correlation)
 
     def header(self, frame: bytes) -> tuple[str | None, int]:

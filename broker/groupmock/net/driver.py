@@ -56,7 +56,7 @@ from ..journal.rows import DISCONNECTED, NOT_READING
 from .alarm import ClockAlarm
 from .backlog import Backlog
 from .call import Call
-from .codecs import FETCH, HEARTBEAT, SHORT, ApiCodec, Codecs, Refused, unknown_api_versions, why
+from .codecs import FETCH, HEARTBEAT, ApiCodec, Codecs, Refused, unknown_api_versions, why
 from .connection import DEAF, DUE, STOPPED, Connection
 from .nodes import Nodes
 from .record import Recorder
@@ -177,7 +177,7 @@ class Driver:
         self.tickets.open(call)
         if self._before is None or self._before(call, now):
             self.apply(call, now)
-        if codec.may_be_slow or end > SHORT:
+        if end > codec.quick_below:
             connection.slow = self.now() - received > self.turns.slice_ns
 
     def apply(self, call: Call, now: int) -> None:

@@ -21,8 +21,11 @@ _POWERS: Final = [pow(31, exponent, 1 << 32) for exponent in range(_CHUNK + 1)]
 def java_hash(text: str) -> int:
     """`String.hashCode()`: over UTF-16 code units, h = 31 h + c."""
     units: Sequence[int] = text.encode("latin-1") if text.isascii() else _utf16_units(text)
+    if len(units) <= _CHUNK:
+        short: int = sum(map(mul, reversed(units), _POWERS))
+        return short & MASK
     value = 0
-    for start in range(0, len(units), _CHUNK):  # one, but for names that somebody made long
+    for start in range(0, len(units), _CHUNK):  # a name that somebody made long
         chunk = units[start : start + _CHUNK]
         value = value * _POWERS[len(chunk)] + sum(map(mul, reversed(chunk), _POWERS)) & MASK
     return value

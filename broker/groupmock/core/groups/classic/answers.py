@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 import msgspec
 
@@ -14,18 +15,19 @@ from ...turn import Turn
 from .group import Group, Member, Parked, metadata_of
 
 Listed = Callable[[], list[JoinGroupResponseMember]]
+NULL_SINCE: Final = 7
 
 
 def protocol_name(turn: Turn, name: str | None, version: int) -> str | None:
     """Below v7 null travels as "", from v7 on "" travels as null (KIP-559; 2.8 keeps the "")."""
-    if version >= 7 and not (name == "" and turn.quirks.empty_protocol_name_kept):
+    if version >= NULL_SINCE and not (name == "" and turn.quirks.empty_protocol_name_kept):
         return name or None
     return name or ""
 
 
-def _names_by_version(turn: Turn, name: str | None, waiting: list[Parked]) -> dict[int, str | None]:
-    """`protocol_name` for all who wait: thousands, of two or three versions."""
-    return {version: protocol_name(turn, name, version) for version in {parked.version for parked in waiting}}
+def _names(turn: Turn, name: str | None) -> tuple[str | None, str | None]:
+    """`protocol_name` of the versions before NULL_SINCE and of those since, worked out once for thousands of answers."""
+    return protocol_name(turn, name, 0), protocol_name(turn, name, NULL_SINCE)
 
 
 def join_refused(error: int, version: int, member_id: str = "") -> JoinGroupResponse:
@@ -63,12 +65,12 @@ class Joined(msgspec.Struct, frozen=True):
     def all(self, waiting: list[tuple[Parked, str]], listed: Listed) -> Iterator[Reply]:
         """Every waiting member's answer, made one by one; the leader's list is made when its turn comes."""
         generation, protocol_type, leader_id = self.generation, self.protocol_type, self.leader_id
-        names = _names_by_version(self.turn, self.protocol_name, [parked for parked, _ in waiting])
+        before, since = _names(self.turn, self.protocol_name)
         for parked, member_id in waiting:
             answer = JoinGroupResponse(
                 generation_id=generation,
                 protocol_type=protocol_type,
-                protocol_name=names[parked.version],
+                protocol_name=since if parked.version >= NULL_SINCE else before,
                 leader=leader_id,
                 member_id=member_id,
                 members=listed() if member_id == leader_id else [],
@@ -107,11 +109,14 @@ def synced(turn: Turn, group: Group, version: int, member: Member) -> SyncGroupR
 
 def all_synced(turn: Turn, group: Group, waiting: list[tuple[Parked, bytes]]) -> Iterator[Reply]:
     """Every waiting SyncGroup's answer, made one by one."""
-    protocol_type, names = group.protocol_type, _names_by_version(turn, group.protocol_name, [parked for parked, _ in waiting])
-    return (
-        Reply(parked.ticket, SyncGroupResponse(protocol_type=protocol_type, protocol_name=names[parked.version], assignment=assignment))
-        for parked, assignment in waiting
-    )
+    protocol_type, (before, since) = group.protocol_type, _names(turn, group.protocol_name)
+
+    def made() -> Iterator[Reply]:
+        for parked, assignment in waiting:
+            name = since if parked.version >= NULL_SINCE else before
+            yield Reply(parked.ticket, SyncGroupResponse(protocol_type=protocol_type, protocol_name=name, assignment=assignment))
+
+    return made()
 
 
 def all_syncs_refused(error: int, waiting: list[Parked]) -> Iterator[Reply]:
