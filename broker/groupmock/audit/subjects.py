@@ -1,0 +1,331 @@
+"""Of whom an audit speaks: connections, groups and their members, and the exchanges between them and a broker.
+
+All of it is what the wire shows, and all that may be known in front of a real cluster: rows of the kinds open, close, request, reply and
+abandoned. What a coordinator thinks of a group (rows `moved` and `member`) is on no wire and is not looked at.
+
+`notes` of a subject are the rules' own: what a rule remembers about a member goes when the member goes, so that an audit keeps no more
+than what is open.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from groupmock_codec import APIS
+
+from ..printable import one_line
+from ..rounds.embedded import EAGER, Claim, Partitions, claim_of, told_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Json = Mapping[str, Any]
+T = TypeVar("T")
+NS_PER_MS: Final = 1_000_000
+
+# Kafka's numbers of the APIs that rules speak of.
+FETCH: Final = 1
+METADATA: Final = 3
+OFFSET_COMMIT: Final = 8
+OFFSET_FETCH: Final = 9
+FIND_COORDINATOR: Final = 10
+JOIN_GROUP: Final = 11
+HEARTBEAT: Final = 12
+LEAVE_GROUP: Final = 13
+SYNC_GROUP: Final = 14
+API_VERSIONS: Final = 18
+TXN_OFFSET_COMMIT: Final = 28
+CONSUMER_GROUP_HEARTBEAT: Final = 68
+
+NONE: Final = 0
+OFFSET_OUT_OF_RANGE: Final = 1
+COORDINATOR_LOAD_IN_PROGRESS: Final = 14
+COORDINATOR_NOT_AVAILABLE: Final = 15
+NOT_COORDINATOR: Final = 16
+ILLEGAL_GENERATION: Final = 22
+INCONSISTENT_GROUP_PROTOCOL: Final = 23
+INVALID_GROUP_ID: Final = 24
+UNKNOWN_MEMBER_ID: Final = 25
+INVALID_SESSION_TIMEOUT: Final = 26
+REBALANCE_IN_PROGRESS: Final = 27
+GROUP_AUTHORIZATION_FAILED: Final = 30
+MEMBER_ID_REQUIRED: Final = 79
+GROUP_MAX_SIZE_REACHED: Final = 81
+FENCED_INSTANCE_ID: Final = 82
+UNSTABLE_OFFSET_COMMIT: Final = 88
+FENCED_MEMBER_EPOCH: Final = 110
+STALE_MEMBER_EPOCH: Final = 113
+
+
+class Subject:
+    """`notes`: what rules remember about it, by the rule's code; `gone`: it is over, nobody waits for it any more."""
+
+    __slots__ = ("gone", "notes")
+
+    def __init__(self) -> None:
+        self.notes: dict[str, Any] = {}
+        self.gone = False
+
+    def note(self, code: str, make: Callable[[], T]) -> T:
+        """What the rule of this code remembers; made the first time."""
+        found: T | None = self.notes.get(code)
+        if found is None:
+            found = self.notes[code] = make()
+        return found
+
+
+class Link(Subject):
+    """A connection. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request said; `last`: the member
+    that spoke by it last; `closed`: when it ended (ns) and by whom."""
+
+    __slots__ = ("client_id", "closed", "host", "last", "number", "open", "versions")
+
+    def __init__(self, number: int, host: str = "") -> None:
+        super().__init__()
+        self.number, self.host = number, host
+        self.client_id: str | None = None
+        self.open: dict[int, Exchange] = {}
+        self.last: Member | None = None
+        self.closed: tuple[int, str] | None = None
+        self.versions: dict[int, tuple[int, int]] | None = None
+        """Api key -> lowest and highest version that the broker said on this connection; None: it said nothing, or refused."""
+
+    @property
+    def client(self) -> tuple[str, str | None]:
+        """Host and client id: all that Kafka's protocol tells of a process. Two processes may well have the same."""
+        return self.host, self.client_id
+
+
+class Member(Subject):
+    """A member by its id, as it knows itself: what it was answered counts, what got lost on the way does not.
+
+    `joining`, `syncing`: requests that wait; `joined`: its last JoinGroup that succeeded; `synced`: its last SyncGroup; `wish`: its last
+    JoinGroup, whatever came of it; `told`: the partitions of its assignment, None before the first or after it lost its place; `before`:
+    the member that this connection was before; `link`: by which it spoke last; `ended`: the exchange after which it is none any more
+    (LeaveGroup, or an answer 25 or 82); `beat`: its last heartbeat, `beating`: those without an answer; `since`: when it was first seen.
+    """
+
+    __slots__ = (
+        "beat", "beating", "before", "client_id", "ended", "group", "host", "id", "instance_id", "joined", "joining", "link", "seen",
+        "since",
+        "synced", "syncing", "told", "wish",
+    )  # fmt: skip
+
+    def __init__(self, group: Group, member_id: str, x: Exchange) -> None:
+        super().__init__()
+        self.group, self.id, self.since, self.seen = group, member_id, x.at, x.at
+        self.client_id, self.host = x.client_id, x.link.host
+        self.instance_id: str | None = None
+        self.link = x.link
+        self.wish: Exchange | None = None
+        self.joining: Exchange | None = None
+        self.joined: Exchange | None = None
+        self.syncing: Exchange | None = None
+        self.synced: Exchange | None = None
+        self.told: Partitions | None = None
+        self.before: Member | None = None
+        self.ended: Exchange | None = None
+        self.beat: Exchange | None = None
+        self.beating: list[Exchange] = []
+
+    @property
+    def name(self) -> str:
+        """For people: the client id and four characters of what the coordinator appended to it."""
+        called = self.instance_id or self.client_id or ""
+        rest = self.id.removeprefix(called).lstrip("-") if called else self.id
+        return one_line(f"{called}#{rest[:4]}" if called else self.id[:12]) or "a member without a name"
+
+    @property
+    def generation(self) -> int:
+        """Of its last JoinGroup that succeeded; -1: none has, or it is none any more."""
+        return -1 if self.joined is None or self.joined.answer is None else int(self.joined.answer["generation_id"])
+
+    @property
+    def leads(self) -> bool:
+        """Was it told that it leads?"""
+        return self.joined is not None and self.joined.answer is not None and self.joined.answer["leader"] == self.id
+
+    @property
+    def protocol_type(self) -> str:
+        """consumer, connect, ...; "" while it has not joined."""
+        return "" if self.wish is None else str(self.wish.asked["protocol_type"])
+
+    @property
+    def protocol(self) -> str:
+        """The assignor of its generation; "" while it has none."""
+        return "" if self.joined is None or self.joined.answer is None else str(self.joined.answer["protocol_name"] or "")
+
+    @property
+    def session_ns(self) -> int:
+        """Its session timeout; 0 while it has not joined."""
+        return 0 if self.wish is None else int(self.wish.asked["session_timeout_ms"]) * NS_PER_MS
+
+    @property
+    def rebalance_ns(self) -> int:
+        """Its rebalance timeout; JoinGroup v0 has none: the session's counts (KIP-62)."""
+        if self.wish is None:
+            return 0
+        told = int(self.wish.asked.get("rebalance_timeout_ms", -1))
+        return self.session_ns if self.wish.version == 0 or told < 0 else told * NS_PER_MS
+
+    @property
+    def eager(self) -> bool:
+        """Does its assignor take everything away before it gives (range, roundrobin, sticky)? False as well for those that nobody knows."""
+        return self.protocol_type == "consumer" and self.protocol in EAGER
+
+    def claim(self, wish: Exchange | None = None) -> Claim | None:
+        """What a JoinGroup of its own (by default the last) says of topics and owned partitions, by the protocol of its generation or else
+        its first one. None: it lists nothing."""
+        asked = self.wish if wish is None else wish
+        listed = {} if asked is None else protocols_of(asked)
+        if not listed:
+            return None
+        name = self.protocol if self.protocol in listed else next(iter(listed))
+        return claim_of(self.protocol_type, name, listed[name])
+
+
+class Plan:
+    """A generation as its leader was told it, and what it made of it. `claims`: member -> its metadata; `brought`: member -> assignment
+    bytes,
+    None until the leader's SyncGroup came; `skip`: the leader was told not to assign (KIP-814)."""
+
+    __slots__ = ("brought", "claims", "generation", "instances", "leader", "protocol", "protocol_type", "row", "skip")
+
+    def __init__(self, x: Exchange, answer: Json, protocol_type: str) -> None:
+        self.generation, self.leader = int(answer["generation_id"]), str(answer["leader"])
+        self.protocol, self.protocol_type = str(answer["protocol_name"] or ""), protocol_type
+        self.claims = {str(each["member_id"]): data_of(each["metadata"]) for each in answer["members"]}
+        self.instances = {str(each["member_id"]): each.get("group_instance_id") for each in answer["members"]}
+        self.skip = bool(answer.get("skip_assignment"))
+        self.brought: dict[str, bytes] | None = None
+        self.row = x.answer_seq
+
+    def claim(self, member: str) -> Claim:
+        """What a member's metadata says."""
+        return claim_of(self.protocol_type, self.protocol, self.claims[member])
+
+    def told(self, member: str) -> Partitions:
+        """What the leader gives it; nothing if it leaves it out."""
+        return told_of(self.protocol_type, self.protocol, (self.brought or {}).get(member, b""), self.claim(member)).assigned
+
+
+class Group(Subject):
+    """A group as its members show it. `newest`: the highest generation of an answer since it was last empty; `plan`: what the last leader
+    was
+    told and brought; `waiting`: requests about it without an answer."""
+
+    __slots__ = ("members", "name", "newest", "plan", "waiting")
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+        self.members: dict[str, Member] = {}
+        self.newest = -1
+        self.plan: Plan | None = None
+        self.waiting = 0
+
+
+class Exchange:
+    """One request and, once it is there, its answer. Times are ns of the journal.
+
+    `at`: when it was handled, `received`: when its last byte came, `seq`: its row. `member`: who sent it, None without an id.
+    `answer`: as JSON has it, None while there is none (and for APIs whose answers no rule reads); `answered`: when; `delivered`: did it go
+    out; `abandoned`: there will be no answer.
+    """
+
+    __slots__ = (
+        "abandoned", "answer", "answer_seq", "answered", "asked", "at", "client_id", "delivered", "group", "key", "link", "member",
+        "received",
+        "seq", "ticket", "version",
+    )  # fmt: skip
+
+    def __init__(self, row: Any, asked: Json, link: Link) -> None:
+        self.seq, self.at, self.received, self.ticket = row.seq, row.t, row.received, row.ticket
+        self.key, self.version, self.client_id = row.api_key, row.api_version, row.client_id
+        self.asked, self.link = asked, link
+        self.group: Group | None = None
+        self.member: Member | None = None
+        self.answer: Json | None = None
+        self.answered: int | None = None
+        self.answer_seq = 0
+        self.delivered = False
+        self.abandoned = False
+
+    @property
+    def name(self) -> str:
+        """Kafka's name of the API."""
+        return APIS[self.key].name if self.key in APIS else f"API {self.key}"
+
+    @property
+    def heard(self) -> bool:
+        """Is there an answer, and did it reach the client as far as the broker knows?"""
+        return self.delivered
+
+    @property
+    def error(self) -> int:
+        """The answer's own error code; 0 without an answer."""
+        return 0 if self.answer is None else int(self.answer.get("error_code", 0))
+
+    @property
+    def errors(self) -> frozenset[int]:
+        """Every error code of the answer, those of its topics, partitions, groups and members included; without 0."""
+        return frozenset() if self.answer is None else frozenset(_codes(self.answer)) - {NONE}
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """Numbers of its rows."""
+        return (self.seq, self.answer_seq) if self.answer_seq else (self.seq,)
+
+    def waited_since(self, other: Exchange) -> int:
+        """ns between the answer of another exchange and the arrival of this request; negative: it was under way before."""
+        return -1 if other.answered is None else int(self.received - other.answered)
+
+
+def data_of(value: Any) -> bytes:
+    """Bytes of a message: as a row in memory has them, or in base64 as a file does. None is no bytes."""
+    return b"" if value is None else b64decode(value) if isinstance(value, str) else bytes(value)
+
+
+def protocols_of(join: Exchange) -> dict[str, bytes]:
+    """Name -> metadata of a JoinGroup, in the client's order of preference."""
+    return {str(each["name"]): data_of(each["metadata"]) for each in join.asked["protocols"]}
+
+
+def assignments_of(sync: Exchange) -> list[tuple[str, bytes]]:
+    """What a SyncGroup brings: member and assignment."""
+    return [(str(each["member_id"]), data_of(each["assignment"])) for each in sync.asked["assignments"]]
+
+
+def leavers_of(leave: Exchange) -> list[tuple[str, str | None]]:
+    """Member and instance id of everyone whom a LeaveGroup names (one below version 3, KIP-345)."""
+    if leave.version < 3:
+        return [(str(leave.asked["member_id"]), None)]
+    return [(str(each["member_id"]), each.get("group_instance_id")) for each in leave.asked["members"]]
+
+
+def committed_of(commit: Exchange) -> dict[tuple[str, int], int]:
+    """(topic, partition) -> offset of an OffsetCommit or TxnOffsetCommit."""
+    return {
+        (str(topic.get("name") or topic.get("topic_id")), int(each["partition_index"])): int(each["committed_offset"])
+        for topic in commit.asked["topics"]
+        for each in topic["partitions"]
+    }
+
+
+def epoch_of(commit: Exchange) -> int:
+    """The generation or member epoch that an OffsetCommit carries; -1: none."""
+    return int(commit.asked.get("generation_id_or_member_epoch", commit.asked.get("generation_id", -1)))
+
+
+def _codes(value: Any) -> Iterator[int]:
+    if isinstance(value, Mapping):
+        for name, each in value.items():
+            if name == "error_code":
+                yield int(each)
+            elif isinstance(each, (list, Mapping)):
+                yield from _codes(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _codes(each)
