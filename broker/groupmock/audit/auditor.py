@@ -33,7 +33,8 @@ class Auditor:
     is
     over, its name (None: connections without one) and the tallies of its rules; without it they are added up in `totals`.
 
-    `codes`: the rules to look at; all of them unless said. `slack`: see `world.SLACK_NS`.
+    `codes`: the rules to look at; all of them unless said. `waive`: the reason why a finding does not count, or None. `slack`: see
+    `world.SLACK_NS`.
     """
 
     def __init__(
@@ -43,13 +44,14 @@ class Auditor:
         slack: int = SLACK_NS,
         found: Callable[[Finding], None] | None = None,
         over: Callable[[str | None, dict[str, Tally]], None] | None = None,
+        waive: Callable[[Finding], str | None] | None = None,
     ) -> None:
         known = registered()
         self.rules = {code: known[code] for code in (known if codes is None else codes)}
         self.totals: dict[str, Tally] = {code: Tally() for code in self.rules}
         self.rows = 0
         self.holes: list[str] = []
-        self._found, self._over = found, over
+        self._found, self._over, self._waive = found, over, waive
         self._world = World(slack)
         self._hooks: dict[tuple[str, int], Hooks] = defaultdict(list)
         for rule in self.rules.values():
@@ -147,8 +149,6 @@ class Auditor:
 
     def _broken(self, tally: Tally, code: str, what: Broken, about: Subject | None, t: int) -> None:
         tally.broken += 1
-        if len(tally.findings) >= SHOWN and self._found is None:
-            return
         member = about if isinstance(about, Member) else None
         link = about if isinstance(about, Link) else member.link if member is not None else None
         finding = Finding(
@@ -156,6 +156,9 @@ class Auditor:
             member=None if member is None else member.name, member_id=None if member is None else member.id,
             client_id=None if link is None else link.client_id, t=t, sentence=what.sentence, instead=what.instead, rows=what.rows,
         )  # fmt: skip
+        if self._waive is not None:
+            finding.waived = self._waive(finding)
+            tally.waived += finding.waived is not None
         if len(tally.findings) < SHOWN:
             tally.findings.append(finding)
         if self._found is not None:
