@@ -23,10 +23,8 @@ def audit_journal(
     """Read one journal to its end, with memory for what is open in it and no more. Raises NotAJournal, OSError."""
     reader = JournalReader(source)
     auditor = Auditor(codes, slack=slack, waive=waive)
-    last: int | None = None
+    last = 0
     for row in reader:
-        if last is not None and row.seq != last + 1:
-            auditor.lost(_missing(last + 1, row.seq))
         last = row.seq
         auditor.feed(row)
     header = reader.header
@@ -35,18 +33,11 @@ def audit_journal(
     )
 
 
-def _missing(first: int, after: int) -> str:
-    if after <= first:
-        return f"row {after} stands behind row {first - 1}: the rows are not in order, what was open before is not judged"
-    rows = f"row {first} is" if after == first + 1 else f"rows {first} to {after - 1} are"
-    return f"{rows} missing or cannot be read: what was open before is not judged"
-
-
-def _notices(reader: JournalReader, last: int | None) -> list[str]:
+def _notices(reader: JournalReader, last: int) -> list[str]:
     if reader.left_out is not None:
         return [f"{reader.left_out}: they are not judged"]
     if reader.cut is not None:
-        return [f"it ends in the middle of the row after {last or 0}: what came then is not judged"]
+        return [f"it ends in the middle of the row after {last}: what came then is not judged"]
     if not reader.ended:
-        return [f"it has no end after row {last or 0}: the run goes on, or was killed; what came then is not judged"]
+        return [f"it has no end after row {last}: the run goes on, or was killed; what came then is not judged"]
     return []

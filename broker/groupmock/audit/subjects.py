@@ -78,9 +78,10 @@ class Subject:
 
 class Link(Subject):
     """A connection. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request said; `last`: the member
-    that spoke by it last; `closed`: when it ended (ns) and by whom."""
+    that spoke by it last; `closed`: when it ended (ns) and by whom; `software`: name and version of the library as ApiVersions told them
+    (KIP-511), None: it told nothing."""
 
-    __slots__ = ("client_id", "closed", "host", "last", "number", "open", "versions")
+    __slots__ = ("client_id", "closed", "host", "last", "number", "open", "software", "versions")
 
     def __init__(self, number: int, host: str = "") -> None:
         super().__init__()
@@ -89,6 +90,7 @@ class Link(Subject):
         self.open: dict[int, Exchange] = {}
         self.last: Member | None = None
         self.closed: tuple[int, str] | None = None
+        self.software: tuple[str, str] | None = None
         self.versions: dict[int, tuple[int, int]] | None = None
         """Api key -> lowest and highest version that the broker said on this connection; None: it said nothing, or refused."""
 
