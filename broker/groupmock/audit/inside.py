@@ -214,6 +214,12 @@ def told_by(member: Member, data: bytes) -> Partitions | None:
     return (claim.owned - told.revoked) | told.assigned if member.protocol in designs.LITERAL else told.assigned
 
 
+def one_process(x: Exchange, before: Exchange) -> bool:
+    """Did whoever sent this send that too? By the same connection, or by one that is gone since: two that are open at once with one member
+    id may be two processes."""
+    return x.link is before.link or (before.link.gone and x.link.client == before.link.client)
+
+
 def named(partitions: Iterable[Partition]) -> str:
     """The first few, for a sentence: `orders-0, orders-1 and 4 more`."""
     found = sorted(partitions)
