@@ -19,18 +19,22 @@ class SkippedAssignment(Rule):
     source = ("clients.md#client-09", "KIP-814")
     fix = "Look at `skip_assignment` before you assign, and send SyncGroup with an empty list if it is true."
     kept = """
-member *: group_instance_id="i1"
-do static_stable1(A)
+member A: group_instance_id=a
+member N: group_instance_id=a
+member B: group_instance_id=b
+do static_stable2(A, B)
 A drops
 N: JoinGroup member_id="" -> 0 skip_assignment=true
 N: SyncGroup -> 0
 """
     broken = """
-member *: group_instance_id="i1"
-do static_stable1(A)
+member A: group_instance_id=a
+member N: group_instance_id=a
+member B: group_instance_id=b
+do static_stable2(A, B)
 A drops
 N: JoinGroup member_id="" -> 0 skip_assignment=true
-N: SyncGroup assignments=[for($N.member_id, b"for A")] -> 0
+N: SyncGroup assignments=[for($N.member_id, b"for A"), for($B.member_id, b"for B")] -> 0
 """
 
     @asked(SYNC_GROUP)
