@@ -24,7 +24,7 @@ member N: group_instance_id=a
 member B: group_instance_id=b
 do static_stable2(A, B)
 A drops
-N: JoinGroup member_id="" -> 0 skip_assignment=true
+N: JoinGroup member_id="" -> 0 skip_assignment=true eventually
 N: SyncGroup -> 0
 """
     broken = """
@@ -33,7 +33,7 @@ member N: group_instance_id=a
 member B: group_instance_id=b
 do static_stable2(A, B)
 A drops
-N: JoinGroup member_id="" -> 0 skip_assignment=true
+N: JoinGroup member_id="" -> 0 skip_assignment=true eventually
 N: SyncGroup assignments=[for($N.member_id, b"for A"), for($B.member_id, b"for B")] -> 0
 """
 
