@@ -21,6 +21,8 @@ from ..rounds.embedded import EAGER, Claim, Partitions, claim_of, told_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..journal.rows import CloseRow
+
 Json = Mapping[str, Any]
 T = TypeVar("T")
 NS_PER_MS: Final = 1_000_000
@@ -78,7 +80,7 @@ class Subject:
 
 class Link(Subject):
     """A connection. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request said; `last`: the member
-    that spoke by it last; `closed`: when it ended (ns) and by whom; `ending`: row and reason of that; `stopping`: the row that says
+    that spoke by it last; `closed`: when it ended (ns) and by whom; `ending`: the row that says so; `stopping`: the row that says
     that its process was asked to stop; `software`: name and version of the library as ApiVersions told them (KIP-511), None: it told
     nothing."""
 
@@ -91,7 +93,7 @@ class Link(Subject):
         self.open: dict[int, Exchange] = {}
         self.last: Member | None = None
         self.closed: tuple[int, str] | None = None
-        self.ending = 0, ""
+        self.ending: CloseRow | None = None
         self.stopping: int | None = None
         self.software: tuple[str, str] | None = None
         self.versions: dict[int, tuple[int, int]] | None = None

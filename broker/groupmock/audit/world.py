@@ -175,7 +175,7 @@ class World:
         """A connection ends; None: one that is not known. `forget` it when the rules have seen it."""
         link = self.links.get(row.connection)
         if link is not None:
-            link.closed, link.ending = (row.t, row.by), (row.seq, row.reason)
+            link.closed, link.ending = (row.t, row.by), row
         return link
 
     def said(self, row: ClientRow) -> None:
