@@ -123,7 +123,8 @@ def drawn(library: str, seed: int) -> History:
     steps += [(at / 4 * seconds, "produce", 0) for at in range(4)]
     return History(
         library=library, seed=seed, nodes=dice.randint(1, 3), profile=dice.choice(PROFILES), delay_ms=dice.choice((0, 100, 300)),
-        topics=topics, plan=plan, rules=[_rule(dice) for _ in range(dice.choice((0, 1, 2, 3, 4)))], members=members, steps=sorted(steps), seconds=seconds,
+        topics=topics, plan=plan, rules=[_rule(dice) for _ in range(dice.randint(0, 4))], members=members, steps=sorted(steps),
+        seconds=seconds,
     )  # fmt: skip
 
 

@@ -26,16 +26,14 @@ class WaitsWhileLoading(Rule):
     implies = ("CLIENT-26", "CLIENT-48")
     kept = """
 do stable1(A)
-!unload_coordinator partition=hash($group, 50)
-!load_coordinator partition=hash($group, 50) node=1 loading_ms=500
+!move_coordinator partition=hash($group, 50) loading_ms=500
 A: SyncGroup -> 14
 pause 600
 A: SyncGroup -> 0
 """
     broken = """
 do stable1(A)
-!unload_coordinator partition=hash($group, 50)
-!load_coordinator partition=hash($group, 50) node=1 loading_ms=1000
+!move_coordinator partition=hash($group, 50) loading_ms=1000
 A: SyncGroup -> 14
 A: SyncGroup -> 14
 A: SyncGroup -> 14
