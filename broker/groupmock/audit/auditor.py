@@ -157,11 +157,10 @@ class Auditor:
         if len(tally.findings) >= SHOWN and self._found is None and self._judged is None:
             return
         member = about if isinstance(about, Member) else None
-        named = link if link is not None and link.client_id is not None else member
         finding = Finding(
             rule=code, severity=self.rules[code].severity, group=_group_of(about),
             member=None if member is None else member.name, member_id=None if member is None else member.id,
-            client_id=None if named is None else named.client_id, t=t, sentence=what.sentence, instead=what.instead, rows=what.rows,
+            client_id=None if link is None else link.client_id, t=t, sentence=what.sentence, instead=what.instead, rows=what.rows,
         )  # fmt: skip
         if len(tally.findings) < SHOWN:
             tally.findings.append(finding)

@@ -100,6 +100,8 @@ class World:
         link = self.links.get(row.connection)
         if link is None:  # the journal begins later than the connection
             link = self.links[row.connection] = Link(row.connection)
+        if link.client_id is None:
+            link.client_id = row.client_id
         x = Exchange(row, _json(row.message) if row.api_key in SEEN else {}, link)
         if row.api_key in OF_GROUPS and x.asked:
             name = self.group_of(x)
