@@ -32,8 +32,11 @@ class Auditor:
     is over, its name (None: connections without one) and the tallies of its rules; all are added up in `totals`. `judged`: called with
     every judgement: code, group, the connection of whom it is about (None: not known) and the finding (None: kept).
 
-    `codes`: the rules to look at; all of them unless said. `slack`: see `world.SLACK_NS`. Rows are numbered without gaps: where a number
-    is missing, rows are (`lost`).
+    over, its name (None: connections without one) and the tallies of its rules; all are added up in `totals`. `judged`: called with
+    every judgement: code, group, the connection of whom it is about (None: not known) and the finding (None: kept).
+
+    `codes`: the rules to look at; all of them unless said. `waive`: the reason why a finding does not count, or None. `slack`: see
+    `world.SLACK_NS`.
     """
 
     def __init__(
@@ -44,13 +47,14 @@ class Auditor:
         found: Callable[[Finding], None] | None = None,
         over: Callable[[str | None, dict[str, Tally]], None] | None = None,
         judged: Callable[[str, str | None, Link | None, Finding | None], None] | None = None,
+        waive: Callable[[Finding], str | None] | None = None,
     ) -> None:
         known = registered()
         self.rules = {code: known[code] for code in (known if codes is None else codes)}
         self.totals: dict[str, Tally] = {code: Tally() for code in self.rules}
         self.rows = 0
         self.holes: list[str] = []
-        self._found, self._over, self._judged = found, over, judged
+        self._found, self._over, self._judged, self._waive = found, over, judged, waive
         self._next = 0
         self._world = World(slack)
         self._hooks: dict[tuple[str, int], Hooks] = defaultdict(list)
@@ -62,11 +66,15 @@ class Auditor:
         self._groups = 0
 
     def feed(self, row: Row | UnknownRow) -> None:
-        """One more row."""
-        self.rows += 1
+        """One more row of a journal, which numbers them without gaps: where a number is missing, rows are (`lost`)."""
         if row.seq != self._next and self._next:
             self.lost(_hole(self._next, row.seq))
         self._next = row.seq + 1
+        self.take(row)
+
+    def take(self, row: Row | UnknownRow) -> None:
+        """One more row, from somebody who passes only some kinds on: KINDS at least, and all of those."""
+        self.rows += 1
         take = _TAKE.get(row.__class__)
         if take is None:
             return
@@ -154,14 +162,15 @@ class Auditor:
 
     def _broken(self, tally: Tally, code: str, what: Broken, about: Subject | None, link: Link | None, t: int) -> None:
         tally.broken += 1
-        if len(tally.findings) >= SHOWN and self._found is None and self._judged is None:
-            return
         member = about if isinstance(about, Member) else None
         finding = Finding(
             rule=code, severity=self.rules[code].severity, group=_group_of(about),
             member=None if member is None else member.name, member_id=None if member is None else member.id,
             client_id=None if link is None else link.client_id, t=t, sentence=what.sentence, instead=what.instead, rows=what.rows,
         )  # fmt: skip
+        if self._waive is not None:
+            finding.waived = self._waive(finding)
+            tally.waived += finding.waived is not None
         if len(tally.findings) < SHOWN:
             tally.findings.append(finding)
         if self._found is not None:

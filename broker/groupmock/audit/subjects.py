@@ -258,7 +258,7 @@ class Exchange:
     @property
     def name(self) -> str:
         """Kafka's name of the API."""
-        return APIS[self.key].name if self.key in APIS else f"API {self.key}"
+        return api_name(self.key)
 
     @property
     def heard(self) -> bool:
@@ -283,6 +283,11 @@ class Exchange:
     def waited_since(self, other: Exchange) -> int:
         """ns between the answer of another exchange and the arrival of this request; negative: it was under way before."""
         return -1 if other.answered is None else int(self.received - other.answered)
+
+
+def api_name(key: int) -> str:
+    """Kafka's name of an API; of one that we do not know, its number."""
+    return APIS[key].name if key in APIS else f"API {key}"
 
 
 def data_of(value: Any) -> bytes:
