@@ -32,9 +32,6 @@ class Auditor:
     is over, its name (None: connections without one) and the tallies of its rules; all are added up in `totals`. `judged`: called with
     every judgement: code, group, the connection of whom it is about (None: not known) and the finding (None: kept).
 
-    over, its name (None: connections without one) and the tallies of its rules; all are added up in `totals`. `judged`: called with
-    every judgement: code, group, the connection of whom it is about (None: not known) and the finding (None: kept).
-
     `codes`: the rules to look at; all of them unless said. `waive`: the reason why a finding does not count, or None. `slack`: see
     `world.SLACK_NS`.
     """

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from groupmock.audit.world import ANSWERS, SEEN
 from groupmock.journal.read import LeftOut, UnknownRow
-from groupmock.journal.rows import LEFT_OUT, AbandonedRow, CloseRow, OpenRow, ReplyRow, RequestRow, Row
+from groupmock.journal.rows import END, LEFT_OUT, AbandonedRow, CloseRow, OpenRow, ReplyRow, RequestRow, Row
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,13 +41,15 @@ EMPTY: Final = "{}"
 
 
 class LakeRow(NamedTuple):
-    """A row, or (`row` null) the sentence of what the run leaves out; `epoch`: ns since 1970 of its time 0."""
+    """A row, or (`row` null) the sentence of what the run leaves out; `epoch`: ns since 1970 of its time 0; `ends`: it says that the
+    journal was closed properly."""
 
     day: str
     run: str
     epoch: int
     row: Row | UnknownRow | None
     left_out: str | None = None
+    ends: bool = False
 
 
 def needed(rows: DataFrame) -> DataFrame:
@@ -57,16 +59,19 @@ def needed(rows: DataFrame) -> DataFrame:
 
 
 def content() -> Column:
-    """The message of a request or a reply, where a rule may read it; of the note that rows are left out, its fields."""
+    """The message of a request or a reply, where a rule may read it; what tells the notes of the end and of rows left out."""
     read = F.when(F.col("kind") == "request", F.col("api_key").isin(*SEEN)).otherwise(F.col("api_key").isin(*ANSWERS))
     message = F.when(read, F.col("message")).when(F.col("message").isNotNull(), EMPTY)
-    note = F.when((F.col("kind") == "note") & (F.col("what") == LEFT_OUT), F.col("fields"))
+    note = F.when(F.col("kind") == "note", F.when(F.col("what") == LEFT_OUT, F.col("fields")).when(F.col("what") == END, EMPTY))
     return F.when(F.col("kind").isin("request", "reply"), message).otherwise(note)
 
 
 def lake_rows(batch: pa.RecordBatch) -> Iterator[LakeRow]:
     """The rows of `COLUMNS`."""
     for day, run, at, kind, seq, t, *fields, text in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+        if kind == "note" and text == EMPTY:
+            yield LakeRow(day, run, at - t, UnknownRow(kind, seq, t, {}), ends=True)
+            continue
         if kind == "note" and text is not None:
             yield LakeRow(day, run, at - t, None, str(msgspec.json.decode(text, type=LeftOut)))
             continue

@@ -66,14 +66,17 @@ class RunAudit:
         self.day, self.run, self.epoch = day, run, epoch
         self.lines: list[dict[str, Any]] = []
         self._auditor = Auditor(codes, over=self._over, judged=self._judged)
+        self._last, self._ended = 0, False
         self._groups: dict[str | None, dict[str, dict[Client, Judged]]] = {}
 
     def feed(self, found: LakeRow) -> None:
         """One more row."""
         if found.row is not None:
             self._auditor.feed(found.row)
+            self._last, self._ended = found.row.seq, found.ends
         elif found.left_out is not None:
             self._auditor.lost(found.left_out)
+            self._ended = True  # not its end, but it says so itself
 
     def close(self) -> None:
         """There are no more: what is open is told, what nobody exercised, and what is missing."""
@@ -81,7 +84,8 @@ class RunAudit:
         for code, tally in audit.rules.items():
             if not (tally.kept or tally.broken or tally.crashed):
                 self._line(None, code, None, Judged())
-        for sentence in audit.holes[:CLIENTS]:
+        ends = [] if self._ended else [f"it has no end after row {self._last}: the run goes on, or was killed"]
+        for sentence in [*audit.holes[:CLIENTS], *ends]:
             self._line(None, None, None, Judged(), sentence)
 
     def _judged(self, code: str, group: str | None, link: Link | None, finding: Finding | None) -> None:
