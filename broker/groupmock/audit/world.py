@@ -19,7 +19,7 @@ Rows that are missing (numbers of rows that jump, a capture that lost packets) m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -305,7 +305,7 @@ class World:
             self._refused(x, x.error)
 
     def _other(self, x: Exchange, answer: Json) -> None:
-        for code in OVER:
+        for code in x.errors and OVER:
             if code in x.errors:
                 self._refused(x, code)
 
@@ -352,5 +352,5 @@ def _json(message: Any) -> Json:
     """As JSON has it: a row in memory holds the codec's message, one of a file a dict."""
     if message is None:
         return {}
-    found: Json = message if isinstance(message, Mapping) else msgspec.to_builtins(message)
+    found: Json = message if message.__class__ is dict else msgspec.to_builtins(message)
     return found
