@@ -42,11 +42,11 @@ def write(report: Report) -> str:
 
 def _body(report: Report) -> Iterator[str]:
     whole = report.whole
-    yield f"<main><h1>Audit of {len(report.sources)} {'journal' if len(report.sources) == 1 else 'journals'}</h1>"
+    yield f"<main><h1>Audit of {number(len(report.sources), 'journal')}</h1>"
     yield f'<p class="quiet">{number(whole.rows, "row")}, {number(whole.groups, "group")}, groupmock {escape(report.groupmock)}</p>'
     yield '<ul class="counts" aria-label="Rules by verdict">'
-    for verdict, number in counts(whole).items():
-        yield f'<li class="{CLASSES[verdict]}"><b>{number}</b>{verdict}</li>'
+    for verdict, rules in counts(whole).items():
+        yield f'<li class="{CLASSES[verdict]}"><b>{rules}</b>{verdict}</li>'
     yield "</ul>"
     for text in [*report.notices, *(text for each in report.sources for text in (*each.notices, *each.audit.holes))]:
         yield f'<p class="unknown">{_shown(text)}</p>'
