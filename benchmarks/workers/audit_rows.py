@@ -1,8 +1,7 @@
 """Audits a journal of many groups in one pass, in a fresh process: `python -m benchmarks.workers.audit_rows ROWS [PASSES]`.
 
-Prints one line of JSON: rows per second of CPU through the auditor and through JournalReader alone (`full`: every row as it is; `lean`:
-what an audit reads), the median of so many passes in turns; and memory (`rss_kb`) at a tenth of the rows and at the end, of the
-first pass over all of them, measured in front of everything else.
+Prints one line of JSON: rows per second of CPU out of the file through the auditor (`audit`) and through JournalReader alone (`read`), the
+median of so many passes in turns; and resident memory at a tenth of the rows and at the end of one pass, made in front of everything else.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ def audit(file: Path, look: Callable[[int], None] | None = None) -> None:
     """All of it; AssertionError if the clients of the benchmark broke a rule: what is measured is then something else."""
     auditor = Auditor()
     with file.open("rb") as source:
-        for row in JournalReader(source, wire=True):
+        for row in JournalReader(source):
             auditor.feed(row)
             if look is not None:
                 look(auditor.rows)
@@ -43,15 +42,8 @@ def audit(file: Path, look: Callable[[int], None] | None = None) -> None:
     assert not found.holes and not any(tally.crashed or tally.broken for tally in found.rules.values()), found
 
 
-def lean(file: Path) -> None:
-    """What an audit reads, and nothing done with it."""
-    with file.open("rb") as source:
-        for _ in JournalReader(source, wire=True):
-            pass
-
-
-def full(file: Path) -> None:
-    """Every row as it is."""
+def read(file: Path) -> None:
+    """Every row, and nothing done with it."""
     with file.open("rb") as source:
         for _ in JournalReader(source):
             pass
@@ -85,7 +77,7 @@ def main() -> None:
         file = Path(folder) / "journal.jsonl"
         size = write(file, rows)
         told: dict[str, float] = {"rows": rows, "bytes": size, **memory(file, rows)}
-        kinds = {"audit": audit, "lean": lean, "full": full}
+        kinds = {"audit": audit, "read": read}
         rates: dict[str, list[float]] = {name: [] for name in kinds}
         for _ in range(passes):
             for name, work in kinds.items():

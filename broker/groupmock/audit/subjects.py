@@ -339,7 +339,7 @@ def _codes(answer: Json) -> set[int]:
                 found.add(each)
             elif each.__class__ is dict:
                 todo.append(each)
-            elif each.__class__ is list:
+            elif isinstance(each, (list, tuple)):
                 todo.extend(inner for inner in each if inner.__class__ is dict)
     found.discard(NONE)
     return found
