@@ -10,7 +10,7 @@ than what is open.
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from groupmock_codec import APIS
@@ -42,6 +42,7 @@ TXN_OFFSET_COMMIT: Final = 28
 CONSUMER_GROUP_HEARTBEAT: Final = 68
 
 NONE: Final = 0
+NO_ERRORS: Final[frozenset[int]] = frozenset()
 OFFSET_OUT_OF_RANGE: Final = 1
 COORDINATOR_LOAD_IN_PROGRESS: Final = 14
 COORDINATOR_NOT_AVAILABLE: Final = 15
@@ -248,9 +249,8 @@ class Exchange:
     """
 
     __slots__ = (
-        "abandoned", "answer", "answer_seq", "answered", "asked", "at", "client_id", "delivered", "group", "key", "link", "member",
-        "read", "received",
-        "seq", "ticket", "version",
+        "_errors", "abandoned", "answer", "answer_seq", "answered", "asked", "at", "client_id", "delivered", "group", "key", "link",
+        "member", "read", "received", "seq", "ticket", "version",
     )  # fmt: skip
 
     def __init__(self, row: Any, asked: Json, link: Link) -> None:
@@ -260,6 +260,7 @@ class Exchange:
         self.group: Group | None = None
         self.member: Member | None = None
         self.answer: Json | None = None
+        self._errors: frozenset[int] | None = None
         self.answered: int | None = None
         self.answer_seq = 0
         self.delivered = False
@@ -294,7 +295,11 @@ class Exchange:
     @property
     def errors(self) -> frozenset[int]:
         """Every error code of the answer, those of its topics, partitions, groups and members included; without 0."""
-        return frozenset() if self.answer is None else frozenset(_codes(self.answer)) - {NONE}
+        if self.answer is None:
+            return NO_ERRORS
+        if self._errors is None:  # asked for by many, and an answer stays what it is
+            self._errors = frozenset(_codes(self.answer)) or NO_ERRORS
+        return self._errors
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -347,13 +352,15 @@ def epoch_of(commit: Exchange) -> int:
     return int(commit.asked.get("generation_id_or_member_epoch", commit.asked.get("generation_id", -1)))
 
 
-def _codes(value: Any) -> Iterator[int]:
-    if isinstance(value, Mapping):
-        for name, each in value.items():
+def _codes(answer: Json) -> set[int]:
+    found, todo = set(), [answer]
+    while todo:
+        for name, each in todo.pop().items():
             if name == "error_code":
-                yield int(each)
-            elif isinstance(each, (list, Mapping)):
-                yield from _codes(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _codes(each)
+                found.add(each)
+            elif each.__class__ is dict:
+                todo.append(each)
+            elif isinstance(each, (list, tuple)):
+                todo.extend(inner for inner in each if inner.__class__ is dict)
+    found.discard(NONE)
+    return found

@@ -19,7 +19,7 @@ Rows that are missing (numbers of rows that jump, a capture that lost packets) m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -101,6 +101,8 @@ class World:
         link = self.links.get(row.connection)
         if link is None:  # the journal begins later than the connection
             link = self.links[row.connection] = Link(row.connection)
+        if link.client_id is None:
+            link.client_id = row.client_id
         x = Exchange(row, _json(row.message) if row.api_key in SEEN else {}, link)
         if row.api_key in OF_GROUPS and x.asked:
             name = self.group_of(x)
@@ -311,7 +313,7 @@ class World:
             self._refused(x, x.error)
 
     def _other(self, x: Exchange, answer: Json) -> None:
-        for code in OVER:
+        for code in x.errors and OVER:
             if code in x.errors:
                 self._refused(x, code)
 
@@ -366,5 +368,5 @@ def _json(message: Any) -> Json:
     """As JSON has it: a row in memory holds the codec's message, one of a file a dict."""
     if message is None:
         return {}
-    found: Json = message if isinstance(message, Mapping) else msgspec.to_builtins(message)
+    found: Json = message if message.__class__ is dict else msgspec.to_builtins(message)
     return found
