@@ -37,11 +37,13 @@ from ..net.counters import Counters
 from ..net.listen import java_host
 from ..net.record import Recorder
 from ..version import __version__
+from .coordinator import Overheard
 from .wire_codec import Opaque, WireCodec, WireCodecs, client_id_of, plausible
 
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
+    from ..core.effects import Effects
     from ..journal.journal import Journal
     from .wire_codec import Codec
 
@@ -138,6 +140,7 @@ class Dialogue:
         self.counters = Counters() if counters is None else counters
         self.record = Recorder(journal, self.counters)
         self.codecs = WireCodecs()
+        self.overheard = Overheard()
 
     def opened(self, number: int, node: int | None, host: str, port: int, now: int) -> Line:
         """A client connected. `host`: its address as sockets have it."""
@@ -192,6 +195,11 @@ class Dialogue:
         self.record.closed(line, by, reason, now)
         line.pending.clear()
 
+    def tell(self, effects: Effects, now: int) -> None:
+        """What a coordinator must have done, as rows: behind the row of a request that did it, before that of an answer that shows it."""
+        for effect in effects:
+            self.record.effects[type(effect)](effect, now)
+
     # Inside
 
     def _begin(self, line: Line, now: int) -> None:
@@ -204,6 +212,7 @@ class Dialogue:
             self.counters.requests[call.codec.key] = self.counters.requests.get(call.codec.key, 0) + 1
             # What could not be read may be anything, a secret too
             self.record.request(call, call.note, whole=call.message is not None)
+            self.tell(self.overheard.asked(call), now)
             if not call.answerless:
                 return
             self.record.reply(call, None, 0, now)
@@ -211,6 +220,7 @@ class Dialogue:
 
     def _over(self, call: Passing, message: Message | None, size: int, now: int) -> None:
         self.counters.replies += 1
+        self.tell(self.overheard.answered(call, message, now), now)
         self.record.reply(call, message, size, now)
         self._forget(call.connection)
         self._begin(call.connection, now)
