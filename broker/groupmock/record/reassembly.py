@@ -9,7 +9,7 @@ it in the order in which some card or kernel queue saw them, not in that of the 
   cannot answer what its kernel has not received. So bytes are given on when (1) everything before them of their side was, and (2) what
   they acknowledge of the other side was. Any order and any repetition of the same segments gives the same bytes in the same order, but for
   what the two sides sent without having heard of each other.
-- A repeated segment brings what was given on already, wholly or partly: only what is new counts. Of two versions of a byte the first wins.
+- A repeated segment brings what was given on already, wholly or partly: only what is new counts.
 - A hole that the other side has acknowledged was filled on the wire and is missing here. It can still be a segment that stands further
   behind in the file, so the connection waits for `REORDER_SEGMENTS` segments of its own or `REORDER_NS`; then the hole is given up
   (`Missed`) and the bytes behind it go on. A hole that nobody has acknowledged is one of the network: it waits for the repetition,
@@ -31,6 +31,7 @@ acknowledged.
 from __future__ import annotations
 
 from bisect import insort
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from .segments import FIN, RST, SYN, Segment
@@ -70,7 +71,7 @@ class Missed(NamedTuple):
     """So many bytes of a side are not in the capture."""
 
     side: int
-    count: int
+    size: int
     time: int
 
 
@@ -86,13 +87,16 @@ Event = Begun | Came | Missed | Ended
 
 
 class Held(NamedTuple):
-    """Bytes, or the mark of an end, that wait. The order of the fields is that in which they are given on."""
+    """Bytes, or the mark of an end, that wait; given on by `begin`, marks behind bytes (`ORDER`)."""
 
     begin: int
     mark: int
     data: bytes
     ack: int | None
     time: int
+
+
+ORDER: Final = itemgetter(0, 1)
 
 
 class Half:
@@ -132,7 +136,7 @@ class Half:
             held = held._replace(begin=self.next, data=held.data[self.next - held.begin :])
             if not held.data:
                 return
-        insort(self.held, held)
+        insort(self.held, held, key=ORDER)
         self.held_bytes += len(held.data)
 
     def acknowledged(self, place: int) -> None:
@@ -363,7 +367,8 @@ class Stream:
             half = self._halves[side]
             if half.next is None:
                 half.guess(whole=False)
-                return
+                if half.held:
+                    return
             end = half.hole_end()
             if end is not None:
                 self._skip(side, half, end, half.held[0].time if half.held else now, events)

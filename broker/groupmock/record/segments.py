@@ -67,7 +67,7 @@ class Segments:
 
     def _count(self, datagram: Any, packet: Packet) -> None:
         if datagram is not None and _fragmented(datagram):
-            self.fragments += 1
+            self.fragments += datagram.p == ip.IP_PROTO_TCP
         elif packet.missing or (datagram is not None and datagram.p == ip.IP_PROTO_TCP):
             self.short += 1
         else:
@@ -121,7 +121,7 @@ class Frame(ethernet.Ethernet):  # type: ignore[misc]
     """An Ethernet frame, read if IP is in it."""
 
     _typesw: ClassVar = {ethernet.ETH_TYPE_IP: Ip4, ethernet.ETH_TYPE_IP6: Ip6}
-    _typesw_rev: ClassVar = {}
+    _typesw_rev: ClassVar[dict[type, int]] = {}
 
 
 class Tagged(ethernet.VLANtag8021Q):  # type: ignore[misc]
