@@ -241,14 +241,15 @@ def block(kind: int, body: bytes, order: str) -> bytes:
     return pack(order + "II", kind, len(body) + 12) + body + pack(order + "I", len(body) + 12)
 
 
-def pcapng(interfaces: list[tuple[int, Frames]], order: str = "<") -> bytes:
-    """A pcapng file: packets of each interface (link type), by time, its clock in ns, a comment on each and a block of names between."""
+def pcapng(interfaces: list[tuple[int, Frames]], order: str = "<", kept: bool = False) -> bytes:
+    """A pcapng file: packets of each interface (link type), its clock in ns, a comment on each and a block of names between. `kept`: in
+    their order; else by time."""
     out = block(0x0A0D0D0A, pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1), order)
     for link, _ in interfaces:
         out += block(1, pack(order + "HHI", link, 0, 0) + pack(order + "HHBxxx", 9, 1, 9) + bytes(4), order)
     out += block(4, bytes(4), order)
-    every = sorted(((frame, number) for number, (_, frames) in enumerate(interfaces) for frame in frames), key=lambda each: each[0][0])
-    for (t, data, length), number in every:
+    every = [(frame, number) for number, (_, frames) in enumerate(interfaces) for frame in frames]
+    for (t, data, length), number in every if kept else sorted(every, key=lambda each: each[0][0]):
         fixed = pack(order + "IIIII", number, t >> 32, t & 0xFFFFFFFF, len(data), length)
         comment = pack(order + "HH", 1, 5) + b"hello\0\0\0" + bytes(4)
         out += block(6, fixed + data + bytes(-len(data) % 4) + comment, order)
