@@ -15,9 +15,10 @@ answer, so that an onlooker who sees both can name it:
     | Heartbeat, SyncGroup answered 25                              | that member is gone                                        |
     | DeleteGroups answered 0                                       | Dead                                                       |
 
-A request is taken at its word when it comes, since its answer may be minutes away and rows have their order: a JoinGroup of a known member
-begins the rebalance that our coordinator would begin. Should it be refused, the move is taken back, with a row that says so. Where the
-recording cannot know (a member it never saw, a static one that comes back), it waits for evidence: the answer, or a 27 to somebody else.
+A request is taken at its word when it comes, since its answer may be minutes away: a JoinGroup of a known member begins the rebalance that
+our coordinator would begin. Its rows wait for the next thing that is heard of the group, with their own time; if that is its refusal
+there are none. A refusal that comes later takes the move back, by a row that says so. Where the recording cannot know (a member it never
+saw, a static one that comes back), it waits for evidence: the answer, or a 27 to somebody else.
 
 What no wire shows is in docs/how-to/record.md: timers, who expired while nobody asked, a leader chosen before anybody is told.
 Groups of the next protocol (KIP-848) have no phases; their rows are their requests.
@@ -26,19 +27,20 @@ Groups of the next protocol (KIP-848) have no phases; their rows are their reque
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from groupmock_codec.errors import ErrorCode
 
+from ..core.effects import Effect
 from ..core.groups import causes
 from .heard_group import COMPLETING, DEAD, PREPARING, STABLE, HeardGroup, HeardMember, Reason, seen
 
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
-    from ..core.effects import Effects
     from ..net.seen import Seen
 
+OFFSET_COMMIT: Final = 8
 JOIN_GROUP: Final = 11
 HEARTBEAT: Final = 12
 LEAVE_GROUP: Final = 13
@@ -50,40 +52,81 @@ REBALANCE_IN_PROGRESS: Final = 27
 MEMBER_ID_REQUIRED: Final = 79
 IDS_SINCE: Final = 4
 """From this version of JoinGroup on who has no id is given one first (KIP-394)."""
+Effects = list[Effect]
+Told = list[tuple[int, Effect]]
 MOST_GROUPS: Final = 100_000
 """So many are followed; one more, and the oldest is forgotten."""
 
 
+class Guess(NamedTuple):
+    """What a JoinGroup does if it is not refused: rows that wait for the next thing heard of its group, and the group as it was."""
+
+    ticket: int
+    told: Told
+    before: HeardGroup
+
+
 class Overheard:
-    """Every group of a recording. `asked` and `answered` return what is to be told, in order, as the core's effects."""
+    """Every group of a recording. `asked` and `answered` return what is to be told, in order, each with its time (ns)."""
 
     def __init__(self) -> None:
         self.groups: dict[str, HeardGroup] = {}
         self._left: dict[int, list[HeardMember]] = {}  # ticket of a LeaveGroup -> who went by it
+        self._guesses: dict[str, Guess] = {}  # group -> its last JoinGroup, if nothing was heard of the group since
 
-    def asked(self, call: Seen) -> Effects:
-        """A request's turn has come."""
+    def noticed(self, call: Seen) -> Told:
+        """A request's turn comes: what was guessed of its group before it stands."""
+        return [] if call.message is None or call.codec.key not in _ASKED else self._settled(call, 0)
+
+    def asked(self, call: Seen) -> Told:
+        """A request's turn has come, after `noticed`."""
+        take, message = _ASKED.get(call.codec.key), call.message
+        if take is None or message is None:
+            return []
         out: Effects = []
-        if call.message is not None:
-            if call.codec.key == JOIN_GROUP:
-                self._join_asked(call, call.message, out)
-            elif call.codec.key == LEAVE_GROUP:
-                self._leave_asked(call, call.message, out)
-        return out
+        group_id, joins = getattr(message, "group_id", ""), call.codec.key == JOIN_GROUP
+        before = self._group(group_id).copy(getattr(message, "member_id", "")) if joins else None
+        self._expire(call, message, call.handled, out)
+        take(self, call, message, out)
+        stamped = [(call.handled, effect) for effect in out]
+        if before is None or not stamped:
+            return stamped
+        self._guesses[group_id] = Guess(call.ticket, stamped, before)
+        return []
 
-    def answered(self, call: Seen, message: Message | None, now: int) -> Effects:
+    def answered(self, call: Seen, message: Message | None, now: int) -> Told:
         """Its answer is here."""
-        out: Effects = []
         take = _ANSWERED.get(call.codec.key)
-        if take is not None and message is not None and call.message is not None:
-            take(self, call, call.message, message, now, out)
-        return out
+        if take is None or message is None or call.message is None:
+            return []
+        out: Effects = []
+        told = self._settled(call, getattr(message, "error_code", 0))
+        take(self, call, call.message, message, now, out)
+        return told + [(now, effect) for effect in out]
+
+    def settle(self) -> Told:
+        """Nothing more is heard: what was guessed stands."""
+        guesses, self._guesses = self._guesses, {}
+        return [each for guess in guesses.values() for each in guess.told]
+
+    def _settled(self, call: Seen, code: int) -> Told:
+        """Something is heard of a group: what was guessed about its last JoinGroup stands, unless this is its refusal."""
+        group_id = getattr(call.message, "group_id", "")
+        guess = self._guesses.pop(group_id, None)
+        if guess is None:
+            return []
+        if code and guess.ticket == call.ticket:
+            self.groups[group_id] = guess.before
+            return []
+        return guess.told
 
     # JoinGroup
 
     def _join_asked(self, call: Seen, asked: Any, out: Effects) -> None:
         group, member_id, instance = self._group(asked.group_id), asked.member_id, asked.group_instance_id
         known = group.members.get(member_id)
+        if not asked.group_id or not group.fits(asked.protocol_type, _protocols(asked)):
+            return  # it will be refused
         if known is not None:
             self._rejoins(group, known, call, asked, out)
         elif member_id in group.reserved:
@@ -202,7 +245,18 @@ class Overheard:
         if group.state == PREPARING and group.begun_by == call.ticket and not any(each.parked for each in group.members.values()):
             group.back(out, seen(f"the JoinGroup that was taken for the beginning of a rebalance was answered {_name(code)}"), now)
 
-    # SyncGroup, Heartbeat
+    # SyncGroup, Heartbeat, OffsetCommit
+
+    def _sync_asked(self, call: Seen, asked: Any, out: Effects) -> None:
+        member = self._member(asked)
+        if member is not None:
+            member.parked = call.ticket
+
+    def _commit_answered(self, call: Seen, asked: Any, answer: Any, now: int, out: Effects) -> None:
+        """A commit that is taken renews the session, as a Heartbeat does."""
+        member = self._member(asked)
+        if member is not None and all(not each.error_code for topic in answer.topics for each in topic.partitions):
+            member.alive = now
 
     def _sync_answered(self, call: Seen, asked: Any, answer: Any, now: int, out: Effects) -> None:
         group = self._heard(call, asked, answer.error_code, now, out)
@@ -228,6 +282,8 @@ class Overheard:
         if member is None:
             member = self._found(group, call, asked)
         member.alive = now
+        if call.codec.key == SYNC_GROUP:
+            member.parked = None
         # One that was asked before the last move tells nothing new
         if code == REBALANCE_IN_PROGRESS and group.state in (STABLE, COMPLETING) and call.handled >= group.since:
             self._out_of_the_blue(group, call, asked.member_id, now, out)
@@ -245,13 +301,19 @@ class Overheard:
 
     def _out_of_the_blue(self, group: HeardGroup, call: Seen, member_id: str, now: int, out: Effects) -> None:
         """A rebalance has begun, and nobody was seen to begin it."""
-        expired = [each for each in group.overdue(now) if each.member_id != member_id and each.session_timeout_ms]
-        sentences = [causes.session_expired(each.member_id, each.session_timeout_ms, False) for each in expired]
-        for each, sentence in zip(expired, sentences, strict=True):
-            group.remove(out, each, sentence)
         unseen = seen(f"{call.codec.name} of member {member_id} was answered 27, and what began the rebalance was not seen")
-        why: Reason = sentences[0] if sentences else next(iter(group.waiting.values()), unseen)
-        group.prepare(out, why, now)
+        group.prepare(out, next(iter(group.waiting.values()), unseen), now)
+
+    def _expire(self, call: Seen, asked: Any, now: int, out: Effects) -> None:
+        """Whose session is over by now was removed: the coordinator's timer began no later than we saw the last sign of life."""
+        group = self.groups.get(getattr(asked, "group_id", ""))
+        if group is None or not group.whole:
+            return
+        gone = [each for each in group.overdue(now) if each.member_id != getattr(asked, "member_id", "")]
+        for each in gone:
+            why = causes.session_expired(each.member_id, each.session_timeout_ms, False)
+            group.remove(out, each, why)
+            group.went(out, why, now)
 
     def _gone(self, group: HeardGroup, member_id: str, api: str, now: int, out: Effects) -> None:
         """25: it is a member no more."""
@@ -259,14 +321,14 @@ class Overheard:
         if member is None:
             group.reserved.pop(member_id, None)
             return
-        overdue = member in group.overdue(now) and member.session_timeout_ms
+        overdue = member in group.overdue(now)
         why: Reason = (
             causes.session_expired(member_id, member.session_timeout_ms, False)
             if overdue
             else seen(f"{api} of member {member_id} was answered {_name(UNKNOWN_MEMBER_ID)}")
         )
         group.remove(out, member, why)
-        if not group.members and group.whole:
+        if group.whole:
             group.went(out, why, now)
 
     # LeaveGroup, DeleteGroups
@@ -312,6 +374,10 @@ class Overheard:
 
     # Inside
 
+    def _member(self, asked: Any) -> HeardMember | None:
+        group = self.groups.get(asked.group_id)
+        return None if group is None else group.members.get(asked.member_id)
+
     def _group(self, group_id: str) -> HeardGroup:
         group = self.groups.get(group_id)
         if group is None:
@@ -345,7 +411,14 @@ def _name(code: int) -> str:
     return ErrorCode(code).name
 
 
+_ASKED: Final[dict[int, Callable[[Overheard, Seen, Any, Effects], None]]] = {
+    JOIN_GROUP: Overheard._join_asked,
+    SYNC_GROUP: Overheard._sync_asked,
+    LEAVE_GROUP: Overheard._leave_asked,
+    HEARTBEAT: lambda self, call, asked, out: None,  # time has passed
+}
 _ANSWERED: Final[dict[int, Callable[[Overheard, Seen, Any, Any, int, Effects], None]]] = {
+    OFFSET_COMMIT: Overheard._commit_answered,
     JOIN_GROUP: Overheard._join_answered,
     HEARTBEAT: Overheard._heartbeat_answered,
     LEAVE_GROUP: Overheard._leave_answered,

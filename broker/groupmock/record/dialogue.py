@@ -8,6 +8,7 @@ No sockets and no clock here: a proxy feeds it, and so can a capture of packets.
     dialogue.answered(line, frame, t)         # an answer's
     dialogue.missed(line, reason, t)          # frames were lost here (a capture): what is open stays without an answer
     dialogue.closed(line, by, reason, t, cut_bytes)                       # "client" or "server"; a close row, once
+    dialogue.ended()                          # nothing more comes
 
 Times are ns since the header's `epoch_ns`. Calls come in the order of their times, all connections mixed as they were: what a group did is
 told from that order (`record.coordinator`).
@@ -43,8 +44,8 @@ from .wire_codec import Opaque, WireCodec, WireCodecs, client_id_of, plausible
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
-    from ..core.effects import Effects
     from ..journal.journal import Journal
+    from .coordinator import Told
     from .wire_codec import Codec
 
 PROFILE: Final = "recorded"
@@ -195,10 +196,14 @@ class Dialogue:
         self.record.closed(line, by, reason, now)
         line.pending.clear()
 
-    def tell(self, effects: Effects, now: int) -> None:
+    def ended(self) -> None:
+        """Nothing more comes: what the last requests must have done is told."""
+        self.tell(self.overheard.settle())
+
+    def tell(self, told: Told) -> None:
         """What a coordinator must have done, as rows: behind the row of a request that did it, before that of an answer that shows it."""
-        for effect in effects:
-            self.record.effects[type(effect)](effect, now)
+        for at, effect in told:
+            self.record.effects[type(effect)](effect, at)
 
     # Inside
 
@@ -210,9 +215,10 @@ class Dialogue:
             call.handled = now
             self.counters.handled = call.ticket = self.counters.handled + 1
             self.counters.requests[call.codec.key] = self.counters.requests.get(call.codec.key, 0) + 1
+            self.tell(self.overheard.noticed(call))
             # What could not be read may be anything, a secret too
             self.record.request(call, call.note, whole=call.message is not None)
-            self.tell(self.overheard.asked(call), now)
+            self.tell(self.overheard.asked(call))
             if not call.answerless:
                 return
             self.record.reply(call, None, 0, now)
@@ -220,7 +226,7 @@ class Dialogue:
 
     def _over(self, call: Passing, message: Message | None, size: int, now: int) -> None:
         self.counters.replies += 1
-        self.tell(self.overheard.answered(call, message, now), now)
+        self.tell(self.overheard.answered(call, message, now))
         self.record.reply(call, message, size, now)
         self._forget(call.connection)
         self._begin(call.connection, now)

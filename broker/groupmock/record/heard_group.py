@@ -6,6 +6,7 @@ What moves it is told by `record.coordinator`; here stand the moves. The rules a
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Final
 
 import msgspec
@@ -55,6 +56,10 @@ class HeardMember(msgspec.Struct, eq=False):
     alive: int = 0
     nameless: bool = False  # it joined without an id, and the answer that tells it has not come
 
+    def session_over(self, now: int) -> bool:
+        """By now; of one that was there before the recording it is not known."""
+        return self.parked is None and self.session_timeout_ms > 0 and self.alive + self.session_timeout_ms * NS_PER_MS < now
+
 
 class HeardGroup:
     """`state`: as far as it was heard; `told`: is there a row that says there is this group?; `whole`: was it heard from its beginning, so
@@ -78,6 +83,14 @@ class HeardGroup:
         self.initial = False
         self.last: Reason | None = None
         self.begun_by: int | None = None
+
+    def copy(self, member_id: str) -> HeardGroup:
+        """As it is now, should what this member asks be refused."""
+        made = copy(self)
+        made.members, made.reserved, made.waiting = dict(self.members), dict(self.reserved), dict(self.waiting)
+        if member_id in made.members:
+            made.members[member_id] = copy(made.members[member_id])
+        return made
 
     # What is told
 
@@ -144,6 +157,15 @@ class HeardGroup:
         if member is not None:
             self.changed(out, member, "led", causes.leads(member_id, why))
 
+    def fits(self, protocol_type: str, protocols: Protocols) -> bool:
+        """Would it be refused with 23? An Empty group takes any named type and non-empty list; others their type and a name of all."""
+        if not (protocol_type and protocols):
+            return False
+        lists = [{name for name, _ in each.protocols} for each in self.members.values() if each.protocols]
+        if self.state == EMPTY or not lists:
+            return True
+        return protocol_type == self.protocol_type and not set.intersection({name for name, _ in protocols}, *lists).isdisjoint(lists[0])
+
     def of_instance(self, group_instance_id: str | None) -> HeardMember | None:
         """The member with that instance id."""
         if group_instance_id is None:
@@ -159,7 +181,7 @@ class HeardGroup:
 
     def overdue(self, now: int) -> list[HeardMember]:
         """Who gave no sign of life for its session timeout and waits for no answer."""
-        return [each for each in self.members.values() if each.parked is None and each.alive + each.session_timeout_ms * NS_PER_MS <= now]
+        return [each for each in self.members.values() if each.session_over(now)]
 
     # Phases
 
@@ -195,6 +217,8 @@ class HeardGroup:
         former = self.leader
         if leader != former and leader in self.members:
             self.lead(out, leader, causes.LEADER_SILENT if former in self.members or former is None else causes.leader_gone(former))
+        for each in self.members.values():
+            each.alive = now  # all sessions start again
         self.generation, self.protocol_name, self.leader = generation, protocol, leader
         self.move(out, COMPLETING, why, now)
 
