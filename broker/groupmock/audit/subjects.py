@@ -10,7 +10,7 @@ than what is open.
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from groupmock_codec import APIS
@@ -20,6 +20,8 @@ from ..rounds.embedded import EAGER, Claim, Partitions, claim_of, told_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from ..journal.rows import CloseRow
 
 Json = Mapping[str, Any]
 T = TypeVar("T")
@@ -40,6 +42,7 @@ TXN_OFFSET_COMMIT: Final = 28
 CONSUMER_GROUP_HEARTBEAT: Final = 68
 
 NONE: Final = 0
+NO_ERRORS: Final[frozenset[int]] = frozenset()
 OFFSET_OUT_OF_RANGE: Final = 1
 COORDINATOR_LOAD_IN_PROGRESS: Final = 14
 COORDINATOR_NOT_AVAILABLE: Final = 15
@@ -78,10 +81,11 @@ class Subject:
 
 class Link(Subject):
     """A connection. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request said; `last`: the member
-    that spoke by it last; `closed`: when it ended (ns) and by whom; `software`: name and version of the library as ApiVersions told them
-    (KIP-511), None: it told nothing."""
+    that spoke by it last; `closed`: when it ended (ns) and by whom; `ending`: the row that says so; `stopping`: the row that says
+    that its process was asked to stop; `software`: name and version of the library as ApiVersions told them (KIP-511), None: it told
+    nothing."""
 
-    __slots__ = ("client_id", "closed", "host", "last", "number", "open", "software", "versions")
+    __slots__ = ("client_id", "closed", "ending", "host", "last", "number", "open", "software", "stopping", "versions")
 
     def __init__(self, number: int, host: str = "") -> None:
         super().__init__()
@@ -90,6 +94,8 @@ class Link(Subject):
         self.open: dict[int, Exchange] = {}
         self.last: Member | None = None
         self.closed: tuple[int, str] | None = None
+        self.ending: CloseRow | None = None
+        self.stopping: int | None = None
         self.software: tuple[str, str] | None = None
         self.versions: dict[int, tuple[int, int]] | None = None
         """Api key -> lowest and highest version that the broker said on this connection; None: it said nothing, or refused."""
@@ -243,9 +249,8 @@ class Exchange:
     """
 
     __slots__ = (
-        "abandoned", "answer", "answer_seq", "answered", "asked", "at", "client_id", "delivered", "group", "key", "link", "member",
-        "read", "received",
-        "seq", "ticket", "version",
+        "_errors", "abandoned", "answer", "answer_seq", "answered", "asked", "at", "client_id", "delivered", "group", "key", "link",
+        "member", "read", "received", "seq", "ticket", "version",
     )  # fmt: skip
 
     def __init__(self, row: Any, asked: Json, link: Link) -> None:
@@ -255,6 +260,7 @@ class Exchange:
         self.group: Group | None = None
         self.member: Member | None = None
         self.answer: Json | None = None
+        self._errors: frozenset[int] | None = None
         self.answered: int | None = None
         self.answer_seq = 0
         self.delivered = False
@@ -265,6 +271,16 @@ class Exchange:
     def name(self) -> str:
         """Kafka's name of the API."""
         return api_name(self.key)
+
+    @property
+    def who(self) -> str:
+        """For people: the member that sent it, or what the client calls itself."""
+        return self.member.name if self.member is not None else one_line(self.client_id or "") or "a client without a name"
+
+    @property
+    def client(self) -> tuple[str, str | None]:
+        """Host and client id, see `Link.client`."""
+        return self.link.host, self.client_id
 
     @property
     def heard(self) -> bool:
@@ -279,7 +295,11 @@ class Exchange:
     @property
     def errors(self) -> frozenset[int]:
         """Every error code of the answer, those of its topics, partitions, groups and members included; without 0."""
-        return frozenset() if self.answer is None else frozenset(_codes(self.answer)) - {NONE}
+        if self.answer is None:
+            return NO_ERRORS
+        if self._errors is None:  # asked for by many, and an answer stays what it is
+            self._errors = frozenset(_codes(self.answer)) or NO_ERRORS
+        return self._errors
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -332,13 +352,15 @@ def epoch_of(commit: Exchange) -> int:
     return int(commit.asked.get("generation_id_or_member_epoch", commit.asked.get("generation_id", -1)))
 
 
-def _codes(value: Any) -> Iterator[int]:
-    if isinstance(value, Mapping):
-        for name, each in value.items():
+def _codes(answer: Json) -> set[int]:
+    found, todo = set(), [answer]
+    while todo:
+        for name, each in todo.pop().items():
             if name == "error_code":
-                yield int(each)
-            elif isinstance(each, (list, Mapping)):
-                yield from _codes(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _codes(each)
+                found.add(each)
+            elif each.__class__ is dict:
+                todo.append(each)
+            elif isinstance(each, (list, tuple)):
+                todo.extend(inner for inner in each if inner.__class__ is dict)
+    found.discard(NONE)
+    return found

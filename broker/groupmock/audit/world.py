@@ -19,12 +19,12 @@ Rows that are missing (numbers of rows that jump, a capture that lost packets) m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from ..journal.rows import AbandonedRow, CloseRow, OpenRow, ReplyRow, RequestRow
+from ..journal.rows import ASKED_TO_STOP, AbandonedRow, ClientRow, CloseRow, OpenRow, ReplyRow, RequestRow
 from .agenda import Agenda
 from .inside import told_by
 from .subjects import (
@@ -104,6 +104,8 @@ class World:
         link = self.links.get(row.connection)
         if link is None:  # the journal begins later than the connection
             link = self.links[row.connection] = Link(row.connection)
+        if link.client_id is None:
+            link.client_id = row.client_id
         x = Exchange(row, _json(row.message) if row.api_key in SEEN else {}, link)
         if row.api_key in OF_GROUPS and x.asked:
             name = self.group_of(x)
@@ -179,8 +181,16 @@ class World:
         """A connection ends; None: one that is not known. `forget` it when the rules have seen it."""
         link = self.links.get(row.connection)
         if link is not None:
-            link.closed = row.t, row.by
+            link.closed, link.ending = (row.t, row.by), row
         return link
+
+    def said(self, row: ClientRow) -> None:
+        """Somebody outside says something of a client. Where two members have its name, it is not known which of them is meant."""
+        if row.what == ASKED_TO_STOP:
+            meant = [link for link in self.links.values() if link.client_id == row.client]
+            if len({member for link in meant for member in self._clients.get(link.client, ())}) == 1:
+                for link in meant:
+                    link.stopping = row.seq
 
     def forget(self, link: Link) -> None:
         """The connection is gone. Its members may come back by another one; those that do not are given up one day."""
@@ -316,7 +326,7 @@ class World:
             self._refused(x, x.error)
 
     def _other(self, x: Exchange, answer: Json) -> None:
-        for code in OVER:
+        for code in x.errors and OVER:
             if code in x.errors:
                 self._refused(x, code)
 
@@ -371,5 +381,5 @@ def _json(message: Any) -> Json:
     """As JSON has it: a row in memory holds the codec's message, one of a file a dict."""
     if message is None:
         return {}
-    found: Json = message if isinstance(message, Mapping) else msgspec.to_builtins(message)
+    found: Json = message if message.__class__ is dict else msgspec.to_builtins(message)
     return found
