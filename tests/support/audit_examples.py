@@ -33,6 +33,7 @@ from groupmock_codec.declare import Message, Versions
 SETUP = FOLDER / "00-setup.exchange"
 OPAQUE = re.compile(r'b"for ([A-Z])"')
 """What the probe's macros give to A, B, ...: a broker passes any bytes on, a consumer wants an Assignment, here of one partition each."""
+FIRST_TOPIC = re.compile(r"^topics: t1:", re.MULTILINE)
 
 
 class Ear(Sink):
@@ -139,12 +140,23 @@ class WireStage:
 def exchange_of(rule: type[Rule], which: str) -> Exchange:
     """The example `kept` or `broken` of a rule. Raises ExchangeError for a text that is none."""
     settings = "".join(f"settings: {name}={value}\n" for name, value in rule.settings.items())
-    text = f'exchange {rule.code}.{which} "{rule.title}"\nrows: {rule.code}\n{settings}{getattr(rule, which).strip()}\n'
+    body = _subscribed(getattr(rule, which).strip())
+    text = f'exchange {rule.code}.{which} "{rule.title}"\nrows: {rule.code}\n{settings}{body}\n'
+    topic = "$t1" if FIRST_TOPIC.search(body) else "t"
     with tempfile.TemporaryDirectory() as folder:
         files = {Path(folder, SETUP.name): SETUP.read_text(encoding="utf-8"), Path(folder, f"{rule.code}.{which}.exchange"): text}
         for file, written in files.items():
-            file.write_text(OPAQUE.sub(lambda found: f'told(held("t", {ord(found[1]) - ord("A")}))', written), encoding="utf-8")
+            given = OPAQUE.sub(lambda found: f'told(held("{topic}", {ord(found[1]) - ord("A")}))', written)
+            file.write_text(given, encoding="utf-8")
         return load(files)[-1]
+
+
+def _subscribed(body: str) -> str:
+    """Members of an example with a topic t1 subscribe to that, unless it says what they list."""
+    if "protocols=" in body or not FIRST_TOPIC.search(body):
+        return body
+    protocols = 'protocols=[p("range", sub("$t1"))]'
+    return body.replace("member *:", f"member *: {protocols}", 1) if "member *:" in body else f"member *: {protocols}\n{body}"
 
 
 def played(rule: type[Rule], which: str) -> list[Row]:

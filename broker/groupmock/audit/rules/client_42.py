@@ -31,11 +31,12 @@ class LeavesTheRevoked(Rule):
     )
     why = "Another member may have it by now: records are read twice, and a late commit sets the new owner's offsets back."
     source = ("clients.md#client-42", "KIP-429")
+    implies = ("CLIENT-67",)
     fix = "Stop fetching, and commit what is to be committed, before the JoinGroup that drops the partition is sent."
     kept = (
         HEADER
         + ALONE
-        + "A: OffsetFetch topics=[want($t1, 0, 1)] -> any"
+        + "A: OffsetFetch require_stable=true topics=[want($t1, 0, 1)] -> any"
         + JOINED
         + ONE_TAKEN
         + GIVEN_UP
@@ -48,7 +49,7 @@ A: Fetch v12 topics=[read($t1, 0, 0)] -> any
     broken = (
         HEADER
         + ALONE
-        + "A: OffsetFetch topics=[want($t1, 0, 1)] -> any"
+        + "A: OffsetFetch require_stable=true topics=[want($t1, 0, 1)] -> any"
         + JOINED
         + ONE_TAKEN
         + GIVEN_UP

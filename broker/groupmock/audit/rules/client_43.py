@@ -39,7 +39,7 @@ topics: t1:2
 member *: protocols=[p("range", sub("$t1"))]
 do completing1(A)
 A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0, 1)))] -> 0
-A: OffsetFetch topics=[want($t1, 0, 1)] -> any
+A: OffsetFetch require_stable=true topics=[want($t1, 0, 1)] -> any
 A: Fetch v12 topics=[read($t1, 0, 0)] -> any
 """
     broken = """
@@ -47,7 +47,7 @@ topics: t1:2
 member *: protocols=[p("range", sub("$t1"))]
 do completing1(A)
 A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0, 1)))] -> 0
-A: OffsetFetch topics=[want($t1, 0)] -> any
+A: OffsetFetch require_stable=true topics=[want($t1, 0)] -> any
 A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 """
 
