@@ -140,11 +140,15 @@ class WireStage:
 def exchange_of(rule: type[Rule], which: str) -> Exchange:
     """The example `kept` or `broken` of a rule. Raises ExchangeError for a text that is none."""
     settings = "".join(f"settings: {name}={value}\n" for name, value in rule.settings.items())
-    body = _subscribed(getattr(rule, which).strip())
-    text = f'exchange {rule.code}.{which} "{rule.title}"\nrows: {rule.code}\n{settings}{body}\n'
+    return exchange_named(f"{rule.code}.{which}", settings + _subscribed(getattr(rule, which).strip()))
+
+
+def exchange_named(name: str, body: str) -> Exchange:
+    """What an audit looks at, as an exchange that can be played. Raises ExchangeError for a text that is none."""
+    text = f'exchange {name} "what a client does"\nrows: {name.split(".")[0]}\n{body}\n'
     topic = "$t1" if FIRST_TOPIC.search(body) else "t"
     with tempfile.TemporaryDirectory() as folder:
-        files = {Path(folder, SETUP.name): SETUP.read_text(encoding="utf-8"), Path(folder, f"{rule.code}.{which}.exchange"): text}
+        files = {Path(folder, SETUP.name): SETUP.read_text(encoding="utf-8"), Path(folder, f"{name}.exchange"): text}
         for file, written in files.items():
             given = OPAQUE.sub(lambda found: f'told(held("{topic}", {ord(found[1]) - ord("A")}))', written)
             file.write_text(given, encoding="utf-8")
@@ -161,10 +165,14 @@ def _subscribed(body: str) -> str:
 
 def played(rule: type[Rule], which: str) -> list[Row]:
     """The rows of the example. AssertionError where the broker answers something else than the text says."""
-    exchange = exchange_of(rule, which)
+    return rows_of(exchange_of(rule, which))
+
+
+def rows_of(exchange: Exchange) -> list[Row]:
+    """The rows that an exchange leaves. AssertionError as above."""
     stage = WireStage(exchange.wanted_settings)
     outcome = play(next(exchange.variants()), stage)
-    assert outcome.verdict == "kept", f"{rule.code}.{which}: the example is not answered as it says: {outcome}"
+    assert outcome.verdict == "kept", f"{exchange.name}: the exchange is not answered as it says: {outcome}"
     stage.rig.close()
     return stage.ear.rows
 
