@@ -48,12 +48,14 @@ member *: protocols=[p("range", sub("$t1"))]
 do completing1(A)
 A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0, 1)))] -> 0
 A: OffsetFetch require_stable=true topics=[want($t1, 0)] -> any
+pause 300
 A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 """
 
     @answered(SYNC_GROUP)
     def gets(self, x: Exchange) -> Judgements:
-        """New is what it did not have before this assignment; a member that is older than the journal may have had anything."""
+        """New is what it had neither before this assignment nor before the last one, which it may not have taken (it joined again before
+        it looked). A member that is older than the journal may have had anything."""
         member = x.member
         if member is not None and x.answer is not None and x.heard and not x.error and member.protocol_type == CONSUMER:
             told = told_by(member, data_of(x.answer["assignment"]))
@@ -61,7 +63,7 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
             if told is None or (member.told is None and not (member.born and member.synced is None)):
                 added.unasked.clear()
             else:
-                added.unasked = (added.unasked & told) | (told - (member.told or frozenset()))
+                added.unasked = (added.unasked & told) | (told - (member.told or frozenset()) - (member.had or frozenset()))
                 added.sync, added.strangers = x, member.group.note(self.code, Strangers).count
             added.asked.clear()
         yield from ()
@@ -84,7 +86,8 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 
     @asked(FETCH)
     def reads(self, x: Exchange) -> Judgements:
-        """Of the only member of its process; each partition is judged once."""
+        """Of the only member of its process; each partition is judged once. A Fetch that was under way when the assignment came may be
+        about what the process had under an earlier id."""
         member = x.member
         added: Added | None = None if member is None else member.notes.get(self.code)
         if added is None or member is None or not (added.unasked or added.asked):
@@ -94,7 +97,7 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
             added.asked -= fetched
             yield KEPT
         wrong = added.unasked & fetched
-        if wrong and added.sync is not None and added.strangers == _strangers(member.group, self.code):
+        if wrong and added.sync is not None and self.knew(x, added.sync) and added.strangers == _strangers(member.group, self.code):
             added.unasked -= wrong
             yield Broken(
                 f"{member.name} got {named(wrong)} and reads it without having asked for its committed offset",
