@@ -1,8 +1,7 @@
 """Feeds rows to the rules and counts what they say.
 
 Every row goes the same way, whoever brings it: time first (what was due before it is looked at), then the rules, then the world. So the
-verdicts
-of a run that is watched and those of its journal are the same.
+verdicts of a run that is watched and those of its journal are the same.
 
 A rule that crashes is unknown from then on and is asked no more; the others go on.
 """
@@ -30,10 +29,14 @@ Hooks = list[tuple[Rule, BoundHook]]
 
 class Auditor:
     """`feed` it rows in the journal's order, then `close`. `found`: called with each finding as it is made; `over`: with every group that
-    is
-    over, its name (None: connections without one) and the tallies of its rules; without it they are added up in `totals`.
+    is over, its name (None: connections without one) and the tallies of its rules; all are added up in `totals`. `judged`: called with
+    every judgement: code, group, the connection of whom it is about (None: not known) and the finding (None: kept).
 
-    `codes`: the rules to look at; all of them unless said. `slack`: see `world.SLACK_NS`.
+    over, its name (None: connections without one) and the tallies of its rules; all are added up in `totals`. `judged`: called with
+    every judgement: code, group, the connection of whom it is about (None: not known) and the finding (None: kept).
+
+    `codes`: the rules to look at; all of them unless said. `waive`: the reason why a finding does not count, or None. `slack`: see
+    `world.SLACK_NS`.
     """
 
     def __init__(
@@ -43,13 +46,16 @@ class Auditor:
         slack: int = SLACK_NS,
         found: Callable[[Finding], None] | None = None,
         over: Callable[[str | None, dict[str, Tally]], None] | None = None,
+        judged: Callable[[str, str | None, Link | None, Finding | None], None] | None = None,
+        waive: Callable[[Finding], str | None] | None = None,
     ) -> None:
         known = registered()
         self.rules = {code: known[code] for code in (known if codes is None else codes)}
         self.totals: dict[str, Tally] = {code: Tally() for code in self.rules}
         self.rows = 0
         self.holes: list[str] = []
-        self._found, self._over = found, over
+        self._found, self._over, self._judged, self._waive = found, over, judged, waive
+        self._next = 0
         self._world = World(slack)
         self._hooks: dict[tuple[str, int], Hooks] = defaultdict(list)
         for rule in self.rules.values():
@@ -60,7 +66,14 @@ class Auditor:
         self._groups = 0
 
     def feed(self, row: Row | UnknownRow) -> None:
-        """One more row."""
+        """One more row of a journal, which numbers them without gaps: where a number is missing, rows are (`lost`)."""
+        if row.seq != self._next and self._next:
+            self.lost(_hole(self._next, row.seq))
+        self._next = row.seq + 1
+        self.take(row)
+
+    def take(self, row: Row | UnknownRow) -> None:
+        """One more row, from somebody who passes only some kinds on: KINDS at least, and all of those."""
         self.rows += 1
         take = _TAKE.get(row.__class__)
         if take is None:
@@ -105,7 +118,7 @@ class Auditor:
         if link is None:
             return
         for rule, hook in self._hooks["closed", 0]:
-            self._run(rule.code, hook, link, link.last, row.t)
+            self._run(rule.code, hook, link, link.last, link, row.t)
         self._world.forget(link)
         self._settle_groups()
 
@@ -118,7 +131,7 @@ class Auditor:
 
     def _look(self, over: Appointment) -> None:
         if over.code:
-            self._run(over.code, lambda _: over.look(), over.about, over.about, over.at)
+            self._run(over.code, lambda _: over.look(), over.about, over.about, _link_of(over.about), over.at)
             return
         over.look()  # the world's own: it gives up members
         if isinstance(over.about, Member) and over.about.group.gone:
@@ -128,38 +141,43 @@ class Auditor:
 
     def _judge(self, moment: str, x: Exchange) -> None:
         for rule, hook in self._hooks.get((moment, x.key), ()):
-            self._run(rule.code, hook, x, x.member or x.group or x.link, x.at if moment == "asked" else x.answered)
+            self._run(rule.code, hook, x, x.member or x.group or x.link, x.link, x.at if moment == "asked" else x.answered)
 
-    def _run(self, code: str, hook: BoundHook, subject: Any, about: Subject | None, t: int | None) -> None:
+    def _run(self, code: str, hook: BoundHook, subject: Any, about: Subject | None, link: Link | None, t: int | None) -> None:
         tally: Tally | None = None
         try:
             for judgement in hook(subject):
                 if tally is None:
                     tally = self._tally(code, about)
                 if isinstance(judgement, Broken):
-                    self._broken(tally, code, judgement, about, t or 0)
+                    self._broken(tally, code, judgement, about, link, t or 0)
                 else:
                     tally.kept += 1
+                    if self._judged is not None:
+                        self._judged(code, _group_of(about), link, None)
         except Exception as crash:  # a rule that crashes is unknown; the audit goes on without it
             self._tally(code, about).crashed = f"the rule crashed: {type(crash).__name__}: {crash}"
             for place, hooks in self._hooks.items():
                 self._hooks[place] = [each for each in hooks if each[0].code != code]
 
-    def _broken(self, tally: Tally, code: str, what: Broken, about: Subject | None, t: int) -> None:
+    def _broken(self, tally: Tally, code: str, what: Broken, about: Subject | None, link: Link | None, t: int) -> None:
         tally.broken += 1
-        if len(tally.findings) >= SHOWN and self._found is None:
-            return
         member = about if isinstance(about, Member) else None
-        link = about if isinstance(about, Link) else member.link if member is not None else None
+        named = link if link is not None and link.client_id is not None else member
         finding = Finding(
             rule=code, severity=self.rules[code].severity, group=_group_of(about),
             member=None if member is None else member.name, member_id=None if member is None else member.id,
-            client_id=None if link is None else link.client_id, t=t, sentence=what.sentence, instead=what.instead, rows=what.rows,
+            client_id=None if named is None else named.client_id, t=t, sentence=what.sentence, instead=what.instead, rows=what.rows,
         )  # fmt: skip
+        if self._waive is not None:
+            finding.waived = self._waive(finding)
+            tally.waived += finding.waived is not None
         if len(tally.findings) < SHOWN:
             tally.findings.append(finding)
         if self._found is not None:
             self._found(finding)
+        if self._judged is not None:
+            self._judged(code, finding.group, link, finding)
 
     def _tally(self, code: str, about: Subject | None) -> Tally:
         tallies = self._open.setdefault(_group_of(about), {})
@@ -189,6 +207,18 @@ def _group_of(about: Subject | None) -> str | None:
     if isinstance(about, Member):
         return about.group.name
     return about.name if isinstance(about, Group) else None
+
+
+def _link_of(about: Subject) -> Link | None:
+    if isinstance(about, Member):
+        return about.link
+    return about if isinstance(about, Link) else None
+
+
+def _hole(wanted: int, found: int) -> str:
+    if found < wanted:
+        return f"row {found} comes after row {wanted - 1}: rows are not in order"
+    return f"row {wanted} is missing" if found == wanted + 1 else f"rows {wanted} to {found - 1} are missing"
 
 
 _TAKE: Final[dict[type, Callable[[Auditor, Any], None]]] = {

@@ -78,9 +78,10 @@ class Subject:
 
 class Link(Subject):
     """A connection. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request said; `last`: the member
-    that spoke by it last; `closed`: when it ended (ns) and by whom."""
+    that spoke by it last; `closed`: when it ended (ns) and by whom; `software`: name and version of the library as ApiVersions told them
+    (KIP-511), None: it told nothing."""
 
-    __slots__ = ("client_id", "closed", "host", "last", "number", "open", "versions")
+    __slots__ = ("client_id", "closed", "host", "last", "number", "open", "software", "versions")
 
     def __init__(self, number: int, host: str = "") -> None:
         super().__init__()
@@ -89,6 +90,7 @@ class Link(Subject):
         self.open: dict[int, Exchange] = {}
         self.last: Member | None = None
         self.closed: tuple[int, str] | None = None
+        self.software: tuple[str, str] | None = None
         self.versions: dict[int, tuple[int, int]] | None = None
         """Api key -> lowest and highest version that the broker said on this connection; None: it said nothing, or refused."""
 
@@ -256,7 +258,7 @@ class Exchange:
     @property
     def name(self) -> str:
         """Kafka's name of the API."""
-        return APIS[self.key].name if self.key in APIS else f"API {self.key}"
+        return api_name(self.key)
 
     @property
     def heard(self) -> bool:
@@ -281,6 +283,11 @@ class Exchange:
     def waited_since(self, other: Exchange) -> int:
         """ns between the answer of another exchange and the arrival of this request; negative: it was under way before."""
         return -1 if other.answered is None else int(self.received - other.answered)
+
+
+def api_name(key: int) -> str:
+    """Kafka's name of an API; of one that we do not know, its number."""
+    return APIS[key].name if key in APIS else f"API {key}"
 
 
 def data_of(value: Any) -> bytes:

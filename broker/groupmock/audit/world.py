@@ -119,6 +119,8 @@ class World:
         if x.group is not None:
             x.group.waiting += 1
         member = x.member
+        if x.key == API_VERSIONS and x.asked.get("client_software_name"):
+            link.software = str(x.asked["client_software_name"]), str(x.asked["client_software_version"])
         if member is None or x.key == FETCH:
             return
         link.last = member

@@ -81,7 +81,7 @@ class Moved(msgspec.Struct, gc=False):
     before: str
     after: str
     generation: int
-    cause: str
+    cause: str | None
     reason: str
     leader: str | None
     protocol_type: str | None
@@ -95,7 +95,7 @@ class MemberChanged(msgspec.Struct, gc=False):
     group: str
     member_id: str
     what: str
-    cause: str
+    cause: str | None
     reason: str
     group_instance_id: str | None = None
     client_id: str | None = None

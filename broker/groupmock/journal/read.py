@@ -31,6 +31,11 @@ class BrokenRow(msgspec.Struct):
     reason: str
 
 
+class _Format(msgspec.Struct):
+    v: int
+
+
+_format: Final = msgspec.json.Decoder(_Format)
 _header: Final = msgspec.json.Decoder(Header)
 _row: Final = msgspec.json.Decoder(Union[tuple(ROWS.values())])  # noqa: UP007  # a union made of the table
 _any: Final = msgspec.json.Decoder(dict[str, Any])
@@ -106,9 +111,10 @@ def read(path: str | Path) -> tuple[JournalReader, list[Row | UnknownRow]]:
 def _read_header(source: IO[bytes]) -> Header:
     line = source.readline()
     try:
-        header = _header.decode(line)
+        # Its version first: what else a header of another one has is not known.
+        version = _format.decode(line).v
+        if version != VERSION:
+            raise NotAJournal(f"journal format {version}: this version reads {VERSION}")
+        return _header.decode(line)
     except msgspec.DecodeError as refusal:
         raise NotAJournal(f"the first line is no journal header: {refusal}") from None
-    if header.v != VERSION:
-        raise NotAJournal(f"journal format {header.v}: this version reads {VERSION}")
-    return header

@@ -16,7 +16,7 @@ from ..journal.rows import Payload
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .codecs import ApiCodec
+    from .seen import Named
 
 BIG: Final = 1024
 EMBEDDED_BYTES: Final = 500_000
@@ -40,7 +40,7 @@ class Details(NamedTuple):
     payloads: list[Payload] | None = None
 
 
-def details_of(codec: ApiCodec, message: Message | None, wanted: bool, protocol_type: str | None = None) -> Details:
+def details_of(codec: Named, message: Message | None, wanted: bool, protocol_type: str | None = None) -> Details:
     """The message and what goes beside it. `wanted` False: nothing that costs time.
 
     `protocol_type`: of the group, where the message itself does not say it (SyncGroup below version 5, replies below JoinGroup 7).

@@ -268,6 +268,3 @@ class FaultGate:
         from groupmock_codec import APIS
 
         return APIS[key].name
-
-
-

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
     from ..core.events import Command
     from ..faults.plan import Rule
-    from .call import Call
     from .connection import Connection
     from .counters import Counters
     from .repeat import Repeat
+    from .seen import Peer, Seen
 
 
 Maker = Callable[[Any, int], Row]
@@ -73,7 +73,7 @@ class Recorder:
             effect: partial(self._effect, kind, make) for effect, (kind, make) in ROW_OF.items()
         } | {Moved: self.moved}  # in the place of the plain one: it keeps the protocol types, whoever wants rows
 
-    def opened(self, connection: Connection, now: int) -> None:
+    def opened(self, connection: Peer, now: int) -> None:
         """A client connected."""
         if "open" in self._journal.wanted:
             self._journal.append(
@@ -86,7 +86,7 @@ class Recorder:
                 )
             )
 
-    def closed(self, connection: Connection, by: str, reason: str, now: int) -> None:
+    def closed(self, connection: Peer, by: str, reason: str, now: int) -> None:
         """A connection ended or is being ended."""
         if "close" in self._journal.wanted:
             self._journal.append(
@@ -101,8 +101,8 @@ class Recorder:
                 )
             )
 
-    def request(self, call: Call, note: str | None = None) -> None:
-        """A request was handled."""
+    def request(self, call: Seen, note: str | None = None, whole: bool = True) -> None:
+        """A request was handled. `whole`: with its frame, where a sink wants frames."""
         journal, quiet = self._journal, call.quiet
         if "request" not in journal.wanted or (quiet and not journal.heartbeats) or not (journal.routine or note):
             return
@@ -131,11 +131,11 @@ class Recorder:
             note=note,
             embedded=embedded,
             payloads=payloads,
-            raw=frame if journal.details else None,
+            raw=frame if whole and journal.details else None,
         )
         (journal.append_quiet if quiet else journal.append)(row)
 
-    def reply(self, call: Call, message: Message | None, size: int, now: int, delivered: bool = True) -> None:
+    def reply(self, call: Seen, message: Message | None, size: int, now: int, delivered: bool = True) -> None:
         """A request was answered; `message` None: no answer is due. `delivered` False: a fault rule took it."""
         journal, quiet = self._journal, call.quiet
         if "reply" not in journal.wanted or (quiet and not journal.heartbeats):
@@ -167,7 +167,7 @@ class Recorder:
         )
         (journal.append_quiet if quiet else journal.append)(row)
 
-    def _protocol_type_of(self, call: Call) -> str | None:
+    def _protocol_type_of(self, call: Seen) -> str | None:
         """Of the group that a JoinGroup or SyncGroup is about: neither every version nor any answer says it."""
         if call.codec.key not in EMBEDDED:
             return None
@@ -180,7 +180,7 @@ class Recorder:
         burst = RepeatedHeartbeats(connection, repeat, identifiers, first_ticket, now, self._journal.details)
         self._journal.append_repeated(burst, 2 * count)
 
-    def abandoned(self, call: Call, reason: str, now: int) -> None:
+    def abandoned(self, call: Seen, reason: str, now: int) -> None:
         """A request will never be answered."""
         if "abandoned" in self._journal.wanted:
             self._journal.append(
@@ -215,7 +215,7 @@ class Recorder:
         if self._journal.details and "timer" in self._journal.wanted and not any(isinstance(effect, TimerFired) for effect in effects):
             self._journal.append(TimerRow(t=now))
 
-    def fault(self, rule: Rule, action: str, connection: Connection, ticket: int | None, fields: dict[str, Any], now: int) -> None:
+    def fault(self, rule: Rule, action: str, connection: Peer, ticket: int | None, fields: dict[str, Any], now: int) -> None:
         """A fault rule struck, or what it made wait goes on."""
         if "fault" in self._journal.wanted:
             self._journal.append(

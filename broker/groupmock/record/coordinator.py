@@ -1,0 +1,427 @@
+"""What a group's coordinator did, told from what its members said and were told: `moved` and `member` rows for a cluster that has none.
+
+A coordinator of ours writes a row whenever a group changes. A real one tells nobody; but each change is made by a request or shows in an
+answer, so that an onlooker who sees both can name it:
+
+    | seen                                                          | told                                                       |
+    |---------------------------------------------------------------|------------------------------------------------------------|
+    | JoinGroup answered 79                                         | an id is reserved                                          |
+    | JoinGroup of a reserved id, or of who needs none              | a member is added; from Empty, Stable, Completing: Preparing |
+    | JoinGroup of a member with another list, or of the leader      | Preparing                                                  |
+    | the first JoinGroup answer of a new generation                | who did not join is removed; Completing                    |
+    | the first SyncGroup answer without an error                   | Stable                                                     |
+    | LeaveGroup of a member                                        | it is removed; Preparing, and Empty if it was the last     |
+    | Heartbeat or SyncGroup answered 27 out of the blue            | whose session is over is removed; Preparing                |
+    | Heartbeat, SyncGroup answered 25                              | that member is gone                                        |
+    | DeleteGroups answered 0                                       | Dead                                                       |
+
+A request is taken at its word when it comes, since its answer may be minutes away: a JoinGroup of a known member begins the rebalance that
+our coordinator would begin. Its rows wait for the next thing that is heard of the group, with their own time; if that is its refusal
+there are none. A refusal that comes later takes the move back, by a row that says so. Where the recording cannot know (a member it never
+saw, a static one that comes back), it waits for evidence: the answer, or a 27 to somebody else.
+
+What no wire shows is in docs/how-to/record.md: timers, who expired while nobody asked, a leader chosen before anybody is told.
+Groups of the next protocol (KIP-848) have no phases; their rows are their requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from groupmock_codec.errors import ErrorCode
+
+from ..core.effects import Effect
+from ..core.groups import causes
+from .heard_group import COMPLETING, DEAD, PREPARING, STABLE, HeardGroup, HeardMember, Reason, seen
+
+if TYPE_CHECKING:
+    from groupmock_codec.declare import Message
+
+    from ..net.seen import Seen
+
+OFFSET_COMMIT: Final = 8
+JOIN_GROUP: Final = 11
+HEARTBEAT: Final = 12
+LEAVE_GROUP: Final = 13
+SYNC_GROUP: Final = 14
+DELETE_GROUPS: Final = 42
+NONE: Final = 0
+UNKNOWN_MEMBER_ID: Final = 25
+REBALANCE_IN_PROGRESS: Final = 27
+MEMBER_ID_REQUIRED: Final = 79
+IDS_SINCE: Final = 4
+"""From this version of JoinGroup on who has no id is given one first (KIP-394)."""
+Effects = list[Effect]
+Told = list[tuple[int, Effect]]
+MOST_GROUPS: Final = 100_000
+"""So many are followed; one more, and the oldest is forgotten."""
+
+
+class Guess(NamedTuple):
+    """What a JoinGroup does if it is not refused: rows that wait for the next thing heard of its group, and the group as it was."""
+
+    ticket: int
+    told: Told
+    before: HeardGroup
+
+
+class Overheard:
+    """Every group of a recording. `asked` and `answered` return what is to be told, in order, each with its time (ns)."""
+
+    def __init__(self) -> None:
+        self.groups: dict[str, HeardGroup] = {}
+        self._left: dict[int, list[HeardMember]] = {}  # ticket of a LeaveGroup -> who went by it
+        self._guesses: dict[str, Guess] = {}  # group -> its last JoinGroup, if nothing was heard of the group since
+
+    def noticed(self, call: Seen) -> Told:
+        """A request's turn comes: what was guessed of its group before it stands."""
+        return [] if call.message is None or call.codec.key not in _ASKED else self._settled(call, 0)
+
+    def asked(self, call: Seen) -> Told:
+        """A request's turn has come, after `noticed`."""
+        take, message = _ASKED.get(call.codec.key), call.message
+        if take is None or message is None:
+            return []
+        out: Effects = []
+        group_id, joins = getattr(message, "group_id", ""), call.codec.key == JOIN_GROUP
+        before = self._group(group_id).copy(getattr(message, "member_id", "")) if joins else None
+        self._expire(call, message, call.handled, out)
+        take(self, call, message, out)
+        stamped = [(call.handled, effect) for effect in out]
+        if before is None or not stamped:
+            return stamped
+        self._guesses[group_id] = Guess(call.ticket, stamped, before)
+        return []
+
+    def answered(self, call: Seen, message: Message | None, now: int) -> Told:
+        """Its answer is here."""
+        take = _ANSWERED.get(call.codec.key)
+        if take is None or message is None or call.message is None:
+            return []
+        out: Effects = []
+        told = self._settled(call, getattr(message, "error_code", 0))
+        take(self, call, call.message, message, now, out)
+        return told + [(now, effect) for effect in out]
+
+    def settle(self) -> Told:
+        """Nothing more is heard: what was guessed stands."""
+        guesses, self._guesses = self._guesses, {}
+        return [each for guess in guesses.values() for each in guess.told]
+
+    def _settled(self, call: Seen, code: int) -> Told:
+        """Something is heard of a group: what was guessed about its last JoinGroup stands, unless this is its refusal."""
+        group_id = getattr(call.message, "group_id", "")
+        guess = self._guesses.pop(group_id, None)
+        if guess is None:
+            return []
+        if code and guess.ticket == call.ticket:
+            self.groups[group_id] = guess.before
+            return []
+        return guess.told
+
+    # JoinGroup
+
+    def _join_asked(self, call: Seen, asked: Any, out: Effects) -> None:
+        group, member_id, instance = self._group(asked.group_id), asked.member_id, asked.group_instance_id
+        known = group.members.get(member_id)
+        if not asked.group_id or not group.fits(asked.protocol_type, _protocols(asked)):
+            return  # it will be refused
+        if known is not None:
+            self._rejoins(group, known, call, asked, out)
+        elif member_id in group.reserved:
+            self._joins(group, call, asked, member_id, out)
+        elif member_id:
+            group.waiting[call.ticket] = seen(f"member {member_id} sent a JoinGroup")
+        elif (returning := group.of_instance(instance)) is not None:
+            group.waiting[call.ticket] = causes.instance_returned(instance, returning.member_id, asked.reason)
+        elif instance is not None or call.codec.version < IDS_SINCE:
+            self._joins(group, call, asked, None, out)
+
+    def _joins(self, group: HeardGroup, call: Seen, asked: Any, member_id: str | None, out: Effects) -> None:
+        """A newcomer. Without an id it is known by its ticket until it is told one."""
+        group.created(out, call.client_id, call.handled)
+        if not group.members and group.whole:
+            group.protocol_type = asked.protocol_type
+        who = f"ticket {call.ticket}" if member_id is None else member_id
+        member = HeardMember(
+            **_about(call, asked), member_id=who, parked=call.ticket, alive=call.handled, nameless=member_id is None
+        )
+        why: Reason = causes.member_joined(member_id) if member_id else _joins_nameless(asked.group_instance_id, call.client_id)
+        group.add(out, member, why)
+        if asked.reason and isinstance(why, causes.Why):
+            why = causes.with_reason(why, asked.reason)
+        self._came(group, call, why, out)
+
+    def _came(self, group: HeardGroup, call: Seen, why: Reason, out: Effects) -> None:
+        if group.state == PREPARING:
+            group.last = why
+        else:
+            group.prepare(out, why, call.handled, call.ticket)
+
+    def _rejoins(self, group: HeardGroup, member: HeardMember, call: Seen, asked: Any, out: Effects) -> None:
+        protocols = _protocols(asked)
+        same, leads, member_id = protocols == member.protocols, group.leader == member.member_id, member.member_id
+        # Nothing has changed: it is given the answer again, and nobody else notices (SERVER-17, SERVER-20)
+        if same and (group.state == COMPLETING or (group.state == STABLE and not leads)):
+            return
+        if not same:
+            member.protocols = protocols
+            group.changed(out, member, "updated", causes.protocols_changed(member_id))
+        member.parked, member.session_timeout_ms = call.ticket, asked.session_timeout_ms
+        if group.state == PREPARING:
+            group.last = causes.all_joined(member_id)
+            return
+        why = causes.leader_rejoined(member_id, asked.reason) if same else causes.member_changed(member_id, asked.reason)
+        group.prepare(out, why, call.handled, call.ticket)
+
+    def _join_answered(self, call: Seen, asked: Any, answer: Any, now: int, out: Effects) -> None:
+        group = self._group(asked.group_id)
+        if answer.error_code == MEMBER_ID_REQUIRED:
+            group.created(out, call.client_id, now)
+            group.reserve(out, answer.member_id, call.client_id)
+        elif answer.error_code:
+            self._join_refused(group, call, asked, answer.error_code, now, out)
+        else:
+            self._joined(group, call, asked, answer, now, out)
+        group.waiting.pop(call.ticket, None)
+
+    def _joined(self, group: HeardGroup, call: Seen, asked: Any, answer: Any, now: int, out: Effects) -> None:
+        member = self._who(group, call, asked, answer.member_id, out)
+        if group.protocol_type is None:
+            group.protocol_type = asked.protocol_type
+        if answer.generation_id != group.generation:
+            if group.state != PREPARING:
+                why = group.waiting.get(call.ticket) or seen(f"member {answer.member_id} was told of a new generation")
+                group.prepare(out, why, now)
+            member.parked = call.ticket
+            group.complete(out, answer.generation_id, answer.protocol_name, answer.leader, now)
+        member.parked, member.alive = None, now
+        if answer.members:
+            self._listed(group, answer, now, out)
+
+    def _who(self, group: HeardGroup, call: Seen, asked: Any, member_id: str, out: Effects) -> HeardMember:
+        """Whom the answer is to."""
+        member = group.members.get(member_id)
+        if member is not None:
+            return member
+        nameless = next((each for each in group.members.values() if each.nameless and each.parked == call.ticket), None)
+        if nameless is not None:
+            group.named(out, nameless, member_id)
+            return nameless
+        returning = group.of_instance(asked.group_instance_id)
+        if returning is not None:
+            returning.protocols, returning.session_timeout_ms = _protocols(asked), asked.session_timeout_ms
+            group.replaced(out, returning, member_id)
+            return returning
+        group.whole = group.whole and not asked.member_id
+        made = group.members[member_id] = HeardMember(member_id=member_id, **_about(call, asked))
+        group.changed(out, made, "added", seen(f"member {member_id} was told of a generation"))
+        return made
+
+    def _listed(self, group: HeardGroup, answer: Any, now: int, out: Effects) -> None:
+        """The leader is told who is in: whoever was not known comes, whoever is not listed is gone."""
+        listed = {each.member_id: each for each in answer.members}
+        group.whole = True
+        for each in [each for each in group.members.values() if each.member_id not in listed and not each.nameless]:
+            group.remove(out, each, seen(f"member {each.member_id} is not among those of generation {answer.generation_id}"))
+        for member_id, told in listed.items():
+            if member_id in group.members or any(each.nameless for each in group.members.values()):
+                continue  # the answer to who has no id yet will tell which one it is
+            made = HeardMember(member_id, told.group_instance_id, "", "", ((answer.protocol_name or "", told.metadata),), 0, alive=now)
+            group.members[member_id] = made
+            group.changed(out, made, "added", seen(f"member {member_id} is among those of generation {answer.generation_id}"))
+
+    def _join_refused(self, group: HeardGroup, call: Seen, asked: Any, code: int, now: int, out: Effects) -> None:
+        why = seen(f"its JoinGroup was answered {_name(code)}")
+        member = next((each for each in group.members.values() if each.parked == call.ticket), None)
+        if member is None:
+            if code == UNKNOWN_MEMBER_ID:
+                self._gone(group, asked.member_id, "JoinGroup", now, out)
+            return
+        member.parked = None
+        if member.alive == call.handled or code == UNKNOWN_MEMBER_ID:
+            group.remove(out, member, why)
+        if group.state == PREPARING and group.begun_by == call.ticket and not any(each.parked for each in group.members.values()):
+            group.back(out, seen(f"the JoinGroup that was taken for the beginning of a rebalance was answered {_name(code)}"), now)
+
+    # SyncGroup, Heartbeat, OffsetCommit
+
+    def _sync_asked(self, call: Seen, asked: Any, out: Effects) -> None:
+        member = self._member(asked)
+        if member is not None:
+            member.parked = call.ticket
+
+    def _commit_answered(self, call: Seen, asked: Any, answer: Any, now: int, out: Effects) -> None:
+        """A commit that is taken renews the session, as a Heartbeat does."""
+        member = self._member(asked)
+        if member is not None and all(not each.error_code for topic in answer.topics for each in topic.partitions):
+            member.alive = now
+
+    def _sync_answered(self, call: Seen, asked: Any, answer: Any, now: int, out: Effects) -> None:
+        group = self._heard(call, asked, answer.error_code, now, out)
+        if group is None or answer.error_code or asked.generation_id != group.generation:
+            return
+        if group.state == COMPLETING:
+            group.move(out, STABLE, causes.leader_assigned(group.leader), now)
+
+    def _heartbeat_answered(self, call: Seen, asked: Any, answer: Any, now: int, out: Effects) -> None:
+        self._heard(call, asked, answer.error_code, now, out)
+
+    def _heard(self, call: Seen, asked: Any, code: int, now: int, out: Effects) -> HeardGroup | None:
+        """What the answer to a member says of it and of its group."""
+        group = self.groups.get(asked.group_id)
+        if code == UNKNOWN_MEMBER_ID:
+            if group is not None:
+                self._gone(group, asked.member_id, call.codec.name, now, out)
+            return None
+        if code not in (NONE, REBALANCE_IN_PROGRESS):
+            return group
+        group = self._group(asked.group_id)
+        member = group.members.get(asked.member_id)
+        if member is None:
+            member = self._found(group, call, asked)
+        member.alive = now
+        if call.codec.key == SYNC_GROUP:
+            member.parked = None
+        # One that was asked before the last move tells nothing new
+        if code == REBALANCE_IN_PROGRESS and group.state in (STABLE, COMPLETING) and call.handled >= group.since:
+            self._out_of_the_blue(group, call, asked.member_id, now, out)
+        return group
+
+    def _found(self, group: HeardGroup, call: Seen, asked: Any) -> HeardMember:
+        """A member that was there before the recording: so there is more that we do not know."""
+        if not group.told:
+            group.state, group.generation = STABLE, asked.generation_id
+        group.whole = False
+        instance = getattr(asked, "group_instance_id", None)
+        found = HeardMember(asked.member_id, instance, call.client_id or "", call.connection.client_host, (), 0)
+        group.members[asked.member_id] = found
+        return found
+
+    def _out_of_the_blue(self, group: HeardGroup, call: Seen, member_id: str, now: int, out: Effects) -> None:
+        """A rebalance has begun, and nobody was seen to begin it."""
+        unseen = seen(f"{call.codec.name} of member {member_id} was answered 27, and what began the rebalance was not seen")
+        group.prepare(out, next(iter(group.waiting.values()), unseen), now)
+
+    def _expire(self, call: Seen, asked: Any, now: int, out: Effects) -> None:
+        """Whose session is over by now was removed: the coordinator's timer began no later than we saw the last sign of life."""
+        group = self.groups.get(getattr(asked, "group_id", ""))
+        if group is None or not group.whole:
+            return
+        gone = [each for each in group.overdue(now) if each.member_id != getattr(asked, "member_id", "")]
+        for each in gone:
+            why = causes.session_expired(each.member_id, each.session_timeout_ms, False)
+            group.remove(out, each, why)
+            group.went(out, why, now)
+
+    def _gone(self, group: HeardGroup, member_id: str, api: str, now: int, out: Effects) -> None:
+        """25: it is a member no more."""
+        member = group.members.get(member_id)
+        if member is None:
+            group.reserved.pop(member_id, None)
+            return
+        overdue = member in group.overdue(now)
+        why: Reason = (
+            causes.session_expired(member_id, member.session_timeout_ms, False)
+            if overdue
+            else seen(f"{api} of member {member_id} was answered {_name(UNKNOWN_MEMBER_ID)}")
+        )
+        group.remove(out, member, why)
+        if group.whole:
+            group.went(out, why, now)
+
+    # LeaveGroup, DeleteGroups
+
+    def _leave_asked(self, call: Seen, asked: Any, out: Effects) -> None:
+        group = self.groups.get(asked.group_id)
+        if group is None:
+            return
+        entries = asked.members if call.codec.version >= 3 else [asked]
+        gone, left = [], []
+        for entry in entries:
+            instance, reason = getattr(entry, "group_instance_id", None), getattr(entry, "reason", None)
+            member = group.members.get(entry.member_id) if entry.member_id else group.of_instance(instance)
+            if member is not None:
+                told = causes.member_left if entry.member_id else causes.instance_removed
+                group.remove(out, member, told(member.member_id, reason))
+                gone.append((entry.member_id, instance, reason))
+                left.append(member)
+            elif entry.member_id in group.reserved:
+                del group.reserved[entry.member_id]
+                group.changed(out, entry.member_id, "removed", causes.reservation_left(entry.member_id))
+        if gone:
+            self._left[call.ticket] = left
+            group.went(out, causes.members_left(gone), call.handled, call.ticket)
+
+    def _leave_answered(self, call: Seen, asked: Any, answer: Any, now: int, out: Effects) -> None:
+        left, group = self._left.pop(call.ticket, []), self.groups.get(asked.group_id)
+        refused = {each.member_id or each.group_instance_id for each in answer.members if each.error_code}
+        if group is None or not (answer.error_code or refused):
+            return
+        for member in left:
+            if (answer.error_code or member.member_id in refused) and answer.error_code != UNKNOWN_MEMBER_ID:
+                group.members[member.member_id] = member
+                group.changed(out, member, "added", seen(f"its LeaveGroup was answered {_name(answer.error_code or UNKNOWN_MEMBER_ID)}"))
+        if group.state == PREPARING and group.begun_by == call.ticket and answer.error_code:
+            group.back(out, seen(f"the LeaveGroup that was taken for the beginning was answered {_name(answer.error_code)}"), now)
+
+    def _delete_answered(self, call: Seen, asked: Any, answer: Any, now: int, out: Effects) -> None:
+        for result in answer.results:
+            group = self.groups.pop(result.group_id, None) if not result.error_code else None
+            if group is not None and group.told:
+                group.move(out, DEAD, causes.group_deleted(call.client_id), now)
+
+    # Inside
+
+    def _member(self, asked: Any) -> HeardMember | None:
+        group = self.groups.get(asked.group_id)
+        return None if group is None else group.members.get(asked.member_id)
+
+    def _group(self, group_id: str) -> HeardGroup:
+        group = self.groups.get(group_id)
+        if group is None:
+            if len(self.groups) >= MOST_GROUPS:
+                del self.groups[next(iter(self.groups))]
+            group = self.groups[group_id] = HeardGroup(group_id)
+        return group
+
+
+def _about(call: Seen, asked: Any) -> dict[str, Any]:
+    """What a JoinGroup says of its member."""
+    return {
+        "group_instance_id": asked.group_instance_id,
+        "client_id": call.client_id or "",
+        "client_host": call.connection.client_host,
+        "protocols": _protocols(asked),
+        "session_timeout_ms": asked.session_timeout_ms,
+    }
+
+
+def _protocols(asked: Any) -> tuple[tuple[str, bytes], ...]:
+    return tuple([(each.name, each.metadata) for each in asked.protocols])
+
+
+def _joins_nameless(instance: str | None, client_id: str | None) -> Reason:
+    who = f"static member {instance}" if instance is not None else f"client {client_id or ''!r}"
+    return causes.Why("member_joined", f"as seen from the wire: {who} joined without a member id")
+
+
+def _name(code: int) -> str:
+    return ErrorCode(code).name
+
+
+_ASKED: Final[dict[int, Callable[[Overheard, Seen, Any, Effects], None]]] = {
+    JOIN_GROUP: Overheard._join_asked,
+    SYNC_GROUP: Overheard._sync_asked,
+    LEAVE_GROUP: Overheard._leave_asked,
+    HEARTBEAT: lambda self, call, asked, out: None,  # time has passed
+}
+_ANSWERED: Final[dict[int, Callable[[Overheard, Seen, Any, Any, int, Effects], None]]] = {
+    OFFSET_COMMIT: Overheard._commit_answered,
+    JOIN_GROUP: Overheard._join_answered,
+    HEARTBEAT: Overheard._heartbeat_answered,
+    LEAVE_GROUP: Overheard._leave_answered,
+    SYNC_GROUP: Overheard._sync_answered,
+    DELETE_GROUPS: Overheard._delete_answered,
+}

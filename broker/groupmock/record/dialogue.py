@@ -1,0 +1,266 @@
+"""Whole frames of connections that pass by, both directions, to journal rows: exactly those that groupmock's own server would have written.
+
+No sockets and no clock here: a proxy feeds it, and so can a capture of packets. How to use it:
+
+    dialogue = Dialogue(journal)              # `journal` begun with `header(...)`
+    line = dialogue.opened(number, node, client_host, client_port, t)     # one per connection, an open row
+    dialogue.asked(line, frame, t)            # a request's frame without its four length bytes, when its last byte was seen
+    dialogue.answered(line, frame, t)         # an answer's
+    dialogue.missed(line, reason, t)          # frames were lost here (a capture): what is open stays without an answer
+    dialogue.closed(line, by, reason, t, cut_bytes)                       # "client" or "server"; a close row, once
+    dialogue.ended()                          # nothing more comes
+
+Times are ns since the header's `epoch_ns`. Calls come in the order of their times, all connections mixed as they were: what a group did is
+told from that order (`record.coordinator`).
+
+The theory. A broker serves one request of a connection at a time and answers in order (kafka.network.SocketServer mutes the channel). So a
+request that came behind another one is *handled* when that one was answered: only then its row is written, with that time as `t` and
+`handled` and its own as `received`, and it gets its ticket. An answer belongs to the request that is open, whose correlation id it has. No
+answer is due to Produce with acks 0. Where the ids differ something was not seen: an answer that belongs to a later request says that
+those before it were answered unseen, one that belongs to none is told in a note. Raw SASL tokens (SaslHandshake v0) have no header at all;
+they are counted in a note and never kept.
+
+Memory is what is open: requests without an answer, as frames. Whoever feeds bounds them (`Line.waiting`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from groupmock_codec.errors import CodecError
+
+from ..journal.rows import VERSION, Header
+from ..net.codecs import API_VERSIONS
+from ..net.counters import Counters
+from ..net.listen import java_host
+from ..net.record import Recorder
+from ..version import __version__
+from .coordinator import Overheard
+from .wire_codec import Opaque, WireCodec, WireCodecs, client_id_of, plausible
+
+if TYPE_CHECKING:
+    from groupmock_codec.declare import Message
+
+    from ..journal.journal import Journal
+    from .coordinator import Told
+    from .wire_codec import Codec
+
+PROFILE: Final = "recorded"
+NOT_REPLAYABLE: Final = "a recording: what the cluster drew and when its timers fired is not on the wire, so it cannot be played again"
+PRODUCE: Final = 0
+SASL_HANDSHAKE: Final = 17
+VERSION_0: Final = API_VERSIONS.to_bytes(4, "big")[2:] + b"\0\0"
+UNREAD_ANSWER: Final = "an answer could not be read"
+UNSEEN_ANSWER: Final = "the answer to a request was not seen"
+STRAY_ANSWER: Final = "an answer to no request that was seen"
+RAW_TOKEN: Final = "a SASL token without a header (SaslHandshake v0): its bytes are not kept"
+
+
+def header(run: str, epoch_ns: int, config: dict[str, Any], cluster: dict[str, Any] | None = None) -> Header:
+    """The header of a recording: never complete, since nobody can replay a cluster that was only overheard."""
+    return Header(
+        v=VERSION,
+        run=run,
+        product=f"groupmock {__version__}",
+        seed=0,
+        epoch_ns=epoch_ns,
+        profile=PROFILE,
+        config=config,
+        complete=False,
+        incomplete_because=NOT_REPLAYABLE,
+        cluster=cluster,
+    )
+
+
+class Line:
+    """One connection between a client and a node. `pending`: requests without an answer, the open one first; bytes of those behind it are
+    `waiting`."""
+
+    __slots__ = ("client_host", "cut_bytes", "deaf", "node", "number", "pending", "port", "raw_tokens", "waiting")
+
+    def __init__(self, number: int, node: int | None, client_host: str, port: int) -> None:
+        self.number = number
+        self.node = node
+        self.client_host = client_host
+        self.port = port
+        self.cut_bytes = 0
+        self.waiting = 0
+        self.deaf = False
+        self.pending: deque[Passing] = deque()
+        self.raw_tokens = False
+
+
+class Passing(msgspec.Struct, eq=False):
+    """One request that passes by. Until its turn comes it is a frame and a time; `handled` 0: its turn has not come."""
+
+    connection: Line
+    codec: Codec
+    frame: bytes
+    received: int
+    client_id: str | None = None
+    message: Message | None = None
+    end: int = 0
+    handled: int = 0
+    ticket: int = 0
+    quiet: bool = False
+    protocol_type: str | None = None
+    note: str | None = None
+
+    @property
+    def correlation(self) -> bytes:
+        """The client's own number of it, as it stands in the frame."""
+        return self.frame[4:8]
+
+    def read(self) -> None:
+        """Decode it, once; what cannot be read is said in `note`."""
+        self.end = len(self.frame)
+        codec = self.codec
+        if isinstance(codec, Opaque):
+            self.client_id, self.note = client_id_of(self.frame), codec.note
+            return
+        try:
+            self.client_id, at = codec.header(self.frame)
+            self.message, self.end = codec.decode(self.frame, at)
+        except CodecError as broken:
+            self.note = f"it could not be read: {broken}"
+
+    @property
+    def answerless(self) -> bool:
+        """Is no answer due (Produce with acks 0)?"""
+        return self.codec.key == PRODUCE and getattr(self.message, "acks", None) == 0
+
+
+class Dialogue:
+    """Every connection of one recording; `journal` takes the rows. See above for the order of calls."""
+
+    def __init__(self, journal: Journal, counters: Counters | None = None) -> None:
+        self.journal = journal
+        self.counters = Counters() if counters is None else counters
+        self.record = Recorder(journal, self.counters)
+        self.codecs = WireCodecs()
+        self.overheard = Overheard()
+
+    def opened(self, number: int, node: int | None, host: str, port: int, now: int) -> Line:
+        """A client connected. `host`: its address as sockets have it."""
+        line = Line(number, node, java_host(host), port)
+        self.counters.connections_opened += 1
+        self.record.opened(line, now)
+        return line
+
+    def asked(self, line: Line, frame: bytes, now: int) -> None:
+        """A request's frame has come."""
+        if line.raw_tokens:
+            if not plausible(frame):
+                self.record.remark(RAW_TOKEN, now, connection=line.number, by="client", bytes=len(frame))
+                return
+            line.raw_tokens = False
+        call = Passing(line, self.codecs[frame[:4]], frame, now)
+        line.pending.append(call)
+        if len(line.pending) == 1:
+            self._begin(line, now)
+        else:
+            line.waiting += len(frame)
+
+    def answered(self, line: Line, frame: bytes, now: int, message: Message | None = None) -> None:
+        """An answer's frame has come. `message`: what it says, where somebody has read it already."""
+        if line.raw_tokens:
+            self.record.remark(RAW_TOKEN, now, connection=line.number, by="server", bytes=len(frame))
+            return
+        call = self._whose(line, frame, now)
+        if call is None:
+            self.record.remark(STRAY_ANSWER, now, connection=line.number, bytes=len(frame))
+            return
+        if call.codec.opaque and call.codec.key == API_VERSIONS:
+            call.codec = self.codecs[VERSION_0]  # in which a broker answers that has not this version (KIP-511)
+        if call.codec.opaque:
+            line.raw_tokens = _expects_raw_tokens(call, frame)
+        elif message is None:
+            message = self._read(call, frame, now)
+        self._over(call, message, len(frame), now)
+
+    def missed(self, line: Line, reason: str, now: int) -> None:
+        """Frames were lost: what is open is forgotten, each with a note."""
+        while line.pending:
+            self._unseen(line.pending[0], reason, now)
+
+    def closed(self, line: Line, by: str, reason: str, now: int, cut_bytes: int = 0) -> None:
+        """The connection ended."""
+        if line.deaf:
+            return
+        line.cut_bytes = cut_bytes
+        line.deaf = True
+        self.counters.connections_closed += 1
+        self.record.closed(line, by, reason, now)
+        line.pending.clear()
+
+    def ended(self) -> None:
+        """Nothing more comes: what the last requests must have done is told."""
+        self.tell(self.overheard.settle())
+
+    def tell(self, told: Told) -> None:
+        """What a coordinator must have done, as rows: behind the row of a request that did it, before that of an answer that shows it."""
+        for at, effect in told:
+            self.record.effects[type(effect)](effect, at)
+
+    # Inside
+
+    def _begin(self, line: Line, now: int) -> None:
+        """The first request that is pending has its turn; those to which no answer is due are over at once."""
+        while line.pending:
+            call = line.pending[0]
+            call.read()
+            call.handled = now
+            self.counters.handled = call.ticket = self.counters.handled + 1
+            self.counters.requests[call.codec.key] = self.counters.requests.get(call.codec.key, 0) + 1
+            self.tell(self.overheard.noticed(call))
+            # What could not be read may be anything, a secret too
+            self.record.request(call, call.note, whole=call.message is not None)
+            self.tell(self.overheard.asked(call))
+            if not call.answerless:
+                return
+            self.record.reply(call, None, 0, now)
+            self._forget(line)
+
+    def _over(self, call: Passing, message: Message | None, size: int, now: int) -> None:
+        self.counters.replies += 1
+        self.tell(self.overheard.answered(call, message, now))
+        self.record.reply(call, message, size, now)
+        self._forget(call.connection)
+        self._begin(call.connection, now)
+
+    def _unseen(self, call: Passing, reason: str, now: int) -> None:
+        """It was answered, or not, and nobody saw it."""
+        self.record.remark(UNSEEN_ANSWER, now, connection=call.connection.number, ticket=call.ticket, reason=reason)
+        self._forget(call.connection)
+        self._begin(call.connection, now)
+
+    def _forget(self, line: Line) -> None:
+        line.pending.popleft()
+        if line.pending:
+            line.waiting -= len(line.pending[0].frame)
+
+    def _whose(self, line: Line, frame: bytes, now: int) -> Passing | None:
+        """The request that this is the answer to, open now. None: none that is pending."""
+        identifier, pending = frame[:4], line.pending
+        if not pending or (pending[0].correlation != identifier and all(call.correlation != identifier for call in pending)):
+            return None
+        while pending[0].correlation != identifier:
+            self._unseen(line.pending[0], "a later request of the connection was answered", now)
+        return pending[0]
+
+    def _read(self, call: Passing, frame: bytes, now: int) -> Message | None:
+        codec = call.codec
+        assert isinstance(codec, WireCodec)
+        try:
+            return codec.read_answer(frame)
+        except CodecError as broken:
+            self.record.remark(UNREAD_ANSWER, now, connection=call.connection.number, ticket=call.ticket, reason=str(broken))
+            return None
+
+
+def _expects_raw_tokens(call: Passing, frame: bytes) -> bool:
+    """SaslHandshake v0 answered without an error: what follows are tokens without a header (docs/kafka/security.md, SEC-21)."""
+    return call.codec.key == SASL_HANDSHAKE and call.codec.version == 0 and frame[4:6] == b"\0\0"

@@ -1,0 +1,262 @@
+"""One group as the wire shows it: who is in it, in which state, and the rows that a coordinator of ours would have written about that.
+
+What moves it is told by `record.coordinator`; here stand the moves. The rules are those of the classic group (theory:
+`core.groups.classic.states` and `rebalance`), so far as what members say and are told lets an onlooker apply them.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Final
+
+import msgspec
+
+from ..core.effects import Effects, MemberChanged, Moved
+from ..core.groups import causes
+from ..core.groups.causes import Why
+
+EMPTY: Final = "Empty"
+PREPARING: Final = "PreparingRebalance"
+COMPLETING: Final = "CompletingRebalance"
+STABLE: Final = "Stable"
+DEAD: Final = "Dead"
+SEEN: Final = "as seen from the wire: "
+NS_PER_MS: Final = 1_000_000
+MOST_RESERVED: Final = 10_000
+"""Ids that were given and not used yet; of more the oldest is forgotten."""
+
+Protocols = tuple[tuple[str, bytes], ...]
+
+
+class Inferred(msgspec.Struct, frozen=True):
+    """A sentence whose cause is on no wire: no word for it."""
+
+    sentence: str
+    cause: None = None
+
+
+Reason = Why | Inferred
+
+
+def seen(sentence: str) -> Inferred:
+    """What an onlooker can say."""
+    return Inferred(SEEN + sentence)
+
+
+class HeardMember(msgspec.Struct, eq=False):
+    """A member. `parked`: ticket of its JoinGroup that has no answer; `alive`: when it was last told that it is one (ns)."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    protocols: Protocols
+    session_timeout_ms: int
+    parked: int | None = None
+    alive: int = 0
+    nameless: bool = False  # it joined without an id, and the answer that tells it has not come
+
+    def session_over(self, now: int) -> bool:
+        """By now; of one that was there before the recording it is not known."""
+        return self.parked is None and self.session_timeout_ms > 0 and self.alive + self.session_timeout_ms * NS_PER_MS < now
+
+
+class HeardGroup:
+    """`state`: as far as it was heard; `told`: is there a row that says there is this group?; `whole`: was it heard from its beginning, so
+    that nobody is in it whom we do not know?; `since`: of the last move (ns); `initial`: the join phase began in Empty; `last`: what
+    happened last in it; `waiting`: tickets of JoinGroups that may begin a rebalance or not, with what it would be called."""
+
+    def __init__(self, group_id: str) -> None:
+        self.group_id = group_id
+        self.state = EMPTY
+        self.before = EMPTY
+        self.told = False
+        self.whole = True
+        self.generation = 0
+        self.leader: str | None = None
+        self.protocol_type: str | None = None
+        self.protocol_name: str | None = None
+        self.members: dict[str, HeardMember] = {}
+        self.reserved: dict[str, None] = {}
+        self.waiting: dict[int, Reason] = {}
+        self.since = 0
+        self.initial = False
+        self.last: Reason | None = None
+        self.begun_by: int | None = None
+
+    def copy(self, member_id: str) -> HeardGroup:
+        """As it is now, should what this member asks be refused."""
+        made = copy(self)
+        made.members, made.reserved, made.waiting = dict(self.members), dict(self.reserved), dict(self.waiting)
+        if member_id in made.members:
+            made.members[member_id] = copy(made.members[member_id])
+        return made
+
+    # What is told
+
+    def created(self, out: Effects, client_id: str | None, now: int) -> None:
+        """There is such a group, told once."""
+        if not self.told and self.whole:
+            self.told = True
+            out.append(self._moved("", seen(f"the first JoinGroup of this recording, by client {client_id or ''!r}")))
+            self.since = now
+
+    def move(self, out: Effects, after: str, why: Reason, now: int) -> None:
+        """To another state."""
+        before, self.before, self.state, self.since, self.told = self.state, self.state, after, now, True
+        out.append(self._moved(before, why))
+
+    def changed(self, out: Effects, member: HeardMember | str, what: str, why: Reason) -> None:
+        """Something happened to a member, or to an id that is none's yet."""
+        if isinstance(member, str):
+            out.append(_member_changed(self.group_id, member, what, why))
+        elif not member.nameless:
+            out.append(_member_changed(self.group_id, member.member_id, what, why, member))
+
+    # Who comes
+
+    def reserve(self, out: Effects, member_id: str, client_id: str | None) -> None:
+        """79: an id to come back with."""
+        if len(self.reserved) >= MOST_RESERVED:
+            del self.reserved[next(iter(self.reserved))]
+        self.reserved[member_id] = None
+        self.changed(out, member_id, "reserved", causes.id_reserved(client_id))
+
+    def add(self, out: Effects, member: HeardMember, why: Reason) -> None:
+        """A newcomer, its JoinGroup parked."""
+        self.reserved.pop(member.member_id, None)
+        self.members[member.member_id] = member
+        self.changed(out, member, "added", why)
+        if self.leader is None and self.whole:
+            self.lead(out, member.member_id, causes.FIRST_MEMBER)
+
+    def named(self, out: Effects, member: HeardMember, member_id: str) -> None:
+        """The answer tells the id of who joined without one."""
+        place, leads = member.member_id, self.leader == member.member_id
+        member.member_id, member.nameless = member_id, False
+        # At its old place: members stand in the order in which they came
+        self.members = {member_id if known == place else known: each for known, each in self.members.items()}
+        self.changed(out, member, "added", causes.member_joined(member_id))
+        if leads:
+            self.lead(out, member_id, causes.FIRST_MEMBER)
+
+    def replaced(self, out: Effects, old: HeardMember, member_id: str) -> None:
+        """A static member came back under another id (KIP-345)."""
+        instance = old.group_instance_id or ""
+        del self.members[old.member_id]
+        former, old.member_id = old.member_id, member_id
+        self.members[member_id] = old
+        self.changed(out, old, "replaced", causes.instance_replaced(instance, member_id, former))
+        if self.leader == former:
+            self.leader = member_id
+
+    def lead(self, out: Effects, member_id: str, why: Why) -> None:
+        """It leads."""
+        self.leader = member_id
+        member = self.members.get(member_id)
+        if member is not None:
+            self.changed(out, member, "led", causes.leads(member_id, why))
+
+    def fits(self, protocol_type: str, protocols: Protocols) -> bool:
+        """Would it be refused with 23? An Empty group takes any named type and non-empty list; others their type and a name of all."""
+        if not (protocol_type and protocols):
+            return False
+        lists = [{name for name, _ in each.protocols} for each in self.members.values() if each.protocols]
+        if self.state == EMPTY or not lists:
+            return True
+        return protocol_type == self.protocol_type and not set.intersection({name for name, _ in protocols}, *lists).isdisjoint(lists[0])
+
+    def of_instance(self, group_instance_id: str | None) -> HeardMember | None:
+        """The member with that instance id."""
+        if group_instance_id is None:
+            return None
+        return next((each for each in self.members.values() if each.group_instance_id == group_instance_id), None)
+
+    # Who goes
+
+    def remove(self, out: Effects, member: HeardMember, why: Reason) -> None:
+        """It is no member any more."""
+        if self.members.pop(member.member_id, None) is not None:
+            self.changed(out, member, "removed", why)
+
+    def overdue(self, now: int) -> list[HeardMember]:
+        """Who gave no sign of life for its session timeout and waits for no answer."""
+        return [each for each in self.members.values() if each.session_over(now)]
+
+    # Phases
+
+    def prepare(self, out: Effects, why: Reason, now: int, ticket: int | None = None) -> None:
+        """A join phase begins. `ticket`: of the request that was taken for its beginning. Nobody left: it is over at once."""
+        self.initial, self.last, self.begun_by = self.state == EMPTY, None, ticket
+        self.move(out, PREPARING, why, now)
+        self.empty(out, causes.NOBODY_AWAITED, now)
+
+    def went(self, out: Effects, why: Reason, now: int, ticket: int | None = None) -> None:
+        """Members went: a rebalance begins, or the one under way may end by it."""
+        if self.state in (STABLE, COMPLETING):
+            self.prepare(out, why, now, ticket)
+        elif self.state == PREPARING:
+            self.last = why
+            self.empty(out, why, now)
+
+    def empty(self, out: Effects, why: Reason, now: int) -> None:
+        """A join phase with nobody left in it is over; the initial one waits for its delay, which is on no wire."""
+        if self.members or self.initial or not self.whole or self.state != PREPARING:
+            return
+        self.generation += 1
+        self.leader = self.protocol_name = None
+        self.move(out, EMPTY, causes.no_members_left(why) if isinstance(why, Why) else why, now)
+
+    def complete(self, out: Effects, generation: int, protocol: str | None, leader: str, now: int) -> None:
+        """The first answer of a new generation: the join phase is over."""
+        silent = [each for each in self.members.values() if each.parked is None]
+        why = self._why_complete(silent)
+        for each in silent:
+            if each.group_instance_id is None:
+                self.remove(out, each, causes.member_silent(each.member_id, why) if isinstance(why, Why) else why)
+        former = self.leader
+        if leader != former and leader in self.members:
+            self.lead(out, leader, causes.LEADER_SILENT if former in self.members or former is None else causes.leader_gone(former))
+        for each in self.members.values():
+            each.alive = now  # all sessions start again
+        self.generation, self.protocol_name, self.leader = generation, protocol, leader
+        self.move(out, COMPLETING, why, now)
+
+    def back(self, out: Effects, why: Reason, now: int) -> None:
+        """The join phase that was taken to begin never did."""
+        self.begun_by = None
+        self.move(out, self.before, why, now)
+
+    # Inside
+
+    def _why_complete(self, silent: list[HeardMember]) -> Reason:
+        if self.initial:
+            return causes.INITIAL_DELAY_OVER
+        if silent:
+            return causes.REBALANCE_TIMEOUT_OVER
+        return self.last or causes.NOBODY_AWAITED
+
+    def _moved(self, before: str, why: Reason) -> Moved:
+        return Moved(
+            group=self.group_id,
+            before=before,
+            after=self.state,
+            generation=self.generation,
+            cause=why.cause,
+            reason=why.sentence,
+            leader=self.leader,
+            protocol_type=self.protocol_type,
+            protocol_name=self.protocol_name,
+            members=len(self.members),
+        )
+
+
+def _member_changed(group: str, member_id: str, what: str, why: Reason, member: HeardMember | None = None) -> MemberChanged:
+    return MemberChanged(
+        group,
+        member_id,
+        what,
+        why.cause,
+        why.sentence,
+        *((member.group_instance_id, member.client_id, member.client_host) if member is not None else ()),
+    )

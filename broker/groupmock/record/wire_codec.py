@@ -1,0 +1,102 @@
+"""How the frames that pass by are read: requests as a broker reads them, answers as a client does. What nothing of ours knows is opaque.
+
+An opaque frame is told by its header alone: its body may hold what no journal may (SASL tokens, SCRAM credentials, delegation tokens), so
+neither its bytes nor a part of them stands in any row.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec import APIS
+from groupmock_codec.errors import DecodeError, Place
+from groupmock_codec.headers import decode_response_header, response_header_version
+
+from ..net.codecs import ApiCodec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from groupmock_codec.declare import Message
+
+REQUEST_ELEMENTS: Final = 100_000
+ANSWER_ELEMENTS: Final = 1_000_000
+"""Most array elements of one message that are read for its rows: the Metadata of a large cluster has some 10^5 of them."""
+UNKNOWN_NAMES: Final = {17: "SaslHandshake", 36: "SaslAuthenticate"}
+"""Kafka's names of APIs that pass by often and that the codec has not."""
+HEADER_BYTES: Final = 10
+"""Key, version, correlation id, length of the client id: in every version of the header (KIP-482)."""
+
+
+class WireCodec(ApiCodec):
+    """One API in one version that the codec knows: its answers can be read too."""
+
+    opaque: Final = False
+
+    def __init__(self, key: int, version: int) -> None:
+        super().__init__(key, version, REQUEST_ELEMENTS)
+        self._answer_header = response_header_version(key, version)
+
+    def read_answer(self, frame: bytes) -> Message:
+        """The message in an answer's frame (without its length). Raises DecodeError; bytes left over are refused, as clients do."""
+        _, _, at = decode_response_header(frame, self._answer_header)
+        message, end = self._decode_answer(frame, at)
+        if end != len(frame):
+            raise DecodeError(f"{self.name} v{self.version} cannot be read", Place(f"{len(frame) - end} bytes left over", offset=end))
+        return message
+
+    @cached_property
+    def _decode_answer(self) -> Callable[[bytes, int], tuple[Message, int]]:
+        return APIS[self.key].response.decoder(self.version, ANSWER_ELEMENTS)
+
+
+class Opaque:
+    """An API, or a version of one, that the codec does not know: it passes as it is."""
+
+    opaque: Final = True
+
+    def __init__(self, key: int, version: int) -> None:
+        self.key = key
+        self.version = version
+        known = key in APIS
+        self.name = APIS[key].name if known else UNKNOWN_NAMES.get(key, f"Api{key}")
+        span = f": groupmock reads versions {APIS[key].versions}" if known else ""
+        what = f"version {version} of {self.name}" if known else self.name
+        self.note = f"{what} is not decoded{span}: neither this request nor its answer is kept"
+
+
+Codec = WireCodec | Opaque
+
+
+class WireCodecs(dict[bytes, Codec]):
+    """First four bytes of a request's frame (key and version) -> its codec, made at first use; at most `MOST` of them."""
+
+    MOST: Final = 4096
+    """More pairs than Kafka has: a peer that makes them up must not fill the memory."""
+
+    def __missing__(self, start: bytes) -> Codec:
+        key, version = int.from_bytes(start[:2], "big", signed=True), int.from_bytes(start[2:], "big", signed=True)
+        if len(self) >= self.MOST:
+            self.clear()
+        found: Codec = WireCodec(key, version) if key in APIS and version in APIS[key].versions else Opaque(key, version)
+        self[start] = found
+        return found
+
+
+
+def client_id_of(frame: bytes) -> str | None:
+    """Of a header whose version is not known: the client id stands at the same place in all of them. None: null, or cut."""
+    length = int.from_bytes(frame[8:HEADER_BYTES], "big", signed=True)
+    if length < 0 or len(frame) < HEADER_BYTES + length:
+        return None
+    return frame[HEADER_BYTES : HEADER_BYTES + length].decode("utf-8", "replace")
+
+
+def plausible(frame: bytes) -> bool:
+    """Could this be a request, and no raw SASL token? Only asked where tokens may come (SaslHandshake v0, docs/kafka/security.md)."""
+    if len(frame) < HEADER_BYTES:
+        return False
+    key, version = int.from_bytes(frame[:2], "big"), int.from_bytes(frame[2:4], "big")
+    length = int.from_bytes(frame[8:HEADER_BYTES], "big", signed=True)
+    return key in APIS and version in APIS[key].versions and -1 <= length <= len(frame) - HEADER_BYTES
