@@ -53,7 +53,7 @@ A: OffsetCommit generation_id_or_member_epoch=-1 member_id="" topics=[t($t1, o(0
             yield KEPT
         elif not member.gone and self.knew(x, member.joined):
             yield Broken(
-                f"{member.name} is a member of generation {member.generation} and commits offsets on the same connection as if it were none",
+                f"{member.name} is a member of generation {member.generation} and commits on the same connection as if it were none",
                 (*member.joined.rows, x.seq),
                 f"an OffsetCommit with generation {member.generation} and its member id",
             )
