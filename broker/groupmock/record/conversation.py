@@ -19,7 +19,7 @@ from enum import Enum, auto
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.frame import Framer, FrameError
+from groupmock_codec.frame import FrameError, Framer
 
 from .borders import HEAD_BYTES, LENGTH_BYTES, Answers, Requests, Search
 from .reassembly import Begun, Came, Ended, Missed

@@ -140,7 +140,7 @@ class Stage(Sink):
 
     async def strikes(self, rule: str, times: int = 1) -> None:
         """Wait until a fault rule has struck so often since it was registered."""
-        rules = self.running.server.driver.rules
+        rules = self.running.server.driver.rules.registry
         await self.until(f"the fault {rule!r} to strike", lambda: rules.report(rule).fired >= times)
 
     async def watches(self, seconds: float) -> None:
