@@ -6,6 +6,7 @@ The same texts are played over TCP by tests/live/audit.
 from __future__ import annotations
 
 import re
+import struct
 import tempfile
 from collections import deque
 from collections.abc import Mapping
@@ -93,7 +94,13 @@ class WireStage:
         self._wire(member).send(request(key, version, message, self._correlation, client_id))
 
     def send_bytes(self, member: str, data: bytes) -> None:
-        self._wire(member).send(data)
+        """Bytes that begin as a request does have an answer that is awaited like any other."""
+        wire = self._wire(member)
+        if len(data) >= 12:
+            _, key, version, correlation = struct.unpack_from(">ihhi", data)
+            if key in APIS:
+                self._asked.setdefault(member, deque()).append((key, version, correlation, self.now_ms()))
+        wire.send(data)
 
     def _wire(self, member: str) -> Wire:
         if member not in self._wires:
