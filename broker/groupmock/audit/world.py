@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from ..journal.rows import AbandonedRow, CloseRow, OpenRow, ReplyRow, RequestRow
-from ..rounds.embedded import told_of
+from ..journal.rows import ASKED_TO_STOP, AbandonedRow, ClientRow, CloseRow, OpenRow, ReplyRow, RequestRow
 from .agenda import Agenda
+from .inside import told_by
 from .subjects import (
     API_VERSIONS,
     CONSUMER_GROUP_HEARTBEAT,
@@ -74,9 +74,9 @@ LONGEST_NS: Final = 3_600_000 * NS_PER_MS
 
 
 class World:
-    """`feed` it rows. `links`: by number; `groups`: by name; `partitions`: topic -> how many, as answers to Metadata said; `topic_names`:
-    id ->
-    name; `now`: the latest time of a row, ns; `slack`: see SLACK_NS."""
+    """`feed` it rows. `links`: by number; `groups`: by name; `partitions`: topic -> how many, as the last answer to Metadata said;
+    `fewest`: topic -> the fewest that any answer said: so many are known to whoever has ever heard of it; `topic_names`:
+    id -> name; `now`: the latest time of a row, ns; `slack`: see SLACK_NS."""
 
     def __init__(self, slack: int = SLACK_NS) -> None:
         self.slack = slack
@@ -85,6 +85,7 @@ class World:
         self.links: dict[int, Link] = {}
         self.groups: dict[str, Group] = {}
         self.partitions: dict[str, int] = {}
+        self.fewest: dict[str, int] = {}
         self.topic_names: dict[str, str] = {}
         self._clients: dict[tuple[str, str | None], set[Member]] = {}
 
@@ -177,8 +178,16 @@ class World:
         """A connection ends; None: one that is not known. `forget` it when the rules have seen it."""
         link = self.links.get(row.connection)
         if link is not None:
-            link.closed = row.t, row.by
+            link.closed, link.ending = (row.t, row.by), row
         return link
+
+    def said(self, row: ClientRow) -> None:
+        """Somebody outside says something of a client. Where two members have its name, it is not known which of them is meant."""
+        if row.what == ASKED_TO_STOP:
+            meant = [link for link in self.links.values() if link.client_id == row.client]
+            if len({member for link in meant for member in self._clients.get(link.client, ())}) == 1:
+                for link in meant:
+                    link.stopping = row.seq
 
     def forget(self, link: Link) -> None:
         """The connection is gone. Its members may come back by another one; those that do not are given up one day."""
@@ -280,6 +289,7 @@ class World:
         if x.error in (NONE, MEMBER_ID_REQUIRED) and member is None:
             member = x.member = self._member(group, str(answer["member_id"]), x)
             member.wish, member.instance_id = x, x.asked.get("group_instance_id")
+            member.born = True
             x.link.last = member
             self._named(member, x)
         if member is None:
@@ -287,7 +297,7 @@ class World:
         if x.error == NONE:
             member.joined = x
             group.newest = max(group.newest, int(answer["generation_id"]))
-            if answer["members"] and (group.plan is None or group.plan.generation != answer["generation_id"]):
+            if answer["members"] and _is_new(group.plan, answer):
                 group.plan = Plan(x, answer, str(x.asked["protocol_type"]))
         else:
             self._refused(x, x.error)
@@ -298,9 +308,7 @@ class World:
             return
         if x.error == NONE:
             member.synced = x
-            claim = member.claim()
-            if claim is not None:
-                member.told = told_of(member.protocol_type, member.protocol, data_of(answer["assignment"]), claim).assigned
+            member.had, member.told = member.told, told_by(member, data_of(answer["assignment"]))
         else:
             self._refused(x, x.error)
 
@@ -328,7 +336,8 @@ class World:
         for topic in answer["topics"]:
             name = topic.get("name")
             if not topic["error_code"] and name is not None:
-                self.partitions[str(name)] = len(topic["partitions"])
+                self.partitions[str(name)] = count = len(topic["partitions"])
+                self.fewest[str(name)] = min(count, self.fewest.get(str(name), count))
                 if topic.get("topic_id"):
                     self.topic_names[str(topic["topic_id"])] = str(name)
 
@@ -346,6 +355,13 @@ _HEARD: Final[dict[int, Callable[[World, Exchange, Json], None]]] = {
     METADATA: World._metadata,
     API_VERSIONS: World._versions,
 }
+
+
+def _is_new(plan: Plan | None, answer: Json) -> bool:
+    """Is this the member list of another round? A leader that asks twice before it has assigned is told the same once more."""
+    if plan is None or plan.generation != answer["generation_id"]:
+        return True
+    return not answer.get("skip_assignment") and (plan.brought is None or plan.leader != answer["leader"])
 
 
 def _json(message: Any) -> Json:
