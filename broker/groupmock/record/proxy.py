@@ -8,7 +8,7 @@ import os
 import socket
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..clock import LoopClock
 from ..journal.file import FileSink
@@ -23,6 +23,9 @@ from .settings import Settings
 from .upstream import Node, Upstream, adopt_for
 from .work import Work
 
+if TYPE_CHECKING:
+    from .struck import Striker
+
 FLUSH_EVERY_S: Final = 0.25
 CLOSE_WITHIN_S: Final = 1.0
 NEW_NODE: Final = "a node of the upstream has a listener from now on"
@@ -31,7 +34,10 @@ UNKNOWN_NODES: Final = "the upstream tells nothing before credentials: its nodes
 
 
 class Proxy:
-    """`await start()`, `ready_line()`, `await close()`; one loop, one thread. `on_failure` is called when the journal cannot be written."""
+    """`await start()`, `ready_line()`, `await close()`; one loop, one thread. `on_failure` is called when the journal cannot be written.
+
+    Making one raises BadPlan.
+    """
 
     def __init__(self, settings: Settings, on_failure: Callable[[], None] = lambda: None) -> None:
         self.settings = settings
@@ -45,6 +51,7 @@ class Proxy:
         self.relays: dict[int, Relay] = {}
         self.journal = Journal(header(settings.run, self.clock.epoch_ns, self._config(), {"nodes": []}))
         self.dialogue = Dialogue(self.journal)
+        self._striker = self._with_rules()
         self._on_failure = on_failure
         self._numbers = 0
         self._joining: set[asyncio.Task[None]] = set()
@@ -66,6 +73,8 @@ class Proxy:
             self.upstream.close()
             raise
         self._begin_journal()
+        if self._striker is not None:
+            self._striker.begin()
         for node in self.upstream.nodes:
             self._accept(node)
         if all(node.number is None for node in self.upstream.nodes):
@@ -125,6 +134,13 @@ class Proxy:
 
     # Inside
 
+    def _with_rules(self) -> Striker | None:
+        if self.settings.plan is None:
+            return None
+        from .struck import Striker
+
+        return Striker(self, self.clock, self.settings.plan, self.settings.plan_name, self.settings.seed)
+
     def _config(self) -> dict[str, Any]:
         """What a reader of the journal may want to know; no secret is in it."""
         settings = self.settings
@@ -178,10 +194,18 @@ class Proxy:
 
     def _adopt(self, node: Node, accepted: socket.socket, host: str, port: int) -> None:
         self._numbers += 1
-        relay = self.relays[self._numbers] = Relay(self, node, self._numbers, host, port)
+        relay = self.relays[self._numbers] = self._relay(node, host, port)
         task = asyncio.get_running_loop().create_task(self._join(relay, accepted))
         self._joining.add(task)
         task.add_done_callback(self._joining.discard)
+
+    def _relay(self, node: Node, host: str, port: int) -> Relay:
+        """A careful one where a rule could still strike."""
+        if self._striker is None or self._striker.gate is None:
+            return Relay(self, node, self._numbers, host, port)
+        from .struck import CarefulRelay
+
+        return CarefulRelay(self, self._striker, node, self._numbers, host, port)
 
     async def _join(self, relay: Relay, accepted: socket.socket) -> None:
         """The node's connection, then the client's: until then the kernel keeps what the client sends."""

@@ -61,7 +61,7 @@ class House(Protocol):
 
 
 class End(asyncio.Protocol):
-    """One socket. `takes(data)`: what comes; `over(failure)`: it is gone."""
+    """One socket. `takes(data)`: what comes; `over(failure)`: it is gone; `made()`: it is there; `blocked(bytes)`: its peer does not read."""
 
     def __init__(self, takes: Callable[[bytes], None], over: Callable[[Exception | None], None]) -> None:
         self.takes = takes
@@ -71,12 +71,14 @@ class End(asyncio.Protocol):
         self.paused = 0
         self.finished = False
         self.lost = False
+        self.made: Callable[[], None] = lambda: None
         self.blocked: Callable[[int], None] = lambda size: None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the transport."""
         self.transport = cast(asyncio.Transport, transport)  # uvloop's does not derive from asyncio's
         self.transport.set_write_buffer_limits(high=WRITE_BUFFER)
+        self.made()
 
     def data_received(self, data: bytes) -> None:
         """Bytes."""
