@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from functools import cache
 from typing import Any
 
 import capture_pen as pen
-import msgspec
 import pytest
 from capture_pen import ACK, BROKER, CLIENT, PORT, RST, SYN, Seg, packet, pcap, pcapng, rows_of, segments_of, shifted, written
 from hypothesis import given
 from hypothesis import strategies as st
+from same_rows import WIRE, by_client, plain
 from searching import examples
 
 from groupmock.journal.rows import CloseRow, NoteRow, OpenRow, ReplyRow, RequestRow, Row
 from groupmock.record.capture import Report
 from groupmock.rig.wire import request
-from groupmock_codec import APIS
 
-WIRE = (OpenRow, RequestRow, ReplyRow, CloseRow)
-IDS_AND_TIMES = ("seq", "t", "node", "connection", "ticket", "received", "handled", "waited")
 WHOLE: Any = ([], False)
 """Nothing to say, and complete."""
 
@@ -38,27 +34,6 @@ def segments(**made: Any) -> list[Seg]:
 def wire_rows(rows: list[Row]) -> list[dict[str, Any]]:
     """Open, request, reply and close rows, but for their number."""
     return [plain(row, "seq") for row in rows if isinstance(row, WIRE)]
-
-
-def plain(row: Row, *without: str) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(row))
-    if isinstance(row, RequestRow | ReplyRow):
-        # Our server's rows show what it has to say; a version's bytes may have no place for all of it.
-        api = APIS[row.api_key]
-        found["message"] = (api.request if isinstance(row, RequestRow) else api.response).encode(row.api_version, row.message).hex()
-    return {name: value for name, value in found.items() if name not in without}
-
-
-def by_client(rows: list[Row]) -> dict[int, list[dict[str, Any]]]:
-    """Client port -> the rows of its connections, but for ids and times."""
-    ports: dict[int, int] = {}
-    found = defaultdict(list)
-    for row in rows:
-        if isinstance(row, OpenRow):
-            ports[row.connection] = row.client_port
-        if isinstance(row, WIRE):
-            found[ports[row.connection]].append(plain(row, *IDS_AND_TIMES))
-    return dict(found)
 
 
 def notes(rows: list[Row]) -> list[tuple[str, dict[str, Any]]]:
@@ -306,6 +281,25 @@ def test_a_reset_ends_it(side: str, by: str, who: str) -> None:
     (close,) = (row for row in rows if isinstance(row, CloseRow))
     assert (close.by, close.reason) == (by, f"the {who} reset the connection, with a request unanswered")
     assert result(report) == WHOLE
+
+
+def test_an_answer_that_crosses_the_clients_farewell_is_an_answer() -> None:
+    """As the server has it: it heard of the end behind its answer."""
+    steps = [pen.Step(0, 1, CLIENT, "open"), pen.Step(1, 1, CLIENT, "send", beat(1))]
+    *whole, bye, farewell = segments_of([*steps, pen.Step(2, 1, CLIENT, "end")])
+    late = Seg(3, 1, BROKER, farewell.sequence, bye.sequence + 1, ACK, beaten(1))
+    reset = Seg(4, 1, CLIENT, bye.sequence + 1, None, RST)
+    rows, report = rows_of(written([*whole, bye, late, reset]), PORT)
+    assert pairs(rows) == [("open1", 0), ("ask1", 1), ("answer1", 1), ("close1", 0)]
+    (close,) = (row for row in rows if isinstance(row, CloseRow))
+    assert ((close.by, close.reason), result(report)) == (("client", "the client closed"), WHOLE)
+
+
+def test_a_client_that_has_closed_where_nobody_saw_the_broker_do_it() -> None:
+    *whole, bye, _ = one(*beats(1), (CLIENT, beat(2)))
+    rows, report = rows_of(written([*whole, bye]), PORT)
+    (close,) = (row for row in rows if isinstance(row, CloseRow))
+    assert ((close.by, close.reason), result(report)) == (("client", "the client closed, with a request unanswered"), WHOLE)
 
 
 def test_a_reset_far_from_where_its_side_stands_is_of_no_account() -> None:
