@@ -5,10 +5,10 @@
                     |       neither, and nobody said that a broker is here --> DEAF
                     +-- began before the capture --> SEARCHING
 
-TALKING means that the border of frames is known on the client's side; on the broker's it may still be looked for (`_answers`), since only an
-answer to a request that was seen can be told there. Where a piece is missing the connection's dialogue is cut with a close row and goes on
-as a new connection with a note about what was left out: half a frame is nobody's, and requests that were open then were answered, or not,
-where nobody saw it.
+TALKING means that the border of frames is known on the client's side; on the broker's it may still be looked for (`_answers`), since only
+an answer to a request that was seen can be told there. Where a piece is missing the connection's dialogue is cut with a close row and goes
+on as a new connection with a note about what was left out: half a frame is nobody's, and requests that were open then were answered, or
+not, where nobody saw it. Who has hung up is told when both have: an answer may be on its way until then.
 
 Close rows are the broker's where nobody closed: a client that did nothing must not be blamed.
 """
@@ -19,7 +19,7 @@ from enum import Enum, auto
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
-from groupmock_codec.frame import Framer, FrameError
+from groupmock_codec.frame import FrameError, Framer
 
 from .borders import HEAD_BYTES, LENGTH_BYTES, Answers, Requests, Search
 from .reassembly import Begun, Came, Ended, Missed
