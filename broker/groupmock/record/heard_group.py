@@ -74,6 +74,7 @@ class HeardGroup:
         self.whole = True
         self.generation = 0
         self.leader: str | None = None
+        self.led_before = ""
         self.protocol_type: str | None = None
         self.protocol_name: str | None = None
         self.members: dict[str, HeardMember] = {}
@@ -125,9 +126,10 @@ class HeardGroup:
     def add(self, out: Effects, member: HeardMember, why: Reason) -> None:
         """A newcomer, its JoinGroup parked."""
         self.reserved.pop(member.member_id, None)
+        first = not self.members and self.whole
         self.members[member.member_id] = member
         self.changed(out, member, "added", why)
-        if self.leader is None and self.whole:
+        if first:
             self.lead(out, member.member_id, causes.FIRST_MEMBER)
 
     def named(self, out: Effects, member: HeardMember, member_id: str) -> None:
@@ -176,8 +178,11 @@ class HeardGroup:
 
     def remove(self, out: Effects, member: HeardMember, why: Reason) -> None:
         """It is no member any more."""
-        if self.members.pop(member.member_id, None) is not None:
-            self.changed(out, member, "removed", why)
+        if self.members.pop(member.member_id, None) is None:
+            return
+        self.changed(out, member, "removed", why)
+        if self.leader == member.member_id:  # who leads next the coordinator tells when the join phase ends
+            self.leader, self.led_before = None, member.member_id
 
     def overdue(self, now: int) -> list[HeardMember]:
         """Who gave no sign of life for its session timeout and waits for no answer."""
@@ -214,9 +219,8 @@ class HeardGroup:
         for each in silent:
             if each.group_instance_id is None:
                 self.remove(out, each, causes.member_silent(each.member_id, why) if isinstance(why, Why) else why)
-        former = self.leader
-        if leader != former and leader in self.members:
-            self.lead(out, leader, causes.LEADER_SILENT if former in self.members or former is None else causes.leader_gone(former))
+        if leader != self.leader and leader in self.members:
+            self.lead(out, leader, causes.LEADER_SILENT if self.leader is not None else causes.leader_gone(self.led_before))
         for each in self.members.values():
             each.alive = now  # all sessions start again
         self.generation, self.protocol_name, self.leader = generation, protocol, leader
