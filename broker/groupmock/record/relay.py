@@ -61,7 +61,7 @@ class House(Protocol):
 
 
 class End(asyncio.Protocol):
-    """One socket. `made()`: it is there; `takes(data)`: what comes; `blocked(bytes)`: its peer does not read; `over(failure)`: it is gone."""
+    """One socket. `made()`: it is there; `takes(data)`: what comes; `blocked(bytes)`: its peer reads not; `over(failure)`: it is gone."""
 
     def __init__(self, takes: Callable[[bytes], None], over: Callable[[Exception | None], None]) -> None:
         self.takes = takes
