@@ -110,6 +110,10 @@ class Overheard:
         group.unsaid += stamped
         return told if group.nameless else told + group.say()
 
+    def member(self, call: Seen) -> HeardMember | None:
+        """Whose heartbeat this is."""
+        return self._member(call.message)
+
     def settle(self) -> Told:
         """Nothing more is heard: what was guessed stands."""
         guesses, self._guesses = self._guesses, {}
