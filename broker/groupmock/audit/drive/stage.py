@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -67,6 +68,7 @@ class Stage(Sink):
         self._topics = [topic.name for topic in running.config.topics]
         self.topic, self.partitions = self._topics[0], running.config.topics[0].partitions or running.config.settings.num_partitions
         self._heard: list[Heard] = []
+        self._mute: set[int] = set()
         self._changed = asyncio.Event()
         running.server.journal.add(self)
         self._producing = asyncio.ensure_future(self._produce())
@@ -80,6 +82,8 @@ class Stage(Sink):
                 heard.hear(row)
         if isinstance(row, RequestRow) and row.api_key == API_VERSIONS:
             self._introduced(row)
+        elif isinstance(row, FaultRow) and row.action == "drop" and row.connection is not None:
+            self._mute.add(row.connection)
         self._changed.set()
 
     def take_repeated(self, repeated: Repeated) -> None:
@@ -140,12 +144,18 @@ class Stage(Sink):
 
     async def strikes(self, rule: str, times: int = 1) -> None:
         """Wait until a fault rule has struck so often since it was registered."""
-        rules = self.running.server.driver.rules
-        await self.until(f"the fault {rule!r} to strike", lambda: rules.report(rule).fired >= times)
+        reports = self.running.server.driver.rules.reports
+        await self.until(f"the fault {rule!r} to strike", lambda: any(each.name == rule and each.fired >= times for each in reports()))
 
-    async def watches(self, seconds: float) -> None:
-        """Look on for so long: what is to be seen is that nothing happens, or what happens over and over."""
-        await asyncio.sleep(seconds)
+    async def mute_noticed(self) -> None:
+        """Wait until connections that a fault made mute are given up by their client, as it does by a timeout of its own."""
+        connections = self.running.server.driver.connections
+        await self.until("a copy to give up the connection that is mute", lambda: self._mute.isdisjoint(connections))
+
+    async def watches(self, seconds: float, test: Callable[[], bool] = lambda: False) -> None:
+        """Look on for so long, or until it is so: what is to be seen is what the copies do meanwhile, and that may be nothing."""
+        with suppress(NotReached):
+            await self.until("nothing", test, seconds)
 
     async def settled(self) -> None:
         """Wait until the group is Stable, with everybody who runs and nobody else."""
@@ -176,6 +186,8 @@ class Stage(Sink):
             return False
         names = {member.client_id for member in view.members}
         running = [copy for copy in self.copies if copy.alive and not copy.frozen]
+        if not running:
+            return False
         if not names & {copy.client_id for copy in self.copies}:  # the program has names of its own
             return len(view.members) >= len(running)
         gone = {copy.client_id for copy in self.copies if not copy.alive and copy.instance_id is None} - {each.client_id for each in running}
@@ -262,13 +274,16 @@ class Stage(Sink):
         """Register fault rules."""
         self.running.submit(Command("add_faults", {"rules": [rule_as_data(make_rule(each)) for each in rules]}))
 
-    async def start(self, instance: str | None = None) -> Copy:
-        """Start one more copy."""
-        number = len(self.copies) + 1
-        if instance is None and self.situation.static:
+    async def start(self, instance: str | None = None, again: Copy | None = None) -> Copy:
+        """Start one more copy; `instance`: with that group.instance.id; `again`: with names and number of one that has ended."""
+        place = len(self.copies) + 1
+        number = place if again is None else again.number
+        if again is not None:
+            instance = again.instance_id
+        elif instance is None and self.situation.static:
             instance = f"copy-{number}"
         environment = environment_of(number, self.running.bootstrap, self.topic, self.situation.name, instance)
-        said = self._folder / f"{self.situation.name}.copy-{number}.txt"
+        said = self._folder / f"{self.situation.name}.copy-{place}.txt"
         copy = await Copy.start(self._command, number, environment, said, self._ended)
         self.copies.append(copy)
         return copy

@@ -80,10 +80,9 @@ async def rebalance_in_join(stage: Stage) -> None:
     for heard in joins:
         await stage.happens(heard)
     stage.stop(leaver)
-    try:
-        await stage.until("the copy to end", lambda: leaver.status is not None)
-    finally:
-        stage.steer("release_group", group=stage.group)
+    await stage.watches(5, lambda: leaver.status is not None)  # it may wait for the answer to its JoinGroup
+    stage.steer("release_group", group=stage.group)
+    await stage.until("the copy to end", lambda: leaver.status is not None)
     view = stage.view
     if view is not None and any(each.member_id == member for each in view.members):
         await stage.steer_when("expire_member", group=stage.group, member=member)
