@@ -117,15 +117,10 @@ class Stage(Sink):
 
         return self.hears(f"{client or 'a copy'} to send {'a' if times == 1 else times} {api_name(key)}", test, times)
 
-    def fires(self, rule: str, times: int = 1) -> Heard:
-        """Listen for a fault rule to strike."""
-        what = f"the fault {rule!r} to strike"
-        return self.hears(what, lambda row: isinstance(row, FaultRow) and row.rule == rule and row.action not in ("over", "released"), times)
-
     # -- waiting
 
     async def until(self, what: str, test: Callable[[], bool], seconds: float | None = None) -> None:
-        """Wait until it is so; asked after every row and when a copy has ended. Raises NotReached when the bound is over or nobody is left."""
+        """Wait until it is so; asked after every row and end of a copy. Raises NotReached when the bound is over or no copy runs."""
         bound = self.bound_s if seconds is None else seconds
         end = asyncio.get_running_loop().time() + bound
         while not test():
@@ -190,8 +185,9 @@ class Stage(Sink):
             return False
         if not names & {copy.client_id for copy in self.copies}:  # the program has names of its own
             return len(view.members) >= len(running)
-        gone = {copy.client_id for copy in self.copies if not copy.alive and copy.instance_id is None} - {each.client_id for each in running}
-        return names >= {copy.client_id for copy in running} and not names & gone
+        here = {copy.client_id for copy in running}
+        gone = {copy.client_id for copy in self.copies if not copy.alive and copy.instance_id is None} - here
+        return names >= here and not names & gone
 
     # -- the group
 

@@ -73,25 +73,31 @@ def _later(made: dict[str, Any]) -> Callable[[Stage], Awaitable[None]]:
 for _api in ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit"):
     declare(
         Situation(
-            f"answer-lost-{_api}-later", f"A group that works rebalances, and the connection ends before the answer to a {_api}.",
-            f"the fault to strike a {_api}, and the group Stable", _later(rule(_api, "close", stage="reply", nth=1)),
-        )  # fmt: skip
+            f"answer-lost-{_api}-later",
+            f"A group that works rebalances, and the connection ends before the answer to a {_api}.",
+            f"the fault to strike a {_api}, and the group Stable",
+            _later(rule(_api, "close", stage="reply", nth=1)),
+        )
     )
 for _api in ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "OffsetFetch"):
     declare(
         Situation(
-            f"silence-at-{_api}", f"A group that works rebalances; a {_api} is applied, its answer is lost, and its connection is mute from"
-            " then on.",
-            "the end of that connection, and the group Stable", _later(rule(_api, "drop", stage="reply", nth=1)),
-        )  # fmt: skip
+            f"silence-at-{_api}",
+            f"A group that works rebalances; a {_api} is applied, its answer is lost, and its connection is mute from then on.",
+            "the end of that connection, and the group Stable",
+            _later(rule(_api, "drop", stage="reply", nth=1)),
+        )
     )
 for _api, _codes in ERRORS.items():
     _rules = tuple(rule(_api, "error", f"{code} {place}", "request", nth=1 + place, code=code) for place, code in enumerate(_codes))
     declare(
         Situation(
-            f"errors-of-{_api}", f"{_api} is refused every other time, with {', '.join(dict.fromkeys(_codes))}.",
-            "every one of the errors, and the group Stable", _strikes(*(each["name"] for each in _rules)), rules=_rules,
-        )  # fmt: skip
+            f"errors-of-{_api}",
+            f"{_api} is refused every other time, with {', '.join(dict.fromkeys(_codes))}.",
+            "every one of the errors, and the group Stable",
+            _strikes(*(each["name"] for each in _rules)),
+            rules=_rules,
+        )
     )
 
 

@@ -37,8 +37,13 @@ for _name in ready_plans():
         _plan = read_plan(_name)
         declare(
             Situation(
-                _name, _sentence(_plan), "every fault of the plan, and the group Stable", _script(_plan),
-                rules=tuple(rule_as_data(each) for each in _plan.rule), nodes=1 if _name in ONE_NODE else 3, static=_name in STATIC,
+                _name,
+                _sentence(_plan),
+                "every fault of the plan, and the group Stable",
+                _script(_plan),
+                rules=tuple(rule_as_data(each) for each in _plan.rule),
+                nodes=1 if _name in ONE_NODE else 3,
+                static=_name in STATIC,
                 comes_back=_name not in STAY_AWAY,
-            )  # fmt: skip
+            )
         )
