@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from ..journal.read import UnknownRow
-from ..journal.rows import AbandonedRow, CloseRow, OpenRow, ReplyRow, RequestRow, Row
+from ..journal.rows import AbandonedRow, ClientRow, CloseRow, OpenRow, ReplyRow, RequestRow, Row
 from .agenda import Appointment
 from .judgement import Broken, Judgements
 from .rule import Rule, registered
@@ -21,8 +21,8 @@ from .subjects import Exchange, Group, Link, Member, Subject
 from .verdicts import SHOWN, Audit, Finding, Tally
 from .world import SLACK_NS, World
 
-KINDS: Final = frozenset(("open", "close", "request", "reply", "abandoned"))
-"""Kinds of rows that are looked at: those of the wire."""
+KINDS: Final = frozenset(("open", "close", "request", "reply", "abandoned", "client"))
+"""Kinds of rows that are looked at: those of the wire, and what somebody outside says of a client (`journal.rows.ASKED_TO_STOP`)."""
 BoundHook = Callable[[Any], Judgements]
 Hooks = list[tuple[Rule, BoundHook]]
 
@@ -30,9 +30,6 @@ Hooks = list[tuple[Rule, BoundHook]]
 class Auditor:
     """`feed` it rows in the journal's order, then `close`. `found`: called with each finding as it is made; `over`: with every group that
     is over, its name (None: connections without one) and the tallies of its rules; all are added up in `totals`. `judged`: called with
-    every judgement: code, group, the connection of whom it is about (None: not known) and the finding (None: kept).
-
-    over, its name (None: connections without one) and the tallies of its rules; all are added up in `totals`. `judged`: called with
     every judgement: code, group, the connection of whom it is about (None: not known) and the finding (None: kept).
 
     `codes`: the rules to look at; all of them unless said. `waive`: the reason why a finding does not count, or None. `slack`: see
@@ -122,6 +119,9 @@ class Auditor:
         self._world.forget(link)
         self._settle_groups()
 
+    def _said(self, row: ClientRow) -> None:
+        self._world.said(row)
+
     def _passed(self, now: int) -> None:
         """Time passes up to a row: what was due is looked at, each at its own time."""
         for over in self._world.agenda.due(now):
@@ -163,11 +163,10 @@ class Auditor:
     def _broken(self, tally: Tally, code: str, what: Broken, about: Subject | None, link: Link | None, t: int) -> None:
         tally.broken += 1
         member = about if isinstance(about, Member) else None
-        named = link if link is not None and link.client_id is not None else member
         finding = Finding(
             rule=code, severity=self.rules[code].severity, group=_group_of(about),
             member=None if member is None else member.name, member_id=None if member is None else member.id,
-            client_id=None if named is None else named.client_id, t=t, sentence=what.sentence, instead=what.instead, rows=what.rows,
+            client_id=None if link is None else link.client_id, t=t, sentence=what.sentence, instead=what.instead, rows=what.rows,
         )  # fmt: skip
         if self._waive is not None:
             finding.waived = self._waive(finding)
@@ -227,6 +226,7 @@ _TAKE: Final[dict[type, Callable[[Auditor, Any], None]]] = {
     ReplyRow: Auditor._answered,
     AbandonedRow: Auditor._answered,
     CloseRow: Auditor._closed,
+    ClientRow: Auditor._said,
 }
 
 

@@ -10,7 +10,7 @@ than what is open.
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from groupmock_codec import APIS
@@ -20,6 +20,8 @@ from ..rounds.embedded import EAGER, Claim, Partitions, claim_of, told_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from ..journal.rows import CloseRow
 
 Json = Mapping[str, Any]
 T = TypeVar("T")
@@ -40,6 +42,7 @@ TXN_OFFSET_COMMIT: Final = 28
 CONSUMER_GROUP_HEARTBEAT: Final = 68
 
 NONE: Final = 0
+NO_ERRORS: Final[frozenset[int]] = frozenset()
 OFFSET_OUT_OF_RANGE: Final = 1
 COORDINATOR_LOAD_IN_PROGRESS: Final = 14
 COORDINATOR_NOT_AVAILABLE: Final = 15
@@ -78,10 +81,11 @@ class Subject:
 
 class Link(Subject):
     """A connection. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request said; `last`: the member
-    that spoke by it last; `closed`: when it ended (ns) and by whom; `software`: name and version of the library as ApiVersions told them
-    (KIP-511), None: it told nothing."""
+    that spoke by it last; `closed`: when it ended (ns) and by whom; `ending`: the row that says so; `stopping`: the row that says
+    that its process was asked to stop; `software`: name and version of the library as ApiVersions told them (KIP-511), None: it told
+    nothing."""
 
-    __slots__ = ("client_id", "closed", "host", "last", "number", "open", "software", "versions")
+    __slots__ = ("client_id", "closed", "ending", "host", "last", "number", "open", "software", "stopping", "versions")
 
     def __init__(self, number: int, host: str = "") -> None:
         super().__init__()
@@ -90,6 +94,8 @@ class Link(Subject):
         self.open: dict[int, Exchange] = {}
         self.last: Member | None = None
         self.closed: tuple[int, str] | None = None
+        self.ending: CloseRow | None = None
+        self.stopping: int | None = None
         self.software: tuple[str, str] | None = None
         self.versions: dict[int, tuple[int, int]] | None = None
         """Api key -> lowest and highest version that the broker said on this connection; None: it said nothing, or refused."""
@@ -104,15 +110,16 @@ class Member(Subject):
     """A member by its id, as it knows itself: what it was answered counts, what got lost on the way does not.
 
     `joining`, `syncing`: requests that wait; `joined`: its last JoinGroup that succeeded; `synced`: its last SyncGroup; `wish`: its last
-    JoinGroup, whatever came of it; `told`: the partitions of its assignment, None before the first or after it lost its place; `before`:
-    the member that this connection was before; `link`: by which it spoke last; `ended`: the exchange after which it is none any more
-    (LeaveGroup, or an answer 25 or 82); `beat`: its last heartbeat, `beating`: those without an answer; `since`: when it was first seen.
+    JoinGroup, whatever came of it; `told`: the partitions of its assignment, None before the first, where it cannot be read, or after it
+    lost its place; `had`: those of the assignment before that; `before`: the member that this connection was before; `born`: its id was
+    given to it by an answer, not known from an earlier time; `link`: by which it spoke last; `ended`: the exchange after which it is none
+    any more (LeaveGroup, or an answer 25 or 82); `beat`: its last heartbeat, `beating`: those without an answer; `since`: when it was first
+    seen.
     """
 
     __slots__ = (
-        "beat", "beating", "before", "client_id", "ended", "group", "host", "id", "instance_id", "joined", "joining", "link", "seen",
-        "since",
-        "synced", "syncing", "told", "wish",
+        "beat", "beating", "before", "born", "client_id", "ended", "group", "had", "host", "id", "instance_id", "joined",
+        "joining", "link", "seen", "since", "synced", "syncing", "told", "wish",
     )  # fmt: skip
 
     def __init__(self, group: Group, member_id: str, x: Exchange) -> None:
@@ -127,6 +134,8 @@ class Member(Subject):
         self.syncing: Exchange | None = None
         self.synced: Exchange | None = None
         self.told: Partitions | None = None
+        self.had: Partitions | None = None
+        self.born = False
         self.before: Member | None = None
         self.ended: Exchange | None = None
         self.beat: Exchange | None = None
@@ -191,9 +200,10 @@ class Member(Subject):
 class Plan:
     """A generation as its leader was told it, and what it made of it. `claims`: member -> its metadata; `brought`: member -> assignment
     bytes,
-    None until the leader's SyncGroup came; `skip`: the leader was told not to assign (KIP-814)."""
+    None until the leader's SyncGroup came; `skip`: the leader was told not to assign (KIP-814); `read`: what distinct bytes of it say, read
+    once (`inside`)."""
 
-    __slots__ = ("brought", "claims", "generation", "instances", "leader", "protocol", "protocol_type", "row", "skip")
+    __slots__ = ("brought", "claims", "generation", "instances", "leader", "protocol", "protocol_type", "read", "row", "skip")
 
     def __init__(self, x: Exchange, answer: Json, protocol_type: str) -> None:
         self.generation, self.leader = int(answer["generation_id"]), str(answer["leader"])
@@ -202,6 +212,7 @@ class Plan:
         self.instances = {str(each["member_id"]): each.get("group_instance_id") for each in answer["members"]}
         self.skip = bool(answer.get("skip_assignment"))
         self.brought: dict[str, bytes] | None = None
+        self.read: dict[tuple[str, bytes], Any] = {}
         self.row = x.answer_seq
 
     def claim(self, member: str) -> Claim:
@@ -234,13 +245,12 @@ class Exchange:
 
     `at`: when it was handled, `received`: when its last byte came, `seq`: its row. `member`: who sent it, None without an id.
     `answer`: as JSON has it, None while there is none (and for APIs whose answers no rule reads); `answered`: when; `delivered`: did it go
-    out; `abandoned`: there will be no answer.
+    out; `abandoned`: there will be no answer; `read`: what the bytes in it say, read once (`inside`).
     """
 
     __slots__ = (
-        "abandoned", "answer", "answer_seq", "answered", "asked", "at", "client_id", "delivered", "group", "key", "link", "member",
-        "received",
-        "seq", "ticket", "version",
+        "_errors", "abandoned", "answer", "answer_seq", "answered", "asked", "at", "client_id", "delivered", "group", "key", "link",
+        "member", "read", "received", "seq", "ticket", "version",
     )  # fmt: skip
 
     def __init__(self, row: Any, asked: Json, link: Link) -> None:
@@ -250,15 +260,27 @@ class Exchange:
         self.group: Group | None = None
         self.member: Member | None = None
         self.answer: Json | None = None
+        self._errors: frozenset[int] | None = None
         self.answered: int | None = None
         self.answer_seq = 0
         self.delivered = False
         self.abandoned = False
+        self.read: dict[str, Any] | None = None
 
     @property
     def name(self) -> str:
         """Kafka's name of the API."""
         return api_name(self.key)
+
+    @property
+    def who(self) -> str:
+        """For people: the member that sent it, or what the client calls itself."""
+        return self.member.name if self.member is not None else one_line(self.client_id or "") or "a client without a name"
+
+    @property
+    def client(self) -> tuple[str, str | None]:
+        """Host and client id, see `Link.client`."""
+        return self.link.host, self.client_id
 
     @property
     def heard(self) -> bool:
@@ -273,7 +295,11 @@ class Exchange:
     @property
     def errors(self) -> frozenset[int]:
         """Every error code of the answer, those of its topics, partitions, groups and members included; without 0."""
-        return frozenset() if self.answer is None else frozenset(_codes(self.answer)) - {NONE}
+        if self.answer is None:
+            return NO_ERRORS
+        if self._errors is None:  # asked for by many, and an answer stays what it is
+            self._errors = frozenset(_codes(self.answer)) or NO_ERRORS
+        return self._errors
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -326,13 +352,15 @@ def epoch_of(commit: Exchange) -> int:
     return int(commit.asked.get("generation_id_or_member_epoch", commit.asked.get("generation_id", -1)))
 
 
-def _codes(value: Any) -> Iterator[int]:
-    if isinstance(value, Mapping):
-        for name, each in value.items():
+def _codes(answer: Json) -> set[int]:
+    found, todo = set(), [answer]
+    while todo:
+        for name, each in todo.pop().items():
             if name == "error_code":
-                yield int(each)
-            elif isinstance(each, (list, Mapping)):
-                yield from _codes(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _codes(each)
+                found.add(each)
+            elif each.__class__ is dict:
+                todo.append(each)
+            elif isinstance(each, (list, tuple)):
+                todo.extend(inner for inner in each if inner.__class__ is dict)
+    found.discard(NONE)
+    return found

@@ -19,14 +19,14 @@ Rows that are missing (numbers of rows that jump, a capture that lost packets) m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from ..journal.rows import AbandonedRow, CloseRow, OpenRow, ReplyRow, RequestRow
-from ..rounds.embedded import told_of
+from ..journal.rows import ASKED_TO_STOP, AbandonedRow, ClientRow, CloseRow, OpenRow, ReplyRow, RequestRow
 from .agenda import Agenda
+from .inside import told_by
 from .subjects import (
     API_VERSIONS,
     CONSUMER_GROUP_HEARTBEAT,
@@ -74,9 +74,9 @@ LONGEST_NS: Final = 3_600_000 * NS_PER_MS
 
 
 class World:
-    """`feed` it rows. `links`: by number; `groups`: by name; `partitions`: topic -> how many, as answers to Metadata said; `topic_names`:
-    id ->
-    name; `now`: the latest time of a row, ns; `slack`: see SLACK_NS."""
+    """`feed` it rows. `links`: by number; `groups`: by name; `partitions`: topic -> how many, as the last answer to Metadata said;
+    `fewest`: topic -> the fewest that any answer said: so many are known to whoever has ever heard of it; `topic_names`:
+    id -> name; `now`: the latest time of a row, ns; `slack`: see SLACK_NS."""
 
     def __init__(self, slack: int = SLACK_NS) -> None:
         self.slack = slack
@@ -85,6 +85,7 @@ class World:
         self.links: dict[int, Link] = {}
         self.groups: dict[str, Group] = {}
         self.partitions: dict[str, int] = {}
+        self.fewest: dict[str, int] = {}
         self.topic_names: dict[str, str] = {}
         self._clients: dict[tuple[str, str | None], set[Member]] = {}
 
@@ -100,6 +101,8 @@ class World:
         link = self.links.get(row.connection)
         if link is None:  # the journal begins later than the connection
             link = self.links[row.connection] = Link(row.connection)
+        if link.client_id is None:
+            link.client_id = row.client_id
         x = Exchange(row, _json(row.message) if row.api_key in SEEN else {}, link)
         if row.api_key in OF_GROUPS and x.asked:
             name = self.group_of(x)
@@ -175,8 +178,16 @@ class World:
         """A connection ends; None: one that is not known. `forget` it when the rules have seen it."""
         link = self.links.get(row.connection)
         if link is not None:
-            link.closed = row.t, row.by
+            link.closed, link.ending = (row.t, row.by), row
         return link
+
+    def said(self, row: ClientRow) -> None:
+        """Somebody outside says something of a client. Where two members have its name, it is not known which of them is meant."""
+        if row.what == ASKED_TO_STOP:
+            meant = [link for link in self.links.values() if link.client_id == row.client]
+            if len({member for link in meant for member in self._clients.get(link.client, ())}) == 1:
+                for link in meant:
+                    link.stopping = row.seq
 
     def forget(self, link: Link) -> None:
         """The connection is gone. Its members may come back by another one; those that do not are given up one day."""
@@ -278,6 +289,7 @@ class World:
         if x.error in (NONE, MEMBER_ID_REQUIRED) and member is None:
             member = x.member = self._member(group, str(answer["member_id"]), x)
             member.wish, member.instance_id = x, x.asked.get("group_instance_id")
+            member.born = True
             x.link.last = member
             self._named(member, x)
         if member is None:
@@ -285,7 +297,7 @@ class World:
         if x.error == NONE:
             member.joined = x
             group.newest = max(group.newest, int(answer["generation_id"]))
-            if answer["members"] and (group.plan is None or group.plan.generation != answer["generation_id"]):
+            if answer["members"] and _is_new(group.plan, answer):
                 group.plan = Plan(x, answer, str(x.asked["protocol_type"]))
         else:
             self._refused(x, x.error)
@@ -296,14 +308,12 @@ class World:
             return
         if x.error == NONE:
             member.synced = x
-            claim = member.claim()
-            if claim is not None:
-                member.told = told_of(member.protocol_type, member.protocol, data_of(answer["assignment"]), claim).assigned
+            member.had, member.told = member.told, told_by(member, data_of(answer["assignment"]))
         else:
             self._refused(x, x.error)
 
     def _other(self, x: Exchange, answer: Json) -> None:
-        for code in OVER:
+        for code in x.errors and OVER:
             if code in x.errors:
                 self._refused(x, code)
 
@@ -326,7 +336,8 @@ class World:
         for topic in answer["topics"]:
             name = topic.get("name")
             if not topic["error_code"] and name is not None:
-                self.partitions[str(name)] = len(topic["partitions"])
+                self.partitions[str(name)] = count = len(topic["partitions"])
+                self.fewest[str(name)] = min(count, self.fewest.get(str(name), count))
                 if topic.get("topic_id"):
                     self.topic_names[str(topic["topic_id"])] = str(name)
 
@@ -346,9 +357,16 @@ _HEARD: Final[dict[int, Callable[[World, Exchange, Json], None]]] = {
 }
 
 
+def _is_new(plan: Plan | None, answer: Json) -> bool:
+    """Is this the member list of another round? A leader that asks twice before it has assigned is told the same once more."""
+    if plan is None or plan.generation != answer["generation_id"]:
+        return True
+    return not answer.get("skip_assignment") and (plan.brought is None or plan.leader != answer["leader"])
+
+
 def _json(message: Any) -> Json:
     """As JSON has it: a row in memory holds the codec's message, one of a file a dict."""
     if message is None:
         return {}
-    found: Json = message if isinstance(message, Mapping) else msgspec.to_builtins(message)
+    found: Json = message if message.__class__ is dict else msgspec.to_builtins(message)
     return found

@@ -1,0 +1,241 @@
+"""The job `audit` against the audit of the same journals without Spark: recorded runs of stock clients, and wrong clients."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from argparse import ArgumentParser, Namespace
+from collections import Counter
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from audit_examples import played
+from column_pages import documented
+from journal_frames import frame
+from pyspark.sql import Row, SparkSession
+from recorded_journals import FOLDER
+
+from groupmock.audit.auditor import Auditor
+from groupmock.audit.judgement import Judgements
+from groupmock.audit.rule import Rule, asked, registered
+from groupmock.audit.subjects import HEARTBEAT, Exchange
+from groupmock.audit.verdicts import BROKEN, NOT_EXERCISED, SHOWN, UNKNOWN, Tally
+from groupmock.clock import VirtualClock
+from groupmock.journal.read import JournalReader
+from groupmock.journal.rows import LEFT_OUT
+from groupmock.rig.wire_rig import rig_header
+from groupmock_pipeline import tables
+from groupmock_pipeline.audited.run_audit import audited
+from groupmock_pipeline.clients import identified, library_of
+from groupmock_pipeline.errors import BadInput
+from groupmock_pipeline.jobs import audit, ingest
+from groupmock_pipeline.schema import RUNS
+
+Lines = list[bytes]
+Told = dict[tuple[str | None, str], tuple[int, int, list[tuple[Any, ...]]]]
+
+
+def journals() -> dict[str, Lines]:
+    """Name -> header and rows, as a file has them."""
+    found = {path.name.partition(".")[0]: gzip.decompress(path.read_bytes()).splitlines() for path in FOLDER.glob("*.jsonl.gz")}
+    header = msgspec.json.encode(rig_header(VirtualClock()))
+    for (code, each), which in product(registered().items(), ("kept", "broken")):
+        found[f"{code}-{which}"] = [header, *map(msgspec.json.encode, played(each, which))]
+    return found
+
+
+def shown(finding: Any) -> tuple[Any, ...]:
+    return (finding.t, finding.sentence, finding.instead, finding.member, finding.member_id, finding.client_id, list(finding.rows))
+
+
+def live(lines: Lines, folder: Path) -> tuple[Told, Auditor]:
+    """What an audit of the file finds, group by group."""
+    whole: dict[tuple[str | None, str], Tally] = {}
+
+    def over(group: str | None, tallies: dict[str, Tally]) -> None:
+        for code, tally in tallies.items():
+            whole.setdefault((group, code), Tally(findings=[])).add(tally)
+
+    path = folder / "one.jsonl"
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    auditor = Auditor(over=over)
+    with path.open("rb") as file:
+        for row in JournalReader(file):
+            auditor.feed(row)
+    auditor.close()
+    return {key: (tally.kept, tally.broken, sorted(map(shown, tally.findings))) for key, tally in whole.items()}, auditor
+
+
+@pytest.fixture(scope="module")
+def written() -> dict[str, Lines]:
+    return journals()
+
+
+@pytest.fixture(scope="module")
+def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, written: dict[str, Lines]) -> dict[str, list[Row]]:
+    rows = frame(spark, tmp_path_factory.mktemp("rows"), {run: map(json.loads, lines) for run, lines in written.items()})
+    found = audit.audit(rows, spark.createDataFrame([], RUNS))
+    assert found.columns == list(audit.COLUMNS)
+    lines: dict[str, list[Row]] = {run: [] for run in written}
+    for line in found.collect():
+        lines[line.run].append(line)
+    return lines
+
+
+def test_verdicts_are_those_of_the_audit_of_the_file(table: dict[str, list[Row]], written: dict[str, Lines], tmp_path: Path) -> None:
+    broken = 0
+    for run, lines in written.items():
+        expected, auditor = live(lines, tmp_path)
+        exercised = {(line.group, line.rule): line for line in table[run] if line.rule and line.verdict != NOT_EXERCISED}
+        told = {key: (line.kept, line.broken, sorted(map(shown, line.findings))) for key, line in exercised.items()}
+        assert told == expected, run
+        assert {code: tally.verdict for code, tally in auditor.totals.items()} == worst(table[run]), run
+        broken += sum(line.verdict == BROKEN for line in table[run])
+        for line in exercised.values():
+            assert (sum(each.kept for each in line.libraries), sum(each.broken for each in line.libraries)) == (line.kept, line.broken)
+    assert broken >= len(registered())
+
+
+def worst(lines: list[Row]) -> dict[str, str]:
+    """The run's verdict of every rule."""
+    order = (BROKEN, UNKNOWN, "kept", NOT_EXERCISED)
+    found: dict[str, str] = {}
+    for line in (line for line in lines if line.rule is not None):
+        found[line.rule] = min(line.verdict, found.get(line.rule, NOT_EXERCISED), key=order.index)
+    return found
+
+
+def test_a_rule_is_counted_for_every_library_of_a_group(table: dict[str, list[Row]]) -> None:
+    (line,) = [line for line in table["kafka-python"] if line.rule == "CLIENT-05" and line.group]
+    assert [(each.library, each.broken) for each in line.libraries] == [("kafka-python", 0)] and line.libraries[0].version
+    assert line.client_ids == [f"kafka-python-{line.libraries[0].version}"]
+
+
+def test_the_library_of_a_connection_is_that_of_the_other_jobs(spark: SparkSession) -> None:
+    told = [("", "", ""), ("app", "", ""), ("aiokafka-0.14.0", "", ""), ("x", "librdkafka", "2.16.0"), ("x", "sarama", ""), ("a-1", "", "")]
+    shape = "client_id string, software struct<client_software_name: string, client_software_version: string>"
+    table = spark.createDataFrame([(client, (name, version) if name else None) for client, name, version in told], shape)
+    found = table.select(*(column.alias(name) for name, column in identified(table["client_id"]).items())).collect()
+    assert [tuple(line) for line in found] == [library_of(client, (name, version) if name else None) for client, name, version in told]
+
+
+def test_the_page_of_audit_has_every_column() -> None:
+    assert documented("audit", audit.COLUMNS) == (set(), set())
+
+
+# -- what cannot be judged ---------------------------------------------------------------------------------------------------------------
+
+
+class Crashing(Rule):
+    """A rule that does not hold."""
+
+    code, title, severity = "CLIENT-999", "crashes", "error"
+
+    @asked(HEARTBEAT)
+    def crashes(self, x: Exchange) -> Judgements:
+        """At the first heartbeat."""
+        raise ValueError("\x1b[2J")
+        yield
+
+
+def test_a_rule_that_crashes_is_unknown_and_the_others_go_on(
+    monkeypatch: pytest.MonkeyPatch, written: dict[str, Lines], table: dict[str, list[Row]]
+) -> None:
+    """Without Spark's processes: they would not know the rule."""
+    rules = {**registered(), "CLIENT-999": Crashing}
+    monkeypatch.setattr("groupmock.audit.auditor.registered", lambda: rules)
+    lines = [line for batch in audited()(iter([batch_of(written["aiokafka"])])) for line in batch.to_pylist()]
+    crashed = [line for line in lines if line["crashed"] and line["rule"]]
+    assert [(line["rule"], line["kept"], line["crashed"]) for line in crashed] == [
+        ("CLIENT-999", 0, "the rule crashed: ValueError: \x1b[2J")
+    ]
+    others = Counter[str]()
+    for line in lines:
+        others[line["rule"]] += line["kept"]
+    assert +others == Counter({line.rule: line.kept for line in table["aiokafka"] if line.kept})
+
+
+def batch_of(lines: Lines) -> Any:
+    """Rows as a worker gets them."""
+    import pyarrow as pa
+
+    from groupmock_pipeline.audited.lake_rows import COLUMNS
+
+    rows = [json.loads(line) for line in lines[1:]]
+    names = {"day": "d", "run": "r", "at": 0, "delivered": True}
+    columns = {name: [names[name] if name in names and name not in row else row.get(name) for row in rows] for name in COLUMNS[:-1]}
+    content = [json.dumps(row["message"]) if row.get("message") is not None else None for row in rows]
+    return pa.RecordBatch.from_pydict({**columns, "content": content})
+
+
+@pytest.fixture(scope="module")
+def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, written: dict[str, Lines]) -> Path:
+    """A lake of journals that are whole, cut, full of holes, and limited."""
+    folder = tmp_path_factory.mktemp("lake")
+    source = folder / "journals"
+    source.mkdir()
+    whole = written["kafka-python"]
+    broken = {
+        "whole": b"\n".join(whole) + b"\n",
+        "cut": b"\n".join(whole)[:-40],
+        "hole": b"\n".join([*whole[:30], *whole[34:]]) + b"\n",
+        "limited": b"\n".join([*whole[:40], left_out(json.loads(whole[40]))]) + b"\n",
+    }
+    for number, (name, data) in enumerate(broken.items(), 1):  # of one header they would be copies of each other
+        (source / f"{name}.jsonl").write_bytes(data.replace(b'"seed":', b'"seed":%d' % number, 1))
+    ingest.run(spark, options(ingest, str(source), str(folder / "lake")))
+    audit.run(spark, options(audit, str(folder / "lake"), str(folder / "lake")))
+    return folder / "lake"
+
+
+def left_out(row: dict[str, Any]) -> bytes:
+    """The note in the place of that row."""
+    fields = {"first": row["seq"], "max_bytes": 1000, "rows": 9}
+    return json.dumps({"kind": "note", "seq": row["seq"], "t": row["t"], "what": LEFT_OUT, "fields": fields}).encode()
+
+
+def options(job: Any, source: str, target: str, *words: str) -> Namespace:
+    parser = ArgumentParser()
+    job.add_arguments(parser)
+    parsed = parser.parse_args(words)
+    parsed.input, parsed.output = source, target
+    return parsed
+
+
+def test_what_is_missing_of_a_run_is_unknown_with_its_sentence(
+    spark: SparkSession, lake: Path, written: dict[str, Lines], tmp_path: Path
+) -> None:
+    files = {row.run: Path(row.file).stem for row in tables.read(spark, str(lake), "runs").collect()}
+    found = tables.read(spark, str(lake), "audit").collect()
+    unknown = {files[line.run]: line.reason for line in found if line.rule is None}
+    assert {line.verdict for line in found if line.rule is None} == {UNKNOWN}
+    assert unknown == {
+        "cut": f"1 of the journal's lines are no rows (table quarantine); it has no end after row {len(written['kafka-python']) - 2}: "
+        "the run goes on, or was killed",
+        "hole": "rows 30 to 33 are missing",
+        "limited": "9 rows from number 40 on are left out: the journal was limited to 1000 bytes",
+    }
+    expected, _ = live(written["kafka-python"], tmp_path)
+    told = {(line.group, line.rule): line for line in found if files[line.run] == "whole" and line.rule and line.verdict != NOT_EXERCISED}
+    assert {key: (line.kept, line.broken, sorted(map(shown, line.findings))) for key, line in told.items()} == expected
+
+
+def test_a_rule_that_there_is_not(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="--rule CLIENT-05x: there is no such rule; there are CLIENT-"):
+        audit.run(spark, options(audit, str(tmp_path), str(tmp_path), "--rule", "CLIENT-05x"))
+
+
+def test_findings_are_bounded(written: dict[str, Lines]) -> None:
+    """A client that does it again and again: the first ones are shown, all are counted."""
+    code = "CLIENT-05"
+    lines = written[f"{code}-broken"]
+    sync = next(place for place, line in enumerate(lines) if place and json.loads(line).get("api_key") == 14)
+    pair = [json.loads(line) for line in lines[sync : sync + 2]]
+    many = [line | {"ticket": 1000 + number} for number in range(SHOWN + 5) for line in pair]
+    rows = [json.loads(line) for line in lines[1:sync]] + many
+    numbered = [lines[0], *(json.dumps(row | {"seq": seq}).encode() for seq, row in enumerate(rows, 1))]
+    told = [line for batch in audited([code])(iter([batch_of(numbered)])) for line in batch.to_pylist() if line["group"]]
+    assert [(line["broken"], len(line["findings"])) for line in told] == [(SHOWN + 5, SHOWN)]
