@@ -79,9 +79,9 @@ class Subject:
 class Link(Subject):
     """A connection. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request said; `last`: the member
     that spoke by it last; `closed`: when it ended (ns) and by whom; `software`: name and version of the library as ApiVersions told them
-    (KIP-511), None: it told nothing."""
+    (KIP-511), None: it told nothing; `spoke`: when its last request came (ns)."""
 
-    __slots__ = ("client_id", "closed", "host", "last", "number", "open", "software", "versions")
+    __slots__ = ("client_id", "closed", "host", "last", "number", "open", "software", "spoke", "versions")
 
     def __init__(self, number: int, host: str = "") -> None:
         super().__init__()
@@ -90,6 +90,7 @@ class Link(Subject):
         self.open: dict[int, Exchange] = {}
         self.last: Member | None = None
         self.closed: tuple[int, str] | None = None
+        self.spoke = 0
         self.software: tuple[str, str] | None = None
         self.versions: dict[int, tuple[int, int]] | None = None
         """Api key -> lowest and highest version that the broker said on this connection; None: it said nothing, or refused."""
@@ -106,13 +107,18 @@ class Member(Subject):
     `joining`, `syncing`: requests that wait; `joined`: its last JoinGroup that succeeded; `synced`: its last SyncGroup; `wish`: its last
     JoinGroup, whatever came of it; `told`: the partitions of its assignment, None before the first or after it lost its place; `before`:
     the member that this connection was before; `link`: by which it spoke last; `ended`: the exchange after which it is none any more
-    (LeaveGroup, or an answer 25 or 82); `beat`: its last heartbeat, `beating`: those without an answer; `since`: when it was first seen.
+    (LeaveGroup, an answer 25 or 82, or a JoinGroup by which its connection became another member); `leaving`: its LeaveGroup, from when it
+    was sent: a client does not wait for that answer; `beat`: its last heartbeat, `beating`: those without an answer; `since`: when it was
+    first seen.
+
+    `alive`: its last sign of life, ns: a heartbeat or commit as it came, the answer to a JoinGroup or SyncGroup; `heard`: its last exchange
+    that is over; `lapsed`: the sign of life after which its session passed by, while its process sent other requests and had no reason
+    to be silent; None: it did not.
     """
 
     __slots__ = (
-        "beat", "beating", "before", "client_id", "ended", "group", "host", "id", "instance_id", "joined", "joining", "link", "seen",
-        "since",
-        "synced", "syncing", "told", "wish",
+        "alive", "beat", "beating", "before", "client_id", "ended", "group", "heard", "host", "id", "instance_id", "joined", "joining",
+        "lapsed", "leaving", "link", "seen", "since", "synced", "syncing", "told", "watched", "wish",
     )  # fmt: skip
 
     def __init__(self, group: Group, member_id: str, x: Exchange) -> None:
@@ -129,6 +135,11 @@ class Member(Subject):
         self.told: Partitions | None = None
         self.before: Member | None = None
         self.ended: Exchange | None = None
+        self.leaving: Exchange | None = None
+        self.alive = x.at
+        self.heard: Exchange | None = None
+        self.lapsed: int | None = None
+        self.watched = False
         self.beat: Exchange | None = None
         self.beating: list[Exchange] = []
 
@@ -279,6 +290,16 @@ class Exchange:
     def rows(self) -> tuple[int, ...]:
         """Numbers of its rows."""
         return (self.seq, self.answer_seq) if self.answer_seq else (self.seq,)
+
+    @property
+    def speaker(self) -> Member | None:
+        """Who sent it: by its id or, if that is new or missing, the member that its connection was last, in the same group. A client has a
+        coordinator's connection to itself."""
+        last = self.link.last
+        if self.member is not None and (self.member.joined is not None or self.member.wish is not None):
+            return self.member
+        same = last is not None and self.group is not None and last.group.name == self.group.name
+        return last if same else None
 
     def waited_since(self, other: Exchange) -> int:
         """ns between the answer of another exchange and the arrival of this request; negative: it was under way before."""
