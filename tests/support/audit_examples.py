@@ -123,6 +123,7 @@ class WireStage:
         self._read()
         self._wire(member).hang_up()
         del self._wires[member]
+        self._asked.pop(member, None)
 
     def command(self, name: str, arguments: dict[str, Value]) -> None:
         self.rig.command(name, **arguments)

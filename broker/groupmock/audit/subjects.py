@@ -272,6 +272,11 @@ class Exchange:
         return api_name(self.key)
 
     @property
+    def who(self) -> str:
+        """For people: the member that sent it, or what the client calls itself."""
+        return self.member.name if self.member is not None else one_line(self.client_id or "") or "a client without a name"
+
+    @property
     def heard(self) -> bool:
         """Is there an answer, and did it reach the client as far as the broker knows?"""
         return self.delivered
