@@ -24,7 +24,7 @@ from groupmock_clients.probe.language.exchange import Exchange
 from groupmock_clients.probe.language.exchange_suite import FOLDER
 from groupmock_clients.probe.language.parser import load
 from groupmock_clients.probe.language.scope import Value
-from groupmock_clients.probe.stages.contract import Answer, Closed, Tolerance
+from groupmock_clients.probe.stages.contract import Answer, Closed, NotOnThisStage, Tolerance
 from groupmock_clients.probe.verdicts.runner import play
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, Versions
@@ -76,7 +76,9 @@ class WireStage:
         return next((Versions(row.lowest, row.highest) for row in self.rig.core.environment.identity.advertised if row.key == key), None)
 
     def topic(self, name: str, partitions: int, configs: Mapping[str, str] | None = None) -> str:
-        self.rig.command("create_topic", name=name, partitions=partitions, configs=dict(configs or {}))
+        if configs:
+            raise NotOnThisStage("topics with configs are not made by command")
+        self.rig.command("create_topic", name=name, partitions=partitions)
         self.topic_ids[name] = self.rig.core.cluster.topics.require(name).topic_id
         return name
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from ..journal.read import UnknownRow
-from ..journal.rows import AbandonedRow, CloseRow, OpenRow, ReplyRow, RequestRow, Row
+from ..journal.rows import AbandonedRow, ClientRow, CloseRow, OpenRow, ReplyRow, RequestRow, Row
 from .agenda import Appointment
 from .judgement import Broken, Judgements
 from .rule import Rule, registered
@@ -21,8 +21,8 @@ from .subjects import Exchange, Group, Link, Member, Subject
 from .verdicts import SHOWN, Audit, Finding, Tally
 from .world import SLACK_NS, World
 
-KINDS: Final = frozenset(("open", "close", "request", "reply", "abandoned"))
-"""Kinds of rows that are looked at: those of the wire."""
+KINDS: Final = frozenset(("open", "close", "request", "reply", "abandoned", "client"))
+"""Kinds of rows that are looked at: those of the wire, and what somebody outside says of a client (`journal.rows.ASKED_TO_STOP`)."""
 BoundHook = Callable[[Any], Judgements]
 Hooks = list[tuple[Rule, BoundHook]]
 
@@ -121,6 +121,9 @@ class Auditor:
             self._run(rule.code, hook, link, link.last, link, row.t)
         self._world.forget(link)
         self._settle_groups()
+
+    def _said(self, row: ClientRow) -> None:
+        self._world.said(row)
 
     def _passed(self, now: int) -> None:
         """Time passes up to a row: what was due is looked at, each at its own time."""
@@ -227,6 +230,7 @@ _TAKE: Final[dict[type, Callable[[Auditor, Any], None]]] = {
     ReplyRow: Auditor._answered,
     AbandonedRow: Auditor._answered,
     CloseRow: Auditor._closed,
+    ClientRow: Auditor._said,
 }
 
 

@@ -78,10 +78,11 @@ class Subject:
 
 class Link(Subject):
     """A connection. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request said; `last`: the member
-    that spoke by it last; `closed`: when it ended (ns) and by whom; `software`: name and version of the library as ApiVersions told them
-    (KIP-511), None: it told nothing; `spoke`: when its last request came (ns)."""
+    that spoke by it last; `closed`: when it ended (ns) and by whom; `ending`: row and reason of that; `stopping`: the row that says
+    that its process was asked to stop; `software`: name and version of the library as ApiVersions told them (KIP-511), None: it told
+    nothing; `spoke`: when its last request came (ns)."""
 
-    __slots__ = ("client_id", "closed", "host", "last", "number", "open", "software", "spoke", "versions")
+    __slots__ = ("client_id", "closed", "ending", "host", "last", "number", "open", "software", "spoke", "stopping", "versions")
 
     def __init__(self, number: int, host: str = "") -> None:
         super().__init__()
@@ -91,6 +92,8 @@ class Link(Subject):
         self.last: Member | None = None
         self.closed: tuple[int, str] | None = None
         self.spoke = 0
+        self.ending = 0, ""
+        self.stopping: int | None = None
         self.software: tuple[str, str] | None = None
         self.versions: dict[int, tuple[int, int]] | None = None
         """Api key -> lowest and highest version that the broker said on this connection; None: it said nothing, or refused."""
@@ -275,6 +278,11 @@ class Exchange:
     def who(self) -> str:
         """For people: the member that sent it, or what the client calls itself."""
         return self.member.name if self.member is not None else one_line(self.client_id or "") or "a client without a name"
+
+    @property
+    def client(self) -> tuple[str, str | None]:
+        """Host and client id, see `Link.client`."""
+        return self.link.host, self.client_id
 
     @property
     def heard(self) -> bool:

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from ..journal.rows import AbandonedRow, CloseRow, OpenRow, ReplyRow, RequestRow
+from ..journal.rows import ASKED_TO_STOP, AbandonedRow, ClientRow, CloseRow, OpenRow, ReplyRow, RequestRow
 from ..rounds.embedded import told_of
 from .agenda import Agenda
 from .subjects import (
@@ -200,8 +200,16 @@ class World:
         """A connection ends; None: one that is not known. `forget` it when the rules have seen it."""
         link = self.links.get(row.connection)
         if link is not None:
-            link.closed = row.t, row.by
+            link.closed, link.ending = (row.t, row.by), (row.seq, row.reason)
         return link
+
+    def said(self, row: ClientRow) -> None:
+        """Somebody outside says something of a client. Where two members have its name, it is not known which of them is meant."""
+        if row.what == ASKED_TO_STOP:
+            meant = [link for link in self.links.values() if link.client_id == row.client]
+            if len({member for link in meant for member in self.members_of(link.client)}) == 1:
+                for link in meant:
+                    link.stopping = row.seq
 
     def forget(self, link: Link) -> None:
         """The connection is gone. Its members may come back by another one; those that do not are given up one day."""

@@ -29,10 +29,11 @@ do stable2(A, B)
 A: JoinGroup -> parked
 A: Heartbeat
 A: Heartbeat
+pause 300
 B: JoinGroup -> 0
 A -> 0
-A -> 0
-A -> 0
+A -> 22
+A -> 22
 """
 
     @asked(HEARTBEAT)

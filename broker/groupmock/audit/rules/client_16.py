@@ -21,10 +21,10 @@ class RejoinsInTime(Rule):
     implies = ()
     kept = """
 do stable2(A, B)
-B: JoinGroup -> parked
-A: Heartbeat -> 27
-A: JoinGroup -> 0 generation_id=2
-B -> 0 generation_id=2
+A: JoinGroup -> parked
+B: Heartbeat -> 27
+B: JoinGroup -> 0 generation_id=2
+A -> 0 generation_id=2
 """
     broken = """
 member *: rebalance_timeout_ms=1000
