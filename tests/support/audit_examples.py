@@ -30,6 +30,8 @@ from groupmock_codec import APIS
 from groupmock_codec.declare import Message, Versions
 
 SETUP = FOLDER / "00-setup.exchange"
+MEMBERS = "member *: session_timeout_ms=10000 rebalance_timeout_ms=10000\n"
+"""What members of examples say of themselves, unless an example has such a line of its own: a rebalance timeout that CLIENT-32 likes."""
 
 
 class Ear(Sink):
@@ -137,7 +139,7 @@ class WireStage:
 def exchange_of(rule: type[Rule], which: str) -> Exchange:
     """The example `kept` or `broken` of a rule. Raises ExchangeError for a text that is none."""
     settings = "".join(f"settings: {name}={value}\n" for name, value in rule.settings.items())
-    text = f'exchange {rule.code}.{which} "{rule.title}"\nrows: {rule.code}\n{settings}{getattr(rule, which).strip()}\n'
+    text = f'exchange {rule.code}.{which} "{rule.title}"\nrows: {rule.code}\n{settings}{MEMBERS}{getattr(rule, which).strip()}\n'
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, f"{rule.code}.{which}.exchange")
         file.write_text(text, encoding="utf-8")

@@ -13,8 +13,8 @@ class JoinsWithTheIdItWasGiven(Rule):
     title = "After MEMBER_ID_REQUIRED the next JoinGroup carries the member id of that answer"
     what = "A JoinGroup without a member id is answered 79 with an id in it. The next JoinGroup for this group carries exactly that id."
     why = (
-        "The coordinator keeps a place for the id until the session timeout. A client that asks for another one each time never gets in and "
-        "fills the group with ids that nobody uses, the very thing that KIP-394 is against."
+        "The coordinator keeps a place for the id until the session timeout. A client that asks for another one each time never gets in "
+        "and fills the group with ids that nobody uses, the very thing that KIP-394 is against."
     )
     source = ("clients.md#client-01", "KIP-394", "AbstractCoordinator.JoinGroupResponseHandler")
     fix = "Take `member_id` out of the answer whatever its error code says, store it, and send JoinGroup again with it."

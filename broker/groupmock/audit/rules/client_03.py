@@ -42,8 +42,8 @@ A: JoinGroup -> 25
             yield KEPT
         elif x.asked["member_id"] == last.id and self.knew(x, last.ended):
             yield Broken(
-                f"{last.name} was told that the coordinator does not know its member id (UNKNOWN_MEMBER_ID, in answer to {last.ended.name}) "
-                "and joined with that id again",
+                f"{last.name} was told that the coordinator does not know its member id (UNKNOWN_MEMBER_ID, in answer to "
+                f"{last.ended.name}) and joined with that id again",
                 (*last.ended.rows, x.seq),
                 "a JoinGroup without a member id",
             )

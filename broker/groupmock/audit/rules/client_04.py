@@ -12,8 +12,8 @@ class LeavesAnOldGeneration(Rule):
     code = "CLIENT-04"
     title = "After ILLEGAL_GENERATION the member joins again and sends nothing in the old generation"
     what = (
-        "A member whose Heartbeat or SyncGroup was answered 22 joins again, with its member id or without. It sends no Heartbeat, SyncGroup or "
-        "OffsetCommit of the refused generation."
+        "A member whose Heartbeat or SyncGroup was answered 22 joins again, with its member id or without. It sends no Heartbeat, "
+        "SyncGroup or OffsetCommit of the refused generation."
     )
     why = "The group has gone on without it: its partitions have other owners. In the old generation it will only ever be refused."
     source = ("clients.md#client-04", "AbstractCoordinator.HeartbeatResponseHandler")
@@ -51,8 +51,8 @@ A: Heartbeat generation_id=1 -> 22
         if told is None or epoch_of(x) != told.asked["generation_id"] or not self.knew(x, told):
             return
         yield Broken(
-            f"{x.who} was told that its generation {epoch_of(x)} is over (ILLEGAL_GENERATION, in answer to {told.name}) and sent a {x.name} "
-            "in it",
+            f"{x.who} was told that its generation {epoch_of(x)} is over (ILLEGAL_GENERATION, in answer to {told.name}) and sent a "
+            f"{x.name} in it",
             (*told.rows, x.seq),
             "a JoinGroup",
         )

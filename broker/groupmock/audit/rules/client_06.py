@@ -23,7 +23,7 @@ class SyncsAfterItJoined(Rule):
 do stable2(A, B)
 """
     broken = """
-member *: rebalance_timeout_ms=1000
+member *: session_timeout_ms=1000 rebalance_timeout_ms=1000
 do completing1(A)
 pause 700
 A: Heartbeat -> 0
@@ -68,10 +68,15 @@ A: Heartbeat -> any
 
     def _late(self, x: Exchange, member: Member) -> Judgements:
         """Only of a process that sent other things meanwhile: one that is silent may have been stopped."""
-        if member.joined is x and x.answered is not None and self._due(member, x) and self.world.spoke(member) > x.answered + self.world.slack:
+        if (
+            member.joined is x
+            and x.answered is not None
+            and self._due(member, x)
+            and self.world.spoke(member) > x.answered + self.world.slack
+        ):
             yield Broken(
-                f"{member.name} joined generation {member.generation} and has sent no SyncGroup for {member.rebalance_ns // NS_PER_MS} ms, its "
-                "rebalance timeout, though it sent other requests",
+                f"{member.name} joined generation {member.generation} and has sent no SyncGroup for {member.rebalance_ns // NS_PER_MS} "
+                "ms, its rebalance timeout, though it sent other requests",
                 x.rows,
                 f"a SyncGroup of generation {member.generation} as soon as JoinGroup is answered",
             )
@@ -80,4 +85,6 @@ A: Heartbeat -> any
         """Nothing excuses it: no SyncGroup, no connection lost, no error, it has not left."""
         heard = member.heard
         well = heard is not None and heard.delivered and not heard.errors
-        return well and member.notes.get(self.code) is not joined and not (member.link.gone or member.gone or member.leaving or member.joining)
+        return (
+            well and member.notes.get(self.code) is not joined and not (member.link.gone or member.gone or member.leaving or member.joining)
+        )

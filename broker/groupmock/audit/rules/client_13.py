@@ -12,8 +12,9 @@ class BeatsWithinItsSession(Rule):
     code = "CLIENT-13"
     title = "A member that has joined sends heartbeats before its session timeout has passed"
     what = (
-        "Between two heartbeats (or commits) of a member that has joined and waits for nothing passes less than its session timeout. A process "
-        "that sent nothing at all meanwhile is not blamed: it may have been stopped, or its network cut. Nor is one whose last request failed."
+        "Between two heartbeats (or commits) of a member that has joined and waits for nothing passes less than its session timeout. A "
+        "process that sent nothing at all meanwhile is not blamed: it may have been stopped, or its network cut. Nor is one whose last "
+        "request failed."
     )
     why = "The coordinator takes it for dead, its partitions go to others and are read twice, and the group rebalances when it comes back."
     source = ("clients.md#client-13", "KIP-62")
@@ -53,15 +54,16 @@ A: Heartbeat -> any
     def gone(self, link: Link) -> Judgements:
         """It never came back. A static member need not say that it goes (KIP-345)."""
         member = link.last
-        if member is not None and member.lapsed is not None and member.link is link and link.closed is not None and not told_to_rejoin(member):
-            if not member.instance_id and not member.gone:
-                yield self._silent(member, link.closed[0] - member.lapsed, 0, " and closed its connection without leaving")
+        if member is None or member.lapsed is None or member.link is not link or link.closed is None or told_to_rejoin(member):
+            return
+        if not member.instance_id and not member.gone:
+            yield self._silent(member, link.closed[0] - member.lapsed, 0, " and closed its connection without leaving")
 
     def _silent(self, member: Member, ns: int, row: int, after: str) -> Broken:
         since = member.beat or member.synced or member.joined
         return Broken(
-            f"{member.name} sent no heartbeat for {ns // NS_PER_MS} ms, longer than its session timeout of {member.session_ns // NS_PER_MS} ms, "
-            f"though its process sent other requests{after}",
+            f"{member.name} sent no heartbeat for {ns // NS_PER_MS} ms, longer than its session timeout of "
+            f"{member.session_ns // NS_PER_MS} ms, though its process sent other requests{after}",
             (*(since.rows if since is not None else ()), *((row,) if row else ())),
             f"a heartbeat each {member.session_ns // NS_PER_MS // 3} ms or so, a third of the session timeout",
         )

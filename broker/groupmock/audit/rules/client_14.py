@@ -63,7 +63,13 @@ end
             member.notes[self.code] = _Pace(x)
             return
         last, pace.last = pace.last, x
-        if last.link is not x.link or not last.heard or last.errors or last.answered is None or last.answered - last.received > self.world.slack:
+        if (
+            last.link is not x.link
+            or not last.heard
+            or last.errors
+            or last.answered is None
+            or last.answered - last.received > self.world.slack
+        ):
             pace.pauses.clear()
             return
         pace.pauses.append(x.received - last.received)
@@ -75,7 +81,8 @@ end
             return
         pace.said = True
         yield Broken(
-            f"{member.name} sends a heartbeat every {shortest // NS_PER_MS} ms with a session timeout of {member.session_ns // NS_PER_MS} ms",
+            f"{member.name} sends a heartbeat every {shortest // NS_PER_MS} ms with a session timeout of "
+            f"{member.session_ns // NS_PER_MS} ms",
             (last.seq, x.seq),
             f"one every {member.session_ns // NS_PER_MS // 3} ms, a third of the session timeout, or more often",
         )

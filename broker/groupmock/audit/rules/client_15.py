@@ -13,12 +13,12 @@ class OneHeartbeatAtATime(Rule):
     title = "At most one heartbeat of a member is under way"
     what = "A member waits for the answer to its heartbeat before it sends the next one, for as long as its session lasts."
     why = (
-        "The answers tell it what to do, in order. With several under way it reacts to old news: a 22 or 27 of before the rebalance makes it "
-        "join again, and the group rebalances for nothing."
+        "The answers tell it what to do, in order. With several under way it reacts to old news: a 22 or 27 of before the rebalance "
+        "makes it join again, and the group rebalances for nothing."
     )
     source = ("clients.md#client-15", "AbstractCoordinator.HeartbeatThread")
     fix = "Send the next heartbeat only when the last one was answered or has timed out."
-    implies = ()
+    implies = ("CLIENT-65",)
     kept = """
 do stable1(A)
 A: Heartbeat -> 0
@@ -47,7 +47,8 @@ A -> 22
             yield KEPT
         elif member is not None and x.received - before.received < member.session_ns:
             yield Broken(
-                f"{member.name} sent a heartbeat {(x.received - before.received) // NS_PER_MS} ms after another one that was not answered yet",
+                f"{member.name} sent a heartbeat {(x.received - before.received) // NS_PER_MS} ms after another one that was not "
+                "answered yet",
                 (*before.rows, x.seq),
                 "the next heartbeat when the last one is answered",
             )

@@ -12,8 +12,9 @@ class RejoinsInTime(Rule):
     code = "CLIENT-16"
     title = "After REBALANCE_IN_PROGRESS the member joins within its rebalance timeout"
     what = (
-        "A member whose Heartbeat, SyncGroup or OffsetCommit is answered 27 sends JoinGroup (or leaves) before its rebalance timeout has passed. "
-        "A commit answered 27 between JoinGroup and SyncGroup is no such news. A process that sent nothing else meanwhile is not blamed."
+        "A member whose Heartbeat, SyncGroup or OffsetCommit is answered 27 sends JoinGroup (or leaves) before its rebalance timeout has "
+        "passed. A commit answered 27 between JoinGroup and SyncGroup is no such news. A process that sent nothing else meanwhile is not "
+        "blamed."
     )
     why = "All others wait for it until then, and after that it is a member no more: its partitions are read by somebody else as well."
     source = ("clients.md#client-16", "KIP-62")
@@ -27,7 +28,7 @@ B: JoinGroup -> 0 generation_id=2
 A -> 0 generation_id=2
 """
     broken = """
-member *: rebalance_timeout_ms=1000
+member *: session_timeout_ms=1000 rebalance_timeout_ms=1000
 do stable2(A, B)
 A: JoinGroup -> parked
 B: Heartbeat -> 27

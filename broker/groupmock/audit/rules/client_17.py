@@ -13,12 +13,12 @@ class BeatsUntilItRejoins(Rule):
     code = "CLIENT-17"
     title = "A member told of a rebalance goes on with heartbeats until it joins"
     what = (
-        "After a heartbeat answered 27 a member has its rebalance timeout to finish its work, and sends heartbeats meanwhile: its JoinGroup "
-        "comes before its session timeout has passed since the last of them."
+        "After a heartbeat answered 27 a member has its rebalance timeout to finish its work, and sends heartbeats meanwhile: its "
+        "JoinGroup comes before its session timeout has passed since the last of them."
     )
     why = (
-        "The session goes on counting during a rebalance. If it lapses, the member is dropped, joins as a new one, and the group rebalances a "
-        "second time; what it did meanwhile is done twice."
+        "The session goes on counting during a rebalance. If it lapses, the member is dropped, joins as a new one, and the group "
+        "rebalances a second time; what it did meanwhile is done twice."
     )
     source = ("clients.md#client-17", "AbstractCoordinator.HeartbeatResponseHandler")
     fix = "Do not stop heartbeats on 27; stop them when JoinGroup is sent."
@@ -57,8 +57,8 @@ A -> 0
             yield KEPT
         elif x.received - member.lapsed > member.session_ns and member.beat is not None:
             yield Broken(
-                f"{member.name} was told of a rebalance in its heartbeat, sent none for {(x.received - member.lapsed) // NS_PER_MS} ms after that, "
-                f"and joined when its session of {member.session_ns // NS_PER_MS} ms had passed",
+                f"{member.name} was told of a rebalance in its heartbeat, sent none for {(x.received - member.lapsed) // NS_PER_MS} ms "
+                f"after that, and joined when its session of {member.session_ns // NS_PER_MS} ms had passed",
                 (*member.beat.rows, x.seq),
                 "heartbeats as before until JoinGroup is sent",
             )

@@ -12,8 +12,8 @@ class WaitsForItsJoin(Rule):
     code = "CLIENT-18"
     title = "A JoinGroup is not repeated while one waits, and not given up before the rebalance timeout"
     what = (
-        "The coordinator holds the answer to JoinGroup until all members have joined, up to the rebalance timeout. Until then the member does "
-        "not send another one, and does not close its connection to come back by a new one."
+        "The coordinator holds the answer to JoinGroup until all members have joined, up to the rebalance timeout. Until then the member "
+        "does not send another one, and does not close its connection to come back by a new one."
     )
     why = (
         "Each new JoinGroup takes the place of the one that waits, whose answer is then for nobody; a client that hangs up and joins again "
@@ -83,8 +83,8 @@ B: JoinGroup -> 0
     def _impatient(self, x: Exchange, left: Exchange, waited: int) -> Broken:
         assert x.member is not None
         return Broken(
-            f"{x.who} hung up {waited // NS_PER_MS} ms after its JoinGroup and joined again by another connection, though the answer may take "
-            f"as long as its rebalance timeout of {x.member.rebalance_ns // NS_PER_MS} ms",
+            f"{x.who} hung up {waited // NS_PER_MS} ms after its JoinGroup and joined again by another connection, though the answer may "
+            f"take as long as its rebalance timeout of {x.member.rebalance_ns // NS_PER_MS} ms",
             (left.seq, x.seq),
             "to wait for the answer for the rebalance timeout and 5 s more",
         )
