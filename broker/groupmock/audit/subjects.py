@@ -21,6 +21,8 @@ from ..rounds.embedded import EAGER, Claim, Partitions, claim_of, told_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .agenda import Appointment
+
 Json = Mapping[str, Any]
 T = TypeVar("T")
 NS_PER_MS: Final = 1_000_000
@@ -60,13 +62,21 @@ STALE_MEMBER_EPOCH: Final = 113
 
 
 class Subject:
-    """`notes`: what rules remember about it, by the rule's code; `gone`: it is over, nobody waits for it any more."""
+    """`notes`: what rules remember about it, by the rule's code; `due`: when it is to be looked at again; `gone`: it is over, nobody waits
+    for it any more."""
 
-    __slots__ = ("gone", "notes")
+    __slots__ = ("due", "gone", "notes")
 
     def __init__(self) -> None:
         self.notes: dict[str, Any] = {}
+        self.due: set[Appointment] = set()
         self.gone = False
+
+    def go(self) -> None:
+        """It is over."""
+        self.gone = True
+        for each in tuple(self.due):
+            each.off()
 
     def note(self, code: str, make: Callable[[], T]) -> T:
         """What the rule of this code remembers; made the first time."""

@@ -214,7 +214,7 @@ class World:
     def forget(self, link: Link) -> None:
         """The connection is gone. Its members may come back by another one; those that do not are given up one day."""
         self.links.pop(link.number, None)
-        link.gone = True
+        link.go()
         for x in list(link.open.values()):
             x.abandoned = True
             self.settle(x)
@@ -330,7 +330,7 @@ class World:
             self._processes.pop(client, None)
 
     def _gone(self, member: Member) -> None:
-        member.gone = True
+        member.go()
         if member.group.members.get(member.id) is member:
             del member.group.members[member.id]
         self._nameless(member)
@@ -338,7 +338,7 @@ class World:
 
     def _over(self, group: Group) -> None:
         if not group.members and not group.waiting and self.groups.get(group.name) is group:
-            group.gone = True
+            group.go()
             del self.groups[group.name]
 
     def _give_up_later(self, member: Member) -> None:
