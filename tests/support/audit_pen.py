@@ -49,7 +49,7 @@ class Line:
     def asks(self, key: int, sent_ms_ago: float = 0, **message: Any) -> dict[str, Any]:
         """A request. What it returns is to be `told`."""
         self.pen.ticket += 1
-        place = {
+        place: dict[str, Any] = {
             "connection": self.number, "ticket": self.pen.ticket, "correlation_id": 1, "api_key": key, "api_name": APIS[key].name,
             "api_version": VERSIONS.get(key, 0),
         }  # fmt: skip
