@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from ..journal.read import UnknownRow
-from ..journal.rows import AbandonedRow, ClientRow, CloseRow, OpenRow, ReplyRow, RequestRow, Row
+from ..journal.rows import AbandonedRow, ClientRow, CloseRow, NoteRow, OpenRow, ReplyRow, RequestRow, Row
 from .agenda import Appointment
 from .judgement import Broken, Judgements
 from .rule import Rule, registered
@@ -21,8 +21,9 @@ from .subjects import Exchange, Group, Link, Member, Subject
 from .verdicts import SHOWN, Audit, Finding, Tally
 from .world import SLACK_NS, World
 
-KINDS: Final = frozenset(("open", "close", "request", "reply", "abandoned", "client"))
-"""Kinds of rows that are looked at: those of the wire, and what somebody outside says of a client (`journal.rows.ASKED_TO_STOP`)."""
+KINDS: Final = frozenset(("open", "close", "request", "reply", "abandoned", "client", "note"))
+"""Kinds of rows that are looked at: those of the wire, and what somebody outside says of a client or a node
+(`journal.rows.ASKED_TO_STOP`, `NODE_STALLED`)."""
 BoundHook = Callable[[Any], Judgements]
 Hooks = list[tuple[Rule, BoundHook]]
 
@@ -121,6 +122,9 @@ class Auditor:
 
     def _said(self, row: ClientRow) -> None:
         self._world.said(row)
+
+    def _noted(self, row: NoteRow) -> None:
+        self._world.noted(row)
 
     def _passed(self, now: int) -> None:
         """Time passes up to a row: what was due is looked at, each at its own time."""
@@ -230,6 +234,7 @@ _TAKE: Final[dict[type, Callable[[Auditor, Any], None]]] = {
     AbandonedRow: Auditor._answered,
     CloseRow: Auditor._closed,
     ClientRow: Auditor._said,
+    NoteRow: Auditor._noted,
 }
 
 

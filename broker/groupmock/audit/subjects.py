@@ -265,12 +265,13 @@ class Exchange:
 
     `at`: when it was handled, `received`: when its last byte came, `seq`: its row. `member`: who sent it, None without an id.
     `answer`: as JSON has it, None while there is none (and for APIs whose answers no rule reads); `answered`: when; `delivered`: did it go
-    out; `abandoned`: there will be no answer; `read`: what the bytes in it say, read once (`inside`).
+    out; `held_back`: it waits at a node that is stalled; `abandoned`: there will be no answer; `read`: what the bytes in it say, read once
+    (`inside`).
     """
 
     __slots__ = (
-        "_errors", "abandoned", "answer", "answer_seq", "answered", "asked", "at", "client_id", "delivered", "group", "key", "link",
-        "member", "read", "received", "seq", "ticket", "version",
+        "_errors", "abandoned", "answer", "answer_seq", "answered", "asked", "at", "client_id", "delivered", "group", "held_back", "key",
+        "link", "member", "read", "received", "seq", "ticket", "version",
     )  # fmt: skip
 
     def __init__(self, row: Any, asked: Json, link: Link) -> None:
@@ -284,6 +285,7 @@ class Exchange:
         self.answered: int | None = None
         self.answer_seq = 0
         self.delivered = False
+        self.held_back = False
         self.abandoned = False
         self.read: dict[str, Any] | None = None
 
@@ -338,7 +340,7 @@ class Exchange:
 
     def waited_since(self, other: Exchange) -> int:
         """ns between the answer of another exchange and the arrival of this request; negative: it was under way before."""
-        return -1 if other.answered is None else int(self.received - other.answered)
+        return -1 if other.answered is None or other.held_back else int(self.received - other.answered)
 
 
 def api_name(key: int) -> str:

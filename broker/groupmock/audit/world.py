@@ -27,7 +27,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from ..journal.rows import ASKED_TO_STOP, AbandonedRow, ClientRow, CloseRow, OpenRow, ReplyRow, RequestRow
+from ..journal.rows import (
+    ASKED_TO_STOP,
+    NODE_RESUMED,
+    NODE_STALLED,
+    AbandonedRow,
+    ClientRow,
+    CloseRow,
+    NoteRow,
+    OpenRow,
+    ReplyRow,
+    RequestRow,
+)
 from .agenda import Agenda
 from .inside import told_by
 from .subjects import (
@@ -106,6 +117,7 @@ class World:
         self.fewest: dict[str, int] = {}
         self.topic_names: dict[str, str] = {}
         self._processes: dict[tuple[str, str | None], Process] = {}
+        self._stalled: dict[int | None, list[Exchange]] = {}
 
     # -- rows
 
@@ -176,6 +188,9 @@ class World:
             x.abandoned = True
             return x
         x.delivered = row.delivered and row.message is not None
+        if row.node in self._stalled:
+            x.held_back = True
+            self._stalled[row.node].append(x)
         x.answer = _json(row.message) if x.key in ANSWERS and row.message is not None else None
         return x
 
@@ -208,6 +223,14 @@ class World:
         if link is not None:
             link.closed, link.ending = (row.t, row.by), row
         return link
+
+    def noted(self, row: NoteRow) -> None:
+        """A node of ours is stalled: nobody hears what it answers until it goes on."""
+        if row.what == NODE_STALLED:
+            self._stalled.setdefault(int(row.fields["node"]), [])
+        elif row.what == NODE_RESUMED:
+            for x in self._stalled.pop(int(row.fields["node"]), ()):
+                x.answered, x.held_back = row.t, False
 
     def said(self, row: ClientRow) -> None:
         """Somebody outside says something of a client. Where two members have its name, it is not known which of them is meant."""
