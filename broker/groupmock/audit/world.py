@@ -80,6 +80,8 @@ OF_GROUPS: Final = frozenset(
 SEEN: Final = OF_GROUPS | {FETCH, METADATA, FIND_COORDINATOR, API_VERSIONS}
 """Requests whose content is looked at; of the others it is their version alone."""
 ANSWERS: Final = SEEN - {FETCH}
+BY_GROUPS: Final = 8
+"""From this version on an OffsetFetch names several groups (KIP-709)."""
 BY_ID: Final = 13
 """From this version on a Fetch names topics by their ids (KIP-516)."""
 SLACK_NS: Final = 250 * NS_PER_MS
@@ -263,9 +265,10 @@ class World:
 
     def group_of(self, x: Exchange) -> str | None:
         """The group that a request is about; None: none or several (OffsetFetch v8+)."""
+        groups = x.asked.get("groups") if x.key == OFFSET_FETCH and x.version >= BY_GROUPS else None
+        if groups is not None:
+            return str(groups[0]["group_id"]) if len(groups) == 1 else None
         name = x.asked.get("group_id")
-        if name is None and len(x.asked.get("groups", ())) == 1:
-            name = x.asked["groups"][0]["group_id"]
         return None if name is None else str(name)
 
     def sole_member(self, link: Link) -> Member | None:
