@@ -32,9 +32,6 @@ class Auditor:
     is over, its name (None: connections without one) and the tallies of its rules; all are added up in `totals`. `judged`: called with
     every judgement: code, group, the connection of whom it is about (None: not known) and the finding (None: kept).
 
-    over, its name (None: connections without one) and the tallies of its rules; all are added up in `totals`. `judged`: called with
-    every judgement: code, group, the connection of whom it is about (None: not known) and the finding (None: kept).
-
     `codes`: the rules to look at; all of them unless said. `waive`: the reason why a finding does not count, or None. `slack`: see
     `world.SLACK_NS`.
     """
@@ -169,11 +166,10 @@ class Auditor:
     def _broken(self, tally: Tally, code: str, what: Broken, about: Subject | None, link: Link | None, t: int) -> None:
         tally.broken += 1
         member = about if isinstance(about, Member) else None
-        named = link if link is not None and link.client_id is not None else member
         finding = Finding(
             rule=code, severity=self.rules[code].severity, group=_group_of(about),
             member=None if member is None else member.name, member_id=None if member is None else member.id,
-            client_id=None if named is None else named.client_id, t=t, sentence=what.sentence, instead=what.instead, rows=what.rows,
+            client_id=None if link is None else link.client_id, t=t, sentence=what.sentence, instead=what.instead, rows=what.rows,
         )  # fmt: skip
         if self._waive is not None:
             finding.waived = self._waive(finding)

@@ -34,8 +34,8 @@ PACED: Final = (
     FIND_COORDINATOR, METADATA,
 )  # fmt: skip
 """Requests whose repetition is looked at."""
-AT_ONCE_NS: Final = 5 * NS_PER_MS
-"""Between an answer and the same request again: shorter than any backoff that a client may be set to on purpose (Java: 100 ms)."""
+AT_ONCE_NS: Final = 20 * NS_PER_MS
+"""Between an answer and the same request again: a pause of that length is none (Java's is 100 ms)."""
 ROUND_NS: Final = 50 * NS_PER_MS
 """Between two such requests, the broker's time included."""
 ROUNDS: Final = 3

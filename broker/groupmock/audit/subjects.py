@@ -10,7 +10,7 @@ than what is open.
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from groupmock_codec import APIS
@@ -21,6 +21,7 @@ from ..rounds.embedded import EAGER, Claim, Partitions, claim_of, told_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..journal.rows import CloseRow
     from .agenda import Appointment
 
 Json = Mapping[str, Any]
@@ -42,6 +43,7 @@ TXN_OFFSET_COMMIT: Final = 28
 CONSUMER_GROUP_HEARTBEAT: Final = 68
 
 NONE: Final = 0
+NO_ERRORS: Final[frozenset[int]] = frozenset()
 OFFSET_OUT_OF_RANGE: Final = 1
 COORDINATOR_LOAD_IN_PROGRESS: Final = 14
 COORDINATOR_NOT_AVAILABLE: Final = 15
@@ -88,11 +90,11 @@ class Subject:
 
 class Link(Subject):
     """A connection. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request said; `last`: the member
-    that spoke by it last; `closed`: when it ended (ns) and by whom; `ending`: row and reason of that; `stopping`: the row that says
+    that spoke by it last; `closed`: when it ended (ns) and by whom; `ending`: the row that says so; `stopping`: the row that says
     that its process was asked to stop; `software`: name and version of the library as ApiVersions told them (KIP-511), None: it told
-    nothing; `spoke`: when its last request came (ns)."""
+    nothing; `spoke`: when its last request came (ns); `sought`: when its last FindCoordinator came."""
 
-    __slots__ = ("client_id", "closed", "ending", "host", "last", "number", "open", "software", "spoke", "stopping", "versions")
+    __slots__ = ("client_id", "closed", "ending", "host", "last", "number", "open", "software", "sought", "spoke", "stopping", "versions")
 
     def __init__(self, number: int, host: str = "") -> None:
         super().__init__()
@@ -101,8 +103,8 @@ class Link(Subject):
         self.open: dict[int, Exchange] = {}
         self.last: Member | None = None
         self.closed: tuple[int, str] | None = None
-        self.spoke = 0
-        self.ending = 0, ""
+        self.spoke = self.sought = -1
+        self.ending: CloseRow | None = None
         self.stopping: int | None = None
         self.software: tuple[str, str] | None = None
         self.versions: dict[int, tuple[int, int]] | None = None
@@ -118,20 +120,21 @@ class Member(Subject):
     """A member by its id, as it knows itself: what it was answered counts, what got lost on the way does not.
 
     `joining`, `syncing`: requests that wait; `joined`: its last JoinGroup that succeeded; `synced`: its last SyncGroup; `wish`: its last
-    JoinGroup, whatever came of it; `told`: the partitions of its assignment, None before the first or after it lost its place; `before`:
-    the member that this connection was before; `link`: by which it spoke last; `ended`: the exchange after which it is none any more
-    (LeaveGroup, an answer 25 or 82, or a JoinGroup by which its connection became another member); `leaving`: its LeaveGroup, from when it
-    was sent: a client does not wait for that answer; `beat`: its last heartbeat, `beating`: those without an answer; `since`: when it was
-    first seen.
+    JoinGroup, whatever came of it; `told`: the partitions of its assignment, None before the first, where it cannot be read, or after it
+    lost its place; `had`: those of the assignment before that; `before`: the member that this connection was before; `born`: its id was
+    given to it by an answer, not known from an earlier time; `link`: by which it spoke last; `ended`: the exchange after which it is none
+    any more (LeaveGroup, an answer 25 or 82, or a JoinGroup by which its connection became another member); `leaving`: its LeaveGroup, from
+    when it was sent: a client does not wait for that answer; `beat`: its last heartbeat, `beating`: those without an answer; `since`: when
+    it was first seen.
 
     `alive`: its last sign of life, ns: a heartbeat or commit as it came, the answer to a JoinGroup or SyncGroup; `heard`: its last exchange
-    that is over; `lapsed`: the sign of life after which its session passed by, while its process sent other requests and had no reason
-    to be silent; None: it did not.
+    that is over; `confirmed`: when (ns) it was last answered without an error; `lapsed`: the sign of life after which its session passed
+    by, while its process sent other requests and had no reason to be silent; None: it did not.
     """
 
     __slots__ = (
-        "alive", "beat", "beating", "before", "client_id", "ended", "group", "heard", "host", "id", "instance_id", "joined", "joining",
-        "lapsed", "leaving", "link", "seen", "since", "synced", "syncing", "told", "watched", "wish",
+        "alive", "beat", "beating", "before", "born", "client_id", "confirmed", "ended", "group", "had", "heard", "host", "id",
+        "instance_id", "joined", "joining", "lapsed", "leaving", "link", "seen", "since", "synced", "syncing", "told", "watched", "wish",
     )  # fmt: skip
 
     def __init__(self, group: Group, member_id: str, x: Exchange) -> None:
@@ -146,11 +149,14 @@ class Member(Subject):
         self.syncing: Exchange | None = None
         self.synced: Exchange | None = None
         self.told: Partitions | None = None
+        self.had: Partitions | None = None
+        self.born = False
         self.before: Member | None = None
         self.ended: Exchange | None = None
         self.leaving: Exchange | None = None
         self.alive = x.at
         self.heard: Exchange | None = None
+        self.confirmed = -1
         self.lapsed: int | None = None
         self.watched = False
         self.beat: Exchange | None = None
@@ -215,9 +221,10 @@ class Member(Subject):
 class Plan:
     """A generation as its leader was told it, and what it made of it. `claims`: member -> its metadata; `brought`: member -> assignment
     bytes,
-    None until the leader's SyncGroup came; `skip`: the leader was told not to assign (KIP-814)."""
+    None until the leader's SyncGroup came; `skip`: the leader was told not to assign (KIP-814); `read`: what distinct bytes of it say, read
+    once (`inside`)."""
 
-    __slots__ = ("brought", "claims", "generation", "instances", "leader", "protocol", "protocol_type", "row", "skip")
+    __slots__ = ("brought", "claims", "generation", "instances", "leader", "protocol", "protocol_type", "read", "row", "skip")
 
     def __init__(self, x: Exchange, answer: Json, protocol_type: str) -> None:
         self.generation, self.leader = int(answer["generation_id"]), str(answer["leader"])
@@ -226,6 +233,7 @@ class Plan:
         self.instances = {str(each["member_id"]): each.get("group_instance_id") for each in answer["members"]}
         self.skip = bool(answer.get("skip_assignment"))
         self.brought: dict[str, bytes] | None = None
+        self.read: dict[tuple[str, bytes], Any] = {}
         self.row = x.answer_seq
 
     def claim(self, member: str) -> Claim:
@@ -258,13 +266,12 @@ class Exchange:
 
     `at`: when it was handled, `received`: when its last byte came, `seq`: its row. `member`: who sent it, None without an id.
     `answer`: as JSON has it, None while there is none (and for APIs whose answers no rule reads); `answered`: when; `delivered`: did it go
-    out; `abandoned`: there will be no answer.
+    out; `abandoned`: there will be no answer; `read`: what the bytes in it say, read once (`inside`).
     """
 
     __slots__ = (
-        "abandoned", "answer", "answer_seq", "answered", "asked", "at", "client_id", "delivered", "group", "key", "link", "member",
-        "received",
-        "seq", "ticket", "version",
+        "_errors", "abandoned", "answer", "answer_seq", "answered", "asked", "at", "client_id", "delivered", "group", "key", "link",
+        "member", "read", "received", "seq", "ticket", "version",
     )  # fmt: skip
 
     def __init__(self, row: Any, asked: Json, link: Link) -> None:
@@ -274,10 +281,12 @@ class Exchange:
         self.group: Group | None = None
         self.member: Member | None = None
         self.answer: Json | None = None
+        self._errors: frozenset[int] | None = None
         self.answered: int | None = None
         self.answer_seq = 0
         self.delivered = False
         self.abandoned = False
+        self.read: dict[str, Any] | None = None
 
     @property
     def name(self) -> str:
@@ -307,7 +316,11 @@ class Exchange:
     @property
     def errors(self) -> frozenset[int]:
         """Every error code of the answer, those of its topics, partitions, groups and members included; without 0."""
-        return frozenset() if self.answer is None else frozenset(_codes(self.answer)) - {NONE}
+        if self.answer is None:
+            return NO_ERRORS
+        if self._errors is None:  # asked for by many, and an answer stays what it is
+            self._errors = frozenset(_codes(self.answer)) or NO_ERRORS
+        return self._errors
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -370,13 +383,15 @@ def epoch_of(commit: Exchange) -> int:
     return int(commit.asked.get("generation_id_or_member_epoch", commit.asked.get("generation_id", -1)))
 
 
-def _codes(value: Any) -> Iterator[int]:
-    if isinstance(value, Mapping):
-        for name, each in value.items():
+def _codes(answer: Json) -> set[int]:
+    found, todo = set(), [answer]
+    while todo:
+        for name, each in todo.pop().items():
             if name == "error_code":
-                yield int(each)
-            elif isinstance(each, (list, Mapping)):
-                yield from _codes(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _codes(each)
+                found.add(each)
+            elif each.__class__ is dict:
+                todo.append(each)
+            elif isinstance(each, (list, tuple)):
+                todo.extend(inner for inner in each if inner.__class__ is dict)
+    found.discard(NONE)
+    return found

@@ -13,8 +13,10 @@ static twin) does not know it either, until it is told.
 Whose is a Fetch? Requests without a group are a member's if it is the only one of that host and client id (`sole_member`); Kafka's protocol
 does not tell more of a process, and of two with one name none is blamed for the other.
 
-Did a session lapse (`Member.lapsed`)? A process that is silent altogether may have been stopped, or its network cut; one that has lost its
-connection or was answered an error is busy with that. Only of one that went on with other requests, its last answer well, it is said.
+Did a session lapse (`Member.lapsed`)? A process that is silent altogether may have been stopped, or its network cut, or the broker stands
+still; one that has lost its connection, was answered an error or asks for its coordinator is busy with that. Only of one that went on with
+other requests until its session was over, its last answer well, it is said. Whether it was silent all the while is known when it speaks
+again: what it sent may have been held up.
 
 Rows that are missing (numbers of rows that jump, a capture that lost packets) make a hole in all of this: what was open is forgotten
 (`lost`), and what comes after it is judged afresh.
@@ -22,14 +24,14 @@ Rows that are missing (numbers of rows that jump, a capture that lost packets) m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Set
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from ..journal.rows import ASKED_TO_STOP, AbandonedRow, ClientRow, CloseRow, OpenRow, ReplyRow, RequestRow
-from ..rounds.embedded import told_of
 from .agenda import Agenda
+from .inside import told_by
 from .subjects import (
     API_VERSIONS,
     CONSUMER_GROUP_HEARTBEAT,
@@ -60,6 +62,7 @@ from .subjects import (
 )
 
 if TYPE_CHECKING:
+    from ..rounds.embedded import Partitions
     from .judgement import Judgements
 
 OF_GROUPS: Final = frozenset(
@@ -68,6 +71,8 @@ OF_GROUPS: Final = frozenset(
 SEEN: Final = OF_GROUPS | {FETCH, METADATA, FIND_COORDINATOR, API_VERSIONS}
 """Requests whose content is looked at; of the others it is their version alone."""
 ANSWERS: Final = SEEN - {FETCH}
+BY_ID: Final = 13
+"""From this version on a Fetch names topics by their ids (KIP-516)."""
 SLACK_NS: Final = 250 * NS_PER_MS
 """How long before a request an answer must have gone out to be sure that its client had heard it. A client whose threads wait for each
 other, on a machine that is busy, needs tens of milliseconds from the socket to the next request that minds the answer."""
@@ -78,20 +83,20 @@ LONGEST_NS: Final = 3_600_000 * NS_PER_MS
 
 
 class Process:
-    """What has one host and client id: `members` and connections; `spoke`: when its last request came (ns)."""
+    """What has one host and client id: `members` and connections; `spoke`, `sought`: see Link."""
 
-    __slots__ = ("links", "members", "spoke")
+    __slots__ = ("links", "members", "sought", "spoke")
 
     def __init__(self) -> None:
         self.members: set[Member] = set()
         self.links: set[Link] = set()
-        self.spoke = 0
+        self.spoke = self.sought = -1
 
 
 class World:
-    """`feed` it rows. `links`: by number; `groups`: by name; `partitions`: topic -> how many, as answers to Metadata said; `topic_names`:
-    id ->
-    name; `now`: the latest time of a row, ns; `slack`: see SLACK_NS."""
+    """`feed` it rows. `links`: by number; `groups`: by name; `partitions`: topic -> how many, as the last answer to Metadata said;
+    `fewest`: topic -> the fewest that any answer said: so many are known to whoever has ever heard of it; `topic_names`:
+    id -> name; `now`: the latest time of a row, ns; `slack`: see SLACK_NS."""
 
     def __init__(self, slack: int = SLACK_NS) -> None:
         self.slack = slack
@@ -100,6 +105,7 @@ class World:
         self.links: dict[int, Link] = {}
         self.groups: dict[str, Group] = {}
         self.partitions: dict[str, int] = {}
+        self.fewest: dict[str, int] = {}
         self.topic_names: dict[str, str] = {}
         self._processes: dict[tuple[str, str | None], Process] = {}
 
@@ -115,6 +121,8 @@ class World:
         link = self.links.get(row.connection)
         if link is None:  # the journal begins later than the connection
             link = self.links[row.connection] = Link(row.connection)
+        if link.client_id is None:
+            link.client_id = row.client_id
         x = Exchange(row, _json(row.message) if row.api_key in SEEN else {}, link)
         if row.api_key in OF_GROUPS and x.asked:
             name = self.group_of(x)
@@ -186,6 +194,8 @@ class World:
                 member.beating.remove(x)
             if x.key != FETCH:
                 member.heard = x
+                if x.delivered and x.answered is not None and not x.errors:
+                    member.confirmed = x.answered
             if x.key in (JOIN_GROUP, SYNC_GROUP) and x.answered is not None:
                 member.alive = max(member.alive, x.answered)
         if x.answer is not None and x.delivered:
@@ -200,7 +210,7 @@ class World:
         """A connection ends; None: one that is not known. `forget` it when the rules have seen it."""
         link = self.links.get(row.connection)
         if link is not None:
-            link.closed, link.ending = (row.t, row.by), (row.seq, row.reason)
+            link.closed, link.ending = (row.t, row.by), row
         return link
 
     def said(self, row: ClientRow) -> None:
@@ -251,16 +261,33 @@ class World:
 
     def spoke(self, member: Member) -> int:
         """When its process was last heard of (ns), by its own connection or any that is surely of the same process."""
+        process = self._process(member)
+        return member.link.spoke if process is None else max(process.spoke, member.link.spoke)
+
+    def sought(self, member: Member) -> int:
+        """When its process last asked FindCoordinator (ns)."""
+        process = self._process(member)
+        return member.link.sought if process is None else max(process.sought, member.link.sought)
+
+    def _process(self, member: Member) -> Process | None:
         client = member.host, member.client_id
-        if len(self.members_of(client)) != 1 or not self._certain(client):
-            return member.link.spoke
-        return max(self._processes[client].spoke, member.link.spoke)
+        return self._processes[client] if len(self.members_of(client)) == 1 and self._certain(client) else None
 
     def _certain(self, client: tuple[str, str | None]) -> bool:
         """Of connections older than the journal the host is not known: one of their members may be of this process, or not."""
         host, client_id = client
         unknown = self._processes.get(("", client_id)) if host else None
         return unknown is None or not unknown.members
+
+    def fetched(self, x: Exchange) -> Partitions:
+        """What a Fetch names. In a fetch session (KIP-227) that is not all that it reads; topics whose id no answer told are left out."""
+        names = [str(each["topic"]) if x.version < BY_ID else self.topic_names.get(str(each["topic_id"])) for each in x.asked["topics"]]
+        return frozenset(
+            (name, int(each["partition"]))
+            for name, topic in zip(names, x.asked["topics"], strict=True)
+            for each in topic["partitions"]
+            if name
+        )
 
     def _group(self, name: str) -> Group:
         found = self.groups.get(name)
@@ -305,6 +332,8 @@ class World:
             link.client_id = x.client_id
         process.links.add(link)
         process.spoke = link.spoke = x.received
+        if x.key == FIND_COORDINATOR:
+            process.sought = link.sought = x.received
 
     def _without(self, link: Link) -> None:
         process = self._processes.get(link.client)
@@ -362,19 +391,20 @@ class World:
 
         def look() -> Judgements:
             member.watched = False
-            if member.alive + member.session_ns + self.slack > self.now or member.joining is not None or member.syncing is not None:
+            if member.alive + member.session_ns > self.now or member.joining is not None or member.syncing is not None:
                 self._watch(member)
             elif self._awake(member):
                 member.lapsed = member.alive
             return iter(())
 
-        due = member.alive + member.session_ns + self.slack
+        due = member.alive + member.session_ns
         self.agenda.add(due if due > self.now else self.now + member.session_ns, member, "", look)
 
     def _awake(self, member: Member) -> bool:
         heard = member.heard
         well = heard is not None and heard.delivered and heard.errors <= {REBALANCE_IN_PROGRESS}
-        return well and not member.link.gone and member.leaving is None and self.spoke(member) > member.alive + member.session_ns // 2
+        busy = member.link.gone or member.leaving is not None or self.sought(member) >= member.alive
+        return well and not busy and self.spoke(member) > member.alive + member.session_ns // 2
 
     # -- answers that were heard
 
@@ -391,7 +421,7 @@ class World:
             member.joined = x
             self._watch(member)
             group.newest = max(group.newest, int(answer["generation_id"]))
-            if answer["members"] and (group.plan is None or group.plan.generation != answer["generation_id"]):
+            if answer["members"] and _is_new(group.plan, answer):
                 group.plan = Plan(x, answer, str(x.asked["protocol_type"]))
         else:
             self._refused(x, x.error)
@@ -400,7 +430,7 @@ class World:
         """Its connection is this member from now on, and no other of the group."""
         old = x.link.last
         member = self._member(group, member_id, x)
-        member.wish, member.instance_id, member.link = x, x.asked.get("group_instance_id"), x.link
+        member.wish, member.instance_id, member.link, member.born = x, x.asked.get("group_instance_id"), x.link, True
         x.link.last = member
         self._named(member, x)
         if old is not None and old.id != member_id and old.group is group and old.link is x.link and not old.gone:
@@ -414,14 +444,12 @@ class World:
             return
         if x.error == NONE:
             member.synced = x
-            claim = member.claim()
-            if claim is not None:
-                member.told = told_of(member.protocol_type, member.protocol, data_of(answer["assignment"]), claim).assigned
+            member.had, member.told = member.told, told_by(member, data_of(answer["assignment"]))
         else:
             self._refused(x, x.error)
 
     def _other(self, x: Exchange, answer: Json) -> None:
-        for code in OVER:
+        for code in x.errors and OVER:
             if code in x.errors:
                 self._refused(x, code)
 
@@ -444,7 +472,8 @@ class World:
         for topic in answer["topics"]:
             name = topic.get("name")
             if not topic["error_code"] and name is not None:
-                self.partitions[str(name)] = len(topic["partitions"])
+                self.partitions[str(name)] = count = len(topic["partitions"])
+                self.fewest[str(name)] = min(count, self.fewest.get(str(name), count))
                 if topic.get("topic_id"):
                     self.topic_names[str(topic["topic_id"])] = str(name)
 
@@ -469,9 +498,16 @@ def _own(member: Member, link: Link) -> bool:
     return member.link is link or (member.link.gone and member.link.client == link.client)
 
 
+def _is_new(plan: Plan | None, answer: Json) -> bool:
+    """Is this the member list of another round? A leader that asks twice before it has assigned is told the same once more."""
+    if plan is None or plan.generation != answer["generation_id"]:
+        return True
+    return not answer.get("skip_assignment") and (plan.brought is None or plan.leader != answer["leader"])
+
+
 def _json(message: Any) -> Json:
     """As JSON has it: a row in memory holds the codec's message, one of a file a dict."""
     if message is None:
         return {}
-    found: Json = message if isinstance(message, Mapping) else msgspec.to_builtins(message)
+    found: Json = message if message.__class__ is dict else msgspec.to_builtins(message)
     return found

@@ -47,7 +47,7 @@ do stable1(A)
 !unload_coordinator partition=hash($group, 50)
 A: Heartbeat -> 16
 A: FindCoordinator -> 15
-!load_coordinator partition=hash($group, 50) node=1 loading_ms=0
+!move_coordinator partition=hash($group, 50) loading_ms=0
 pause 300
 A: FindCoordinator -> 0
 A: Heartbeat -> 0
@@ -93,6 +93,7 @@ A: Heartbeat -> 16
             del x.link.notes[self.code]
             yield KEPT
         elif self.knew(x, before):
+            del x.link.notes[self.code]  # once for each refusal
             error = "NOT_COORDINATOR" if NOT_COORDINATOR in before.errors else "COORDINATOR_NOT_AVAILABLE"
             yield Broken(
                 f"{x.who} was answered {error} to {before.name} and sent {x.name} to the same broker {x.waited_since(before) // 1_000_000} "

@@ -52,11 +52,12 @@ A: frame i16(10) i16(99) i32(7) str("x") -> closed
     @closed
     def hung_up(self, link: Link) -> Judgements:
         """What could not be read has no row of its own; the end of the connection says what it was."""
-        found = HUNG_UP.search(link.ending[1])
+        assert link.ending is not None
+        found = HUNG_UP.search(link.ending.reason)
         if found is not None and link.versions is not None and found["api"] != APIS[API_VERSIONS].name:
             who = link.last.name if link.last is not None else one_line(link.client_id or "") or "a client without a name"
             served = link.versions.get(KEYS[found["api"]], (1, 0))
-            yield _broken(who, found["api"], int(found["version"]), served, (link.ending[0],))
+            yield _broken(who, found["api"], int(found["version"]), served, (link.ending.seq,))
 
 
 def _broken(who: str, api: str, version: int, served: tuple[int, int], rows: tuple[int, ...]) -> Broken:
