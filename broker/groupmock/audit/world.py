@@ -430,7 +430,8 @@ class World:
         """Its connection is this member from now on, and no other of the group."""
         old = x.link.last
         member = self._member(group, member_id, x)
-        member.wish, member.instance_id, member.link, member.born = x, x.asked.get("group_instance_id"), x.link, True
+        member.wish, member.instance_id, member.link = x, x.asked.get("group_instance_id"), x.link
+        member.born = True
         x.link.last = member
         self._named(member, x)
         if old is not None and old.id != member_id and old.group is group and old.link is x.link and not old.gone:
@@ -493,16 +494,16 @@ _HEARD: Final[dict[int, Callable[[World, Exchange, Json], None]]] = {
 }
 
 
-def _own(member: Member, link: Link) -> bool:
-    """Is this the member's own connection? That of an admin who takes it out of the group is not."""
-    return member.link is link or (member.link.gone and member.link.client == link.client)
-
-
 def _is_new(plan: Plan | None, answer: Json) -> bool:
     """Is this the member list of another round? A leader that asks twice before it has assigned is told the same once more."""
     if plan is None or plan.generation != answer["generation_id"]:
         return True
     return not answer.get("skip_assignment") and (plan.brought is None or plan.leader != answer["leader"])
+
+
+def _own(member: Member, link: Link) -> bool:
+    """Is this the member's own connection? That of an admin who takes it out of the group is not."""
+    return member.link is link or (member.link.gone and member.link.client == link.client)
 
 
 def _json(message: Any) -> Json:

@@ -24,7 +24,7 @@ class BeatsUntilItRejoins(Rule):
     fix = "Do not stop heartbeats on 27; stop them when JoinGroup is sent."
     implies = ()
     kept = """
-member *: session_timeout_ms=1000
+member *: session_timeout_ms=1000 rebalance_timeout_ms=10000
 do stable2(A, B)
 A: JoinGroup -> parked
 B: Heartbeat -> 27
@@ -36,7 +36,7 @@ A -> 0
 """
     broken = """
 topics: t1:1
-member *: session_timeout_ms=1000
+member *: session_timeout_ms=1000 rebalance_timeout_ms=10000
 do stable2(A, B)
 A: JoinGroup -> parked
 B: Heartbeat -> 27
