@@ -73,10 +73,12 @@ class Line:
 
     # -- what members say
 
-    def join(self, member: str, group: str = "g", instance: str | None = None, session_ms: int = 10_000) -> dict[str, Any]:
+    def join(
+        self, member: str, group: str = "g", instance: str | None = None, session_ms: int = 10_000, sent_ms_ago: float = 0
+    ) -> dict[str, Any]:
         """A JoinGroup."""
         return self.asks(
-            JOIN_GROUP, group_id=group, member_id=member, group_instance_id=instance, protocol_type="consumer",
+            JOIN_GROUP, sent_ms_ago, group_id=group, member_id=member, group_instance_id=instance, protocol_type="consumer",
             session_timeout_ms=session_ms, rebalance_timeout_ms=session_ms, protocols=[{"name": "range", "metadata": ""}],
         )  # fmt: skip
 

@@ -13,8 +13,10 @@ static twin) does not know it either, until it is told.
 Whose is a Fetch? Requests without a group are a member's if it is the only one of that host and client id (`sole_member`); Kafka's protocol
 does not tell more of a process, and of two with one name none is blamed for the other.
 
-Did a session lapse (`Member.lapsed`)? A process that is silent altogether may have been stopped, or its network cut; one that has lost its
-connection or was answered an error is busy with that. Only of one that went on with other requests, its last answer well, it is said.
+Did a session lapse (`Member.lapsed`)? A process that is silent altogether may have been stopped, or its network cut, or the broker stands
+still; one that has lost its connection, was answered an error or asks for its coordinator is busy with that. Only of one that went on with
+other requests until its session was over, its last answer well, it is said. Whether it was silent all the while is known when it speaks
+again: what it sent may have been held up.
 
 Rows that are missing (numbers of rows that jump, a capture that lost packets) make a hole in all of this: what was open is forgotten
 (`lost`), and what comes after it is judged afresh.
@@ -94,14 +96,14 @@ LONGEST_NS: Final = 3_600_000 * NS_PER_MS
 
 
 class Process:
-    """What has one host and client id: `members` and connections; `spoke`: when its last request came (ns)."""
+    """What has one host and client id: `members` and connections; `spoke`, `sought`: see Link."""
 
-    __slots__ = ("links", "members", "spoke")
+    __slots__ = ("links", "members", "sought", "spoke")
 
     def __init__(self) -> None:
         self.members: set[Member] = set()
         self.links: set[Link] = set()
-        self.spoke = 0
+        self.spoke = self.sought = -1
 
 
 class World:
@@ -209,6 +211,8 @@ class World:
                 member.beating.remove(x)
             if x.key != FETCH:
                 member.heard = x
+                if x.delivered and x.answered is not None and not x.errors:
+                    member.confirmed = x.answered
             if x.key in (JOIN_GROUP, SYNC_GROUP) and x.answered is not None:
                 member.alive = max(member.alive, x.answered)
         if x.answer is not None and x.delivered:
@@ -283,10 +287,17 @@ class World:
 
     def spoke(self, member: Member) -> int:
         """When its process was last heard of (ns), by its own connection or any that is surely of the same process."""
+        process = self._process(member)
+        return member.link.spoke if process is None else max(process.spoke, member.link.spoke)
+
+    def sought(self, member: Member) -> int:
+        """When its process last asked FindCoordinator (ns)."""
+        process = self._process(member)
+        return member.link.sought if process is None else max(process.sought, member.link.sought)
+
+    def _process(self, member: Member) -> Process | None:
         client = member.host, member.client_id
-        if len(self.members_of(client)) != 1 or not self._certain(client):
-            return member.link.spoke
-        return max(self._processes[client].spoke, member.link.spoke)
+        return self._processes[client] if len(self.members_of(client)) == 1 and self._certain(client) else None
 
     def _certain(self, client: tuple[str, str | None]) -> bool:
         """Of connections older than the journal the host is not known: one of their members may be of this process, or not."""
@@ -347,6 +358,8 @@ class World:
             link.client_id = x.client_id
         process.links.add(link)
         process.spoke = link.spoke = x.received
+        if x.key == FIND_COORDINATOR:
+            process.sought = link.sought = x.received
 
     def _without(self, link: Link) -> None:
         process = self._processes.get(link.client)
@@ -404,19 +417,20 @@ class World:
 
         def look() -> Judgements:
             member.watched = False
-            if member.alive + member.session_ns + self.slack > self.now or member.joining is not None or member.syncing is not None:
+            if member.alive + member.session_ns > self.now or member.joining is not None or member.syncing is not None:
                 self._watch(member)
             elif self._awake(member):
                 member.lapsed = member.alive
             return iter(())
 
-        due = member.alive + member.session_ns + self.slack
+        due = member.alive + member.session_ns
         self.agenda.add(due if due > self.now else self.now + member.session_ns, member, "", look)
 
     def _awake(self, member: Member) -> bool:
         heard = member.heard
         well = heard is not None and heard.delivered and heard.errors <= {REBALANCE_IN_PROGRESS}
-        return well and not member.link.gone and member.leaving is None and self.spoke(member) > member.alive + member.session_ns // 2
+        busy = member.link.gone or member.leaving is not None or self.sought(member) >= member.alive
+        return well and not busy and self.spoke(member) > member.alive + member.session_ns // 2
 
     # -- answers that were heard
 
