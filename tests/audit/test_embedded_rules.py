@@ -159,11 +159,12 @@ CLAIMS: dict[str, Case] = {
     ),
     "and with": ("CLIENT-41", HEADER + "A: JoinGroup -> 79\n" + joins('5, held("$t1", 0)', "0 eventually"), BROKEN),
     "a member without an id owns nothing": ("CLIENT-39", HEADER + MINE, BROKEN),
-    "told to come it comes": ("CLIENT-38", HEADER + ALONE + JOINED, KEPT),
-    "another subscription is a reason": ("CLIENT-38", HEADER + ALONE + joins(OWNS, topics='["$t1", "other"]'), KEPT),
+    "told to come it comes": ("CLIENT-38", HEADER + METADATA + ALONE + JOINED, KEPT),
+    "who learns of topics elsewhere may have learned something": ("CLIENT-38", HEADER + ALONE + joins(OWNS), NOT_EXERCISED),
+    "another subscription is a reason": ("CLIENT-38", HEADER + METADATA + ALONE + joins(OWNS, topics='["$t1", "other"]'), KEPT),
     "so is the application's wish": (
         "CLIENT-38",
-        HEADER + ALONE + joins(OWNS).replace("JoinGroup", 'JoinGroup v9 reason="rebalance enforced by user"'),
+        HEADER + METADATA + ALONE + joins(OWNS).replace("JoinGroup", 'JoinGroup v9 reason="rebalance enforced by user"'),
         KEPT,
     ),
 }
