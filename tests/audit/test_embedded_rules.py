@@ -31,6 +31,11 @@ C: CreatePartitions topics=[{name: $t2, count: 3, assignments: null}] -> 0 event
 pause 100
 C: Metadata topics=[{name: $t2}] -> any
 """
+COMMIT_BY_ID = "A: OffsetCommit v10 topics=[{topic_id: $t1.id, partitions: [{partition_index: 1, committed_offset: 5, committed_metadata: null}]}]"
+    " -> 0\n"
+FETCH_BY_ID = """
+A: OffsetFetch v10 groups=[{group_id: $group, topics: [{topic_id: $t1.id, partition_indexes: [0]}]}] require_stable=true -> any
+"""
 BY_ID = "topics=[{topic_id: $t1.id, partitions: [{partition: 1, fetch_offset: 0, partition_max_bytes: 100}]}]"
 
 
@@ -192,6 +197,25 @@ READING: dict[str, Case] = {
         + "pause 300\n"
         + READS.replace("$t1, 0, 0", "$t1, 1, 0"),
         NOT_EXERCISED,
+    ),
+    "a commit may name it so as well": (
+        "CLIENT-42",
+        HEADER + ALONE + JOINED + ONE_TAKEN + GIVEN_UP + METADATA.replace("Metadata", "Metadata v12") + COMMIT_BY_ID,
+        BROKEN,
+    ),
+    "and an OffsetFetch": (
+        "CLIENT-43",
+        first('told(held("$t1", 0, 1))') + METADATA.replace("Metadata", "Metadata v12") + FETCH_BY_ID + "pause 300\n" + READS,
+        KEPT,
+    ),
+    "which says of which partitions": (
+        "CLIENT-43",
+        first('told(held("$t1", 0, 1))')
+        + METADATA.replace("Metadata", "Metadata v12")
+        + FETCH_BY_ID
+        + "pause 300\n"
+        + READS.replace("$t1, 0, 0", "$t1, 1, 0"),
+        BROKEN,
     ),
     "all offsets are those of every partition": ("CLIENT-43", first('told(held("$t1", 0))') + OFFSETS + READS, KEPT),
     "offsets of somebody else's asking are nobody's fault": (
