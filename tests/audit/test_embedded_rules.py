@@ -31,8 +31,9 @@ C: CreatePartitions topics=[{name: $t2, count: 3, assignments: null}] -> 0 event
 pause 100
 C: Metadata topics=[{name: $t2}] -> any
 """
-COMMIT_BY_ID = "A: OffsetCommit v10 topics=[{topic_id: $t1.id, partitions: [{partition_index: 1, committed_offset: 5, committed_metadata: null}]}]"
-    " -> 0\n"
+COMMIT_BY_ID = """
+A: OffsetCommit v10 topics=[{topic_id: $t1.id, partitions: [{partition_index: 1, committed_offset: 5, committed_metadata: null}]}] -> 0
+"""
 FETCH_BY_ID = """
 A: OffsetFetch v10 groups=[{group_id: $group, topics: [{topic_id: $t1.id, partition_indexes: [0]}]}] require_stable=true -> any
 """
