@@ -92,9 +92,12 @@ class Link(Subject):
     """A connection. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request said; `last`: the member
     that spoke by it last; `closed`: when it ended (ns) and by whom; `ending`: the row that says so; `stopping`: the row that says
     that its process was asked to stop; `software`: name and version of the library as ApiVersions told them (KIP-511), None: it told
-    nothing; `spoke`: when its last request came (ns); `sought`: when its last FindCoordinator came."""
+    nothing; `spoke`: when its last request came (ns); `sought`: when its last FindCoordinator came; `lossy`: an answer on it was lost, and
+    so may be what the client sent after that."""
 
-    __slots__ = ("client_id", "closed", "ending", "host", "last", "number", "open", "software", "sought", "spoke", "stopping", "versions")
+    __slots__ = (
+        "client_id", "closed", "ending", "host", "last", "lossy", "number", "open", "software", "sought", "spoke", "stopping", "versions",
+    )  # fmt: skip
 
     def __init__(self, number: int, host: str = "") -> None:
         super().__init__()
@@ -104,6 +107,7 @@ class Link(Subject):
         self.last: Member | None = None
         self.closed: tuple[int, str] | None = None
         self.spoke = self.sought = -1
+        self.lossy = False
         self.ending: CloseRow | None = None
         self.stopping: int | None = None
         self.software: tuple[str, str] | None = None

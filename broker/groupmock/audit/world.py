@@ -189,8 +189,9 @@ class World:
             return None
         x.answered, x.answer_seq = row.t, row.seq
         if isinstance(row, AbandonedRow):
-            x.abandoned = True
+            x.abandoned = x.link.lossy = True
             return x
+        x.link.lossy = x.link.lossy or not row.delivered
         x.delivered = row.delivered and row.message is not None
         if row.node in self._stalled:
             x.held_back = True
@@ -428,8 +429,8 @@ class World:
 
     def _awake(self, member: Member) -> bool:
         heard = member.heard
-        well = heard is not None and heard.delivered and heard.errors <= {REBALANCE_IN_PROGRESS}
-        busy = member.link.gone or member.leaving is not None or self.sought(member) >= member.alive
+        well = heard is not None and heard.delivered and not heard.held_back and heard.errors <= {REBALANCE_IN_PROGRESS}
+        busy = member.link.gone or member.link.lossy or member.leaving is not None or self.sought(member) >= member.alive
         return well and not busy and self.spoke(member) > member.alive + member.session_ns // 2
 
     # -- answers that were heard
