@@ -108,11 +108,16 @@ def counts(audit: Audit) -> dict[str, int]:
     return {verdict: verdicts.count(verdict) for verdict in VERDICTS if verdict in verdicts}
 
 
+def number(how_many: int, of: str) -> str:
+    """`1 row`, `2 rows`."""
+    return f"{how_many} {of}{'' if how_many == 1 else 's'}"
+
+
 def told(tally: Tally) -> str:
     """A tally in a few words."""
-    parts = [f"{tally.kept} times kept"] if tally.kept else []
+    parts = [f"kept {number(tally.kept, 'time')}"] if tally.kept else []
     if tally.broken > tally.waived:
-        parts.append(f"{tally.broken - tally.waived} times broken")
+        parts.append(f"broken {number(tally.broken - tally.waived, 'time')}")
     if tally.waived:
         parts.append(f"{tally.waived} {WAIVED}")
     if tally.crashed:

@@ -8,7 +8,7 @@ from typing import Final
 
 from ...html_document import document
 from ...printable import one_line
-from ..report import Report, RuleFacts, Source, counts, link_of, told
+from ..report import Report, RuleFacts, Source, counts, link_of, number, told
 from ..verdicts import BROKEN, KEPT, NOT_EXERCISED, UNKNOWN, VERDICTS, WAIVED, Finding, Tally
 
 CLASSES: Final = {BROKEN: "broken", UNKNOWN: "unknown", WAIVED: "waived", KEPT: "kept", NOT_EXERCISED: "unused"}
@@ -26,7 +26,7 @@ p { margin: .25rem 0; } code { font: 13px/1.45 ui-monospace, monospace; overflow
 .counts b { display: block; font-size: 1.6rem; line-height: 1.2; font-variant-numeric: tabular-nums; }
 article { border-left: 4px solid var(--broken); background: var(--soft); margin: .9rem 0; padding: .6rem .9rem; }
 article.warning { border-color: var(--unknown); } article.is-waived { border-color: var(--quiet); }
-article dl { display: grid; grid-template-columns: 6rem 1fr; gap: .1rem .75rem; margin: .4rem 0 0; }
+article dl { display: grid; grid-template-columns: 7.5rem 1fr; gap: .1rem .75rem; margin: .4rem 0 0; }
 dt { color: var(--quiet); } dd { margin: 0; overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; } th, td { border-top: 1px solid var(--line); padding: .3rem .75rem .3rem 0; }
 th, td { text-align: left; vertical-align: top; } thead th { border-top: 0; color: var(--quiet); font-weight: 600; }
@@ -42,11 +42,11 @@ def write(report: Report) -> str:
 
 def _body(report: Report) -> Iterator[str]:
     whole = report.whole
-    yield f"<main><h1>Audit of {len(report.sources)} {'journal' if len(report.sources) == 1 else 'journals'}</h1>"
-    yield f'<p class="quiet">{whole.rows} rows, {whole.groups} groups, groupmock {escape(report.groupmock)}</p>'
+    yield f"<main><h1>Audit of {number(len(report.sources), 'journal')}</h1>"
+    yield f'<p class="quiet">{number(whole.rows, "row")}, {number(whole.groups, "group")}, groupmock {escape(report.groupmock)}</p>'
     yield '<ul class="counts" aria-label="Rules by verdict">'
-    for verdict, number in counts(whole).items():
-        yield f'<li class="{CLASSES[verdict]}"><b>{number}</b>{verdict}</li>'
+    for verdict, rules in counts(whole).items():
+        yield f'<li class="{CLASSES[verdict]}"><b>{rules}</b>{verdict}</li>'
     yield "</ul>"
     for text in [*report.notices, *(text for each in report.sources for text in (*each.notices, *each.audit.holes))]:
         yield f'<p class="unknown">{_shown(text)}</p>'

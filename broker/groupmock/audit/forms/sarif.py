@@ -3,6 +3,7 @@ journal file = number of the row + 1, for the header is line 1."""
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -78,6 +79,11 @@ def _result(source: Source, finding: Finding, index: int) -> dict[str, Any]:
 
 def _location(source: Source, finding: Finding, row: int) -> dict[str, Any]:
     return {
-        "physicalLocation": {"artifactLocation": {"uri": quote(source.name)}, "region": {"startLine": row + 1}},
+        "physicalLocation": {"artifactLocation": {"uri": _uri(source.name)}, "region": {"startLine": row + 1}},
         "logicalLocations": [{"name": one_line(finding.member or finding.group or "connection"), "kind": "member"}],
     }
+
+
+def _uri(name: str) -> str:
+    """Relative to where the audit ran; of an absolute path a file URI (SARIF 3.4.3: no leading slash)."""
+    return PurePath(name).as_uri() if PurePath(name).is_absolute() else quote(name)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...printable import lines, one_line
-from ..report import Report, Source, counts, told
+from ..report import Report, Source, counts, number, told
 from ..verdicts import BROKEN, NOT_EXERCISED, UNKNOWN, WAIVED, Finding
 
 ROWS: Final = 8
@@ -46,7 +46,7 @@ def _lines(report: Report) -> Iterator[str]:
 def _source(report: Report, source: Source) -> Iterator[str]:
     audit = source.audit
     verdicts = ", ".join(f"{number} {verdict}" for verdict, number in counts(audit).items())
-    yield f"{one_line(source.name)}: {audit.rows} rows, {audit.groups} groups, rules: {verdicts}"
+    yield f"{one_line(source.name)}: {number(audit.rows, 'row')}, {number(audit.groups, 'group')}, rules: {verdicts}"
     for notice in [*source.notices, *audit.holes]:
         yield f"  incomplete: {one_line(notice)}"
     for code, tally in audit.rules.items():
