@@ -17,7 +17,7 @@ from ..journal.rows import AbandonedRow, CloseRow, OpenRow, ReplyRow, RequestRow
 from .agenda import Appointment
 from .judgement import Broken, Judgements
 from .rule import Rule, registered
-from .subjects import Exchange, Group, Link, Member, Subject
+from .subjects import HEARTBEAT, Exchange, Group, Link, Member, Pulse, Subject
 from .verdicts import SHOWN, Audit, Finding, Tally
 from .world import SLACK_NS, World
 
@@ -35,6 +35,8 @@ class Auditor:
     over, its name (None: connections without one) and the tallies of its rules; all are added up in `totals`. `judged`: called with
     every judgement: code, group, the connection of whom it is about (None: not known) and the finding (None: kept).
 
+    `pulse`: of a broker that runs and makes no rows of heartbeats that repeat (`world`).
+
     `codes`: the rules to look at; all of them unless said. `waive`: the reason why a finding does not count, or None. `slack`: see
     `world.SLACK_NS`.
     """
@@ -48,6 +50,7 @@ class Auditor:
         over: Callable[[str | None, dict[str, Tally]], None] | None = None,
         judged: Callable[[str, str | None, Link | None, Finding | None], None] | None = None,
         waive: Callable[[Finding], str | None] | None = None,
+        pulse: Pulse | None = None,
     ) -> None:
         known = registered()
         self.rules = {code: known[code] for code in (known if codes is None else codes)}
@@ -56,7 +59,8 @@ class Auditor:
         self.holes: list[str] = []
         self._found, self._over, self._judged, self._waive = found, over, judged, waive
         self._next = 0
-        self._world = World(slack)
+        self._beat: RequestRow | None = None  # a heartbeat that seems to repeat the one before it; its answer is not there yet
+        self._world = World(slack, pulse)
         self._hooks: dict[tuple[str, int], Hooks] = defaultdict(list)
         for rule in self.rules.values():
             made = rule(self._world)
@@ -77,19 +81,57 @@ class Auditor:
         self.rows += 1
         take = _TAKE.get(row.__class__)
         if take is None:
+            self.passed(row.t)
             return
+        beat = self._beat
+        if beat is not None:
+            self._beat = None
+            if row.__class__ is ReplyRow and _clean(beat, row):
+                self._world.again(beat)
+                return
+            self._asked(beat)
         if row.t > self._world.now:
             self._passed(row.t)
+        if row.__class__ is RequestRow and row.api_key == HEARTBEAT and self._world.repeats(row):
+            self._beat = row  # its answer is the next row if it is no more than that
+            return
         take(self, row)
+
+    def passed(self, now: int) -> None:
+        """So late is it (ns of the journal), although no row says so: what was due is looked at."""
+        if now > self._world.now and self._beat is None:
+            self._passed(now)
+
+    @property
+    def next_look(self) -> int | None:
+        """When there is something to look at that waits for time to pass; None: nothing is."""
+        return self._world.agenda.next
+
+    def calm_until(self, connection: int) -> int:
+        """Until when (ns) rows of heartbeats that repeat the last one of this connection say nothing new; -1: all of them are wanted."""
+        return self._world.calm_until(connection)
 
     def lost(self, what: str) -> None:
         """Rows are missing here, says the sentence: what was open is forgotten."""
         self.holes.append(what)
+        self._beat = None
         self._world.lost()
         self._settle_groups()
 
+    def so_far(self) -> Audit:
+        """What was found up to now, in tallies of their own; more may come."""
+        rules = {code: Tally(findings=[]) for code in self.rules}
+        for tallies in (self.totals, *self._open.values()):
+            for code, tally in tallies.items():
+                rules[code].add(tally)
+        groups = self._groups + sum(name is not None for name in self._open)
+        return Audit(rules=rules, groups=groups, rows=self.rows, holes=list(self.holes))
+
     def close(self) -> Audit:
         """There are no more rows."""
+        if self._beat is not None:
+            self._asked(self._beat)
+            self._beat = None
         for name in list(self._open):
             self._hand_over(name)
         return Audit(rules=self.totals, groups=self._groups, rows=self.rows, holes=self.holes)
@@ -201,6 +243,18 @@ class Auditor:
             self._over(name, tallies)
         for code, tally in tallies.items():
             self.totals[code].add(tally)
+
+
+def _clean(asked: RequestRow, answer: Any) -> bool:
+    """Is this the answer to a heartbeat, given at once, without an error and delivered?"""
+    return bool(
+        answer.ticket == asked.ticket
+        and answer.connection == asked.connection
+        and answer.t == asked.t
+        and answer.error is None
+        and answer.delivered
+        and answer.message is not None
+    )
 
 
 def _group_of(about: Subject | None) -> str | None:

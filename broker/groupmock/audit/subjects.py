@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from groupmock_codec import APIS
 
@@ -76,12 +76,23 @@ class Subject:
         return found
 
 
+class Pulse(Protocol):
+    """A broker that runs: it knows of heartbeats that merely repeat and of which there are no rows."""
+
+    def beaten(self, number: int) -> tuple[int, int]:
+        """When the last one came on this connection (ns), and the number of its row; 0: it has none."""
+
+    def retell(self, number: int) -> None:
+        """There is to be a row of the next one on this connection."""
+
+
 class Link(Subject):
     """A connection. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request said; `last`: the member
     that spoke by it last; `closed`: when it ended (ns) and by whom; `software`: name and version of the library as ApiVersions told them
-    (KIP-511), None: it told nothing."""
+    (KIP-511), None: it told nothing; `beat`: the heartbeat that others may repeat, `calm`: with pauses of so many ns (`World.repeats`);
+    `pulse`: who knows when it was repeated; None: rows tell."""
 
-    __slots__ = ("client_id", "closed", "host", "last", "number", "open", "software", "versions")
+    __slots__ = ("beat", "calm", "client_id", "closed", "host", "last", "number", "open", "pulse", "software", "versions")
 
     def __init__(self, number: int, host: str = "") -> None:
         super().__init__()
@@ -91,6 +102,9 @@ class Link(Subject):
         self.last: Member | None = None
         self.closed: tuple[int, str] | None = None
         self.software: tuple[str, str] | None = None
+        self.beat: Exchange | None = None
+        self.calm = 0
+        self.pulse: Pulse | None = None
         self.versions: dict[int, tuple[int, int]] | None = None
         """Api key -> lowest and highest version that the broker said on this connection; None: it said nothing, or refused."""
 
@@ -99,6 +113,13 @@ class Link(Subject):
         """Host and client id: all that Kafka's protocol tells of a process. Two processes may well have the same."""
         return self.host, self.client_id
 
+    def catch_up(self) -> None:
+        """What was repeated without rows counts now."""
+        if self.pulse is not None and self.beat is not None:
+            found = self.pulse.beaten(self.number)
+            if found > (self.beat.at, self.beat.seq):
+                self.beat.again(*found)
+
 
 class Member(Subject):
     """A member by its id, as it knows itself: what it was answered counts, what got lost on the way does not.
@@ -106,18 +127,19 @@ class Member(Subject):
     `joining`, `syncing`: requests that wait; `joined`: its last JoinGroup that succeeded; `synced`: its last SyncGroup; `wish`: its last
     JoinGroup, whatever came of it; `told`: the partitions of its assignment, None before the first or after it lost its place; `before`:
     the member that this connection was before; `link`: by which it spoke last; `ended`: the exchange after which it is none any more
-    (LeaveGroup, or an answer 25 or 82); `beat`: its last heartbeat, `beating`: those without an answer; `since`: when it was first seen.
+    (LeaveGroup, or an answer 25 or 82); `beating`: heartbeats without an answer, `beats`: the last one of each connection; `since`: when it
+    was first seen.
     """
 
     __slots__ = (
-        "beat", "beating", "before", "client_id", "ended", "group", "host", "id", "instance_id", "joined", "joining", "link", "seen",
-        "since",
-        "synced", "syncing", "told", "wish",
+        "beating", "beats", "before", "client_id", "ended", "group", "host", "id", "instance_id", "joined", "joining", "link", "since",
+        "spoke", "synced", "syncing", "told", "wish",
     )  # fmt: skip
 
     def __init__(self, group: Group, member_id: str, x: Exchange) -> None:
         super().__init__()
-        self.group, self.id, self.since, self.seen = group, member_id, x.at, x.at
+        self.group, self.id, self.since = group, member_id, x.at
+        self.spoke = x.at  # when it was seen last, but for heartbeats that repeat
         self.client_id, self.host = x.client_id, x.link.host
         self.instance_id: str | None = None
         self.link = x.link
@@ -129,8 +151,25 @@ class Member(Subject):
         self.told: Partitions | None = None
         self.before: Member | None = None
         self.ended: Exchange | None = None
-        self.beat: Exchange | None = None
         self.beating: list[Exchange] = []
+        self.beats: list[Exchange] = []
+
+    @property
+    def beat(self) -> Exchange | None:
+        """Its last heartbeat. What rules want to know of it is to be asked here each time: as it is repeated its times and row move on."""
+        latest: Exchange | None = None
+        for each in self.beats:
+            if each.link.beat is each:
+                each.link.catch_up()
+            if latest is None or each.at >= latest.at:
+                latest = each
+        return latest
+
+    @property
+    def seen(self) -> int:
+        """When it was seen last."""
+        beat = self.beat
+        return int(self.spoke if beat is None else max(self.spoke, beat.at))
 
     @property
     def name(self) -> str:
@@ -274,6 +313,12 @@ class Exchange:
     def errors(self) -> frozenset[int]:
         """Every error code of the answer, those of its topics, partitions, groups and members included; without 0."""
         return frozenset() if self.answer is None else frozenset(_codes(self.answer)) - {NONE}
+
+    def again(self, at: int, row: int) -> None:
+        """A heartbeat was repeated, and answered at once. `row`: of the request, its answer is the next one; 0: there are none."""
+        self.at = self.received = self.answered = at
+        if row:
+            self.seq, self.answer_seq = row, row + 1
 
     @property
     def rows(self) -> tuple[int, ...]:

@@ -13,6 +13,12 @@ client goes on as it was, and so does the member here.
 Whose is a Fetch? Requests without a group are a member's if it is the only one of that host and client id (`sole_member`); Kafka's protocol
 does not tell more of a process, and of two with one name none is blamed for the other.
 
+Heartbeats that repeat. Nearly all rows of a journal are heartbeats that are equal to the one before them, on the same connection and with
+nothing between, and answered at once and without an error. Of those rules are not asked: nothing has changed since they were asked of the
+first. All that they tell is when the member was heard last, and that is taken down (`Member.beat`, `Member.seen`). One that comes after a
+pause longer than a third of the session timeout is asked about, and so is the first one after the member did anything else, on whatever
+connection. A broker that is audited while it runs need not make rows of the others (`Pulse`), and the verdicts are the same.
+
 Rows that are missing (numbers of rows that jump, a capture that lost packets) make a hole in all of this: what was open is forgotten
 (`lost`), and what comes after it is judged afresh.
 """
@@ -57,6 +63,7 @@ from .subjects import (
 
 if TYPE_CHECKING:
     from .judgement import Judgements
+    from .subjects import Pulse
 
 OF_GROUPS: Final = frozenset(
     (OFFSET_COMMIT, OFFSET_FETCH, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP, TXN_OFFSET_COMMIT, CONSUMER_GROUP_HEARTBEAT)
@@ -71,15 +78,18 @@ OVER: Final = (UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID)
 SILENCE_NS: Final = 60_000 * NS_PER_MS
 LONGEST_NS: Final = 3_600_000 * NS_PER_MS
 """A member that says nothing is kept for its session and rebalance timeout and SILENCE_NS, at most LONGEST_NS."""
+CALM: Final = 3
+"""A pause between heartbeats of up to a third of the session timeout is nobody's business: it is what Kafka advises (heartbeat.interval.ms)."""
 
 
 class World:
     """`feed` it rows. `links`: by number; `groups`: by name; `partitions`: topic -> how many, as answers to Metadata said; `topic_names`:
     id ->
-    name; `now`: the latest time of a row, ns; `slack`: see SLACK_NS."""
+    name; `now`: the latest time of a row, ns; `slack`: see SLACK_NS; `pulse`: of a broker that runs."""
 
-    def __init__(self, slack: int = SLACK_NS) -> None:
+    def __init__(self, slack: int = SLACK_NS, pulse: Pulse | None = None) -> None:
         self.slack = slack
+        self.pulse = pulse
         self.now = 0
         self.agenda = Agenda()
         self.links: dict[int, Link] = {}
@@ -92,14 +102,14 @@ class World:
 
     def opened(self, row: OpenRow) -> None:
         """A connection begins."""
-        self.links[row.connection] = Link(row.connection, row.client_host)
+        self._link(row.connection, row.client_host)
 
     def asked(self, row: RequestRow) -> Exchange:
         """A request: the exchange that it begins, with whoever sent it as far as that is known. `take` it in when the rules have seen
         it."""
         link = self.links.get(row.connection)
         if link is None:  # the journal begins later than the connection
-            link = self.links[row.connection] = Link(row.connection)
+            link = self._link(row.connection)
         x = Exchange(row, _json(row.message) if row.api_key in SEEN else {}, link)
         if row.api_key in OF_GROUPS and x.asked:
             name = self.group_of(x)
@@ -114,6 +124,8 @@ class World:
     def take(self, x: Exchange) -> None:
         """The request is part of what is known now."""
         link = x.link
+        link.catch_up()
+        link.beat = None
         link.open[x.ticket] = x
         link.client_id = x.client_id
         if x.group is not None:
@@ -124,7 +136,7 @@ class World:
         if member is None or x.key == FETCH:
             return
         link.last = member
-        member.link, member.seen = link, x.at
+        member.link, member.spoke = link, x.at
         self._named(member, x)
         if x.key == JOIN_GROUP:
             member.wish = member.joining = x
@@ -135,8 +147,11 @@ class World:
             if plan is not None and plan.brought is None and (member.id, x.asked["generation_id"]) == (plan.leader, plan.generation):
                 plan.brought = {str(each["member_id"]): data_of(each["assignment"]) for each in x.asked["assignments"]}
         elif x.key == HEARTBEAT:
-            member.beat = x
             member.beating.append(x)
+            member.beats = [each for each in member.beats if each.link.beat is each]
+            member.beats.append(x)
+        else:
+            self._disturb(member)
 
     def replied(self, row: ReplyRow | AbandonedRow) -> Exchange | None:
         """The end of an exchange; None: its request is not known. `settle` it when the rules have seen it."""
@@ -175,13 +190,14 @@ class World:
         """A connection ends; None: one that is not known. `forget` it when the rules have seen it."""
         link = self.links.get(row.connection)
         if link is not None:
+            link.catch_up()
             link.closed = row.t, row.by
         return link
 
     def forget(self, link: Link) -> None:
         """The connection is gone. Its members may come back by another one; those that do not are given up one day."""
         self.links.pop(link.number, None)
-        link.gone = True
+        link.gone, link.beat = True, None
         for x in list(link.open.values()):
             x.abandoned = True
             self.settle(x)
@@ -192,6 +208,31 @@ class World:
         self.links.clear()
         self.groups.clear()
         self._clients.clear()
+
+    def repeats(self, row: RequestRow) -> bool:
+        """Is this request equal to the one before it on its connection, a heartbeat, and is the pause between them short?"""
+        link = self.links.get(row.connection)
+        if link is None or link.beat is None:
+            return False
+        link.catch_up()
+        beat = link.beat
+        return bool(
+            row.t - beat.at <= link.calm
+            and row.received >= (beat.answered or 0)
+            and (row.api_key, row.api_version, row.client_id) == (beat.key, beat.version, beat.client_id)
+            and _json(row.message) == beat.asked
+        )
+
+    def again(self, row: RequestRow) -> None:
+        """Such a heartbeat was answered at once and without an error."""
+        beat = self.links[row.connection].beat
+        assert beat is not None
+        beat.again(row.t, row.seq)
+
+    def calm_until(self, number: int) -> int:
+        """Until when nobody need hear of heartbeats that repeat the last one of this connection; -1: all of them are to be heard."""
+        link = self.links.get(number)
+        return -1 if link is None or link.beat is None else link.beat.at + link.calm
 
     # -- who is who
 
@@ -206,6 +247,20 @@ class World:
         """The one member of the process that this connection is of; None where that cannot be told."""
         found = self._clients.get(link.client, ())
         return next(iter(found)) if len(found) == 1 else None
+
+    def _link(self, number: int, host: str = "") -> Link:
+        link = self.links[number] = Link(number, host)
+        link.pulse = self.pulse
+        return link
+
+    def _disturb(self, member: Member) -> None:
+        """It has done something else: rules are asked about its next heartbeat, on whatever connection."""
+        for each in member.beats:
+            if each.link.beat is each:
+                each.link.catch_up()
+                each.link.beat = None
+                if self.pulse is not None:
+                    self.pulse.retell(each.link.number)
 
     def _group(self, name: str) -> Group:
         found = self.groups.get(name)
@@ -243,6 +298,7 @@ class World:
 
     def _gone(self, member: Member) -> None:
         member.gone = True
+        self._disturb(member)
         if member.group.members.get(member.id) is member:
             del member.group.members[member.id]
         known = self._clients.get((member.host, member.client_id))
@@ -302,6 +358,12 @@ class World:
         else:
             self._refused(x, x.error)
 
+    def _beaten(self, x: Exchange, answer: Json) -> None:
+        member = x.member
+        if x.error == NONE and member is not None and not member.gone and not x.link.open:
+            x.link.beat, x.link.calm = x, (member.session_ns or SILENCE_NS) // CALM
+        self._other(x, answer)
+
     def _other(self, x: Exchange, answer: Json) -> None:
         for code in OVER:
             if code in x.errors:
@@ -338,7 +400,7 @@ class World:
 _HEARD: Final[dict[int, Callable[[World, Exchange, Json], None]]] = {
     JOIN_GROUP: World._joined,
     SYNC_GROUP: World._synced,
-    HEARTBEAT: World._other,
+    HEARTBEAT: World._beaten,
     OFFSET_COMMIT: World._other,
     LEAVE_GROUP: World._left,
     METADATA: World._metadata,

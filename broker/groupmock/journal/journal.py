@@ -70,6 +70,9 @@ class Sink:
     def flush(self) -> None:
         """Let nothing wait in memory."""
 
+    def end(self, now: int) -> None:
+        """The last row comes next: whoever has rows of its own to append does it now."""
+
     def close(self) -> None:
         """The run is over."""
 
@@ -156,6 +159,11 @@ class Journal:
         """Let nothing wait in memory."""
         for sink in self._sinks:
             sink.flush()
+
+    def end(self, now: int) -> None:
+        """The last row comes next."""
+        for sink in list(self._sinks):
+            sink.end(now)
 
     def close(self) -> None:
         """The run is over: every sink is closed, even if one of them cannot."""

@@ -201,7 +201,9 @@ class Driver:
         if codec.key == HEARTBEAT and not call.recorded and _changed_nothing(effects):
             call.quiet = True
             if journal.pulse:
-                call.told = self._is_told(call)
+                run = connection.run
+                if run is None or now > run.until or call.frame[8:] != run.tail or codec is not run.codec or connection.out is not None:
+                    call.told = True  # the last: perhaps it did not wait for the answer to the one before it
             call.hidden = not (call.told or journal.heartbeats)
         else:
             connection.run = None
@@ -288,7 +290,7 @@ class Driver:
     def end_repeats(self) -> None:
         """No heartbeat is repeated that was not seen again on the full path first."""
         for connection in self.connections.values():
-            connection.repeat = None
+            connection.repeat = connection.run = None
 
     def beaten(self, number: int) -> tuple[int, int]:
         """When a heartbeat that changed nothing came last on this connection, and the number of its row; 0: it has none, or none came."""
@@ -371,9 +373,10 @@ class Driver:
         lease = reply.lease
         if lease is not None and call.quiet:
             connection.beaten = now
+            may_repeat = self.gate is None or self.gate.lets_repeat
             if call.told:
-                connection.run = Run(call.frame, self.journal.silence(connection.number))
-            if self._leases and connection.idle and (self.gate is None or self.gate.lets_repeat):
+                connection.run = Run(call.codec, call.frame, self.journal.silence(connection.number)) if may_repeat else None
+            if self._leases and may_repeat and connection.idle:
                 until = ALWAYS if self.journal.heartbeats else NEVER if connection.run is None else connection.run.until
                 connection.repeat = Repeat(call.codec, call.frame, answer, reply.message, lease, until)
         connection.answer(answer)
@@ -458,19 +461,6 @@ class Driver:
             self.perform(effects, now)
             return False
         return self.gate is None or self.gate.before(call, now)
-
-    def _is_told(self, call: Call) -> bool:
-        """Is a heartbeat that changed nothing more than the repetition of the one before it? Where a fault rule may still strike, all are."""
-        connection, frame = call.connection, call.frame
-        run = connection.run
-        return (
-            run is None
-            or call.handled > run.until
-            or frame[8:] != run.tail
-            or frame[:4] != run.start
-            or call.received < connection.beaten  # the client did not wait for the answer to the one before it
-            or (self.gate is not None and not self.gate.lets_repeat)
-        )
 
     def _not_taken(self, connection: Connection, frame: bytes, received: int, refusal: Refused | CodecError) -> None:
         """Refused, broken or too expensive: closed with the reason, unless it is ApiVersions in a version we have not."""

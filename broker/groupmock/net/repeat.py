@@ -45,11 +45,10 @@ class Run:
     """What the heartbeats of a connection are equal to, on the full path too, and until when no sink need hear of more of them. It ends with
     any other request of the connection."""
 
-    __slots__ = ("start", "tail", "until")
+    __slots__ = ("codec", "tail", "until")
 
-    def __init__(self, frame: bytes, until: int) -> None:
-        self.start, self.tail = frame[:4], frame[8:]
-        self.until = until
+    def __init__(self, codec: ApiCodec, frame: bytes, until: int) -> None:
+        self.codec, self.tail, self.until = codec, frame[8:], until
 
 
 class Repeat:

@@ -126,8 +126,10 @@ class Server:
             return
         self._driver.stop()
         await self._close_all(self._driver)
+        now = self.clock.now()
+        self.journal.end(now)
         if self.failure is None:
-            self._driver.record.remark(END, self.clock.now())
+            self._driver.record.remark(END, now)
         self.journal.flush()
         self._driver = None
 
