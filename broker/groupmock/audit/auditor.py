@@ -99,13 +99,18 @@ class Auditor:
 
     def passed(self, now: int) -> None:
         """So late is it (ns of the journal), although no row says so: what was due is looked at."""
-        if now > self._world.now and self._beat is None:
-            self._passed(now)
+        if now <= self._world.now:
+            return
+        if self._beat is not None:  # its answer has not come at once
+            beat, self._beat = self._beat, None
+            self._asked(beat)
+        self._passed(now)
 
     @property
     def next_look(self) -> int | None:
-        """When there is something to look at that waits for time to pass; None: nothing is."""
-        return self._world.agenda.next
+        """When something waits to be looked at, not before the present time; None: nothing does."""
+        at = self._world.agenda.next
+        return None if at is None else max(at, self._world.now)
 
     def calm_until(self, connection: int) -> int:
         """Until when (ns) rows of heartbeats that repeat the last one of this connection say nothing new; -1: all of them are wanted."""

@@ -66,7 +66,7 @@ class AuditSink(Sink):
             self._fail(defect)
         if self._fresh:
             self._tell(row.t)
-        self._alarm.set(self._auditor.next_look)
+        self._look_later()
 
     def take_repeated(self, repeated: Repeated) -> None:
         """Heartbeats that came after a long pause: the first one says all."""
@@ -95,7 +95,12 @@ class AuditSink(Sink):
     def _ring(self) -> None:
         if self._done is None:
             self._pass(self._now())
-            self._alarm.set(self._auditor.next_look)
+            self._look_later()
+
+    def _look_later(self) -> None:
+        at = self._auditor.next_look
+        # When the time has passed and not at it: rows of that very moment may still come.
+        self._alarm.set(None if at is None else at + 1)
 
     def _pass(self, now: int) -> None:
         """It is later now, though no row says so."""
