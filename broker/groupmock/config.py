@@ -152,7 +152,7 @@ def resolve(
         limits=limits,
         host=str(values["host"]),
         port=_number(values["port"], options.origins["port"], 0, 65536 - nodes),  # the last node listens on port + nodes - 1
-        advertise=_address(values["advertise"], options.origins["advertise"], nodes),
+        advertise=address_of(values["advertise"], options.origins["advertise"], nodes),
         nodes=nodes,
         topics=_topics(values["topic"], options.origins["topic"]),
         journal=values["journal"],
@@ -333,7 +333,8 @@ def _one_of(value: object, known: tuple[str, ...], origin: str) -> str:
     return str(value)
 
 
-def _address(value: object, origin: str, nodes: int) -> Address | None:
+def address_of(value: object, origin: str, nodes: int = 1) -> Address | None:
+    """Where clients are told to connect. Raises ConfigError."""
     if value is None:
         return None
     host, mark, port = str(value).rpartition(":")

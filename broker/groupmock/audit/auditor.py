@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Final
 
 from ..journal.read import UnknownRow
-from ..journal.rows import AbandonedRow, CloseRow, OpenRow, ReplyRow, RequestRow, Row
+from ..journal.rows import AbandonedRow, ClientRow, CloseRow, OpenRow, ReplyRow, RequestRow, Row
 from .agenda import Appointment
 from .judgement import Broken, Judgements
 from .rule import Rule, registered
@@ -21,8 +22,8 @@ from .subjects import HEARTBEAT, Exchange, Group, Link, Member, Pulse, Subject
 from .verdicts import SHOWN, Audit, Finding, Tally
 from .world import SLACK_NS, World
 
-KINDS: Final = frozenset(("open", "close", "request", "reply", "abandoned"))
-"""Kinds of rows that are looked at: those of the wire."""
+KINDS: Final = frozenset(("open", "close", "request", "reply", "abandoned", "client"))
+"""Kinds of rows that are looked at: those of the wire, and what somebody outside says of a client (`journal.rows.ASKED_TO_STOP`)."""
 BoundHook = Callable[[Any], Judgements]
 Hooks = list[tuple[Rule, BoundHook]]
 
@@ -32,13 +33,8 @@ class Auditor:
     is over, its name (None: connections without one) and the tallies of its rules; all are added up in `totals`. `judged`: called with
     every judgement: code, group, the connection of whom it is about (None: not known) and the finding (None: kept).
 
-    over, its name (None: connections without one) and the tallies of its rules; all are added up in `totals`. `judged`: called with
-    every judgement: code, group, the connection of whom it is about (None: not known) and the finding (None: kept).
-
-    `pulse`: of a broker that runs and makes no rows of heartbeats that repeat (`world`).
-
     `codes`: the rules to look at; all of them unless said. `waive`: the reason why a finding does not count, or None. `slack`: see
-    `world.SLACK_NS`.
+    `world.SLACK_NS`. `pulse`: a broker that runs and makes no rows of heartbeats that repeat (`world`).
     """
 
     def __init__(
@@ -61,6 +57,7 @@ class Auditor:
         self._next = 0
         self._beat: RequestRow | None = None  # a heartbeat that seems to repeat the one before it; its answer is not there yet
         self._world = World(slack, pulse)
+        self._world.calm = partial(self._judge, "calm")
         self._hooks: dict[tuple[str, int], Hooks] = defaultdict(list)
         for rule in self.rules.values():
             made = rule(self._world)
@@ -98,7 +95,7 @@ class Auditor:
         take(self, row)
 
     def passed(self, now: int) -> None:
-        """So late is it (ns of the journal), although no row says so: what was due is looked at."""
+        """So late is it (ns of the journal), although no row of the wire says so: what was due is looked at."""
         if now <= self._world.now:
             return
         if self._beat is not None:  # its answer has not come at once
@@ -125,6 +122,7 @@ class Auditor:
 
     def so_far(self) -> Audit:
         """What was found up to now, in tallies of their own; more may come."""
+        self._world.catch_up_all()
         rules = {code: Tally(findings=[]) for code in self.rules}
         for tallies in (self.totals, *self._open.values()):
             for code, tally in tallies.items():
@@ -148,6 +146,7 @@ class Auditor:
 
     def _asked(self, row: RequestRow) -> None:
         x = self._world.asked(row)
+        self._catch_up(x.speaker, x.member, x.link.last)
         self._judge("asked", x)
         self._world.take(x)
 
@@ -155,6 +154,7 @@ class Auditor:
         x = self._world.replied(row)
         if x is None:
             return
+        self._catch_up(x.speaker, x.member)
         self._judge("answered", x)
         self._world.settle(x)
         if x.group is not None and x.group.gone:
@@ -164,10 +164,14 @@ class Auditor:
         link = self._world.ended(row)
         if link is None:
             return
+        self._catch_up(link.last, None if link.beat is None else link.beat.member)
         for rule, hook in self._hooks["closed", 0]:
             self._run(rule.code, hook, link, link.last, link, row.t)
         self._world.forget(link)
         self._settle_groups()
+
+    def _said(self, row: ClientRow) -> None:
+        self._world.said(row)
 
     def _passed(self, now: int) -> None:
         """Time passes up to a row: what was due is looked at, each at its own time."""
@@ -177,12 +181,23 @@ class Auditor:
         self._world.now = now
 
     def _look(self, over: Appointment) -> None:
-        if over.code:
-            self._run(over.code, lambda _: over.look(), over.about, over.about, _link_of(over.about), over.at)
+        look, about = over.look, over.about
+        if look is None or about is None:
             return
-        over.look()  # the world's own: it gives up members
-        if isinstance(over.about, Member) and over.about.group.gone:
-            self._hand_over(over.about.group.name)
+        self._catch_up(about if isinstance(about, Member) else about.last if isinstance(about, Link) else None)
+        if over.code:
+            self._run(over.code, lambda _: look(), about, about, _link_of(about), over.at)
+            return
+        look()  # the world's own: it gives up members
+        if isinstance(about, Member) and about.group.gone:
+            self._hand_over(about.group.name)
+
+    def _catch_up(self, *members: Member | None) -> None:
+        """What a broker that runs knows of these is known."""
+        if self._world.pulse is not None:
+            for member in members:
+                if member is not None:
+                    self._world.catch_up(member)
 
     # -- rules
 
@@ -210,11 +225,10 @@ class Auditor:
     def _broken(self, tally: Tally, code: str, what: Broken, about: Subject | None, link: Link | None, t: int) -> None:
         tally.broken += 1
         member = about if isinstance(about, Member) else None
-        named = link if link is not None and link.client_id is not None else member
         finding = Finding(
             rule=code, severity=self.rules[code].severity, group=_group_of(about),
             member=None if member is None else member.name, member_id=None if member is None else member.id,
-            client_id=None if named is None else named.client_id, t=t, sentence=what.sentence, instead=what.instead, rows=what.rows,
+            client_id=None if link is None else link.client_id, t=t, sentence=what.sentence, instead=what.instead, rows=what.rows,
         )  # fmt: skip
         if self._waive is not None:
             finding.waived = self._waive(finding)
@@ -286,6 +300,7 @@ _TAKE: Final[dict[type, Callable[[Auditor, Any], None]]] = {
     ReplyRow: Auditor._answered,
     AbandonedRow: Auditor._answered,
     CloseRow: Auditor._closed,
+    ClientRow: Auditor._said,
 }
 
 

@@ -10,7 +10,7 @@ than what is open.
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from groupmock_codec import APIS
@@ -20,6 +20,9 @@ from ..rounds.embedded import EAGER, Claim, Partitions, claim_of, told_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from ..journal.rows import CloseRow
+    from .agenda import Appointment
 
 Json = Mapping[str, Any]
 T = TypeVar("T")
@@ -40,6 +43,7 @@ TXN_OFFSET_COMMIT: Final = 28
 CONSUMER_GROUP_HEARTBEAT: Final = 68
 
 NONE: Final = 0
+NO_ERRORS: Final[frozenset[int]] = frozenset()
 OFFSET_OUT_OF_RANGE: Final = 1
 COORDINATOR_LOAD_IN_PROGRESS: Final = 14
 COORDINATOR_NOT_AVAILABLE: Final = 15
@@ -60,13 +64,21 @@ STALE_MEMBER_EPOCH: Final = 113
 
 
 class Subject:
-    """`notes`: what rules remember about it, by the rule's code; `gone`: it is over, nobody waits for it any more."""
+    """`notes`: what rules remember about it, by the rule's code; `due`: when it is to be looked at again; `gone`: it is over, nobody waits
+    for it any more."""
 
-    __slots__ = ("gone", "notes")
+    __slots__ = ("due", "gone", "notes")
 
     def __init__(self) -> None:
         self.notes: dict[str, Any] = {}
+        self.due: set[Appointment] = set()
         self.gone = False
+
+    def go(self) -> None:
+        """It is over."""
+        self.gone = True
+        for each in tuple(self.due):
+            each.off()
 
     def note(self, code: str, make: Callable[[], T]) -> T:
         """What the rule of this code remembers; made the first time."""
@@ -88,11 +100,12 @@ class Pulse(Protocol):
 
 class Link(Subject):
     """A connection. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request said; `last`: the member
-    that spoke by it last; `closed`: when it ended (ns) and by whom; `software`: name and version of the library as ApiVersions told them
-    (KIP-511), None: it told nothing; `beat`: the heartbeat that others may repeat, `calm`: with pauses of so many ns (`World.repeats`);
-    `pulse`: who knows when it was repeated; None: rows tell."""
+    that spoke by it last; `closed`: when it ended (ns) and by whom; `ending`: the row that says so; `stopping`: the row that says
+    that its process was asked to stop; `software`: name and version of the library as ApiVersions told them (KIP-511), None: it told
+    nothing; `spoke`: when its last request came (ns); `beat`: the heartbeat that others may repeat, `calm`: with pauses of so many ns
+    (`World.repeats`)."""
 
-    __slots__ = ("beat", "calm", "client_id", "closed", "host", "last", "number", "open", "pulse", "software", "versions")
+    __slots__ = ("beat", "calm", "client_id", "closed", "ending", "host", "last", "number", "open", "software", "spoke", "stopping", "versions")
 
     def __init__(self, number: int, host: str = "") -> None:
         super().__init__()
@@ -101,10 +114,12 @@ class Link(Subject):
         self.open: dict[int, Exchange] = {}
         self.last: Member | None = None
         self.closed: tuple[int, str] | None = None
-        self.software: tuple[str, str] | None = None
+        self.spoke = 0
         self.beat: Exchange | None = None
         self.calm = 0
-        self.pulse: Pulse | None = None
+        self.ending: CloseRow | None = None
+        self.stopping: int | None = None
+        self.software: tuple[str, str] | None = None
         self.versions: dict[int, tuple[int, int]] | None = None
         """Api key -> lowest and highest version that the broker said on this connection; None: it said nothing, or refused."""
 
@@ -113,33 +128,31 @@ class Link(Subject):
         """Host and client id: all that Kafka's protocol tells of a process. Two processes may well have the same."""
         return self.host, self.client_id
 
-    def catch_up(self) -> None:
-        """What was repeated without rows counts now."""
-        if self.pulse is not None and self.beat is not None:
-            found = self.pulse.beaten(self.number)
-            if found > (self.beat.at, self.beat.seq):
-                self.beat.again(*found)
-
 
 class Member(Subject):
     """A member by its id, as it knows itself: what it was answered counts, what got lost on the way does not.
 
     `joining`, `syncing`: requests that wait; `joined`: its last JoinGroup that succeeded; `synced`: its last SyncGroup; `wish`: its last
-    JoinGroup, whatever came of it; `told`: the partitions of its assignment, None before the first or after it lost its place; `before`:
-    the member that this connection was before; `link`: by which it spoke last; `ended`: the exchange after which it is none any more
-    (LeaveGroup, or an answer 25 or 82); `beating`: heartbeats without an answer, `beats`: the last one of each connection; `since`: when it
-    was first seen.
+    JoinGroup, whatever came of it; `told`: the partitions of its assignment, None before the first, where it cannot be read, or after it
+    lost its place; `had`: those of the assignment before that; `before`: the member that this connection was before; `born`: its id was
+    given to it by an answer, not known from an earlier time; `link`: by which it spoke last; `ended`: the exchange after which it is none
+    any more (LeaveGroup, an answer 25 or 82, or a JoinGroup by which its connection became another member); `leaving`: its LeaveGroup, from
+    when it was sent: a client does not wait for that answer; `beat`: its last heartbeat, `beating`: those without an answer, `beats`: those
+    that may be repeated, one of each connection; `since`: when it was first seen.
+
+    `alive`: its last sign of life, ns: a heartbeat or commit as it came, the answer to a JoinGroup or SyncGroup; `heard`: its last exchange
+    that is over; `lapsed`: the sign of life after which its session passed by, while its process sent other requests and had no reason
+    to be silent; None: it did not.
     """
 
     __slots__ = (
-        "beating", "beats", "before", "client_id", "ended", "group", "host", "id", "instance_id", "joined", "joining", "link", "since",
-        "spoke", "synced", "syncing", "told", "wish",
+        "alive", "beat", "beating", "beats", "before", "born", "client_id", "ended", "group", "had", "heard", "host", "id", "instance_id", "joined",
+        "joining", "lapsed", "leaving", "link", "seen", "since", "synced", "syncing", "told", "watched", "wish",
     )  # fmt: skip
 
     def __init__(self, group: Group, member_id: str, x: Exchange) -> None:
         super().__init__()
-        self.group, self.id, self.since = group, member_id, x.at
-        self.spoke = x.at  # when it was seen last, but for heartbeats that repeat
+        self.group, self.id, self.since, self.seen = group, member_id, x.at, x.at
         self.client_id, self.host = x.client_id, x.link.host
         self.instance_id: str | None = None
         self.link = x.link
@@ -149,27 +162,18 @@ class Member(Subject):
         self.syncing: Exchange | None = None
         self.synced: Exchange | None = None
         self.told: Partitions | None = None
+        self.had: Partitions | None = None
+        self.born = False
         self.before: Member | None = None
         self.ended: Exchange | None = None
+        self.leaving: Exchange | None = None
+        self.alive = x.at
+        self.heard: Exchange | None = None
+        self.lapsed: int | None = None
+        self.watched = False
+        self.beat: Exchange | None = None
         self.beating: list[Exchange] = []
         self.beats: list[Exchange] = []
-
-    @property
-    def beat(self) -> Exchange | None:
-        """Its last heartbeat. What rules want to know of it is to be asked here each time: as it is repeated its times and row move on."""
-        latest: Exchange | None = None
-        for each in self.beats:
-            if each.link.beat is each:
-                each.link.catch_up()
-            if latest is None or each.at >= latest.at:
-                latest = each
-        return latest
-
-    @property
-    def seen(self) -> int:
-        """When it was seen last."""
-        beat = self.beat
-        return int(self.spoke if beat is None else max(self.spoke, beat.at))
 
     @property
     def name(self) -> str:
@@ -230,9 +234,10 @@ class Member(Subject):
 class Plan:
     """A generation as its leader was told it, and what it made of it. `claims`: member -> its metadata; `brought`: member -> assignment
     bytes,
-    None until the leader's SyncGroup came; `skip`: the leader was told not to assign (KIP-814)."""
+    None until the leader's SyncGroup came; `skip`: the leader was told not to assign (KIP-814); `read`: what distinct bytes of it say, read
+    once (`inside`)."""
 
-    __slots__ = ("brought", "claims", "generation", "instances", "leader", "protocol", "protocol_type", "row", "skip")
+    __slots__ = ("brought", "claims", "generation", "instances", "leader", "protocol", "protocol_type", "read", "row", "skip")
 
     def __init__(self, x: Exchange, answer: Json, protocol_type: str) -> None:
         self.generation, self.leader = int(answer["generation_id"]), str(answer["leader"])
@@ -241,6 +246,7 @@ class Plan:
         self.instances = {str(each["member_id"]): each.get("group_instance_id") for each in answer["members"]}
         self.skip = bool(answer.get("skip_assignment"))
         self.brought: dict[str, bytes] | None = None
+        self.read: dict[tuple[str, bytes], Any] = {}
         self.row = x.answer_seq
 
     def claim(self, member: str) -> Claim:
@@ -273,13 +279,13 @@ class Exchange:
 
     `at`: when it was handled, `received`: when its last byte came, `seq`: its row. `member`: who sent it, None without an id.
     `answer`: as JSON has it, None while there is none (and for APIs whose answers no rule reads); `answered`: when; `delivered`: did it go
-    out; `abandoned`: there will be no answer.
+    out; `abandoned`: there will be no answer; `read`: what the bytes in it say, read once (`inside`). Of a heartbeat that is `repeated` times
+    and rows are those of the last one that was equal to it.
     """
 
     __slots__ = (
-        "abandoned", "answer", "answer_seq", "answered", "asked", "at", "client_id", "delivered", "group", "key", "link", "member",
-        "received",
-        "seq", "ticket", "version",
+        "_errors", "abandoned", "answer", "answer_seq", "answered", "asked", "at", "client_id", "delivered", "group", "key", "link",
+        "member", "read", "received", "repeated", "seq", "ticket", "version",
     )  # fmt: skip
 
     def __init__(self, row: Any, asked: Json, link: Link) -> None:
@@ -289,15 +295,28 @@ class Exchange:
         self.group: Group | None = None
         self.member: Member | None = None
         self.answer: Json | None = None
+        self._errors: frozenset[int] | None = None
         self.answered: int | None = None
         self.answer_seq = 0
         self.delivered = False
         self.abandoned = False
+        self.read: dict[str, Any] | None = None
+        self.repeated = False
 
     @property
     def name(self) -> str:
         """Kafka's name of the API."""
         return api_name(self.key)
+
+    @property
+    def who(self) -> str:
+        """For people: the member that sent it, or what the client calls itself."""
+        return self.member.name if self.member is not None else one_line(self.client_id or "") or "a client without a name"
+
+    @property
+    def client(self) -> tuple[str, str | None]:
+        """Host and client id, see `Link.client`."""
+        return self.link.host, self.client_id
 
     @property
     def heard(self) -> bool:
@@ -312,18 +331,26 @@ class Exchange:
     @property
     def errors(self) -> frozenset[int]:
         """Every error code of the answer, those of its topics, partitions, groups and members included; without 0."""
-        return frozenset() if self.answer is None else frozenset(_codes(self.answer)) - {NONE}
-
-    def again(self, at: int, row: int) -> None:
-        """A heartbeat was repeated, and answered at once. `row`: of the request, its answer is the next one; 0: there are none."""
-        self.at = self.received = self.answered = at
-        if row:
-            self.seq, self.answer_seq = row, row + 1
+        if self.answer is None:
+            return NO_ERRORS
+        if self._errors is None:  # asked for by many, and an answer stays what it is
+            self._errors = frozenset(_codes(self.answer)) or NO_ERRORS
+        return self._errors
 
     @property
     def rows(self) -> tuple[int, ...]:
         """Numbers of its rows."""
         return (self.seq, self.answer_seq) if self.answer_seq else (self.seq,)
+
+    @property
+    def speaker(self) -> Member | None:
+        """Who sent it: by its id or, if that is new or missing, the member that its connection was last, in the same group. A client has a
+        coordinator's connection to itself."""
+        last = self.link.last
+        if self.member is not None and (self.member.joined is not None or self.member.wish is not None):
+            return self.member
+        same = last is not None and self.group is not None and last.group.name == self.group.name
+        return last if same else None
 
     def waited_since(self, other: Exchange) -> int:
         """ns between the answer of another exchange and the arrival of this request; negative: it was under way before."""
@@ -371,13 +398,15 @@ def epoch_of(commit: Exchange) -> int:
     return int(commit.asked.get("generation_id_or_member_epoch", commit.asked.get("generation_id", -1)))
 
 
-def _codes(value: Any) -> Iterator[int]:
-    if isinstance(value, Mapping):
-        for name, each in value.items():
+def _codes(answer: Json) -> set[int]:
+    found, todo = set(), [answer]
+    while todo:
+        for name, each in todo.pop().items():
             if name == "error_code":
-                yield int(each)
-            elif isinstance(each, (list, Mapping)):
-                yield from _codes(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _codes(each)
+                found.add(each)
+            elif each.__class__ is dict:
+                todo.append(each)
+            elif isinstance(each, (list, tuple)):
+                todo.extend(inner for inner in each if inner.__class__ is dict)
+    found.discard(NONE)
+    return found

@@ -1,9 +1,14 @@
-"""Judge clients by what they sent: groupmock audit JOURNAL... [--report FORM[=FILE] ...]
+"""Judge clients by what they sent: groupmock audit JOURNAL... [--report FORM[=FILE] ...], or
+groupmock audit --drive [OPTIONS] -- COMMAND [ARGUMENT ...]
 
 Reads journals (of serve, run, the pytest fixture, or groupmock record), and says of each rule whether the clients in it kept it, broke it,
 or were never in the situation; "-" is standard input. Exit codes: 0 no rule broken (a broken rule of severity warning is none), 1 a rule
 broken, 2 bad use, an unreadable waiver or no journal at all, 4 nothing broken as far as can be seen, but a journal was not whole or a rule
 could not be judged. `groupmock explain RULE` says what a rule asks and how to mend what breaks it.
+
+With --drive it starts COMMAND, a consumer, in several copies, puts them through situations (rebalances, lost answers, coordinators that
+move, members that die ...) and judges them in each: a table rule x situation. Then 3 is that COMMAND cannot be judged: it does not start,
+does not connect, or makes no group.
 """
 
 from __future__ import annotations
@@ -14,12 +19,14 @@ from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from . import BAD_USE, BROKEN, OK, UNKNOWN
+from ._drive import add_drive_arguments, run_drive
 from ._options import complain
 
 if TYPE_CHECKING:
     from ..audit.report import Report, Source
     from ..audit.waivers import Waivers
 
+TAKES_COMMAND: Final = True
 FORMS: Final = ("text", "json", "junit", "sarif", "html")
 
 
@@ -37,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--waivers", metavar="FILE", help="TOML file of findings that do not count, each with reason and last day")
     parser.add_argument("--today", metavar="DAY", type=_day, help="judge waivers as of this day, as 2027-03-31 (default: today)")
     parser.add_argument("--unfinished-ok", action="store_true", help="a journal that has no end is no reason for exit code 4")
+    add_drive_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -56,9 +64,14 @@ def run(arguments: argparse.Namespace) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     from ..audit.report import report_of
 
+    waivers = _waivers(arguments)
+    _check_rules(arguments)
+    if arguments.drive:
+        return run_drive(arguments, None if waivers is None else waivers.of, [] if waivers is None else [*waivers.notices()], _write)
+    if arguments.command:
+        raise ValueError("a COMMAND is for --drive: groupmock audit --drive -- COMMAND (or: groupmock run --journal FILE -- COMMAND)")
     if not arguments.journals:
         raise ValueError("no journal: groupmock audit JOURNAL... (groupmock run --journal FILE -- COMMAND writes one)")
-    waivers = _waivers(arguments)
     sources = [_audited(name, arguments, waivers) for name in arguments.journals]
     report = report_of(sources, waivers.notices() if waivers is not None else ())
     _write(report, arguments.report or [("text", None)])
@@ -73,16 +86,20 @@ def _waivers(arguments: argparse.Namespace) -> Waivers | None:
     return None if arguments.waivers is None else read_waivers(arguments.waivers, arguments.today or date.today())
 
 
-def _audited(name: str, arguments: argparse.Namespace, waivers: Waivers | None) -> Source:
-    from ..audit.offline import audit_journal
+def _check_rules(arguments: argparse.Namespace) -> None:
     from ..audit.rule import registered
-    from ..journal.read import NotAJournal
     from ..suggest import hint
 
     known = registered()
     for code in arguments.rule or ():
         if code not in known:
             raise ValueError(f"no rule {code!r}{hint(code, known)} (`groupmock explain` lists them)")
+
+
+def _audited(name: str, arguments: argparse.Namespace, waivers: Waivers | None) -> Source:
+    from ..audit.offline import audit_journal
+    from ..journal.read import NotAJournal
+
     waive = waivers.of if waivers is not None else None
     try:
         if name == "-":

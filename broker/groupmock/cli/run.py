@@ -74,7 +74,7 @@ async def _run(config: Config, command: list[str]) -> int:
         return OWN_FAILURE
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, _pass_on, child, number)
+        loop.add_signal_handler(number, pass_on, child, number)
     status = await child.wait()
     if control is not None:
         await control.close()
@@ -86,7 +86,7 @@ async def _run(config: Config, command: list[str]) -> int:
     return status if status >= 0 else 128 - status
 
 
-def _pass_on(child: asyncio.subprocess.Process, number: int) -> None:
+def pass_on(child: asyncio.subprocess.Process, number: int) -> None:
     """The child decides what a signal means; groupmock ends when the child has."""
     if child.returncode is None:
         child.send_signal(number)

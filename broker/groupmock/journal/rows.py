@@ -22,6 +22,10 @@ DISCONNECTED: Final = "disconnected"
 LEFT_OUT: Final = "the journal is full: rows are left out"
 """`what` of the note with which a journal file of limited size ends: `first` is the number of the first row that is not there, and, once
 the run is over, `rows` how many are not. Its own number is that of the row in whose place it stands."""
+NOT_SERVED: Final = "{api} version {version} is not served: {lowest} to {highest} are"
+"""`reason` of the close row of a connection that asked for an API in a version that is not advertised: Kafka hangs up, so do we."""
+ASKED_TO_STOP: Final = "asked to stop"
+"""`what` of a client row: the process whose client id is `client` is to end in good order now. The wire cannot tell an end from a crash."""
 SURROUNDINGS: Final = (END, NOT_READING, CANNOT_ACCEPT)
 """Notes about the world outside, which a replay takes as they are."""
 

@@ -108,7 +108,7 @@ class Driver:
         self.connections: dict[int, Connection] = {}
         self.nodes = Nodes(self.connections, self.record, clock)
         self.codecs = Codecs(core.environment.identity.advertised, limits.request_max_elements)
-        self.gate: FaultGate | None = None  # see `arm`
+        self.gate: FaultGate[Call] | None = None  # see `arm`
         self._admission = admission
         self._leases = True
         self.vacated: Callable[[], None] = lambda: None
@@ -131,13 +131,13 @@ class Driver:
         self.arm(None)
 
     @cached_property
-    def rules(self) -> FaultGate:
+    def rules(self) -> FaultGate[Call]:
         """The fault rules; loaded when somebody asks for them, since a server without any is to start fast."""
-        from .fault_gate import FaultGate
+        from .fault_gate import gate_of
 
-        return FaultGate(self)
+        return gate_of(self)
 
-    def arm(self, gate: FaultGate | None) -> None:
+    def arm(self, gate: FaultGate[Call] | None) -> None:
         """Where requests and answers pass from now on; None: no fault rule could strike. Answers then have no gate on their way at all."""
         self.gate = gate
         self._before = self._admit if self._admission is not None else None if gate is None else gate.before

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Generic
 
 from ..core.effects import Abandoned, Reply
 from ..core.events import Command
@@ -17,27 +17,39 @@ from ..faults.facts import Facts, GroupFacts, Lookup, facts_of
 from ..faults.kind import Target
 from ..faults.registry import RuleRegistry, RuleReport
 from .fault_commands import change, dice_of
+from .gated import C, Gated, Strikeable
 
 if TYPE_CHECKING:
     from ..faults.decide import Armed
+    from ..faults.registry import Served
     from .call import Call
-    from .connection import Connection
     from .driver import Driver
 
 OVER: Final = "over"
 """`action` of the row that says that a wait of a fault is over."""
 
 
-class FaultGate:
-    """The rules of one driver. Everything here is called on its loop's thread."""
+def gate_of(driver: Driver) -> FaultGate[Call]:
+    """The gate of a server's driver."""
+    from groupmock_codec import APIS
 
-    def __init__(self, driver: Driver) -> None:
+    def group(group_id: str) -> GroupFacts | None:
+        found = driver.core.cluster.groups.find(group_id)
+        return GroupFacts(str(found.state), found.leader_id, found.static_members) if found is not None else None
+
+    served = {APIS[key].name: (row.lowest, row.highest) for key, row in driver.codecs.advertised.items()}
+    return FaultGate(driver, served, driver.journal.header.seed, Lookup(group, driver.core.cluster.topics.name_of))
+
+
+class FaultGate(Generic[C]):
+    """The rules of one driver, ours or a recording's (`groupmock.record`). Everything here is called on its loop's thread."""
+
+    def __init__(self, driver: Gated[C], served: Served, seed: int, lookup: Lookup) -> None:
         self._driver = driver
-        self._held: dict[int, Call] = {}  # ticket -> a call that waits because of a rule
-        self._lookup = Lookup(self._group, self._topic)
+        self._held: dict[int, C] = {}  # ticket -> a call that waits because of a rule
+        self._lookup = lookup
         self.lets_repeat = True
-        served = {self._name(key): (row.lowest, row.highest) for key, row in driver.codecs.advertised.items()}
-        self.registry = RuleRegistry(served, dice_of(driver.journal.header.seed))
+        self.registry = RuleRegistry(served, dice_of(seed))
 
     # Rules
 
@@ -56,9 +68,9 @@ class FaultGate:
 
     # Where they strike
 
-    def connect(self, connection: Connection, now: int) -> None:
+    def connect(self, connection: Strikeable, now: int) -> None:
         """A connection is there and nothing was read from it."""
-        facts = Facts("connect", now, connection.node, connection.number)
+        facts = Facts("connect", now, connection.node or 0, connection.number)
         for armed in self.registry.decide(facts):
             action = armed.fault.act(Target(facts, None, None, self.registry.dice))
             self._row(armed, connection, None, now)
@@ -66,7 +78,7 @@ class FaultGate:
                 self._hang_up(armed, connection, action, now)
         self._refresh()
 
-    def before(self, call: Call, now: int) -> bool:
+    def before(self, call: C, now: int) -> bool:
         """A request that would be applied now. May it? Else a rule has it, for now or for good."""
         facts = facts_of(self._place("request", call, now), call.asked(), None, self._lookup)
         fired = self.registry.decide(facts)
@@ -80,7 +92,7 @@ class FaultGate:
         target = Target(facts, call.asked(), None, self.registry.dice)
         return all(self._lets_pass(armed, target, call, now) for armed in fired)
 
-    def after(self, call: Call, reply: Reply, now: int) -> bool:
+    def after(self, call: C, reply: Reply, now: int) -> bool:
         """An answer that would go out now. May it, perhaps with another message in it? Else it was dealt with."""
         facts = facts_of(self._place("reply", call, now), call.asked(), reply.message, self._lookup)
         fired = self.registry.decide(facts)
@@ -107,7 +119,7 @@ class FaultGate:
 
     # Strikes
 
-    def _lets_pass(self, armed: Armed, target: Target, call: Call, now: int) -> bool:
+    def _lets_pass(self, armed: Armed, target: Target, call: C, now: int) -> bool:
         action = armed.fault.act(target)
         driver, connection = self._driver, call.connection
         if isinstance(action, CallOff):
@@ -128,7 +140,7 @@ class FaultGate:
             driver.perform([Abandoned(call.ticket, f'fault rule "{armed.rule.name}"')], now)
         return False
 
-    def _lets_out(self, fired: list[Armed], facts: Facts, call: Call, reply: Reply, now: int) -> bool:
+    def _lets_out(self, fired: list[Armed], facts: Facts, call: C, reply: Reply, now: int) -> bool:
         muted = 0
         for armed in fired:
             action = armed.fault.act(Target(facts, call.asked(), reply.message, self.registry.dice))
@@ -149,14 +161,14 @@ class FaultGate:
             self._mute(fired[-1], call, reply, muted, now)
         return not muted
 
-    def _mute(self, armed: Armed, call: Call, reply: Reply, ns: int, now: int) -> None:
+    def _mute(self, armed: Armed, call: C, reply: Reply, ns: int, now: int) -> None:
         """The answer goes out and its connection stays mute, as Kafka throttles one (KIP-219)."""
         self._driver.deliver(reply, now)
         if not call.connection.deaf:
             self._driver.tickets.reopen(call)
         self._wait(armed, call, ns, now, partial(self._free, call))
 
-    def _lose(self, armed: Armed, call: Call, reply: Reply, action: object, now: int) -> None:
+    def _lose(self, armed: Armed, call: C, reply: Reply, action: object, now: int) -> None:
         """The answer never goes out."""
         driver, connection = self._driver, call.connection
         driver.tickets.close(call.ticket)
@@ -169,20 +181,20 @@ class FaultGate:
         else:
             driver.go_on(connection)
 
-    def _late_request(self, call: Call, now: int) -> None:
+    def _late_request(self, call: C, now: int) -> None:
         if call.ticket in self._driver.tickets:  # else it was a fetch, and its client has gone
             self._driver.apply(call, now)
 
-    def _late_reply(self, call: Call, reply: Reply, now: int) -> None:
+    def _late_reply(self, call: C, reply: Reply, now: int) -> None:
         if call.ticket in self._driver.tickets:
             self._driver.deliver(reply, now)
 
-    def _free(self, call: Call, now: int) -> None:
+    def _free(self, call: C, now: int) -> None:
         """It was answered before: its connection goes on now."""
         if self._driver.tickets.close(call.ticket) is not None:
             self._driver.go_on(call.connection)
 
-    def _write(self, armed: Armed, call: Call, reply: Reply, write: Write, now: int) -> None:
+    def _write(self, armed: Armed, call: C, reply: Reply, write: Write, now: int) -> None:
         """Other bytes than the right ones, or in pieces."""
         frame = call.codec.answer(call.correlation, reply.message)
         whole = not (write.then_close or write.then_mute)
@@ -190,7 +202,7 @@ class FaultGate:
         self._driver.counters.replies += 1
         self._dribble(armed, call, write, write.pieces(frame), now)
 
-    def _dribble(self, armed: Armed, call: Call, write: Write, pieces: list[Piece], now: int) -> None:
+    def _dribble(self, armed: Armed, call: C, write: Write, pieces: list[Piece], now: int) -> None:
         """The first piece now, the others each after its pause; then what follows."""
         connection = call.connection
         if pieces and not connection.deaf:
@@ -208,14 +220,14 @@ class FaultGate:
         else:
             self._free(call, now)
 
-    def _hang_up(self, armed: Armed, connection: Connection, action: HangUp, now: int) -> None:
+    def _hang_up(self, armed: Armed, connection: Strikeable, action: HangUp, now: int) -> None:
         reason = f'fault rule "{armed.rule.name}"'
         if action.reset:
             self._driver.break_off(connection, reason, now)
         else:
             self._driver.shut(connection, reason, now=now)
 
-    def _wait(self, armed: Armed, call: Call, ns: int | None, now: int, go_on: Callable[[int], None]) -> None:
+    def _wait(self, armed: Armed, call: C, ns: int | None, now: int, go_on: Callable[[int], None]) -> None:
         """The connection waits with it: its ticket stays open."""
         call.held_by, call.go_on = armed.rule, go_on
         self._held[call.ticket] = call
@@ -248,24 +260,12 @@ class FaultGate:
             self.lets_repeat = lets_repeat
             driver.end_repeats()
 
-    def _row(self, armed: Armed, connection: Connection, ticket: int | None, now: int, **more: Any) -> None:
+    def _row(self, armed: Armed, connection: Strikeable, ticket: int | None, now: int, **more: Any) -> None:
         rule = armed.rule
         self._driver.counters.faults += 1
         fields = {name: value for name, value in rule.do.items() if name != "kind"} | more
         self._driver.record.fault(rule, rule.do["kind"], connection, ticket, fields, now)
 
-    def _place(self, stage: str, call: Call, now: int) -> Facts:
+    def _place(self, stage: str, call: C, now: int) -> Facts:
         codec, connection = call.codec, call.connection
-        return Facts(stage, now, connection.node, connection.number, codec.name, codec.version, call.client_id)
-
-    def _group(self, group_id: str) -> GroupFacts | None:
-        group = self._driver.core.cluster.groups.find(group_id)
-        return GroupFacts(str(group.state), group.leader_id, group.static_members) if group is not None else None
-
-    def _topic(self, topic_id: bytes) -> str | None:
-        return self._driver.core.cluster.topics.name_of(topic_id)
-
-    def _name(self, key: int) -> str:
-        from groupmock_codec import APIS
-
-        return APIS[key].name
+        return Facts(stage, now, connection.node or 0, connection.number, codec.name, codec.version, call.client_id)

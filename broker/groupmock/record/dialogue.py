@@ -26,24 +26,28 @@ Memory is what is open: requests without an answer, as frames. Whoever feeds bou
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
 from groupmock_codec.errors import CodecError
 
 from ..journal.rows import VERSION, Header
-from ..net.codecs import API_VERSIONS
+from ..net.codecs import API_VERSIONS, HEARTBEAT
 from ..net.counters import Counters
 from ..net.listen import java_host
-from ..net.record import Recorder
+from ..net.record import Recorder, RepeatedHeartbeats
 from ..version import __version__
+from .beat import Beat
 from .coordinator import Overheard
 from .wire_codec import Opaque, WireCodec, WireCodecs, client_id_of, plausible
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from groupmock_codec.declare import Message
 
+    from ..faults.plan import Rule
     from ..journal.journal import Journal
     from .coordinator import Told
     from .wire_codec import Codec
@@ -79,7 +83,7 @@ class Line:
     """One connection between a client and a node. `pending`: requests without an answer, the open one first; bytes of those behind it are
     `waiting`."""
 
-    __slots__ = ("client_host", "cut_bytes", "deaf", "node", "number", "pending", "port", "raw_tokens", "waiting")
+    __slots__ = ("beat", "client_host", "cut_bytes", "deaf", "node", "number", "pending", "port", "raw_tokens", "waiting")
 
     def __init__(self, number: int, node: int | None, client_host: str, port: int) -> None:
         self.number = number
@@ -91,6 +95,10 @@ class Line:
         self.deaf = False
         self.pending: deque[Passing] = deque()
         self.raw_tokens = False
+        self.beat: Beat | None = None  # only while nothing is pending
+
+
+LineT = TypeVar("LineT", bound=Line)
 
 
 class Passing(msgspec.Struct, eq=False):
@@ -108,6 +116,11 @@ class Passing(msgspec.Struct, eq=False):
     quiet: bool = False
     protocol_type: str | None = None
     note: str | None = None
+    recorded: bool = False  # its row is there already, because a fault rule struck it
+    held_by: Rule | None = None  # the fault rule that lets it wait
+    go_on: Callable[[int], None] | None = None  # what happens when that wait is over
+    answer: bytes = b""  # that the node gave, as the client is to be told it: frame without its length
+    answered: Message | None = None  # what that says
 
     @property
     def correlation(self) -> bytes:
@@ -127,6 +140,11 @@ class Passing(msgspec.Struct, eq=False):
         except CodecError as broken:
             self.note = f"it could not be read: {broken}"
 
+    def asked(self) -> Message:
+        """What it says; only asked of one that could be read."""
+        assert self.message is not None
+        return self.message
+
     @property
     def answerless(self) -> bool:
         """Is no answer due (Produce with acks 0)?"""
@@ -145,13 +163,22 @@ class Dialogue:
 
     def opened(self, number: int, node: int | None, host: str, port: int, now: int) -> Line:
         """A client connected. `host`: its address as sockets have it."""
-        line = Line(number, node, java_host(host), port)
+        return self.begun(Line(number, node, java_host(host), port), now)
+
+    def begun(self, line: LineT, now: int) -> LineT:
+        """As `opened`, with a line of the caller's own."""
         self.counters.connections_opened += 1
         self.record.opened(line, now)
         return line
 
     def asked(self, line: Line, frame: bytes, now: int) -> None:
         """A request's frame has come."""
+        beat = line.beat
+        if beat is not None:
+            if beat.held is None and frame[8:] == beat.tail and frame[:4] == beat.head:
+                beat.held = (frame, now)
+                return
+            self._forget_beat(line, beat)
         if line.raw_tokens:
             if not plausible(frame):
                 self.record.remark(RAW_TOKEN, now, connection=line.number, by="client", bytes=len(frame))
@@ -166,6 +193,13 @@ class Dialogue:
 
     def answered(self, line: Line, frame: bytes, now: int, message: Message | None = None) -> None:
         """An answer's frame has come. `message`: what it says, where somebody has read it already."""
+        beat = line.beat
+        if beat is not None:
+            held = beat.held
+            if held is not None and held[1] < now and frame[4:] == beat.answer and frame[:4] == held[0][4:8]:
+                self._repeated(line, beat, frame[:4], held[1], now)
+                return
+            self._forget_beat(line, beat)
         if line.raw_tokens:
             self.record.remark(RAW_TOKEN, now, connection=line.number, by="server", bytes=len(frame))
             return
@@ -173,16 +207,17 @@ class Dialogue:
         if call is None:
             self.record.remark(STRAY_ANSWER, now, connection=line.number, bytes=len(frame))
             return
-        if call.codec.opaque and call.codec.key == API_VERSIONS:
-            call.codec = self.codecs[VERSION_0]  # in which a broker answers that has not this version (KIP-511)
-        if call.codec.opaque:
-            line.raw_tokens = _expects_raw_tokens(call, frame)
-        elif message is None:
-            message = self._read(call, frame, now)
+        if message is None:
+            message = self.read_answer(call, frame, now)
         self._over(call, message, len(frame), now)
+        if call.codec.key == HEARTBEAT and isinstance(call.codec, WireCodec) and not line.pending:
+            fine = message is not None and call.message is not None and not getattr(message, "error_code", 1)
+            line.beat = Beat(call, call.codec, frame, message, self.overheard.member(call)) if fine and message is not None else None
 
     def missed(self, line: Line, reason: str, now: int) -> None:
         """Frames were lost: what is open is forgotten, each with a note."""
+        if line.beat is not None:
+            self._forget_beat(line, line.beat)
         while line.pending:
             self._unseen(line.pending[0], reason, now)
 
@@ -190,6 +225,8 @@ class Dialogue:
         """The connection ended."""
         if line.deaf:
             return
+        if line.beat is not None:
+            self._forget_beat(line, line.beat)
         line.cut_bytes = cut_bytes
         line.deaf = True
         self.counters.connections_closed += 1
@@ -205,20 +242,51 @@ class Dialogue:
         for at, effect in told:
             self.record.effects[type(effect)](effect, at)
 
+    # What it is made of: whoever keeps requests back (a fault rule) does it step by step
+
+    def begin(self, call: Passing, now: int) -> None:
+        """Its turn has come: it is read and gets its ticket."""
+        call.read()
+        call.handled = now
+        self.counters.handled = call.ticket = self.counters.handled + 1
+        self.counters.requests[call.codec.key] = self.counters.requests.get(call.codec.key, 0) + 1
+
+    def note_request(self, call: Passing) -> None:
+        """Its row. What could not be read is shown without its bytes: it may be anything, a secret too."""
+        self.tell(self.overheard.noticed(call))
+        self.record.request(call, call.note, whole=call.message is not None)
+
+    def note_effect(self, call: Passing) -> None:
+        """What the node does about it."""
+        self.tell(self.overheard.asked(call))
+
+    def read_answer(self, call: Passing, frame: bytes, now: int) -> Message | None:
+        """What an answer says. None, with a note: it cannot be read; None for an API that nobody reads."""
+        if call.codec.opaque and call.codec.key == API_VERSIONS:
+            call.codec = self.codecs[VERSION_0]  # in which a broker answers that has not this version (KIP-511)
+        codec = call.codec
+        if isinstance(codec, Opaque):
+            call.connection.raw_tokens = _expects_raw_tokens(call, frame)
+            return None
+        try:
+            return codec.read_answer(frame)
+        except CodecError as broken:
+            self.record.remark(UNREAD_ANSWER, now, connection=call.connection.number, ticket=call.ticket, reason=str(broken))
+            return None
+
+    def note_answer(self, call: Passing, message: Message | None, now: int) -> None:
+        """What an answer shows of its group."""
+        self.tell(self.overheard.answered(call, message, now))
+
     # Inside
 
     def _begin(self, line: Line, now: int) -> None:
         """The first request that is pending has its turn; those to which no answer is due are over at once."""
         while line.pending:
             call = line.pending[0]
-            call.read()
-            call.handled = now
-            self.counters.handled = call.ticket = self.counters.handled + 1
-            self.counters.requests[call.codec.key] = self.counters.requests.get(call.codec.key, 0) + 1
-            self.tell(self.overheard.noticed(call))
-            # What could not be read may be anything, a secret too
-            self.record.request(call, call.note, whole=call.message is not None)
-            self.tell(self.overheard.asked(call))
+            self.begin(call, now)
+            self.note_request(call)
+            self.note_effect(call)
             if not call.answerless:
                 return
             self.record.reply(call, None, 0, now)
@@ -226,10 +294,29 @@ class Dialogue:
 
     def _over(self, call: Passing, message: Message | None, size: int, now: int) -> None:
         self.counters.replies += 1
-        self.tell(self.overheard.answered(call, message, now))
+        self.note_answer(call, message, now)
         self.record.reply(call, message, size, now)
-        self._forget(call.connection)
-        self._begin(call.connection, now)
+        line = call.connection
+        self._forget(line)
+        self._begin(line, now)
+
+    def _repeated(self, line: Line, beat: Beat, identifier: bytes, asked: int, now: int) -> None:
+        """A heartbeat that repeats the last one, and its answer."""
+        counters = self.counters
+        counters.handled += 1
+        counters.replies += 1
+        beat.held = None
+        if beat.member is not None:
+            beat.member.alive = now
+        if self.journal.heartbeats:
+            burst = RepeatedHeartbeats(line, beat, identifier, counters.handled, asked, self.journal.details, now - asked)
+            self.journal.append_repeated(burst, 2)
+
+    def _forget_beat(self, line: Line, beat: Beat) -> None:
+        """Something else comes: what is held takes the full way."""
+        line.beat = None
+        if beat.held is not None:
+            self.asked(line, *beat.held)
 
     def _unseen(self, call: Passing, reason: str, now: int) -> None:
         """It was answered, or not, and nobody saw it."""
@@ -250,15 +337,6 @@ class Dialogue:
         while pending[0].correlation != identifier:
             self._unseen(line.pending[0], "a later request of the connection was answered", now)
         return pending[0]
-
-    def _read(self, call: Passing, frame: bytes, now: int) -> Message | None:
-        codec = call.codec
-        assert isinstance(codec, WireCodec)
-        try:
-            return codec.read_answer(frame)
-        except CodecError as broken:
-            self.record.remark(UNREAD_ANSWER, now, connection=call.connection.number, ticket=call.ticket, reason=str(broken))
-            return None
 
 
 def _expects_raw_tokens(call: Passing, frame: bytes) -> bool:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from groupmock_codec import APIS
-from groupmock_codec.errors import DecodeError, Place
+from groupmock_codec.errors import DecodeError, EncodeError, Place
 from groupmock_codec.headers import decode_response_header, response_header_version
 
 from ..net.codecs import ApiCodec
@@ -64,6 +64,10 @@ class Opaque:
         span = f": groupmock reads versions {APIS[key].versions}" if known else ""
         what = f"version {version} of {self.name}" if known else self.name
         self.note = f"{what} is not decoded{span}: neither this request nor its answer is kept"
+
+    def answer(self, correlation: bytes, message: Message) -> bytes:
+        """Nobody can write one: no rule meets such a request."""
+        raise EncodeError(f"{self.name} v{self.version} cannot be written", Place("it is not decoded"))
 
 
 Codec = WireCodec | Opaque

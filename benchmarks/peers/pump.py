@@ -1,0 +1,76 @@
+"""The plain TCP proxy: bytes from one socket to the other and back on uvloop, nothing looked at. What a recording proxy is measured against.
+
+    python -m benchmarks.peers.pump HOST PORT
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from typing import cast
+
+import uvloop
+
+
+class End(asyncio.Protocol):
+    """One socket of a pair."""
+
+    __slots__ = ("early", "other", "transport")
+
+    def __init__(self) -> None:
+        self.other: End | None = None
+        self.transport: asyncio.Transport | None = None
+        self.early: list[bytes] = []
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the transport; send what came before it was there."""
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's does not derive from asyncio's
+        for data in self.early:
+            self.transport.write(data)
+
+    def data_received(self, data: bytes) -> None:
+        """On to the other side."""
+        assert self.other is not None
+        if self.other.transport is None:
+            self.other.early.append(data)
+        else:
+            self.other.transport.write(data)
+
+    def pause_writing(self) -> None:
+        """The peer does not read: the other side waits."""
+        if self.other is not None and self.other.transport is not None:
+            self.other.transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        """It reads again."""
+        if self.other is not None and self.other.transport is not None:
+            self.other.transport.resume_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The other side ends too."""
+        if self.other is not None and self.other.transport is not None:
+            self.other.transport.close()
+
+
+class Client(End):
+    """A client's side, which connects to the upstream."""
+
+    def __init__(self, host: str, port: int) -> None:
+        super().__init__()
+        self.other = End()
+        self.other.other = self
+        self.connecting = asyncio.ensure_future(asyncio.get_running_loop().create_connection(lambda: cast(End, self.other), host, port))
+
+
+async def serve(host: str, port: int) -> None:
+    """Listens on a free port, says which, and serves until it is terminated."""
+    server = await asyncio.get_running_loop().create_server(lambda: Client(host, port), "127.0.0.1", 0, backlog=4096)
+    mine, at = server.sockets[0].getsockname()
+    print(json.dumps({"ready": True, "bootstrap": f"{mine}:{at}", "pid": os.getpid()}), flush=True)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    uvloop.run(serve(sys.argv[1], int(sys.argv[2])))

@@ -1,0 +1,115 @@
+"""Record what real consumers and a real cluster say to each other: groupmock record --upstream HOST:PORT --journal FILE [-- COMMAND ...]
+
+Stands between them: clients connect here, every address that they are told is one of ours, the journal is of the mock's own kind, so that
+audit, timeline and pipeline read it. Prints ONE JSON line on stdout when it answers, as `serve` does, and records until SIGINT or SIGTERM.
+With a COMMAND it prints nothing, tells it the addresses in GROUPMOCK_BOOTSTRAP, KAFKA_BOOTSTRAP and KAFKA_BOOTSTRAP_SERVERS, ends when that
+ends and passes its status on (own failures: 125). docs/how-to/record.md says more.
+
+Where no proxy may stand: groupmock record --pcap FILE [--port PORT[,PORT...]] [--journal FILE] makes the same journal of a packet capture
+(pcap, pcapng; - is stdin), on stdout by default. Exit code 4: the capture has not all of it, as sentences on stderr say.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import signal
+from typing import TYPE_CHECKING, Final
+
+from ..config import ConfigError
+from . import BAD_USE, CANNOT_START, OK
+from ._options import complain
+
+if TYPE_CHECKING:
+    from ..record.proxy import Proxy
+    from ..record.settings import Settings
+
+TAKES_COMMAND: Final = True
+OWN_FAILURE: Final = 125
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags."""
+    parser.usage = "groupmock record --upstream HOST:PORT[,HOST:PORT...] --journal FILE [OPTIONS] [-- COMMAND [ARGUMENT ...]]"
+    parser.usage += "\n       groupmock record --pcap FILE [--port PORT[,PORT...]] [--journal FILE]"
+    add = parser.add_argument
+    add("--pcap", metavar="FILE", help="a packet capture (pcap, pcapng) in place of --upstream; --port: of its brokers (default: guessed)")
+    add("--upstream", metavar="HOST:PORT[,...]", help="the cluster's bootstrap servers; the other nodes are found")
+    add("--journal", metavar="FILE", help="write what passes by to this file (JSON Lines)")
+    add("--journal-max-bytes", metavar="BYTES", help="of that file: whole rows, the last says what is left out (default: no limit)")
+    add("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
+    add("--port", default="0", help="port of the first node; others take the next ones; 0: each a free one (default 0)")
+    add("--advertise", metavar="HOST[:PORT]", help="address that clients are told, where it differs from the one listened on")
+    add("--plan", metavar="FILE", help="fault rules: a TOML or JSON file, or the name of a ready plan")
+    add("--seed", metavar="N", help="seed of the chances of fault rules (default: the plan's, else 0)")
+    add("--run", metavar="NAME", default="recorded", help="what the journal calls this run")
+    add("--tls", action="store_true", help="speak TLS to the upstream; clients come in plain text")
+    add("--tls-ca", metavar="FILE", help="CA certificates that the upstream is checked against (default: the system's)")
+    add("--tls-cert", metavar="FILE", help="client certificate, where the upstream wants one")
+    add("--tls-key", metavar="FILE", help="its key, where it is not in the same file")
+    add("--log", default="off", metavar="text|json|off", help="what is said on stderr (default off)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do it; returns the exit code."""
+    if arguments.pcap is not None:
+        from ._capture import run_capture
+
+        return run_capture(arguments)
+    from ..faults.plan import BadPlan
+    from ..net.loops import UnknownLoop
+    from ..net.loops import run as run_loop
+    from ..record.settings import settings_of
+    from ..running import CannotStart
+
+    cannot_start = OWN_FAILURE if arguments.command else CANNOT_START
+    try:
+        settings = settings_of(arguments)
+        status, trouble = run_loop(_record(settings, arguments.command))
+    except (ConfigError, BadPlan, UnknownLoop) as bad:
+        complain("record", bad)
+        return BAD_USE
+    except CannotStart as cannot:
+        complain("record", cannot)
+        return cannot_start
+    if trouble is not None:
+        complain("record", RuntimeError(f"the journal could not be written: {trouble}: it is incomplete, so the recording ends here"))
+        return cannot_start
+    return status
+
+
+async def _record(settings: Settings, command: list[str]) -> tuple[int, str | None]:
+    from ..record.proxy import Proxy
+
+    stop = asyncio.Event()
+    proxy = Proxy(settings, on_failure=stop.set)
+    await proxy.start()
+    status = await _run(proxy, command) if command else await _serve(proxy, stop)
+    return status, await proxy.close()
+
+
+async def _serve(proxy: Proxy, stop: asyncio.Event) -> int:
+    import os
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    os.write(1, proxy.ready_line())
+    await stop.wait()
+    return OK
+
+
+async def _run(proxy: Proxy, command: list[str]) -> int:
+    """The command's status, as a shell has it."""
+    import os
+
+    from .run import VARIABLES, pass_on
+
+    try:
+        child = await asyncio.create_subprocess_exec(*command, env=os.environ | dict.fromkeys(VARIABLES, proxy.bootstrap))
+    except OSError as trouble:
+        complain("record", RuntimeError(f"cannot run {command[0]}: {trouble.strerror}"))
+        return OWN_FAILURE
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, pass_on, child, number)
+    status = await child.wait()
+    return status if status >= 0 else 128 - status

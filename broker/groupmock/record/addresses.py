@@ -1,0 +1,98 @@
+"""Where answers tell addresses of brokers, and what a recording tells in their place: its own.
+
+No list of APIs is kept here: the declarations of the codec say which answers have a field `host` beside a field `port`, and from which
+version on. ApiVersions is the other answer that is changed: a client must not choose a version that could not be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from groupmock_codec import APIS
+from groupmock_codec.declare import fields_of
+
+from ..net.codecs import API_VERSIONS
+
+if TYPE_CHECKING:
+    from groupmock_codec.declare import Message
+
+Translate = Callable[[int, str, int], tuple[str, int]]
+"""(node id, host, port) as the cluster tells them -> host and port that the client is told."""
+NODE_IDS: Final = ("node_id", "broker_id")
+NONE: Final = ("", -1)
+"""No address: what stands beside an error."""
+
+
+@cache
+def tells_addresses(key: int, version: int) -> bool:
+    """Does this answer have addresses in it, or may it?"""
+    return any(True for _ in _places(APIS[key].response.message, version))
+
+
+@cache
+def watched() -> frozenset[int]:
+    """Keys of the APIs some version of which is changed on its way."""
+    return frozenset(key for key in APIS if key == API_VERSIONS or any(tells_addresses(key, each) for each in APIS[key].versions))
+
+
+def rewrite(key: int, version: int, message: Message, translate: Translate) -> bool:
+    """Put our addresses into an answer, in place. Was anything changed?"""
+    if key == API_VERSIONS:
+        return _cut(message)
+    # A sum, for every place is to be looked at
+    return sum(_at(message, path, translate) for path in _places(type(message), version)) > 0
+
+
+def _places(message: type[Message], version: int) -> Iterator[tuple[str, ...]]:
+    """Ways to the structs with an address: names of the lists on the way, () for the message itself."""
+    names = {field.name for field in fields_of(message) if field.present(version)}
+    if {"host", "port"} <= names:
+        yield ()
+    for field in fields_of(message):
+        if field.present(version) and field.wire.kind == "array" and field.wire.element_wire.kind == "struct":
+            yield from ((field.name, *rest) for rest in _places(field.wire.element_wire.struct, version))
+
+
+def _at(message: Any, path: tuple[str, ...], translate: Translate) -> bool:
+    if not path:
+        return _told(message, translate)
+    entries = getattr(message, path[0])
+    if not entries:
+        return False
+    if len(path) == 1 and entries[0].__struct_config__.frozen:
+        setattr(message, path[0], [_changed(entry, translate) for entry in entries])
+        return True
+    return sum(_at(entry, path[1:], translate) for entry in entries) > 0
+
+
+def _told(entry: Any, translate: Translate) -> bool:
+    if (entry.host, entry.port) == NONE:
+        return False
+    entry.host, entry.port = translate(_node_id(entry), entry.host, entry.port)
+    return True
+
+
+def _changed(entry: Any, translate: Translate) -> Any:
+    if (entry.host, entry.port) == NONE:
+        return entry
+    host, port = translate(_node_id(entry), entry.host, entry.port)
+    return msgspec.structs.replace(entry, host=host, port=port)
+
+
+def _node_id(entry: Any) -> int:
+    return next(int(getattr(entry, name)) for name in NODE_IDS if hasattr(entry, name))
+
+
+def _cut(message: Any) -> bool:
+    """Versions above ours are not offered, of APIs that we know; where there is none in common, and of all others, everything stays."""
+    changed = False
+    for row in message.api_keys:
+        ours = APIS[row.api_key].versions if row.api_key in APIS else None
+        if ours is not None and row.min_version <= ours.highest < row.max_version:
+            row.max_version = ours.highest
+            changed = True
+    return changed

@@ -1,0 +1,146 @@
+"""Where frames begin and end in bytes that are passed on as they come: only what must be seen whole is kept back. No sockets here.
+
+A request's first eight bytes say whether its answer will tell addresses: its correlation id is remembered. In the other direction a frame
+with such an id is collected, everything else is handed on at once, in pieces as they came. So a fetched megabyte is on its way before its
+last byte is here.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.frame import FrameError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HEAD: Final = 12  # length, key, version, correlation id
+ANSWER_HEAD: Final = 8  # length, correlation id
+MOST_AWAITED: Final = 10_000
+"""Requests whose answer is to be seen whole; of a peer that sends more without an answer the oldest passes unchanged."""
+_length = Struct(">i").unpack_from
+
+
+class Requests:
+    """Bytes of a client. `noticed(start, correlation)` is told of each frame whose key is in `watched`: key and version, correlation id."""
+
+    __slots__ = ("_head", "_left", "limit", "noticed", "watched")
+
+    def __init__(self, limit: int, watched: frozenset[int], noticed: Callable[[bytes, bytes], None]) -> None:
+        self.limit = limit
+        self.watched = watched
+        self.noticed = noticed
+        self._left = 0  # bytes of the frame that are still to come
+        self._head = b""  # of a frame whose first bytes came apart
+
+    def look(self, data: bytes) -> int:
+        """How many of these bytes belong to good frames: all, or those before a frame whose length is none (then `FrameError` follows)."""
+        size = len(data)
+        # One read, one whole frame is the usual case
+        if not self._left and not self._head and size >= HEAD and _length(data)[0] == size - 4 <= self.limit:
+            if data[4] << 8 | data[5] in self.watched:
+                self.noticed(data[4:8], data[8:HEAD])
+            return size
+        return self._walk(data)
+
+    def refusal(self, data: bytes) -> FrameError:
+        """Why the frame that begins here (behind what `look` said) is none."""
+        return FrameError(_length(self._head + data[: 4 - len(self._head)])[0], self.limit)
+
+    def _walk(self, data: bytes) -> int:
+        at, size = 0, len(data)
+        while at < size:
+            if self._left:
+                step = min(self._left, size - at)
+                self._left -= step
+                at += step
+                continue
+            head = self._head + data[at : at + HEAD - len(self._head)]
+            if len(head) < 4:
+                self._head = head
+                return size
+            length = _length(head)[0]
+            if not 0 <= length <= self.limit:
+                return at
+            wanted = min(HEAD, 4 + length)
+            taken = min(len(head), wanted) - len(self._head)
+            at += taken
+            if len(head) < wanted:
+                self._head = head
+                return size
+            self._head, self._left = b"", 4 + length - wanted
+            if wanted == HEAD and head[4] << 8 | head[5] in self.watched:
+                self.noticed(head[4:8], head[8:HEAD])
+        return size
+
+
+class Answers:
+    """Bytes of a node. `awaited`: correlation ids of the answers that are to be seen whole. `passes(data)` and `whole(frame)` are called
+    with what comes, in order; a whole frame without its length."""
+
+    __slots__ = ("_frame", "_held", "_left", "awaited", "limit", "passes", "whole")
+
+    def __init__(self, limit: int, passes: Callable[[bytes], None], whole: Callable[[bytes], None]) -> None:
+        self.limit = limit
+        self.awaited: dict[bytes, object] = {}
+        self.passes = passes
+        self.whole = whole
+        self._left = 0  # bytes of the frame that are still to come
+        self._held = b""  # of a frame's head that came apart
+        self._frame: bytearray | None = None  # that is collected, with its length
+
+    def wait_for(self, correlation: bytes, what: object) -> None:
+        """The answer with this id is to be seen whole."""
+        if len(self.awaited) >= MOST_AWAITED:
+            del self.awaited[next(iter(self.awaited))]
+        self.awaited[correlation] = what
+
+    def feed(self, data: bytes) -> None:
+        """Bytes that came. Raises FrameError for a length that no answer has; what is before it was handed on."""
+        size = len(data)
+        if not (self.awaited or self._left or self._held or self._frame) and size >= 4 and _length(data)[0] == size - 4 <= self.limit:
+            self.passes(data)
+            return
+        self._walk(self._held + data if self._held else data)
+
+    def _walk(self, data: bytes) -> None:
+        self._held = b""
+        begin = at = 0  # what lies between them passes
+        size = len(data)
+        while at < size:
+            if self._left:
+                step = min(self._left, size - at)
+                self._left -= step
+                if self._frame is not None:
+                    self._frame += data[at : at + step]
+                    begin = at + step
+                    if not self._left:
+                        self._finish()
+                at += step
+                continue
+            if size - at < 4:
+                break
+            length = _length(data, at)[0]
+            if not 0 <= length <= self.limit:
+                self._pass(data, begin, at)
+                raise FrameError(length, self.limit)
+            if self.awaited and length >= 4:
+                if size - at < ANSWER_HEAD:
+                    break
+                if data[at + 4 : at + ANSWER_HEAD] in self.awaited:
+                    self._pass(data, begin, at)
+                    begin = at
+                    self._frame = bytearray()
+            self._left = 4 + length
+        self._pass(data, begin, at)
+        self._held = data[at:]
+
+    def _pass(self, data: bytes, begin: int, end: int) -> None:
+        if begin < end:
+            self.passes(data if end - begin == len(data) else data[begin:end])
+
+    def _finish(self) -> None:
+        frame, self._frame = self._frame, None
+        assert frame is not None
+        self.whole(bytes(memoryview(frame)[4:]))

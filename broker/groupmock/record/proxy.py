@@ -1,0 +1,246 @@
+"""The recording proxy: listeners in front of every node of a cluster, a relay per connection, one journal."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from ..clock import LoopClock
+from ..journal.file import FileSink
+from ..journal.journal import Journal
+from ..journal.rows import CANNOT_ACCEPT, END, LEFT_OUT
+from ..net.listen import Acceptor, bracketed
+from ..running import CannotStart
+from ..version import __version__
+from .dialogue import Dialogue, header
+from .relay import Relay
+from .settings import Settings
+from .upstream import Node, Upstream, adopt_for
+from .work import Work
+
+if TYPE_CHECKING:
+    from .struck import Striker
+
+FLUSH_EVERY_S: Final = 0.25
+CLOSE_WITHIN_S: Final = 1.0
+NEW_NODE: Final = "a node of the upstream has a listener from now on"
+NOT_OURS: Final = "an address of the upstream could not be replaced"
+UNKNOWN_NODES: Final = "the upstream tells nothing before credentials: its nodes are learned from what clients are answered"
+
+
+class Proxy:
+    """`await start()`, `ready_line()`, `await close()`; one loop, one thread. `on_failure` is called when the journal cannot be written.
+
+    Making one raises BadPlan.
+    """
+
+    def __init__(self, settings: Settings, on_failure: Callable[[], None] = lambda: None) -> None:
+        self.settings = settings
+        self.clock = LoopClock()
+        self.now = self.clock.now
+        self.failure: str | None = None
+        self.upstream = Upstream(settings.host, settings.port, settings.advertise, settings.tls)
+        self.upstream.began = self._began
+        self.upstream.trouble = partial(self._remark, NOT_OURS)
+        self.work = Work(self._relieved)
+        self.relays: dict[int, Relay] = {}
+        self.journal = Journal(header(settings.run, self.clock.epoch_ns, self._config(), {"nodes": []}))
+        self.dialogue = Dialogue(self.journal)
+        self._striker = self._with_rules()
+        self._on_failure = on_failure
+        self._numbers = 0
+        self._joining: set[asyncio.Task[None]] = set()
+        self._flusher: asyncio.TimerHandle | None = None
+        self._empty = asyncio.Event()
+        self._begun = False
+
+    async def start(self) -> None:
+        """Reach the cluster, listen, begin the journal. Raises CannotStart, with nothing left open."""
+        try:
+            for where in self.settings.upstream:
+                self.upstream.add(where)
+            for where in self.settings.upstream:
+                await self.upstream.ask(where)
+        except OSError as failure:
+            self.upstream.close()
+            raise CannotStart(_no_port(self.settings, failure)) from None
+        except CannotStart:
+            self.upstream.close()
+            raise
+        self._begin_journal()
+        if self._striker is not None:
+            self._striker.begin()
+        for node in self.upstream.nodes:
+            self._accept(node)
+        if all(node.number is None for node in self.upstream.nodes):
+            self.dialogue.record.remark(UNKNOWN_NODES, self.now())
+        self._flush_later()
+
+    @property
+    def bootstrap(self) -> str:
+        """`host:port` of every node, comma separated."""
+        return ",".join(node.told for node in self.upstream.nodes)
+
+    def ready_line(self) -> bytes:
+        """The one line that is printed when it answers."""
+        nodes = [
+            {"id": node.number, "host": node.host, "port": node.port, "upstream": str(node.where)} for node in self.upstream.nodes
+        ]  # fmt: skip
+        line = {
+            "ready": True,
+            "bootstrap": self.bootstrap,
+            "nodes": nodes,
+            "control": None,
+            "journal": self.settings.journal,
+            "pid": os.getpid(),
+            "version": __version__,
+        }
+        return json.dumps(line).encode() + b"\n"
+
+    async def close(self) -> str | None:
+        """Close every connection, write what waits. Returns what was wrong with the journal, if anything was."""
+        self.upstream.close()
+        if self._flusher is not None:
+            self._flusher.cancel()
+        for relay in list(self.relays.values()):
+            relay.shut("server", "the recording ends")
+        await self._until_empty()
+        for relay in list(self.relays.values()):
+            relay.client.break_off()
+            relay.server.break_off()
+        await self._until_empty()
+        self.work.finish()
+        self.dialogue.ended()
+        self.dialogue.record.remark(END, self.now())
+        try:
+            self.journal.close()
+        except OSError as failure:
+            self.failure = self.failure or f"{self.settings.journal}: {failure.strerror}"
+        return self.failure
+
+    def gone(self, relay: Relay) -> None:
+        """Both its ends are closed."""
+        self.relays.pop(relay.number, None)
+        if not self.relays:
+            self._empty.set()
+        for node in self.upstream.nodes:
+            if node.acceptor is not None:
+                node.acceptor.resume()
+
+    # Inside
+
+    def _with_rules(self) -> Striker | None:
+        if self.settings.plan is None:
+            return None
+        from .struck import Striker
+
+        return Striker(self, self.clock, self.settings.plan, self.settings.plan_name, self.settings.seed)
+
+    def _config(self) -> dict[str, Any]:
+        """What a reader of the journal may want to know; no secret is in it."""
+        settings = self.settings
+        return {"upstream": [str(where) for where in settings.upstream], "tls": settings.tls is not None}
+
+    def _begin_journal(self) -> None:
+        settings = self.settings
+        nodes = [{"node_id": node.number, "host": node.host, "port": node.port} for node in self.upstream.nodes]
+        assert self.journal.header.cluster is not None
+        self.journal.header.cluster["nodes"] = nodes
+        try:
+            if settings.log != "off":
+                from ..watch.log import LogSink
+
+                self.journal.add(LogSink(settings.log))
+            self.journal.add(FileSink(settings.journal, self._failed, settings.journal_max_bytes, self._full))
+            self.journal.begin()
+        except OSError as failure:
+            self.upstream.close()
+            raise CannotStart(f"cannot write the journal {settings.journal}: {failure.strerror}") from None
+        self._begun = True
+
+    def _failed(self, reason: str) -> None:
+        if self.failure is None:
+            self.failure = reason
+            self._on_failure()
+
+    def _full(self, first: int) -> None:
+        path, most = self.settings.journal, self.settings.journal_max_bytes
+        self.dialogue.record.remark(LEFT_OUT, self.now(), journal=path, first=first, max_bytes=most)
+
+    def _flush_later(self) -> None:
+        self.journal.flush()
+        self._flusher = asyncio.get_running_loop().call_later(FLUSH_EVERY_S, self._flush_later)
+
+    def _began(self, node: Node) -> None:
+        """A node showed up: clients are about to be told of its listener."""
+        if self._begun:
+            self._accept(node)
+            self.dialogue.record.remark(NEW_NODE, self.now(), node=node.number, upstream=str(node.where), told=node.told)
+
+    def _accept(self, node: Node) -> None:
+        node.acceptor = Acceptor(node.listener, adopt_for(node, self._adopt), lambda: True, partial(self._remark, CANNOT_ACCEPT))
+
+    def _remark(self, what: str, reason: str) -> None:
+        self.dialogue.record.remark(what, self.now(), reason=reason)
+
+    def _relieved(self) -> None:
+        for relay in list(self.relays.values()):
+            relay.relieved()
+
+    def _adopt(self, node: Node, accepted: socket.socket, host: str, port: int) -> None:
+        self._numbers += 1
+        relay = self.relays[self._numbers] = self._relay(node, host, port)
+        task = asyncio.get_running_loop().create_task(self._join(relay, accepted))
+        self._joining.add(task)
+        task.add_done_callback(self._joining.discard)
+
+    def _relay(self, node: Node, host: str, port: int) -> Relay:
+        """A careful one where a rule could still strike."""
+        if self._striker is None or self._striker.gate is None:
+            return Relay(self, node, self._numbers, host, port)
+        from .struck import CarefulRelay
+
+        return CarefulRelay(self, self._striker, node, self._numbers, host, port)
+
+    async def _join(self, relay: Relay, accepted: socket.socket) -> None:
+        """The node's connection, then the client's: until then the kernel keeps what the client sends."""
+        where = relay.node.where
+        try:
+            await self.upstream.connect(lambda: relay.server, where)
+        except OSError as failure:
+            why = "no answer in time" if isinstance(failure, TimeoutError) else failure.strerror or str(failure)
+            accepted.close()
+            relay.client.lost = True
+            relay.shut("server", f"the upstream {where} cannot be reached: {why}")
+            self.gone(relay)
+            return
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(lambda: relay.client, accepted)
+        except OSError:  # it was gone before it was ours
+            accepted.close()
+            relay.client.lost = True
+            relay.shut("client", "the client closed")
+            return
+        if relay.server.lost:
+            relay.client.close()
+
+    async def _until_empty(self) -> None:
+        """No connection is left, or the time is over."""
+        self._empty.clear()
+        if self._joining:
+            await asyncio.wait(self._joining, timeout=CLOSE_WITHIN_S)
+        if self.relays:
+            try:
+                await asyncio.wait_for(self._empty.wait(), CLOSE_WITHIN_S)
+            except TimeoutError:
+                pass
+
+
+def _no_port(settings: Settings, failure: OSError) -> str:
+    remedy = "choose another --port, or --port 0 for free ones" if settings.port else "choose another --host"
+    return f"cannot listen on {bracketed(settings.host)}:{settings.port} and the ports behind it: {failure.strerror}: {remedy}"

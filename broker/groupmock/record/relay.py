@@ -1,0 +1,313 @@
+"""One client and the node it talks to: bytes go from one socket to the other as they come, and once more into the recording.
+
+The theory. A relay has two ends, each an asyncio protocol. What one end receives is first looked at (`record.cutting`), then written to the
+other, then handed to `record.work`, which reads it when the loop has time. Only answers that tell addresses are kept back until they are
+whole, and go out with ours.
+
+Backpressure. An end whose peer does not read stops the other end's reading (`pause_writing`), so that what waits is bounded by the two
+write buffers, as with no proxy between them it is by the kernel's. Each end has a set of reasons for not reading; it reads when there is
+none.
+
+Ends. A client that sends no more (FIN) may still read: its half is passed on. Whoever closes or breaks off, the other is told alike: FIN
+for FIN, RST for RST. One row, with who and why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from functools import partial
+from struct import Struct
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+
+from groupmock_codec.errors import CodecError
+from groupmock_codec.frame import FrameError, Framer
+
+from ..journal.rows import NOT_READING
+from ..net.codecs import API_VERSIONS
+from ..net.connection import NO_LINGER
+from .addresses import rewrite, tells_addresses, watched
+from .cutting import Answers, Requests
+from .wire_codec import WireCodec
+
+if TYPE_CHECKING:
+    from groupmock_codec.declare import Message
+
+    from .dialogue import Dialogue, Line
+    from .upstream import Node, Upstream
+    from .work import Take, Work
+
+REQUEST_BYTES: Final = 104_857_600
+"""Largest request: Kafka's socket.request.max.bytes, above which the node would close it too."""
+ANSWER_BYTES: Final = 268_435_456
+"""Largest answer that is recorded: four times what Kafka's fetch.max.bytes lets a client ask for by default."""
+WRITE_BUFFER: Final = 1_048_576
+
+_length = Struct(">i").unpack_from
+
+# Reasons for not reading.
+SLOW_PEER: Final = 1  # the other end's peer does not read
+BEHIND: Final = 2  # the recording is
+
+
+class House(Protocol):
+    """What a relay needs of the proxy."""
+
+    now: Callable[[], int]
+    dialogue: Dialogue
+    upstream: Upstream
+    work: Work
+
+    def gone(self, relay: Relay) -> None:
+        """Both ends are closed."""
+
+
+class End(asyncio.Protocol):
+    """One socket. `made()`: it is there; `takes(data)`: what comes; `blocked(bytes)`: its peer reads not; `over(failure)`: it is gone."""
+
+    def __init__(self, takes: Callable[[bytes], None], over: Callable[[Exception | None], None]) -> None:
+        self.takes = takes
+        self.over = over
+        self.other: End
+        self.transport: asyncio.Transport | None = None
+        self.paused = 0
+        self.finished = False
+        self.lost = False
+        self.made: Callable[[], None] = lambda: None
+        self.blocked: Callable[[int], None] = lambda size: None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the transport."""
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's does not derive from asyncio's
+        self.transport.set_write_buffer_limits(high=WRITE_BUFFER)
+        self.made()
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes."""
+        self.takes(data)
+
+    def eof_received(self) -> bool:
+        """Its peer sends no more: the other end's is told, and it may still be written to."""
+        self.finished = True
+        return self.other.finish()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It is gone."""
+        self.lost = True
+        self.over(exc)
+
+    def pause_writing(self) -> None:
+        """Its peer does not read."""
+        self.other.pause(SLOW_PEER)
+        self.blocked(self.transport.get_write_buffer_size() if self.transport is not None else 0)
+
+    def resume_writing(self) -> None:
+        """Its peer reads again."""
+        self.other.resume(SLOW_PEER)
+
+    # What the relay does with it
+
+    def write(self, data: bytes) -> None:
+        """To its peer; into nothing when that is gone."""
+        if self.transport is not None and not self.lost:
+            self.transport.write(data)
+
+    def pause(self, reason: int) -> None:
+        """Read no more."""
+        if not self.paused and self.transport is not None and not self.lost:
+            self.transport.pause_reading()
+        self.paused |= reason
+
+    def resume(self, reason: int) -> None:
+        """That is no reason any more."""
+        was, self.paused = self.paused, self.paused & ~reason
+        if was and not self.paused and self.transport is not None and not self.lost:
+            self.transport.resume_reading()
+
+    def finish(self) -> bool:
+        """FIN behind what was written. False: this transport cannot, or there is nobody left to hear the rest."""
+        if self.transport is None or self.lost or self.finished or not self.transport.can_write_eof():
+            return False
+        self.transport.write_eof()
+        return True
+
+    def close(self) -> None:
+        """What was written goes out, then FIN."""
+        if self.transport is not None and not self.lost:
+            self.transport.close()
+
+    def break_off(self) -> None:
+        """RST."""
+        if self.transport is not None and not self.lost:
+            link = self.transport.get_extra_info("socket")
+            if link is not None:
+                link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
+            self.transport.abort()
+
+
+class Relay:
+    """`number`: of the connection in this run; `client` and `server`: its two ends; `line`: as the recording has it."""
+
+    def __init__(self, house: House, node: Node, number: int, host: str, port: int) -> None:
+        self.house = house
+        self.node = node
+        self.number = number
+        self.ended = False
+        self.line: Line
+        self.client = End(self.from_client, self._client_lost)
+        self.server = End(self.from_server, self._server_lost)
+        self.client.other, self.server.other = self.server, self.client
+        self.client.blocked = self._not_reading
+        self._requests = Requests(REQUEST_BYTES, watched(), self._noticed)
+        self._answers = Answers(ANSWER_BYTES, self._passes, self._whole)
+        self._asked = Framer(REQUEST_BYTES)  # of the recording, which is later
+        self._answered = Framer(ANSWER_BYTES)
+        self._later(partial(self._record_open, host, port, house.now()))
+
+    # Bytes
+
+    def from_client(self, data: bytes) -> None:
+        """To the node, and into the recording."""
+        good = self._requests.look(data)
+        passing = data if good == len(data) else data[:good]
+        self.server.write(passing)
+        self._add(self._take_asked, passing, self.house.now())
+        if passing is data:
+            return
+        self.shut("client", f"the client sent what is no request: {self._requests.refusal(data[good:])}")
+
+    def from_server(self, data: bytes) -> None:
+        """To the client, and into the recording."""
+        try:
+            self._answers.feed(data)
+        except FrameError as broken:
+            reason = str(broken).replace("socket.request.max.bytes", "more than is recorded")
+            self.shut("server", f"the node sent what is no answer: {reason}")
+
+    def relieved(self) -> None:
+        """The recording is not behind any more."""
+        self.client.resume(BEHIND)
+        self.server.resume(BEHIND)
+
+    # Ends
+
+    def shut(self, by: str, reason: str) -> None:
+        """Close both ends: what was written before goes out."""
+        self._over(by, reason)
+        self.client.close()
+        self.server.close()
+
+    # Inside
+
+    def _noticed(self, start: bytes, correlation: bytes) -> None:
+        """A request of an API some of whose answers are changed on the way."""
+        codec = self.house.dialogue.codecs[start]
+        if isinstance(codec, WireCodec) and (codec.key == API_VERSIONS or tells_addresses(codec.key, codec.version)):
+            self._answers.wait_for(correlation, codec)
+
+    def _passes(self, data: bytes) -> None:
+        self.client.write(data)
+        self._add(self._take_answered, data, self.house.now())
+
+    def _whole(self, frame: bytes) -> None:
+        """An answer that may tell addresses."""
+        codec = cast(WireCodec, self._answers.awaited.pop(frame[:4]))
+        message, told = None, frame
+        try:
+            message = codec.read_answer(frame)
+            if rewrite(codec.key, codec.version, message, self.house.upstream.translate):
+                told = codec.answer(frame[:4], message)[4:]
+        except CodecError:
+            message = None  # told by a note when it is recorded; what cannot be read cannot be changed
+        self.client.write(len(told).to_bytes(4, "big") + told)
+        self._add(partial(self._record_answer, message), told, self.house.now())
+
+    def _client_lost(self, failure: Exception | None) -> None:
+        if not self.server.finished:
+            self._over("client", f"the connection broke: {failure}" if failure is not None else "the client closed")
+        elif not self.client.finished:
+            self._over("server", f"the upstream {self.node.where} closed the connection")
+        self._pass_on(self.server, failure)
+
+    def _server_lost(self, failure: Exception | None) -> None:
+        if self.client.finished:
+            self._over("client", "the client closed")  # the node only answered that
+        how = f"broke the connection: {failure}" if failure is not None else "closed the connection"
+        self._over("server", f"the upstream {self.node.where} {how}")
+        self._pass_on(self.client, failure)
+
+    def _pass_on(self, end: End, failure: Exception | None) -> None:
+        """The other end learns how it ended."""
+        if isinstance(failure, ConnectionResetError):
+            end.break_off()
+        else:
+            end.close()
+        if self.client.lost and (self.server.lost or self.server.transport is None):
+            self.house.gone(self)
+
+    def _over(self, by: str, reason: str) -> None:
+        if not self.ended:
+            self.ended = True
+            self._later(partial(self._record_close, by, reason, self.house.now()))
+
+    def _not_reading(self, size: int) -> None:
+        self._later(partial(self._remark, NOT_READING, self.house.now(), bytes=size))
+
+    # The recording, when there is time
+
+    def _add(self, take: Take, data: bytes, now: int) -> None:
+        work = self.house.work
+        work.add(take, data, now)
+        if work.full:
+            self.client.pause(BEHIND)
+            self.server.pause(BEHIND)
+
+    def _later(self, call: Callable[[], None]) -> None:
+        """Something without bytes."""
+
+        def take(data: bytes, now: int, at: int) -> int:
+            call()
+            return at
+
+        self._add(take, b"", 0)
+
+    def _take_asked(self, data: bytes, now: int, at: int) -> int:
+        """One frame at a time, so that a piece of many costs the others no more than a slice. The usual piece is one."""
+        frame: bytes | None
+        if not at and not self._asked.buffered and len(data) >= 4 and _length(data)[0] == len(data) - 4:
+            frame, at = data[4:], len(data)
+        else:
+            frame, at = self._asked.next(data, at)
+        if frame is not None:
+            line = self.line
+            line.node = self.node.number  # it may have been learned since
+            self.house.dialogue.asked(line, frame, now)
+        return at
+
+    def _take_answered(self, data: bytes, now: int, at: int) -> int:
+        frame: bytes | None
+        if not at and not self._answered.buffered and len(data) >= 4 and _length(data)[0] == len(data) - 4:
+            frame, at = data[4:], len(data)
+        else:
+            frame, at = self._answered.next(data, at)
+        if frame is not None:
+            self.house.dialogue.answered(self.line, frame, now)
+        return at
+
+    def _record_answer(self, message: Message | None, frame: bytes, now: int, at: int) -> int:
+        self.house.dialogue.answered(self.line, frame, now, message)
+        return len(frame)
+
+    def _record_open(self, host: str, port: int, now: int) -> None:
+        self.line = self.house.dialogue.opened(self.number, self.node.number, host, port, now)
+
+    def _record_close(self, by: str, reason: str, now: int) -> None:
+        if self._asked.buffered:
+            reason += f" in the middle of a frame, of which {self._asked.buffered} bytes had come"
+        if self.line.pending or (self.line.beat is not None and self.line.beat.held is not None):
+            reason += ", with a request unanswered"
+        self.house.dialogue.closed(self.line, by, reason, now, self._asked.buffered)
+
+    def _remark(self, what: str, now: int, **fields: Any) -> None:
+        self.house.dialogue.record.remark(what, now, connection=self.number, **fields)

@@ -1,0 +1,97 @@
+"""What a recording is told, out of the flags of its verb."""
+
+from __future__ import annotations
+
+import argparse
+import ssl
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..config import UNROUTABLE, Address, ConfigError, address_of
+from .upstream import Where
+
+if TYPE_CHECKING:
+    from ..faults.plan import Plan
+
+LOGS = ("text", "json", "off")
+
+
+class Settings(NamedTuple):
+    """`port` 0: a free one each; `journal`: a path; `tls`: how to speak to the upstream, None: in plain text."""
+
+    upstream: Sequence[Where]
+    journal: str
+    host: str = "127.0.0.1"
+    port: int = 0
+    advertise: Address | None = None
+    journal_max_bytes: int | None = None
+    tls: ssl.SSLContext | None = None
+    plan: Plan | None = None
+    plan_name: str = "the plan"
+    seed: int = 0
+    run: str = "recorded"
+    log: str = "off"
+
+
+def settings_of(flags: argparse.Namespace) -> Settings:
+    """Raises ConfigError, BadPlan."""
+    if not flags.upstream or not flags.journal:
+        raise ConfigError("say what to record and where to: --upstream HOST:PORT --journal FILE")
+    if flags.host in UNROUTABLE and flags.advertise is None:
+        raise ConfigError(
+            f"listening on {flags.host or 'every address'} gives clients no address to connect to: "
+            "add --advertise HOST[:PORT] with the name or address they can reach"
+        )
+    if flags.log not in LOGS:
+        raise ConfigError(f"--log: {flags.log!r}: there are {', '.join(LOGS)}")
+    plan = _plan(flags.plan)
+    return Settings(
+        upstream=[_where(each) for each in flags.upstream.split(",")],
+        journal=flags.journal,
+        host=flags.host,
+        port=_number(flags.port, "--port", 65535),
+        advertise=address_of(flags.advertise, "--advertise"),
+        journal_max_bytes=None if flags.journal_max_bytes is None else _number(flags.journal_max_bytes, "--journal-max-bytes", 2**62),
+        tls=_tls(flags),
+        plan=plan,
+        plan_name=flags.plan or "the plan",
+        seed=_number(flags.seed, "--seed", 2**63 - 1) if flags.seed is not None else (plan.seed if plan is not None else None) or 0,
+        run=flags.run,
+        log=flags.log,
+    )
+
+
+def _where(text: str) -> Where:
+    host, _, port = text.strip().rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise ConfigError(f"--upstream: {text!r} is no HOST:PORT")
+    return Where(host.strip("[]"), int(port))
+
+
+def _number(text: str, flag: str, most: int) -> int:
+    if not text.isdecimal() or int(text) > most:
+        raise ConfigError(f"{flag}: {text!r} is no number from 0 to {most}")
+    return int(text)
+
+
+def _plan(name: str | None) -> Plan | None:
+    if name is None:
+        return None
+    from ..faults.plan import read_plan
+
+    return read_plan(name)
+
+
+def _tls(flags: argparse.Namespace) -> ssl.SSLContext | None:
+    wanted = flags.tls or flags.tls_ca or flags.tls_cert
+    if not wanted:
+        return None
+    try:
+        context = ssl.create_default_context(cafile=flags.tls_ca)
+        if flags.tls_cert is not None:
+            context.load_cert_chain(flags.tls_cert, flags.tls_key)
+    except ssl.SSLError as failure:
+        raise ConfigError(f"--tls-ca, --tls-cert: {failure.reason or failure}: PEM files are wanted") from None
+    except OSError as failure:
+        raise ConfigError(f"--tls-ca, --tls-cert: {failure.filename or ''}: {failure.strerror}") from None
+    return context

@@ -1,0 +1,326 @@
+"""A recording with fault rules: every request and every answer passes the gate that a server's do (`net.fault_gate`).
+
+What differs from a plain relay: frames are taken one at a time, as a broker takes them. A request is forwarded when the one before it was
+answered or dealt with, an answer is whole before the client sees a byte of it. So a rule sees what it sees at a server of ours: the call,
+its group as the recording knows it (`record.coordinator`), the answer; it may keep either, change the answer, lose it, or hang up.
+
+What it cannot do is make the cluster do something: kinds that steer a coordinator of ours are refused at the start. And requests of APIs
+that are not decoded meet no rule: nobody knows what they say.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from groupmock_codec import APIS
+from groupmock_codec.frame import FrameError
+
+from ..core.effects import Abandoned, Effects, Reply
+from ..core.events import Command
+from ..faults.facts import GroupFacts, Lookup
+from ..faults.kind import all_kinds, kind_of
+from ..faults.plan import BadPlan, Plan, rule_as_data
+from ..net.fault_gate import FaultGate
+from ..net.listen import java_host
+from .addresses import rewrite
+from .dialogue import RAW_TOKEN, STRAY_ANSWER, Line, Passing
+from .relay import Relay
+from .wire_codec import WireCodec, plausible
+
+if TYPE_CHECKING:
+    from groupmock_codec.declare import Message
+
+    from ..clock import Clock
+    from .relay import House
+    from .upstream import Node
+
+METADATA: Final = 3
+AHEAD_BYTES: Final = 1_048_576
+"""So much is read of a client while it waits for an answer, as a server of ours does (groupmock.connection.read.ahead.bytes)."""
+WAITING: Final = 4
+"""Reason for not reading: more than that has been."""
+EACH: Final = 128
+MOST_TOPICS: Final = 100_000
+"""Topic ids whose names are remembered."""
+
+
+class StruckLine(Line):
+    """A line that rules can strike."""
+
+    __slots__ = ("relay",)
+
+    def __init__(self, relay: CarefulRelay, number: int, node: int | None, host: str, port: int) -> None:
+        super().__init__(number, node, host, port)
+        self.relay = relay
+
+    def answer(self, frame: bytes) -> None:
+        """Write this."""
+        self.relay.client.write(frame)
+
+    def wedge(self) -> None:
+        """Its request will never be answered: open and mute."""
+        self.relay.wedged = True
+
+
+class Open(dict[int, Passing]):
+    """Ticket -> the request that is open under it."""
+
+    def close(self, ticket: int) -> Passing | None:
+        """It is open no more."""
+        call = self.pop(ticket, None)
+        if call is not None:
+            _relay(call).call = None
+        return call
+
+    def reopen(self, call: Passing) -> None:
+        """It was answered, and its connection is to wait all the same."""
+        self[call.ticket] = _relay(call).call = call
+
+
+class Striker:
+    """What the gate needs of who has the connections. `rules`: the gate; `gate`: it, while a rule could strike."""
+
+    def __init__(self, house: House, clock: Clock, plan: Plan, origin: str, seed: int) -> None:
+        """Raises BadPlan."""
+        _refuse_steering(plan, origin)
+        self.house = house
+        self.clock = clock
+        self.now = house.now
+        self.dialogue = house.dialogue
+        self.record = house.dialogue.record
+        self.counters = house.dialogue.counters
+        self.tickets = Open()
+        self.gate: FaultGate[Passing] | None = None
+        self._topics: dict[bytes, str] = {}
+        served = {APIS[key].name: tuple(APIS[key].versions) for key in APIS}
+        self.rules: FaultGate[Passing] = FaultGate(self, cast(Any, served), seed, Lookup(self._group, self._topics.get))
+        self._commands = [Command("add_faults", {"rules": [rule_as_data(rule) for rule in plan.rule], "origin": origin})]
+        self._check(plan, origin)
+
+    def begin(self) -> None:
+        """The rules are rows of the journal, as everywhere."""
+        for command in self._commands:
+            self.rules.command(command, self.now())
+
+    def arm(self, gate: Any) -> None:
+        """Where requests and answers pass; None: no rule could strike."""
+        self.gate = gate
+
+    def end_repeats(self) -> None:
+        """Nothing is repeated here."""
+
+    def settle(self) -> None:
+        """Connections are served as they come."""
+
+    def apply(self, call: Passing, now: int) -> None:
+        """A request that passed the gate goes to the node."""
+        if not call.recorded:
+            self.dialogue.note_request(call)
+        self.dialogue.note_effect(call)
+        _relay(call).forward(call)
+        if call.answerless:
+            self.tickets.close(call.ticket)
+            self.record.reply(call, None, 0, now)
+            self.go_on(call.connection)
+
+    def deliver(self, reply: Reply, now: int) -> None:
+        """An answer that passed it goes to the client, as the node gave it unless a rule changed it."""
+        call = self.tickets.close(reply.ticket)
+        if call is None:
+            return
+        codec = cast(WireCodec, call.codec)
+        same = reply.message is call.answered
+        frame = len(call.answer).to_bytes(4, "big") + call.answer if same else codec.answer(call.correlation, reply.message)
+        self.record.reply(call, reply.message, len(frame) - 4, now)
+        if not call.connection.deaf:
+            self.counters.replies += 1
+            _relay(call).client.write(frame)
+        self.go_on(call.connection)
+
+    def perform(self, effects: Effects, now: int) -> None:
+        """What a rule wants instead of the node: an answer of its own, or none ever."""
+        for effect in effects:
+            if isinstance(effect, Reply):
+                self._answer(effect, now)
+            elif isinstance(effect, Abandoned):
+                call = self.tickets.close(effect.ticket)
+                if call is not None:
+                    self.counters.abandoned += 1
+                    self.record.abandoned(call, effect.reason, now)
+                    cast(StruckLine, call.connection).wedge()
+
+    def steer(self, command: Command, now: int) -> Effects:
+        """There is no coordinator of ours (see `_refuse_steering`)."""
+        raise ValueError("a recording steers nothing")
+
+    def go_on(self, connection: Any) -> None:
+        """Its request is dealt with: the next one."""
+        connection.relay.serve()
+
+    def shut(self, connection: Any, reason: str, linger: bool = True, now: int | None = None) -> None:
+        """Close it."""
+        connection.relay.shut("server", reason)
+
+    def break_off(self, connection: Any, reason: str, now: int) -> None:
+        """End it by RST."""
+        connection.relay.reset(reason)
+
+    def learn(self, message: Any) -> None:
+        """Topic ids have names in Metadata alone (KIP-516)."""
+        for topic in message.topics:
+            if topic.name and len(self._topics) < MOST_TOPICS:
+                self._topics[topic.topic_id] = topic.name
+
+    # Inside
+
+    def _answer(self, reply: Reply, now: int) -> None:
+        """Through the gate's other side, as an answer of ours would go."""
+        call = self.tickets.get(reply.ticket)
+        if call is None or self.gate is None or self.gate.after(call, reply, now):
+            self.deliver(reply, now)
+
+    def _group(self, group_id: str) -> GroupFacts | None:
+        group = self.dialogue.overheard.groups.get(group_id)
+        if group is None:
+            return None
+        instances = {each.group_instance_id: each.member_id for each in group.members.values() if each.group_instance_id is not None}
+        return GroupFacts(group.state, group.leader, instances)
+
+    def _check(self, plan: Plan, origin: str) -> None:
+        """All of it, before anything is started."""
+        self.rules.registry.add_all(plan.rule, origin)
+        self.rules.registry.clear()
+
+
+class CarefulRelay(Relay):
+    """A relay whose frames pass the gate one at a time. `call`: the request that is open; `wedged`: it will never be answered."""
+
+    def __init__(self, house: House, striker: Striker, node: Node, number: int, host: str, port: int) -> None:
+        self.striker = striker
+        super().__init__(house, node, number, host, port)
+        self.client.made = self._admit
+        self.call: Passing | None = None
+        self.wedged = False
+        self._inbox: deque[tuple[int, bytes]] = deque()
+        self._ahead = 0
+
+    def from_client(self, data: bytes) -> None:
+        """Whole frames wait for their turn."""
+        now = self.house.now()
+        try:
+            for frame in self._asked.feed(data):
+                self._inbox.append((now, frame))
+                self._ahead += len(frame) + EACH
+        except FrameError as broken:
+            self.serve()
+            self.shut("client", f"the client sent what is no request: {broken}")
+            return
+        self.serve()
+        if self._ahead > AHEAD_BYTES:
+            self.client.pause(WAITING)
+
+    def from_server(self, data: bytes) -> None:
+        """Whole frames, in order."""
+        try:
+            for frame in self._answered.feed(data):
+                self._came(frame, self.house.now())
+        except FrameError as broken:
+            reason = str(broken).replace("socket.request.max.bytes", "more than is recorded")
+            self.shut("server", f"the node sent what is no answer: {reason}")
+
+    def serve(self) -> None:
+        """The next requests, until one waits for its answer."""
+        while self._inbox and self.call is None and not self.wedged and not self.ended:
+            received, frame = self._inbox.popleft()
+            self._ahead -= len(frame) + EACH
+            self._next(frame, received)
+        if self._ahead <= AHEAD_BYTES // 2:
+            self.client.resume(WAITING)
+
+    def forward(self, call: Passing) -> None:
+        """To the node."""
+        self.server.write(len(call.frame).to_bytes(4, "big") + call.frame)
+
+    def reset(self, reason: str) -> None:
+        """RST to the client."""
+        self._over("server", reason)
+        self.client.break_off()
+        self.server.close()
+
+    # Inside
+
+    def _admit(self) -> None:
+        if self.striker.gate is not None:
+            self.striker.gate.connect(cast(StruckLine, self.line), self.house.now())
+
+    def _next(self, frame: bytes, received: int) -> None:
+        line, now, striker = self.line, self.house.now(), self.striker
+        line.node = self.node.number
+        if line.raw_tokens and not plausible(frame):
+            striker.record.remark(RAW_TOKEN, now, connection=line.number, by="client", bytes=len(frame))
+            self.server.write(len(frame).to_bytes(4, "big") + frame)
+            return
+        line.raw_tokens = False
+        call = Passing(line, striker.dialogue.codecs[frame[:4]], frame, received)
+        striker.dialogue.begin(call, now)
+        striker.tickets.reopen(call)
+        # What could not be read meets no rule
+        if call.message is None or striker.gate is None or striker.gate.before(call, now):
+            striker.apply(call, now)
+
+    def _came(self, frame: bytes, now: int) -> None:
+        line, striker, call = self.line, self.striker, self.call
+        if self.wedged or self.ended:
+            return
+        if line.raw_tokens or call is None or call.correlation != frame[:4]:
+            what = RAW_TOKEN if line.raw_tokens else STRAY_ANSWER
+            striker.record.remark(what, now, connection=line.number, by="server", bytes=len(frame))
+            self.client.write(len(frame).to_bytes(4, "big") + frame)
+            return
+        message = striker.dialogue.read_answer(call, frame, now)
+        call.answer, call.answered = self._told(call, message, frame), message
+        striker.dialogue.note_answer(call, message, now)
+        reply = Reply(call.ticket, cast(Any, message))
+        if message is None or call.message is None or striker.gate is None or striker.gate.after(call, reply, now):
+            striker.deliver(reply, now)
+
+    def _told(self, call: Passing, message: Message | None, frame: bytes) -> bytes:
+        codec = call.codec
+        if message is None or not isinstance(codec, WireCodec):
+            return frame
+        if codec.key == METADATA:
+            self.striker.learn(message)
+        changed = rewrite(codec.key, codec.version, message, self.house.upstream.translate)
+        return codec.answer(frame[:4], message)[4:] if changed else frame
+
+    def _client_lost(self, failure: Exception | None) -> None:
+        if self.call is not None:
+            self.striker.tickets.close(self.call.ticket)
+        super()._client_lost(failure)
+
+    # The recording: nothing is put off, since rules decide by what was seen so far
+
+    def _record_open(self, host: str, port: int, now: int) -> None:
+        line = StruckLine(self, self.number, self.node.number, java_host(host), port)
+        self.line = self.house.dialogue.begun(line, now)
+
+    def _later(self, call: Callable[[], None]) -> None:
+        call()
+
+
+def _relay(call: Passing) -> CarefulRelay:
+    return cast(StruckLine, call.connection).relay
+
+
+def _refuse_steering(plan: Plan, origin: str) -> None:
+    """Raises BadPlan for what only a coordinator of ours can do."""
+    for place, rule in enumerate(plan.rule, 1):
+        name = f'rule "{rule.name}"' if rule.name else f"rule {place}"
+        if kind_of(rule.do, f"{origin}, {name}").CAUSES:
+            fine = ", ".join(kind for kind, fault in all_kinds().items() if not fault.CAUSES)
+            raise BadPlan(
+                f"{origin}, {name}: {rule.do['kind']} makes a coordinator of ours do something, and a recording has none: "
+                f"what it can do is {fine}"
+            )

@@ -1,0 +1,186 @@
+"""The nodes of the cluster behind a recording, each with a listener of our own in front of it.
+
+A node is known by where it listens; its id is learned from the first answer that names it. One that appears later (it started, or an answer
+names it for the first time) gets its listener in that moment, before the client is told of it. A node that moves keeps its listener: what
+clients were told stays true.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from groupmock_codec import APIS
+from groupmock_codec.errors import CodecError
+from groupmock_codec.headers import RequestHeader, encode_request_header
+from groupmock_codec.messages.k03_metadata import MetadataRequest
+
+from ..config import Address
+from ..net.listen import Acceptor, Adopt, bracketed, listen
+from ..running import CannotStart
+from .wire_codec import WireCodec
+
+MOST_NODES: Final = 1000
+"""A cluster that tells of more is not believed: each one is a listener."""
+CONNECT_S: Final = 10.0
+METADATA: Final = 3
+VERSION: Final = 4
+"""Of Metadata: every broker since 0.11 has it."""
+MOST_BYTES: Final = 16_777_216
+"""Of an answer to it without topics."""
+TLS_ALERT: Final = b"\x15\x03"
+"""A peer that speaks TLS answers anything else by such a record (RFC 8446, 5.1)."""
+
+
+class Where(NamedTuple):
+    """An address of the cluster."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{bracketed(self.host)}:{self.port}"
+
+
+class Node:
+    """One node. `number`: its id, None until an answer told it; `where`: it listens; `host` and `port`: what clients are told."""
+
+    def __init__(self, number: int | None, where: Where, listener: socket.socket, host: str, port: int) -> None:
+        self.number = number
+        self.where = where
+        self.listener = listener
+        self.host = host
+        self.port = port
+        self.acceptor: Acceptor | None = None
+
+    @property
+    def told(self) -> str:
+        """`host:port` as clients are told."""
+        return f"{bracketed(self.host)}:{self.port}"
+
+
+class Upstream:
+    """Every node that is known. `began(node)` is called for one whose listener was just made; `trouble(sentence)` where there is none."""
+
+    def __init__(self, host: str, port: int, advertise: Address | None, tls: ssl.SSLContext | None) -> None:
+        self.nodes: list[Node] = []
+        self.tls = tls
+        self.began: Callable[[Node], None] = lambda node: None
+        self.trouble: Callable[[str], None] = lambda sentence: None
+        self._host = host
+        self._port = port
+        self._advertise = advertise
+
+    def add(self, where: Where, number: int | None = None) -> Node:
+        """Listen for it: on the next port, or on a free one. Raises OSError."""
+        listener = listen(self._host, self._port + len(self.nodes) if self._port else 0)
+        host, port = self._host, listener.getsockname()[1]
+        if self._advertise is not None:
+            host = self._advertise.host
+            if self._advertise.port is not None:
+                port = self._advertise.port + len(self.nodes)
+        node = Node(number, where, listener, host, port)
+        self.nodes.append(node)
+        return node
+
+    def translate(self, number: int, host: str, port: int) -> tuple[str, int]:
+        """What a client is told in the place of this address."""
+        node = self.known(number, Where(host, port))
+        return (host, port) if node is None else (node.host, node.port)
+
+    def known(self, number: int, where: Where) -> Node | None:
+        """The node of that id there; new ones get a listener. None: it could not be had."""
+        node = next((each for each in self.nodes if each.number == number), None)
+        if node is None:
+            node = next((each for each in self.nodes if each.number is None and each.where == where), None)
+            if node is None:
+                return self._found(number, where)
+            node.number = number
+        node.where = where
+        return node
+
+    def close(self) -> None:
+        """Listen no more."""
+        for node in self.nodes:
+            if node.acceptor is not None:
+                node.acceptor.close()
+            else:
+                node.listener.close()
+
+    async def connect(self, protocol: Callable[[], Any], where: Where) -> None:
+        """A connection to a node. Raises OSError (ssl.SSLError, TimeoutError among them)."""
+        async with asyncio.timeout(CONNECT_S):
+            name = where.host if self.tls is not None else None
+            await asyncio.get_running_loop().create_connection(protocol, where.host, where.port, ssl=self.tls, server_hostname=name)
+
+    async def ask(self, where: Where) -> None:
+        """Learn who is there, so far as it says so without credentials. Raises CannotStart when it cannot be reached."""
+        try:
+            async with asyncio.timeout(CONNECT_S):
+                reader, writer = await asyncio.open_connection(
+                    where.host, where.port, ssl=self.tls, server_hostname=where.host if self.tls is not None else None
+                )
+        except TimeoutError:
+            raise CannotStart(f"cannot reach the upstream {where}: no answer within {CONNECT_S:.0f} s: is it the right address?") from None
+        except ssl.SSLError as failure:
+            raise CannotStart(f"cannot speak TLS with the upstream {where}: {_why(failure)}: {_remedy(failure)}") from None
+        except OSError as failure:
+            remedy = "start it, or name another one in --upstream"
+            raise CannotStart(f"cannot reach the upstream {where}: {failure.strerror or failure}: {remedy}") from None
+        try:
+            await self._ask_metadata(where, reader, writer)
+        finally:
+            writer.close()
+
+    # Inside
+
+    async def _ask_metadata(self, where: Where, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Who is there. A node that wants credentials first hangs up: then its clients' answers will tell."""
+        try:
+            async with asyncio.timeout(CONNECT_S):
+                writer.write(_who_is_there())
+                size = await reader.readexactly(4)
+                if size.startswith(TLS_ALERT) and self.tls is None:
+                    raise CannotStart(f"the upstream {where} speaks TLS: add --tls")
+                frame = await reader.readexactly(min(int.from_bytes(size, "big"), MOST_BYTES))
+            answer: Any = WireCodec(METADATA, VERSION).read_answer(frame)
+        except (asyncio.IncompleteReadError, TimeoutError, OSError, CodecError):
+            return
+        for broker in answer.brokers:
+            self.known(broker.node_id, Where(broker.host, broker.port))
+
+    def _found(self, number: int, where: Where) -> Node | None:
+        if len(self.nodes) >= MOST_NODES:
+            self.trouble(f"node {number} at {where} is told to clients as it is: {MOST_NODES} nodes have a listener already")
+            return None
+        try:
+            node = self.add(where, number)
+        except OSError as failure:
+            self.trouble(f"node {number} at {where} is told to clients as it is: no port to listen on: {failure.strerror}")
+            return None
+        self.began(node)
+        return node
+
+
+def adopt_for(node: Node, adopt: Callable[[Node, socket.socket, str, int], None]) -> Adopt:
+    """What an acceptor of this node calls."""
+    return lambda accepted, host, port: adopt(node, accepted, host, port)
+
+
+def _who_is_there() -> bytes:
+    body = APIS[METADATA].request.encode(VERSION, MetadataRequest(topics=[], allow_auto_topic_creation=False))
+    frame = encode_request_header(RequestHeader(METADATA, VERSION, 1, "groupmock-record")) + body
+    return len(frame).to_bytes(4, "big") + frame
+
+
+def _why(failure: ssl.SSLError) -> str:
+    return getattr(failure, "verify_message", "") or failure.reason or str(failure)
+
+
+def _remedy(failure: ssl.SSLError) -> str:
+    if isinstance(failure, ssl.SSLCertVerificationError):
+        return "name its CA with --tls-ca FILE"
+    return "is it a listener without TLS? Then leave --tls out"

@@ -1,0 +1,73 @@
+"""What passed by and is not in the journal yet: bytes with their times, read and written between two turns of the loop.
+
+Passing on comes first: a client waits for nothing here. But memory is bounded: when more than `MOST_BYTES` wait, nothing more is read from
+any connection until half of that is written. Then the recording is what limits the rate, and nobody's buffers grow.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from time import monotonic_ns
+from typing import Final
+
+MOST_BYTES: Final = 16 * 1024 * 1024
+EACH: Final = 128
+"""What a waiting piece costs beyond its bytes."""
+SLICE_NS: Final = 2_000_000
+"""Longest stretch of this work between two turns of the loop, as the server's own (`net.limits`, groupmock.requests.slice.us)."""
+
+Take = Callable[[bytes, int, int], int]
+"""(data, when it came, how much of it is dealt with) -> how much is then; called until that is all of it."""
+
+
+class Work:
+    """Pieces in order. `full`: too much waits; `relieved()` is called when it no longer does."""
+
+    def __init__(self, relieved: Callable[[], None], most: int = MOST_BYTES) -> None:
+        self.waiting = 0
+        self.full = False
+        self._most = most
+        self._relieved = relieved
+        self._pieces: deque[tuple[Take, bytes, int]] = deque()
+        self._at = 0  # of the first
+        self._ordered = False
+
+    def add(self, take: Take, data: bytes, now: int) -> None:
+        """To be done soon, after all that was added before."""
+        self._pieces.append((take, data, now))
+        self.waiting += len(data) + EACH
+        if self.waiting > self._most:
+            self.full = True
+        if not self._ordered:
+            self._ordered = True
+            asyncio.get_running_loop().call_soon(self._turn)
+
+    def finish(self) -> None:
+        """Do all of it now."""
+        while self._pieces:
+            self._do()
+
+    def _turn(self) -> None:
+        end = monotonic_ns() + SLICE_NS
+        while self._pieces:
+            self._do()
+            if monotonic_ns() >= end:
+                break
+        self._ordered = bool(self._pieces)
+        if self._ordered:
+            asyncio.get_running_loop().call_soon(self._turn)
+
+    def _do(self) -> None:
+        take, data, now = self._pieces[0]
+        self._at = take(data, now, self._at)
+        size = len(data)
+        if self._at < size:
+            return
+        self._at = 0
+        self._pieces.popleft()
+        self.waiting -= size + EACH
+        if self.full and self.waiting <= self._most // 2:
+            self.full = False
+            self._relieved()

@@ -1,0 +1,96 @@
+"""Frames in bytes that pass by: whatever the pieces, the same frames are noticed, kept back and handed on."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groupmock.record.cutting import MOST_AWAITED, Answers, Requests
+from groupmock_codec.frame import FrameError
+
+WATCHED = frozenset({3, 10})
+
+
+def framed(body: bytes) -> bytes:
+    return len(body).to_bytes(4, "big") + body
+
+
+def cut(data: bytes, places: list[int]) -> list[bytes]:
+    edges = [0, *sorted({place % (len(data) + 1) for place in places}), len(data)]
+    return [data[low:high] for low, high in pairwise(edges) if low < high]
+
+
+requests_of_few_keys = st.builds(lambda key, rest: bytes([0, key, 0, 1]) + rest, st.integers(0, 12), st.binary(max_size=30))
+bodies = st.lists(st.binary(max_size=40) | requests_of_few_keys)
+places = st.lists(st.integers(0, 10_000), max_size=20)
+
+
+@given(bodies, places)
+def test_the_same_requests_are_noticed_in_whatever_pieces(sent: list[bytes], cuts: list[int]) -> None:
+    noticed: list[tuple[bytes, bytes]] = []
+    requests = Requests(1000, WATCHED, lambda start, correlation: noticed.append((start, correlation)))
+    for piece in cut(b"".join(map(framed, sent)), cuts):
+        assert requests.look(piece) == len(piece)
+    assert noticed == [(body[:4], body[4:8]) for body in sent if len(body) >= 8 and int.from_bytes(body[:2], "big") in WATCHED]
+
+
+@given(bodies, places, st.integers(-(2**31), -1) | st.integers(1001, 2**31 - 1))
+def test_what_is_before_a_bad_length_is_good(sent: list[bytes], cuts: list[int], length: int) -> None:
+    requests = Requests(1000, WATCHED, lambda start, correlation: None)
+    good, bad = b"".join(map(framed, sent)), length.to_bytes(4, "big", signed=True) + b"rest"
+    seen = 0
+    for piece in cut(good + bad, cuts):
+        fine = requests.look(piece)
+        seen += fine
+        if fine < len(piece):
+            refusal = requests.refusal(piece[fine:])
+            assert (refusal.length, refusal.limit) == (length, 1000)
+            break
+    else:
+        pytest.fail("the bad length was not seen")
+    assert len(good) <= seen < len(good) + 4
+
+
+@given(bodies, st.sets(st.integers(0, 10)), places)
+def test_answers_are_handed_on_in_order_and_those_awaited_whole(sent: list[bytes], awaited: set[int], cuts: list[int]) -> None:
+    out: list[bytes] = []
+    whole: list[bytes] = []
+
+    def took(frame: bytes) -> None:
+        whole.append(frame)
+        out.append(framed(frame))
+
+    answers = Answers(1000, out.append, took)
+    wanted = [sent[place] for place in sorted(awaited) if place < len(sent) and len(sent[place]) >= 4]
+    for body in wanted:
+        answers.wait_for(body[:4], None)
+    stream = b"".join(map(framed, sent))
+    for piece in cut(stream, cuts):
+        answers.feed(piece)
+    assert b"".join(out) == stream
+    assert whole == [body for body in sent if len(body) >= 4 and body[:4] in answers.awaited]
+
+
+def test_bytes_pass_before_their_frame_is_whole() -> None:
+    out: list[bytes] = []
+    answers = Answers(1000, out.append, lambda frame: None)
+    answers.feed(framed(b"x" * 900)[:100])
+    assert len(b"".join(out)) == 100
+
+
+def test_an_answer_of_a_length_that_none_has_ends_it_behind_the_good_ones() -> None:
+    out: list[bytes] = []
+    answers = Answers(1000, out.append, lambda frame: None)
+    with pytest.raises(FrameError, match=r"frame length 1001 is outside 0\.\.1000"):
+        answers.feed(framed(b"good") + (1001).to_bytes(4, "big"))
+    assert out == [framed(b"good")]
+
+
+def test_a_peer_that_only_asks_fills_no_memory() -> None:
+    answers = Answers(1000, lambda data: None, lambda frame: None)
+    for number in range(MOST_AWAITED + 5):
+        answers.wait_for(number.to_bytes(4, "big"), None)
+    assert len(answers.awaited) == MOST_AWAITED and (0).to_bytes(4, "big") not in answers.awaited
