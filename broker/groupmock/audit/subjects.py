@@ -92,9 +92,24 @@ class Link(Subject):
     """A connection. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request said; `last`: the member
     that spoke by it last; `closed`: when it ended (ns) and by whom; `ending`: the row that says so; `stopping`: the row that says
     that its process was asked to stop; `software`: name and version of the library as ApiVersions told them (KIP-511), None: it told
-    nothing; `spoke`: when its last request came (ns); `sought`: when its last FindCoordinator came."""
+    nothing; `spoke`: when its last request came (ns); `sought`: when its last FindCoordinator came; `troubled`: when
+    (ns) an answer on it was lost, or one to Metadata had an error."""
 
-    __slots__ = ("client_id", "closed", "ending", "host", "last", "number", "open", "software", "sought", "spoke", "stopping", "versions")
+    __slots__ = (
+        "client_id",
+        "closed",
+        "ending",
+        "host",
+        "last",
+        "number",
+        "open",
+        "software",
+        "sought",
+        "spoke",
+        "stopping",
+        "troubled",
+        "versions",
+    )
 
     def __init__(self, number: int, host: str = "") -> None:
         super().__init__()
@@ -103,7 +118,7 @@ class Link(Subject):
         self.open: dict[int, Exchange] = {}
         self.last: Member | None = None
         self.closed: tuple[int, str] | None = None
-        self.spoke = self.sought = -1
+        self.spoke = self.sought = self.troubled = -1
         self.ending: CloseRow | None = None
         self.stopping: int | None = None
         self.software: tuple[str, str] | None = None
@@ -128,12 +143,13 @@ class Member(Subject):
     it was first seen.
 
     `alive`: its last sign of life, ns: a heartbeat or commit as it came, the answer to a JoinGroup or SyncGroup; `heard`: its last exchange
-    that is over; `confirmed`: when (ns) it was last answered without an error; `lapsed`: the sign of life after which its session passed
+    that is over; `confirmed`: when (ns) it was last answered without an error, `doubt`: the longest that it was not, since
+    it joined; `lapsed`: the sign of life after which its session passed
     by, while its process sent other requests and had no reason to be silent; None: it did not.
     """
 
     __slots__ = (
-        "alive", "beat", "beating", "before", "born", "client_id", "confirmed", "ended", "group", "had", "heard", "host", "id",
+        "alive", "beat", "beating", "before", "born", "client_id", "confirmed", "doubt", "ended", "group", "had", "heard", "host", "id",
         "instance_id", "joined", "joining", "lapsed", "leaving", "link", "seen", "since", "synced", "syncing", "told", "watched", "wish",
     )  # fmt: skip
 
@@ -157,6 +173,7 @@ class Member(Subject):
         self.alive = x.at
         self.heard: Exchange | None = None
         self.confirmed = -1
+        self.doubt = 0
         self.lapsed: int | None = None
         self.watched = False
         self.beat: Exchange | None = None

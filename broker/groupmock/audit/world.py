@@ -195,9 +195,12 @@ class World:
             if x.key != FETCH:
                 member.heard = x
                 if x.delivered and x.answered is not None and not x.errors:
+                    member.doubt = max(member.doubt, x.answered - member.confirmed)
                     member.confirmed = x.answered
-            if x.key in (JOIN_GROUP, SYNC_GROUP) and x.answered is not None:
+            if x.key in (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, OFFSET_COMMIT) and x.answered is not None:
                 member.alive = max(member.alive, x.answered)
+        if not x.delivered and x.answered is not None:
+            x.link.troubled = x.answered
         if x.answer is not None and x.delivered:
             heard = _HEARD.get(x.key)
             if heard is not None:
@@ -391,7 +394,7 @@ class World:
 
         def look() -> Judgements:
             member.watched = False
-            if member.alive + member.session_ns > self.now or member.joining is not None or member.syncing is not None:
+            if member.alive + member.session_ns > self.now or member.joining is not None or member.syncing is not None or member.beating:
                 self._watch(member)
             elif self._awake(member):
                 member.lapsed = member.alive
@@ -418,7 +421,7 @@ class World:
         if member is None:
             return
         if x.error == NONE:
-            member.joined = x
+            member.joined, member.doubt = x, 0
             self._watch(member)
             group.newest = max(group.newest, int(answer["generation_id"]))
             if answer["members"] and _is_new(group.plan, answer):
@@ -470,6 +473,8 @@ class World:
                 self._gone(member)
 
     def _metadata(self, x: Exchange, answer: Json) -> None:
+        if x.errors and x.answered is not None:
+            x.link.troubled = x.answered
         for topic in answer["topics"]:
             name = topic.get("name")
             if not topic["error_code"] and name is not None:

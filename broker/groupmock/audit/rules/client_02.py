@@ -78,7 +78,7 @@ A: JoinGroup member_id="" -> 79
             or last.gone
             or last.leaving is not None
             or last.joined is None
-            or x.received - last.confirmed > last.session_ns * 9 // 10
+            or max(last.doubt, x.received - last.confirmed) > last.session_ns * 9 // 10
         ):
             return False
         return self.knew(x, last.joined)
