@@ -231,7 +231,8 @@ LEFT_ALONE: list[tuple[str, str, tuple[Told, ...]]] = [
     ("CLIENT-65", "the answer is there", (parked(pause(300)), sent(SYNC_GROUP, 0))),
     ("CLIENT-65", "another connection", (parked(elsewhere(says(FETCH)), answer_after=400),)),
     ("CLIENT-48", "two in a row are no storm", (join(), sync(), join(generation=3), sync(3))),
-    ("CLIENT-48", "it was told to", (join(), beat(2, error=27), join(generation=3), beat(3, error=27), join(generation=4), beat(4, error=27),
+    ("CLIENT-48", "it was told to",
+     (join(), beat(2, error=27), join(generation=3), beat(3, error=27), join(generation=4), beat(4, error=27),
                                      join(generation=5))),
 ]  # fmt: skip
 
