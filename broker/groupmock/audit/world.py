@@ -71,6 +71,8 @@ ANSWERS: Final = SEEN - {FETCH}
 SLACK_NS: Final = 250 * NS_PER_MS
 """How long before a request an answer must have gone out to be sure that its client had heard it. A client whose threads wait for each
 other, on a machine that is busy, needs tens of milliseconds from the socket to the next request that minds the answer."""
+SEVERAL: Final = 8
+"""From this version on an OffsetFetch is about any number of groups (KIP-709)."""
 OVER: Final = (UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID)
 SILENCE_NS: Final = 60_000 * NS_PER_MS
 LONGEST_NS: Final = 3_600_000 * NS_PER_MS
@@ -237,9 +239,10 @@ class World:
 
     def group_of(self, x: Exchange) -> str | None:
         """The group that a request is about; None: none or several (OffsetFetch v8+)."""
+        if x.key == OFFSET_FETCH and x.version >= SEVERAL:
+            groups = x.asked["groups"]
+            return str(groups[0]["group_id"]) if len(groups) == 1 else None
         name = x.asked.get("group_id")
-        if name is None and len(x.asked.get("groups", ())) == 1:
-            name = x.asked["groups"][0]["group_id"]
         return None if name is None else str(name)
 
     def sole_member(self, link: Link) -> Member | None:
