@@ -69,7 +69,6 @@ from .subjects import (
 )
 
 if TYPE_CHECKING:
-    from ..rounds.embedded import Partitions
     from .judgement import Judgements
     from .subjects import Pulse
 
@@ -79,11 +78,11 @@ OF_GROUPS: Final = frozenset(
 SEEN: Final = OF_GROUPS | {FETCH, METADATA, FIND_COORDINATOR, API_VERSIONS}
 """Requests whose content is looked at; of the others it is their version alone."""
 ANSWERS: Final = SEEN - {FETCH}
-BY_ID: Final = 13
-"""From this version on a Fetch names topics by their ids (KIP-516)."""
 SLACK_NS: Final = 250 * NS_PER_MS
 """How long before a request an answer must have gone out to be sure that its client had heard it. A client whose threads wait for each
 other, on a machine that is busy, needs tens of milliseconds from the socket to the next request that minds the answer."""
+SEVERAL: Final = 8
+"""From this version on an OffsetFetch is about any number of groups (KIP-709)."""
 OVER: Final = (UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID)
 SILENCE_NS: Final = 60_000 * NS_PER_MS
 LONGEST_NS: Final = 3_600_000 * NS_PER_MS
@@ -334,9 +333,10 @@ class World:
 
     def group_of(self, x: Exchange) -> str | None:
         """The group that a request is about; None: none or several (OffsetFetch v8+)."""
+        if x.key == OFFSET_FETCH and x.version >= SEVERAL:
+            groups = x.asked["groups"]
+            return str(groups[0]["group_id"]) if len(groups) == 1 else None
         name = x.asked.get("group_id")
-        if name is None and len(x.asked.get("groups", ())) == 1:
-            name = x.asked["groups"][0]["group_id"]
         return None if name is None else str(name)
 
     def sole_member(self, link: Link) -> Member | None:
@@ -368,16 +368,6 @@ class World:
         host, client_id = client
         unknown = self._processes.get(("", client_id)) if host else None
         return unknown is None or not unknown.members
-
-    def fetched(self, x: Exchange) -> Partitions:
-        """What a Fetch names. In a fetch session (KIP-227) that is not all that it reads; topics whose id no answer told are left out."""
-        names = [str(each["topic"]) if x.version < BY_ID else self.topic_names.get(str(each["topic_id"])) for each in x.asked["topics"]]
-        return frozenset(
-            (name, int(each["partition"]))
-            for name, topic in zip(names, x.asked["topics"], strict=True)
-            for each in topic["partitions"]
-            if name
-        )
 
     def _group(self, name: str) -> Group:
         found = self.groups.get(name)
