@@ -1,4 +1,4 @@
-"""Rules of members' lives where they could blame wrongly, or miss: requests that crossed with answers, connections lost, other processes."""
+"""Rules of members' lives where they could blame wrongly, or miss: crossed answers, connections lost, other processes, stalled nodes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from audit_pen import AuditPen, Line
 
 from groupmock.audit.auditor import Auditor
 from groupmock.audit.subjects import FETCH, FIND_COORDINATOR, HEARTBEAT, LEAVE_GROUP, METADATA, OFFSET_COMMIT, SYNC_GROUP
+from groupmock.journal.rows import NoteRow
 
 Told = Callable[[AuditPen, Line], None]
 SESSION = 1000
@@ -56,7 +57,10 @@ def leave(*members: str) -> Told:
 
 
 def pause(ms: float) -> Told:
-    return lambda pen, line: pen.pause(ms) and None
+    def told(pen: AuditPen, line: Line) -> None:
+        pen.pause(ms)
+
+    return told
 
 
 def says(key: int) -> Told:
@@ -66,11 +70,12 @@ def says(key: int) -> Told:
 
 def sent(key: int, sent_ms_ago: float, generation: int = 1) -> Told:
     """A request that was under way for so long, and its answer."""
-    return lambda pen, line: line.told(
-        line.asks(key, sent_ms_ago, group_id="g", member_id="m1", generation_id=generation, generation_id_or_member_epoch=generation, topics=[],
-                  assignments=[]),
-        error_code=0, topics=[], assignment="",
-    )  # fmt: skip
+    def told(pen: AuditPen, line: Line) -> None:
+        of = {"generation_id": generation, "generation_id_or_member_epoch": generation}
+        place = line.asks(key, sent_ms_ago, group_id="g", member_id="m1", topics=[], assignments=[], **of)
+        line.told(place, error_code=0, topics=[], assignment="")
+
+    return told
 
 
 def elsewhere(*told: Told) -> Told:
@@ -108,7 +113,27 @@ def parked(*meanwhile: Told, answer_after: float = 0, delivered: bool = True) ->
 
 
 def unanswered(key: int) -> Told:
-    return lambda pen, line: line.asks(key, group_id="g", member_id="m1", generation_id=1, topics=[], members=[]) and None
+    def told(pen: AuditPen, line: Line) -> None:
+        line.asks(key, group_id="g", member_id="m1", generation_id=1, topics=[], members=[])
+
+    return told
+
+
+def joins(member: str, group: str = "g", instance: str | None = None, session_ms: int = SESSION) -> Told:
+    """A JoinGroup that nobody answers."""
+
+    def told(pen: AuditPen, line: Line) -> None:
+        line.join(member, group, instance, session_ms)
+
+    return told
+
+
+def closes_late(pen: AuditPen, line: Line) -> None:
+    """Another connection joins before the end of this one is seen."""
+    line.join("m1")
+    elsewhere(join())(pen, line)
+    pen.pause(5)
+    line.closes()
 
 
 def reserved(delivered: bool = True, group: str = "g") -> Told:
@@ -140,7 +165,7 @@ BLAMED: list[tuple[str, tuple[Told, ...]]] = [
     ("CLIENT-18", (parked(elsewhere(unanswered(METADATA), join(generation=2)), answer_after=400),)),
     ("CLIENT-18", (parked(pause(400), again(join(generation=2))),)),
     ("CLIENT-25", (lambda pen, line: line.enters("a-1", instance="a"), beat(error=82, member="a-1"), pause(300),
-                   lambda pen, line: line.join("", instance="a") and None)),
+                   joins("", instance="a"))),
     ("CLIENT-65", (parked(pause(300), unanswered(OFFSET_COMMIT), answer_after=400),)),
     ("CLIENT-65", (parked(pause(300), pause(400)), sent(OFFSET_COMMIT, 400))),
 ]  # fmt: skip
@@ -149,6 +174,11 @@ BLAMED: list[tuple[str, tuple[Told, ...]]] = [
 @pytest.mark.parametrize(("code", "told"), BLAMED, ids=[f"{number}-{code}" for number, (code, _) in enumerate(BLAMED)])
 def test_whoever_breaks_it_is_blamed_once(code: str, told: tuple[Told, ...]) -> None:
     assert len(findings(code, *told)) == 1
+
+
+def refused_metadata(pen: AuditPen, line: Line) -> None:
+    """LEADER_NOT_AVAILABLE."""
+    line.told(line.asks(METADATA, topics=[]), topics=[{"name": "t", "error_code": 5, "partitions": []}])
 
 
 LEFT_ALONE: list[tuple[str, str, tuple[Told, ...]]] = [
@@ -168,10 +198,13 @@ LEFT_ALONE: list[tuple[str, str, tuple[Told, ...]]] = [
     ("CLIENT-06", "its connection was lost", (join(), pause(300), again(join(generation=3)))),
     ("CLIENT-06", "it leaves", (join(), pause(300), leave("m1"), pause(300), says(METADATA), pause(900))),
     ("CLIENT-06", "it was told of something", (join(), pause(300), beat(2, error=16), pause(300), join(generation=3), sync(3))),
+    ("CLIENT-06", "its leader was refused Metadata", (join(), pause(300), refused_metadata, pause(300), join(generation=3))),
     ("CLIENT-12", "a thread was a little late", (leave("m1"), pause(100), beat(error=25))),
     ("CLIENT-12", "under way when JoinGroup was answered", (join(), pause(100), beat(generation=1, error=22))),
     ("CLIENT-12", "two connections share the id", (elsewhere(join()), pause(300), beat(generation=1, error=22))),
     ("CLIENT-13", "all of it was silent", (beat(), pause(1500), beat(error=25))),
+    ("CLIENT-13", "it waits for an answer",
+     (beat(), pause(100), unanswered(HEARTBEAT), pause(700), elsewhere(says(METADATA)), pause(700))),
     ("CLIENT-13", "it asks for its coordinator", (beat(), pause(700), elsewhere(says(FIND_COORDINATOR)), pause(700), beat(error=25))),
     ("CLIENT-13", "an error kept it busy", (*lapsing(error=16), beat(error=25))),
     ("CLIENT-13", "its connection was lost", (beat(), pause(100), again(says(METADATA), pause(700), says(METADATA), pause(700), beat()))),
@@ -182,14 +215,15 @@ LEFT_ALONE: list[tuple[str, str, tuple[Told, ...]]] = [
     ("CLIENT-15", "a session has passed", (unanswered(HEARTBEAT), pause(1100), unanswered(HEARTBEAT))),
     ("CLIENT-15", "the answer was lost", (beat(delivered=False), sent(HEARTBEAT, 5))),
     ("CLIENT-15", "another connection", (unanswered(HEARTBEAT), pause(50), again(unanswered(HEARTBEAT)))),
-    ("CLIENT-16", "a commit between JoinGroup and SyncGroup", (join(), commit(2, error=27), pause(700), sync(), beat(2), pause(700), beat(2))),
+    ("CLIENT-16", "a commit between JoinGroup and SyncGroup",
+     (join(), commit(2, error=27), pause(700), sync(), beat(2), pause(700), beat(2))),
     ("CLIENT-16", "the rebalance was called off", (beat(error=27), pause(500), beat(), pause(700), beat())),
     ("CLIENT-16", "it leaves", (beat(error=27), pause(500), leave("m1"), pause(300), says(METADATA), pause(900))),
     ("CLIENT-16", "all of it was silent", (beat(error=27), pause(1500))),
     ("CLIENT-17", "all of it was silent", (beat(error=27), pause(1500), join(error=25))),
     ("CLIENT-18", "one after the other", (parked(pause(400)), join(generation=3))),
     ("CLIENT-18", "the end of the old connection is seen late",
-     (lambda pen, line: (line.join("m1"), elsewhere(join())(pen, line), pen.pause(5), line.closes()) and None,)),
+     (closes_late,)),
     ("CLIENT-18", "the broker hung up", (parked(pause(400), again(join(), by="server")),)),
     ("CLIENT-18", "it had waited long enough", (parked(pause(1100), again(join())),)),
     ("CLIENT-65", "for no time at all", (parked(pause(300), pause(100)), sent(OFFSET_COMMIT, 50))),
@@ -197,7 +231,8 @@ LEFT_ALONE: list[tuple[str, str, tuple[Told, ...]]] = [
     ("CLIENT-65", "the answer is there", (parked(pause(300)), sent(SYNC_GROUP, 0))),
     ("CLIENT-65", "another connection", (parked(elsewhere(says(FETCH)), answer_after=400),)),
     ("CLIENT-48", "two in a row are no storm", (join(), sync(), join(generation=3), sync(3))),
-    ("CLIENT-48", "it was told to", (join(), beat(2, error=27), join(generation=3), beat(3, error=27), join(generation=4), beat(4, error=27),
+    ("CLIENT-48", "it was told to",
+     (join(), beat(2, error=27), join(generation=3), beat(3, error=27), join(generation=4), beat(4, error=27),
                                      join(generation=5))),
 ]  # fmt: skip
 
@@ -246,13 +281,28 @@ def test_a_refused_session_timeout_between_others_that_were_taken_is_the_brokers
 
 def test_what_a_member_says_of_itself_is_compared_across_connections() -> None:
     assert findings("CLIENT-30", again(join())) == []
-    other = findings("CLIENT-30", again(lambda pen, line: line.join("m1", session_ms=7000) and None))
+    other = findings("CLIENT-30", again(joins("m1", session_ms=7000)))
     assert [each.split(" joined with ")[1] for each in other] == [
         "session_timeout_ms 1000 and then 7000, rebalance_timeout_ms 1000 and then 7000"
     ]
-    assert findings("CLIENT-30", lambda pen, line: line.join("", "another group", session_ms=7000) and None) == []
+    assert findings("CLIENT-30", joins("", "another group", session_ms=7000)) == []
 
 
 def test_a_heartbeat_interval_is_said_once_and_one_late_heartbeat_is_none() -> None:
     assert len(findings("CLIENT-14", *[each for _ in range(9) for each in (beat(), pause(600))])) == 1
     assert findings("CLIENT-14", *[each for ms in (300, 600, 600, 300, 700, 300) for each in (beat(), pause(ms))]) == []
+
+
+@pytest.mark.parametrize("is_stalled", [True, False])
+def test_what_a_stalled_node_has_answered_is_heard_when_it_goes_on(is_stalled: bool) -> None:
+    def told(pen: AuditPen, line: Line) -> None:
+        place = line.join("m1", session_ms=SESSION)
+        if is_stalled:
+            pen.write(NoteRow(t=pen.t, what="node_stalled", fields={"node": 1}))
+        line.joined(place, "m1", 2)
+        pen.pause(500)
+        if is_stalled:
+            pen.write(NoteRow(t=pen.t, what="node_resumed", fields={"node": 1}))
+        join(generation=3)(pen, line)
+
+    assert len(findings("CLIENT-06", told)) == (not is_stalled)

@@ -8,7 +8,7 @@ from typing import Final
 from ...rounds.embedded import Partition
 from ..inside import CONSUMER, named, told_by
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
-from ..subjects import FETCH, OFFSET_FETCH, SYNC_GROUP, Exchange, Group, data_of
+from ..subjects import FETCH, OFFSET_FETCH, SYNC_GROUP, Exchange, Group, data_of, fetched_of
 
 BY_ID: Final = 10
 """From this version on an OffsetFetch names topics by their ids (KIP-848)."""
@@ -98,7 +98,7 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
         added: Added | None = None if member is None else member.notes.get(self.code)
         if added is None or member is None or not (added.unasked or added.asked):
             return
-        fetched = self.world.fetched(x)
+        fetched = fetched_of(x, self.world.topic_names)
         if added.asked & fetched:
             added.asked -= fetched
             yield KEPT
