@@ -484,7 +484,8 @@ class World:
     def _awake(self, member: Member) -> bool:
         heard = member.heard
         well = heard is not None and heard.delivered and heard.errors <= {REBALANCE_IN_PROGRESS}
-        busy = member.link.gone or member.leaving is not None or self.sought(member) >= member.alive
+        lost = member.link.gone or member.link.troubled >= member.alive
+        busy = lost or member.leaving is not None or self.sought(member) >= member.alive
         return well and not busy and self.spoke(member) > member.alive + member.session_ns // 2
 
     # -- answers that were heard
