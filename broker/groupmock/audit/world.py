@@ -233,6 +233,12 @@ class World:
             link.closed, link.ending = (row.t, row.by), row
         return link
 
+    def stood_still(self, now: int) -> None:
+        """A node of ours was stalled until now: what a client sent there is not seen before that, nor what it waited for, wherever it is
+        a member (a leader waits for Metadata)."""
+        for link in self.links.values():
+            link.troubled = max(link.troubled, now)
+
     def said(self, row: ClientRow) -> None:
         """Somebody outside says something of a client. Where two members have its name, it is not known which of them is meant."""
         if row.what == ASKED_TO_STOP:
