@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
+from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import (
-    COORDINATOR_LOAD_IN_PROGRESS,
-    COORDINATOR_NOT_AVAILABLE,
+    HARMLESS,
     HEARTBEAT,
     JOIN_GROUP,
     LEAVE_GROUP,
-    NOT_COORDINATOR,
     OFFSET_COMMIT,
-    REBALANCE_IN_PROGRESS,
     SYNC_GROUP,
     Exchange,
     Member,
     leavers_of,
 )
-
-HARMLESS: Final = {COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, REBALANCE_IN_PROGRESS}
-"""Errors that take no id away. After any other a client may well begin anew: some do so after 22."""
 
 
 class KeepsItsId(Rule):
@@ -52,16 +44,6 @@ pause 300
 A: JoinGroup member_id="" -> 79
 """
 
-    @answered(JOIN_GROUP, SYNC_GROUP, HEARTBEAT, OFFSET_COMMIT)
-    def hears(self, x: Exchange) -> Judgements:
-        """Something after which it may begin anew, whatever it is answered until then: what it had sent before may well succeed."""
-        if x.member is not None and x.heard:
-            if x.key == JOIN_GROUP and not x.error:
-                x.member.notes.pop(self.code, None)
-            elif x.errors - HARMLESS:
-                x.member.notes[self.code] = True
-        yield from ()
-
     @asked(JOIN_GROUP, SYNC_GROUP, HEARTBEAT, OFFSET_COMMIT, LEAVE_GROUP)
     def speaks(self, x: Exchange) -> Judgements:
         """As the member that its connection is, or as another one."""
@@ -88,7 +70,6 @@ A: JoinGroup member_id="" -> 79
             or last.gone
             or last.leaving is not None
             or last.joined is None
-            or self.code in last.notes
             or max(last.doubt, x.received - last.confirmed) > last.session_ns * 9 // 10
         ):
             return False
