@@ -189,6 +189,7 @@ class Auditor:
             self._held.setdefault(node, [])
         elif row.what == NODE_RESUMED:
             self._goes_on(node, row.t)
+            self._world.stood_still(row.t)
 
     def _goes_on(self, node: int | None, now: int) -> None:
         """What a node has answered while it was stalled reaches its clients now."""

@@ -36,15 +36,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from ..journal.rows import (
-    ASKED_TO_STOP,
-    AbandonedRow,
-    ClientRow,
-    CloseRow,
-    OpenRow,
-    ReplyRow,
-    RequestRow,
-)
+from ..journal.rows import ASKED_TO_STOP, AbandonedRow, ClientRow, CloseRow, OpenRow, ReplyRow, RequestRow
 from .agenda import Agenda
 from .inside import told_by
 from .subjects import (
@@ -201,9 +193,8 @@ class World:
             return None
         x.answered, x.answer_seq = row.t, row.seq
         if isinstance(row, AbandonedRow):
-            x.abandoned = x.link.lossy = True
+            x.abandoned = True
             return x
-        x.link.lossy = x.link.lossy or not row.delivered
         x.delivered = row.delivered and row.message is not None
         x.answer = _json(row.message) if x.key in ANSWERS and row.message is not None else None
         return x
@@ -244,6 +235,12 @@ class World:
         if link is not None:
             link.closed, link.ending = (row.t, row.by), row
         return link
+
+    def stood_still(self, now: int) -> None:
+        """A node of ours was stalled until now: what a client sent there is not seen before that, nor what it waited for, wherever it is
+        a member (a leader waits for Metadata)."""
+        for link in self.links.values():
+            link.troubled = max(link.troubled, now)
 
     def said(self, row: ClientRow) -> None:
         """Somebody outside says something of a client. Where two members have its name, it is not known which of them is meant."""
@@ -497,7 +494,8 @@ class World:
     def _awake(self, member: Member) -> bool:
         heard = member.heard
         well = heard is not None and heard.delivered and heard.errors <= {REBALANCE_IN_PROGRESS}
-        busy = member.link.gone or member.link.lossy or member.leaving is not None or self.sought(member) >= member.alive
+        lost = member.link.gone or member.link.troubled >= member.alive
+        busy = lost or member.leaving is not None or self.sought(member) >= member.alive
         return well and not busy and self.spoke(member) > member.alive + member.session_ns // 2
 
     # -- answers that were heard

@@ -96,7 +96,7 @@ A: LeaveGroup v2 -> 25
             return
         if ending is None or ending.by != "client" or link.stopping is None:
             return
-        if not (link.open or link.lossy or ending.unread_bytes or ending.cut_bytes or link.note(self.code, Departures).lost):
+        if not (link.open or link.troubled >= 0 or ending.unread_bytes or ending.cut_bytes or link.note(self.code, Departures).lost):
             yield Broken(
                 f"{member.name} was asked to stop and closed its connection without leaving the group: its partitions wait until its "
                 f"session of {member.session_ns // 1_000_000} ms has expired",
