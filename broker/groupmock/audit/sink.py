@@ -20,6 +20,7 @@ from ..journal.rows import FindingRow, Row
 from .auditor import KINDS, Auditor
 from .subjects import Pulse
 from .verdicts import Audit, Finding
+from .waivers import Waivers
 
 MOST_ROWS: Final = 1_000
 """So many findings of one rule become rows; the others are counted. A client that is wrong with each request is not to fill the log."""
@@ -38,18 +39,20 @@ class Alarm(Protocol):
 
 
 class AuditSink(Sink):
-    """Judges the clients of one run. `pulse`: who knows of heartbeats without rows; `now`: the run's time; `waive`: see `Auditor`."""
+    """Judges the clients of one run. `pulse`: who knows of heartbeats without rows; `now`: the run's time; `waivers`: of findings that do
+    not count."""
 
     kinds = KINDS
     routine = True
     pulse = True
-    last = True
+    behind = True
 
     def __init__(
-        self, journal: Journal, pulse: Pulse, alarm: Alarm, now: Callable[[], int], waive: Callable[[Finding], str | None] | None = None
+        self, journal: Journal, pulse: Pulse, alarm: Alarm, now: Callable[[], int], waivers: Waivers | None = None
     ) -> None:
+        self.waivers = waivers
         self._journal, self._alarm, self._now = journal, alarm, now
-        self._auditor = Auditor(found=self._found, waive=waive, pulse=pulse)
+        self._auditor = Auditor(found=self._found, waive=None if waivers is None else waivers.of, pulse=pulse)
         self._fresh: list[Finding] = []
         self._told: Counter[str] = Counter()
         self._failure: str | None = None

@@ -179,6 +179,8 @@ class Driver:
         self.tickets.open(call)
         if self._before is None or self._before(call, now):
             self.apply(call, now)
+        else:
+            connection.run = None
         if end > codec.quick_below:
             connection.slow = self.now() - received > self.turns.slice_ns
 
@@ -364,7 +366,7 @@ class Driver:
         except CodecError as defect:
             self._defect(f"answer to {call.codec.name} v{call.codec.version}", defect, call)
             return
-        if self.journal.wanted and not call.hidden:
+        if self.journal.wanted and not (call.hidden and call.quiet):
             self.record.reply(call, reply.message, len(answer) - 4, now, told=call.told)
         if connection.state & DEAF:
             self.counters.lost_replies += 1  # the core goes on as if it had been heard (P1-d7)
@@ -456,7 +458,6 @@ class Driver:
         assert self._admission is not None
         effects = self._admission.stops(call, now)
         if effects is not None:
-            call.connection.run = None
             self.record.request(call)
             self.perform(effects, now)
             return False
