@@ -127,11 +127,11 @@ class Running:
             if record.offset >= self.cluster.topics.require_partition(topic, index).start  # DeleteRecords may end inside a batch (KIP-107)
         ]
 
-    def audit(self) -> Audit:
-        """What the clients were found to do. Raises NotAudited."""
+    def audit(self, group: str | None = None) -> Audit:
+        """What the clients were found to do; in one group, as long as it is there. Raises NotAudited."""
         if self.beside is None:
             raise NotAudited("nobody is audited: start with --audit (audit = true in the file, GROUPMOCK_AUDIT=true, Broker(audit=True))")
-        return self.beside.audit()
+        return self.beside.audit(group)
 
     def story(self, group: str) -> str:
         """What happened to a group, a line an event; only where `start(stories=True)` kept the rows."""

@@ -89,11 +89,11 @@ class AuditSink(Sink):
             self._alarm.cancel()
             self._done = self._so_far()
 
-    def audit(self) -> Audit:
-        """What was found up to now; of a run that is over, all of it."""
+    def audit(self, group: str | None = None) -> Audit:
+        """What was found up to now; of a run that is over, all of it. `group`: in this one alone, as long as it is there."""
         if self._done is None:
             self._ring()
-        return self._done or self._so_far()
+        return self._so_far(group) if self._done is None or group is not None else self._done
 
     def _ring(self) -> None:
         if self._done is None:
@@ -115,8 +115,8 @@ class AuditSink(Sink):
             if self._fresh:
                 self._tell(now)
 
-    def _so_far(self) -> Audit:
-        found = self._auditor.so_far()
+    def _so_far(self, group: str | None = None) -> Audit:
+        found = self._auditor.so_far(group)
         if self._failure is not None:
             for tally in found.rules.values():
                 tally.crashed = tally.crashed or self._failure
