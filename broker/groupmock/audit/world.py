@@ -13,8 +13,10 @@ static twin) does not know it either, until it is told.
 Whose is a Fetch? Requests without a group are a member's if it is the only one of that host and client id (`sole_member`); Kafka's protocol
 does not tell more of a process, and of two with one name none is blamed for the other.
 
-Did a session lapse (`Member.lapsed`)? A process that is silent altogether may have been stopped, or its network cut; one that has lost its
-connection or was answered an error is busy with that. Only of one that went on with other requests, its last answer well, it is said.
+Did a session lapse (`Member.lapsed`)? A process that is silent altogether may have been stopped, or its network cut, or the broker stands
+still; one that has lost its connection, was answered an error or asks for its coordinator is busy with that. Only of one that went on with
+other requests until its session was over, its last answer well, it is said. Whether it was silent all the while is known when it speaks
+again: what it sent may have been held up.
 
 Heartbeats that repeat. Nearly all rows of a journal are heartbeats that are equal to the one before them, on the same connection and with
 nothing between, and answered at once and without an error. Of those rules are not asked: nothing has changed since they were asked of the
@@ -67,7 +69,6 @@ from .subjects import (
 )
 
 if TYPE_CHECKING:
-    from ..rounds.embedded import Partitions
     from .judgement import Judgements
     from .subjects import Pulse
 
@@ -77,11 +78,11 @@ OF_GROUPS: Final = frozenset(
 SEEN: Final = OF_GROUPS | {FETCH, METADATA, FIND_COORDINATOR, API_VERSIONS}
 """Requests whose content is looked at; of the others it is their version alone."""
 ANSWERS: Final = SEEN - {FETCH}
-BY_ID: Final = 13
-"""From this version on a Fetch names topics by their ids (KIP-516)."""
 SLACK_NS: Final = 250 * NS_PER_MS
 """How long before a request an answer must have gone out to be sure that its client had heard it. A client whose threads wait for each
 other, on a machine that is busy, needs tens of milliseconds from the socket to the next request that minds the answer."""
+SEVERAL: Final = 8
+"""From this version on an OffsetFetch is about any number of groups (KIP-709)."""
 OVER: Final = (UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID)
 SILENCE_NS: Final = 60_000 * NS_PER_MS
 LONGEST_NS: Final = 3_600_000 * NS_PER_MS
@@ -91,14 +92,14 @@ CALM: Final = 3
 
 
 class Process:
-    """What has one host and client id: `members` and connections; `spoke`: when its last request came (ns)."""
+    """What has one host and client id: `members` and connections; `spoke`, `sought`: see Link."""
 
-    __slots__ = ("links", "members", "spoke")
+    __slots__ = ("links", "members", "sought", "spoke")
 
     def __init__(self) -> None:
         self.members: set[Member] = set()
         self.links: set[Link] = set()
-        self.spoke = 0
+        self.spoke = self.sought = -1
 
 
 class World:
@@ -210,8 +211,13 @@ class World:
                 member.beating.remove(x)
             if x.key != FETCH:
                 member.heard = x
-            if x.key in (JOIN_GROUP, SYNC_GROUP) and x.answered is not None:
+                if x.delivered and x.answered is not None and not x.errors:
+                    member.doubt = max(member.doubt, x.answered - member.confirmed)
+                    member.confirmed = x.answered
+            if x.key in (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, OFFSET_COMMIT) and x.answered is not None:
                 member.alive = max(member.alive, x.answered)
+        if not x.delivered and x.answered is not None:
+            x.link.troubled = x.answered
         if x.answer is not None and x.delivered:
             heard = _HEARD.get(x.key)
             if heard is not None:
@@ -327,9 +333,10 @@ class World:
 
     def group_of(self, x: Exchange) -> str | None:
         """The group that a request is about; None: none or several (OffsetFetch v8+)."""
+        if x.key == OFFSET_FETCH and x.version >= SEVERAL:
+            groups = x.asked["groups"]
+            return str(groups[0]["group_id"]) if len(groups) == 1 else None
         name = x.asked.get("group_id")
-        if name is None and len(x.asked.get("groups", ())) == 1:
-            name = x.asked["groups"][0]["group_id"]
         return None if name is None else str(name)
 
     def sole_member(self, link: Link) -> Member | None:
@@ -344,26 +351,23 @@ class World:
 
     def spoke(self, member: Member) -> int:
         """When its process was last heard of (ns), by its own connection or any that is surely of the same process."""
+        process = self._process(member)
+        return member.link.spoke if process is None else max(process.spoke, member.link.spoke)
+
+    def sought(self, member: Member) -> int:
+        """When its process last asked FindCoordinator (ns)."""
+        process = self._process(member)
+        return member.link.sought if process is None else max(process.sought, member.link.sought)
+
+    def _process(self, member: Member) -> Process | None:
         client = member.host, member.client_id
-        if len(self.members_of(client)) != 1 or not self._certain(client):
-            return member.link.spoke
-        return max(self._processes[client].spoke, member.link.spoke)
+        return self._processes[client] if len(self.members_of(client)) == 1 and self._certain(client) else None
 
     def _certain(self, client: tuple[str, str | None]) -> bool:
         """Of connections older than the journal the host is not known: one of their members may be of this process, or not."""
         host, client_id = client
         unknown = self._processes.get(("", client_id)) if host else None
         return unknown is None or not unknown.members
-
-    def fetched(self, x: Exchange) -> Partitions:
-        """What a Fetch names. In a fetch session (KIP-227) that is not all that it reads; topics whose id no answer told are left out."""
-        names = [str(each["topic"]) if x.version < BY_ID else self.topic_names.get(str(each["topic_id"])) for each in x.asked["topics"]]
-        return frozenset(
-            (name, int(each["partition"]))
-            for name, topic in zip(names, x.asked["topics"], strict=True)
-            for each in topic["partitions"]
-            if name
-        )
 
     def _group(self, name: str) -> Group:
         found = self.groups.get(name)
@@ -408,6 +412,8 @@ class World:
             link.client_id = x.client_id
         process.links.add(link)
         process.spoke = link.spoke = x.received
+        if x.key == FIND_COORDINATOR:
+            process.sought = link.sought = x.received
 
     def _without(self, link: Link) -> None:
         process = self._processes.get(link.client)
@@ -466,19 +472,20 @@ class World:
 
         def look() -> Judgements:
             member.watched = False
-            if member.alive + member.session_ns + self.slack > self.now or member.joining is not None or member.syncing is not None:
+            if member.alive + member.session_ns > self.now or member.joining is not None or member.syncing is not None or member.beating:
                 self._watch(member)
             elif self._awake(member):
                 member.lapsed = member.alive
             return iter(())
 
-        due = member.alive + member.session_ns + self.slack
+        due = member.alive + member.session_ns
         self.agenda.add(due if due > self.now else self.now + member.session_ns, member, "", look)
 
     def _awake(self, member: Member) -> bool:
         heard = member.heard
         well = heard is not None and heard.delivered and heard.errors <= {REBALANCE_IN_PROGRESS}
-        return well and not member.link.gone and member.leaving is None and self.spoke(member) > member.alive + member.session_ns // 2
+        busy = member.link.gone or member.leaving is not None or self.sought(member) >= member.alive
+        return well and not busy and self.spoke(member) > member.alive + member.session_ns // 2
 
     # -- answers that were heard
 
@@ -492,7 +499,7 @@ class World:
         if member is None:
             return
         if x.error == NONE:
-            member.joined = x
+            member.joined, member.doubt = x, 0
             self._watch(member)
             group.newest = max(group.newest, int(answer["generation_id"]))
             if answer["members"] and _is_new(group.plan, answer):
@@ -550,6 +557,8 @@ class World:
                 self._gone(member)
 
     def _metadata(self, x: Exchange, answer: Json) -> None:
+        if x.errors and x.answered is not None:
+            x.link.troubled = x.answered
         for topic in answer["topics"]:
             name = topic.get("name")
             if not topic["error_code"] and name is not None:
