@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from groupmock.audit import auditor as auditor_module
 from groupmock.audit.auditor import Auditor
 from groupmock.audit.judgement import Broken, Judgements
-from groupmock.audit.rule import Rule, answered, asked, closed
+from groupmock.audit.rule import Rule, answered, asked, closed, registered
 from groupmock.audit.sink import AuditSink
-from groupmock.audit.subjects import HEARTBEAT, Exchange, Link, Member
+from groupmock.audit.subjects import Exchange, Link, Member
 from groupmock.audit.verdicts import Audit, Finding
 from groupmock.audit.world import CALM, OF_GROUPS
 from groupmock.clock import Clock
@@ -111,6 +110,6 @@ def figures(audit: Audit) -> dict[str, tuple[object, ...]]:
 @pytest.fixture
 def witness(monkeypatch: pytest.MonkeyPatch) -> None:
     """The witness is among the rules."""
-    known = {**auditor_module.registered(), CODE: Witness}
-    monkeypatch.setattr(auditor_module, "registered", lambda: known)
+    known = {**registered(), CODE: Witness}
+    monkeypatch.setattr("groupmock.audit.auditor.registered", lambda: known)
     monkeypatch.setattr("groupmock.audit.sink.MOST_ROWS", 1_000_000)
