@@ -30,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """--groupmock-journal DIR, and what the configuration file may say."""
     group = parser.getgroup("groupmock")
     group.addoption("--groupmock-journal", metavar="DIR", help="keep the journals of failed tests in this directory")
-    parser.addini("groupmock_audit", "judge the clients of every test that uses `groupmock`: a broken rule fails it", type="bool", default=False)
+    parser.addini("groupmock_audit", "judge the clients of every test that uses `groupmock`: a broken rule fails it", type="bool")
     parser.addini("groupmock_waivers", "file of findings that do not count (docs/how-to/audit.md)", type="paths", default=[])
 
 
@@ -100,7 +100,8 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
             pytest.fail(one_line("; ".join(idle) + " (must_fire=False in the marker allows it)"), pytrace=False)
     broken = [told for broker in item.stash.get(BROKERS, []) for told in _findings(broker, "error")]
     if broken:
-        pytest.fail("\n".join(["a client broke a rule of the group protocol (audit=False in the marker allows it)", *broken]), pytrace=False)
+        first = "a client broke a rule of the group protocol (audit=False in the marker allows it)"
+        pytest.fail("\n".join([first, *broken]), pytrace=False)
     return result
 
 

@@ -314,8 +314,8 @@ def wrong(bootstrap):
         )
         join.member_id = client.ask(11, 5, join).member_id
         member = client.ask(11, 5, join)
-        assignments = [SyncGroupRequestAssignment(member_id=member.member_id, assignment=b"")]
-        sync = SyncGroupRequest(group_id="billing", generation_id=7, member_id=member.member_id, assignments=assignments)
+        told = [SyncGroupRequestAssignment(member_id=member.member_id, assignment=b"")]
+        sync = SyncGroupRequest(group_id="billing", generation_id=7, member_id=member.member_id, assignments=told)
         assert client.ask(14, 3, sync).error_code == 22
 """
 WAIVERS = """

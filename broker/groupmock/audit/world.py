@@ -20,8 +20,8 @@ again: what it sent may have been held up.
 
 Heartbeats that repeat. Nearly all rows of a journal are heartbeats that are equal to the one before them, on the same connection and with
 nothing between, and answered at once and without an error. Of those rules are not asked: nothing has changed since they were asked of the
-first. What they tell, when the member was heard last, is taken down all the same (`again`). One that comes after a pause longer than a third
-of the session timeout is asked about, and so is the first one after the member did anything else, on whatever connection. A broker that
+first. What they tell, when the member was heard last, is taken down all the same (`again`). One that comes after a pause longer than a
+third of the session timeout is asked about, and so is the first one after the member did anything else, on whatever connection. A broker that
 is audited while it runs need not make rows of the others: it is asked when a rule, or the world, wants to know (`catch_up`), and the
 verdicts are the same.
 
@@ -88,7 +88,7 @@ SILENCE_NS: Final = 60_000 * NS_PER_MS
 LONGEST_NS: Final = 3_600_000 * NS_PER_MS
 """A member that says nothing is kept for its session and rebalance timeout and SILENCE_NS, at most LONGEST_NS."""
 CALM: Final = 3
-"""A pause between heartbeats of up to a third of the session timeout is nobody's business: Kafka advises no more (heartbeat.interval.ms)."""
+"""A pause between heartbeats of up to a third of the session timeout is nobody's business: Kafka advises no more (heartbeat.interval.ms)"""
 
 
 class Process:

@@ -42,7 +42,7 @@ def resolve_arguments(arguments: argparse.Namespace, **defaults: object) -> Conf
 
 
 def bad_use(config: Config) -> tuple[type[Exception], ...]:
-    """What a start may raise that is bad use: a plan or waivers that cannot be, where there are any, and an event loop that does not exist."""
+    """What a start may raise that is bad use: a plan or waivers that cannot be, where there are any, and an event loop that is none."""
     from ..net.loops import UnknownLoop
 
     found: tuple[type[Exception], ...] = (UnknownLoop,)

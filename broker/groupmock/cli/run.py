@@ -3,8 +3,8 @@
 The command finds the cluster in GROUPMOCK_BOOTSTRAP, KAFKA_BOOTSTRAP and KAFKA_BOOTSTRAP_SERVERS. Its status is passed on;
 groupmock's own failures are 125, a COMMAND that cannot be started among them (bad use 2). The port is a free one unless --port is given.
 
-With --audit the clients are judged beside: at the end stderr has what they did wrong, and where COMMAND succeeded although a rule of severity
-error was broken the status is 1. `groupmock explain RULE` says why a rule is there and how to mend what breaks it.
+With --audit the clients are judged beside: at the end stderr has what they did wrong, and where COMMAND succeeded although a rule of
+severity error was broken the status is 1. `groupmock explain RULE` says why a rule is there and how to mend what breaks it.
 """
 
 from __future__ import annotations

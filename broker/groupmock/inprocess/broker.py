@@ -156,7 +156,8 @@ class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record]
 
     `topics`: {"orders": 12} or ["orders:12"]; `settings`: Kafka's names, {"group.max.size": 3}; the same as keywords with
     underscores: `group_max_size=3`. `journal`: a file, of at most `journal_max_bytes`; `run`: what it calls this run;
-    `plan`: fault rules from the start; `audit`: judge the clients (`Broker.audit`), `audit_waivers`: a file of findings that do not count; `control`: serve the control API (docs/reference/control.md) on that port, 0 for
+    `plan`: fault rules from the start; `audit`: judge the clients (`Broker.audit`), `audit_waivers`: a file of
+    findings that do not count; `control`: serve the control API (docs/reference/control.md) on that port, 0 for
     a free one. Raises ConfigError for a bad value, CannotStart for a taken port.
     """
 
@@ -319,7 +320,8 @@ class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record]
 
 class AsyncBroker(
     InProcess[
-        Later[None], AsyncUndo, AsyncFaultBlock, Later[str], Later[list[str]], Later[int], Later[list[Record]], Later[GroupView], Later[Audit]
+        Later[None], AsyncUndo, AsyncFaultBlock, Later[str], Later[list[str]], Later[int], Later[list[Record]], Later[GroupView],
+        Later[Audit],
     ]
 ):
     """The same names as `Broker`, as coroutines where `Broker` blocks."""
