@@ -21,8 +21,8 @@ again: what it sent may have been held up.
 Heartbeats that repeat. Nearly all rows of a journal are heartbeats that are equal to the one before them, on the same connection and with
 nothing between, and answered at once and without an error. Of those rules are not asked: nothing has changed since they were asked of the
 first. What they tell, when the member was heard last, is taken down all the same (`again`). One that comes after a pause longer than a
-third of the session timeout is asked about, and so is the first one after the member did anything else, on whatever connection. A broker that
-is audited while it runs need not make rows of the others: it is asked when a rule, or the world, wants to know (`catch_up`), and the
+third of the session timeout is asked about, and so is the first one after the member did anything else, on whatever connection. A broker
+that is audited while it runs need not make rows of the others: it is asked when a rule, or the world, wants to know (`catch_up`), and the
 verdicts are the same.
 
 Rows that are missing (numbers of rows that jump, a capture that lost packets) make a hole in all of this: what was open is forgotten
