@@ -9,17 +9,19 @@ import pytest
 
 from groupmock.audit.auditor import Auditor
 from groupmock.audit.judgement import Broken, Judgements
+from groupmock.audit.repeating import CALM
 from groupmock.audit.rule import Rule, answered, asked, closed, registered
 from groupmock.audit.sink import AuditSink
 from groupmock.audit.subjects import Exchange, Link, Member
 from groupmock.audit.verdicts import Audit, Finding
-from groupmock.audit.world import CALM, OF_GROUPS
+from groupmock.audit.world import OF_GROUPS
 from groupmock.clock import Clock
 from groupmock.journal.journal import Sink
 from groupmock.journal.read import read
 from groupmock.journal.rows import FindingRow, Row
 from groupmock.net.alarm import ClockAlarm
 from groupmock.net.driver import Driver
+from groupmock.net.repeat import Beats
 
 CODE = "TEST-00"
 
@@ -83,7 +85,7 @@ class Beside:
 
     def __init__(self, driver: Driver, clock: Clock) -> None:
         self.findings = Findings()
-        self.sink = AuditSink(driver.journal, driver, ClockAlarm(clock), clock.now)
+        self.sink = AuditSink(driver.journal, Beats(driver.connections), ClockAlarm(clock), clock.now)
         driver.journal.add(self.findings)
         driver.journal.add(self.sink)
 

@@ -294,17 +294,6 @@ class Driver:
         for connection in self.connections.values():
             connection.repeat = connection.run = None
 
-    def beaten(self, number: int) -> tuple[int, int]:
-        """When a heartbeat that changed nothing came last on this connection, and the number of its row; 0: it has none, or none came."""
-        connection = self.connections.get(number)
-        return (0, 0) if connection is None else (connection.beaten, connection.beat_row)
-
-    def retell(self, number: int) -> None:
-        """The next heartbeat of this connection is to be told, whatever it is equal to."""
-        connection = self.connections.get(number)
-        if connection is not None:
-            connection.repeat = connection.run = None
-
     # Time
 
     def expire(self, now: int) -> None:
