@@ -125,14 +125,14 @@ class Auditor:
         self._held.clear()
         self._settle_groups()
 
-    def so_far(self) -> Audit:
-        """What was found up to now, in tallies of their own; more may come."""
+    def so_far(self, group: str | None = None) -> Audit:
+        """What was found up to now, in tallies of their own; more may come. `group`: in this one alone, as long as it is there."""
         self._world.catch_up_all()
         rules = {code: Tally(findings=[]) for code in self.rules}
-        for tallies in (self.totals, *self._open.values()):
+        for tallies in (self.totals, *self._open.values()) if group is None else (self._open.get(group, {}),):
             for code, tally in tallies.items():
                 rules[code].add(tally)
-        groups = self._groups + sum(name is not None for name in self._open)
+        groups = int(group in self._open) if group is not None else self._groups + sum(name is not None for name in self._open)
         return Audit(rules=rules, groups=groups, rows=self.rows, holes=list(self.holes))
 
     def close(self) -> Audit:
