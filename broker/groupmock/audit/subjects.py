@@ -89,31 +89,20 @@ class Subject:
 
 
 class Link(Subject):
-    """A connection. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request said; `last`: the member
-    that spoke by it last; `closed`: when it ended (ns) and by whom; `ending`: the row that says so; `stopping`: the row that says
-    that its process was asked to stop; `software`: name and version of the library as ApiVersions told them (KIP-511), None: it told
-    nothing; `spoke`: when its last request came (ns); `sought`: when its last FindCoordinator came; `troubled`: when
-    (ns) an answer on it was lost, or one to Metadata had an error."""
+    """A connection, to `node`. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request said; `last`:
+    the member that spoke by it last; `closed`: when it ended (ns) and by whom; `ending`: the row that says so; `stopping`: the row that
+    says that its process was asked to stop; `software`: name and version of the library as ApiVersions told them (KIP-511), None: it told
+    nothing; `spoke`: when its last request came (ns); `sought`: when its last FindCoordinator came; `troubled`: when (ns) an answer on it
+    was lost, or one to Metadata had an error."""
 
     __slots__ = (
-        "client_id",
-        "closed",
-        "ending",
-        "host",
-        "last",
-        "number",
-        "open",
-        "software",
-        "sought",
-        "spoke",
-        "stopping",
-        "troubled",
+        "client_id", "closed", "ending", "host", "last", "node", "number", "open", "software", "sought", "spoke", "stopping", "troubled",
         "versions",
-    )
+    )  # fmt: skip
 
-    def __init__(self, number: int, host: str = "") -> None:
+    def __init__(self, number: int, host: str = "", node: int | None = None) -> None:
         super().__init__()
-        self.number, self.host = number, host
+        self.number, self.host, self.node = number, host, node
         self.client_id: str | None = None
         self.open: dict[int, Exchange] = {}
         self.last: Member | None = None

@@ -15,8 +15,8 @@ does not tell more of a process, and of two with one name none is blamed for the
 
 Did a session lapse (`Member.lapsed`)? A process that is silent altogether may have been stopped, or its network cut, or the broker stands
 still; one that has lost its connection, was answered an error or asks for its coordinator is busy with that. Only of one that went on with
-other requests until its session was over, its last answer well, it is said. Whether it was silent all the while is known when it speaks
-again: what it sent may have been held up.
+other requests to the same node until its session was over, its last answer well, it is said. Whether it was silent all the while is known
+when it speaks again: what it sent may have been held up.
 
 Rows that are missing (numbers of rows that jump, a capture that lost packets) make a hole in all of this: what was open is forgotten
 (`lost`), and what comes after it is judged afresh.
@@ -83,14 +83,14 @@ LONGEST_NS: Final = 3_600_000 * NS_PER_MS
 
 
 class Process:
-    """What has one host and client id: `members` and connections; `spoke`, `sought`: see Link."""
+    """What has one host and client id: `members` and connections; `sought`: see Link."""
 
-    __slots__ = ("links", "members", "sought", "spoke")
+    __slots__ = ("links", "members", "sought")
 
     def __init__(self) -> None:
         self.members: set[Member] = set()
         self.links: set[Link] = set()
-        self.spoke = self.sought = -1
+        self.sought = -1
 
 
 class World:
@@ -113,14 +113,14 @@ class World:
 
     def opened(self, row: OpenRow) -> None:
         """A connection begins."""
-        self.links[row.connection] = Link(row.connection, row.client_host)
+        self.links[row.connection] = Link(row.connection, row.client_host, row.node)
 
     def asked(self, row: RequestRow) -> Exchange:
         """A request: the exchange that it begins, with whoever sent it as far as that is known. `take` it in when the rules have seen
         it."""
         link = self.links.get(row.connection)
         if link is None:  # the journal begins later than the connection
-            link = self.links[row.connection] = Link(row.connection)
+            link = self.links[row.connection] = Link(row.connection, node=row.node)
         if link.client_id is None:
             link.client_id = row.client_id
         x = Exchange(row, _json(row.message) if row.api_key in SEEN else {}, link)
@@ -263,9 +263,11 @@ class World:
         return frozenset() if found is None else found.members
 
     def spoke(self, member: Member) -> int:
-        """When its process was last heard of (ns), by its own connection or any that is surely of the same process."""
+        """When its process was last heard of (ns) by the same node: by its own connection or any that is surely of the same process. What
+        other nodes hear of it does not show that it could reach this one."""
         process = self._process(member)
-        return member.link.spoke if process is None else max(process.spoke, member.link.spoke)
+        others = () if process is None else process.links
+        return max((link.spoke for link in (member.link, *others) if link.node == member.link.node), default=-1)
 
     def sought(self, member: Member) -> int:
         """When its process last asked FindCoordinator (ns)."""
@@ -334,7 +336,7 @@ class World:
             self._without(link)
             link.client_id = x.client_id
         process.links.add(link)
-        process.spoke = link.spoke = x.received
+        link.spoke = x.received
         if x.key == FIND_COORDINATOR:
             process.sought = link.sought = x.received
 
