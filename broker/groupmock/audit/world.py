@@ -18,6 +18,13 @@ still; one that has lost its connection, was answered an error or asks for its c
 other requests to the same node until its session was over, its last answer well, it is said. Whether it was silent all the while is known
 when it speaks again: what it sent may have been held up.
 
+Heartbeats that repeat. Nearly all rows of a journal are heartbeats that are equal to the one before them, on the same connection and with
+nothing between, and answered at once and without an error. Of those rules are not asked: nothing has changed since they were asked of the
+first. What they tell, when the member was heard last, is taken down all the same (`again`). One that comes after a pause longer than a third
+of the session timeout is asked about, and so is the first one after the member did anything else, on whatever connection. A broker that
+is audited while it runs need not make rows of the others: it is asked when a rule, or the world, wants to know (`catch_up`), and the
+verdicts are the same.
+
 Rows that are missing (numbers of rows that jump, a capture that lost packets) make a hole in all of this: what was open is forgotten
 (`lost`), and what comes after it is judged afresh.
 """
@@ -64,6 +71,7 @@ from .subjects import (
 if TYPE_CHECKING:
     from ..rounds.embedded import Partitions
     from .judgement import Judgements
+    from .subjects import Pulse
 
 OF_GROUPS: Final = frozenset(
     (OFFSET_COMMIT, OFFSET_FETCH, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP, TXN_OFFSET_COMMIT, CONSUMER_GROUP_HEARTBEAT)
@@ -80,6 +88,8 @@ OVER: Final = (UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID)
 SILENCE_NS: Final = 60_000 * NS_PER_MS
 LONGEST_NS: Final = 3_600_000 * NS_PER_MS
 """A member that says nothing is kept for its session and rebalance timeout and SILENCE_NS, at most LONGEST_NS."""
+CALM: Final = 3
+"""A pause between heartbeats of up to a third of the session timeout is nobody's business: Kafka advises no more (heartbeat.interval.ms)."""
 
 
 class Process:
@@ -96,10 +106,13 @@ class Process:
 class World:
     """`feed` it rows. `links`: by number; `groups`: by name; `partitions`: topic -> how many, as the last answer to Metadata said;
     `fewest`: topic -> the fewest that any answer said: so many are known to whoever has ever heard of it; `topic_names`:
-    id -> name; `now`: the latest time of a row, ns; `slack`: see SLACK_NS."""
+    id -> name; `now`: the latest time of a row, ns; `slack`: see SLACK_NS; `pulse`: a broker that runs, which knows of heartbeats without
+    rows; `calm` is told of a heartbeat when it is repeated for the first time."""
 
-    def __init__(self, slack: int = SLACK_NS) -> None:
+    def __init__(self, slack: int = SLACK_NS, pulse: Pulse | None = None) -> None:
         self.slack = slack
+        self.pulse = pulse
+        self.calm: Callable[[Exchange], None] = lambda x: None
         self.now = 0
         self.agenda = Agenda()
         self.links: dict[int, Link] = {}
@@ -137,6 +150,7 @@ class World:
     def take(self, x: Exchange) -> None:
         """The request is part of what is known now."""
         link = x.link
+        link.beat = None
         link.open[x.ticket] = x
         self._spoke(x)
         if x.group is not None:
@@ -152,6 +166,8 @@ class World:
         if x.key in (HEARTBEAT, OFFSET_COMMIT):
             member.alive, member.lapsed = max(member.alive, x.received), None
             self._watch(member)
+        if x.key != HEARTBEAT:
+            self._disturb(member)
         if x.key == JOIN_GROUP:
             member.leaving = member.lapsed = None
             member.wish = member.joining = x
@@ -164,6 +180,8 @@ class World:
         elif x.key == HEARTBEAT:
             member.beat = x
             member.beating.append(x)
+            member.beats = [each for each in member.beats if each.link.beat is each]
+            member.beats.append(x)
         elif x.key == LEAVE_GROUP:
             member.leaving = x
 
@@ -228,6 +246,7 @@ class World:
         """The connection is gone. Its members may come back by another one; those that do not are given up one day."""
         self.links.pop(link.number, None)
         link.go()
+        link.beat = None
         for x in list(link.open.values()):
             x.abandoned = True
             self.settle(x)
@@ -242,6 +261,72 @@ class World:
         self.links.clear()
         self.groups.clear()
         self._processes.clear()
+
+    # -- heartbeats that repeat
+
+    def catch_up(self, member: Member) -> None:
+        """Of heartbeats that were repeated without rows, the last one counts now."""
+        if self.pulse is not None:
+            for beat in member.beats:
+                if beat.link.beat is beat:
+                    at, row = self.pulse.beaten(beat.link.number)
+                    if (at, row) > (beat.at, beat.seq):
+                        self._again(beat, at, row)
+
+    def catch_up_all(self) -> None:
+        """The same for everybody."""
+        for link in list(self.links.values()):
+            if link.beat is not None and link.beat.member is not None:
+                self.catch_up(link.beat.member)
+
+    def repeats(self, row: RequestRow) -> bool:
+        """Is this request equal to the one before it on its connection, a heartbeat, and is the pause between them short?"""
+        link = self.links.get(row.connection)
+        if link is None or link.beat is None or link.beat.member is None:
+            return False
+        self.catch_up(link.beat.member)
+        beat = link.beat
+        return bool(
+            row.t - beat.at <= link.calm
+            and row.received >= (beat.answered or 0)
+            and (row.api_key, row.api_version, row.client_id) == (beat.key, beat.version, beat.client_id)
+            and _json(row.message) == beat.asked
+        )
+
+    def again(self, row: RequestRow) -> None:
+        """Such a heartbeat was answered at once and without an error."""
+        beat = self.links[row.connection].beat
+        assert beat is not None
+        self._again(beat, row.t, row.seq)
+
+    def calm_until(self, number: int) -> int:
+        """Until when nobody need hear of heartbeats that repeat the last one of this connection; -1: all of them are to be heard."""
+        link = self.links.get(number)
+        return -1 if link is None or link.beat is None else link.beat.at + link.calm
+
+    def _again(self, beat: Exchange, at: int, row: int) -> None:
+        member, link = beat.member, beat.link
+        assert member is not None
+        beat.at = beat.received = beat.answered = at
+        if row:
+            beat.seq, beat.answer_seq = row, row + 1
+        member.seen, member.alive, member.lapsed, member.heard = max(member.seen, at), max(member.alive, at), None, beat
+        if member.beat is None or at >= member.beat.at:
+            member.beat = beat
+        member.confirmed = max(member.confirmed, at)  # `doubt` stays: pauses are short, else it were no repetition
+        link.spoke = at
+        if not beat.repeated:
+            beat.repeated = True
+            self.calm(beat)
+
+    def _disturb(self, member: Member) -> None:
+        """It does something else: rules are asked about its next heartbeat, on whatever connection."""
+        self.catch_up(member)
+        for beat in member.beats:
+            if beat.link.beat is beat:
+                beat.link.beat = None
+                if self.pulse is not None:
+                    self.pulse.retell(beat.link.number)
 
     # -- who is who
 
@@ -364,6 +449,7 @@ class World:
             self._processes.pop(client, None)
 
     def _gone(self, member: Member) -> None:
+        self._disturb(member)
         member.go()
         if member.group.members.get(member.id) is member:
             del member.group.members[member.id]
@@ -454,6 +540,12 @@ class World:
         else:
             self._refused(x, x.error)
 
+    def _beaten(self, x: Exchange, answer: Json) -> None:
+        member, link = x.member, x.link
+        if x.error == NONE and member is not None and not member.gone and not link.open and not link.gone:
+            link.beat, link.calm = x, (member.session_ns or SILENCE_NS) // CALM
+        self._other(x, answer)
+
     def _other(self, x: Exchange, answer: Json) -> None:
         for code in x.errors and OVER:
             if code in x.errors:
@@ -493,7 +585,7 @@ class World:
 _HEARD: Final[dict[int, Callable[[World, Exchange, Json], None]]] = {
     JOIN_GROUP: World._joined,
     SYNC_GROUP: World._synced,
-    HEARTBEAT: World._other,
+    HEARTBEAT: World._beaten,
     OFFSET_COMMIT: World._other,
     LEAVE_GROUP: World._left,
     METADATA: World._metadata,
@@ -509,8 +601,8 @@ def _is_new(plan: Plan | None, answer: Json) -> bool:
 
 
 def _own(member: Member, link: Link) -> bool:
-    """Is this the member's own connection? That of an admin who takes it out of the group is not."""
-    return member.link is link or (member.link.gone and member.link.client == link.client)
+    """Is this the member's own connection, or one that was it last? That of an admin who takes it out of the group is not."""
+    return member.link is link or link.last is member or (member.link.gone and member.link.client == link.client)
 
 
 def _json(message: Any) -> Json:

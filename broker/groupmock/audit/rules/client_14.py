@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from ..rule import KEPT, WARNING, Broken, Judgements, Rule, asked
+from ..rule import KEPT, WARNING, Broken, Judgements, Rule, asked, calm
 from ..subjects import HEARTBEAT, NS_PER_MS, Exchange
 
 LOOKED_AT: Final = 3
@@ -54,6 +54,14 @@ pause 600
 A: Heartbeat -> 0
 end
 """
+
+    @calm(HEARTBEAT)
+    def often(self, x: Exchange) -> Judgements:
+        """A pause that is short enough."""
+        pace: _Pace | None = None if x.member is None else x.member.notes.get(self.code)
+        if pace is not None:
+            pace.pauses.clear()
+            yield KEPT
 
     @asked(HEARTBEAT)
     def beats(self, x: Exchange) -> Judgements:
