@@ -56,7 +56,9 @@ steps = st.one_of(
 @pytest.mark.usefixtures("witness")
 @examples(150)
 @given(st.lists(steps, min_size=3, max_size=16), st.booleans())
-def test_whatever_heartbeats_come_and_when(tmp_path_factory: pytest.TempPathFactory, script: list[tuple[object, ...]], leases: bool) -> None:
+def test_whatever_heartbeats_come_and_when(
+    tmp_path_factory: pytest.TempPathFactory, script: list[tuple[object, ...]], leases: bool
+) -> None:
     folder = tmp_path_factory.mktemp("audited")
     side = Side(folder / "j.jsonl", leases)
     beside = Beside(side.driver, side.clock)

@@ -12,7 +12,7 @@ from groupmock.audit.auditor import Auditor
 from groupmock.audit.judgement import Broken, Judgements
 from groupmock.audit.rule import Rule, answered, asked, closed
 from groupmock.audit.sink import AuditSink
-from groupmock.audit.subjects import HEARTBEAT, Exchange, Link, Member
+from groupmock.audit.subjects import Exchange, Link, Member
 from groupmock.audit.verdicts import Audit, Finding
 from groupmock.audit.world import CALM, OF_GROUPS
 from groupmock.clock import Clock
@@ -87,8 +87,9 @@ class Beside:
         self.sink = AuditSink(driver.journal, driver, ClockAlarm(clock), clock.now)
         driver.journal.add(self.findings)
         driver.journal.add(self.sink)
+        now = clock.now()
         for each in driver.connections.values():  # the file has their rows
-            self.sink.take(OpenRow(t=clock.now(), node=each.node, connection=each.number, client_host=each.client_host, client_port=each.port))
+            self.sink.take(OpenRow(t=now, node=each.node, connection=each.number, client_host=each.client_host, client_port=each.port))
 
     def told(self, rows: bool = True) -> list[tuple[Any, ...]]:
         """Its findings, sorted; `rows`: with the rows that they cite."""

@@ -20,9 +20,9 @@ when it speaks again: what it sent may have been held up.
 
 Heartbeats that repeat. Nearly all rows of a journal are heartbeats that are equal to the one before them, on the same connection and with
 nothing between, and answered at once and without an error. Of those rules are not asked: nothing has changed since they were asked of the
-first. What they tell, when the member was heard last, is taken down all the same (`again`). One that comes after a pause longer than a third
-of the session timeout is asked about, and so is the first one after the member did anything else, on whatever connection. A broker that
-is audited while it runs need not make rows of the others: it is asked when a rule, or the world, wants to know (`catch_up`), and the
+first. What they tell, when the member was heard last, is taken down all the same (`again`). One that comes after a pause longer than a
+third of the session timeout is asked about, and so is the first one after the member did anything else, on whatever connection. A broker
+that is audited while it runs need not make rows of the others: it is asked when a rule, or the world, wants to know (`catch_up`), and the
 verdicts are the same.
 
 Rows that are missing (numbers of rows that jump, a capture that lost packets) make a hole in all of this: what was open is forgotten
@@ -69,7 +69,6 @@ from .subjects import (
 )
 
 if TYPE_CHECKING:
-    from ..rounds.embedded import Partitions
     from .judgement import Judgements
     from .subjects import Pulse
 
@@ -79,17 +78,17 @@ OF_GROUPS: Final = frozenset(
 SEEN: Final = OF_GROUPS | {FETCH, METADATA, FIND_COORDINATOR, API_VERSIONS}
 """Requests whose content is looked at; of the others it is their version alone."""
 ANSWERS: Final = SEEN - {FETCH}
-BY_ID: Final = 13
-"""From this version on a Fetch names topics by their ids (KIP-516)."""
 SLACK_NS: Final = 250 * NS_PER_MS
 """How long before a request an answer must have gone out to be sure that its client had heard it. A client whose threads wait for each
 other, on a machine that is busy, needs tens of milliseconds from the socket to the next request that minds the answer."""
+SEVERAL: Final = 8
+"""From this version on an OffsetFetch is about any number of groups (KIP-709)."""
 OVER: Final = (UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID)
 SILENCE_NS: Final = 60_000 * NS_PER_MS
 LONGEST_NS: Final = 3_600_000 * NS_PER_MS
 """A member that says nothing is kept for its session and rebalance timeout and SILENCE_NS, at most LONGEST_NS."""
 CALM: Final = 3
-"""A pause between heartbeats of up to a third of the session timeout is nobody's business: Kafka advises no more (heartbeat.interval.ms)."""
+"""A pause between heartbeats of up to a third of the session timeout is nobody's business: Kafka advises it (heartbeat.interval.ms)."""
 
 
 class Process:
@@ -332,9 +331,10 @@ class World:
 
     def group_of(self, x: Exchange) -> str | None:
         """The group that a request is about; None: none or several (OffsetFetch v8+)."""
+        if x.key == OFFSET_FETCH and x.version >= SEVERAL:
+            groups = x.asked["groups"]
+            return str(groups[0]["group_id"]) if len(groups) == 1 else None
         name = x.asked.get("group_id")
-        if name is None and len(x.asked.get("groups", ())) == 1:
-            name = x.asked["groups"][0]["group_id"]
         return None if name is None else str(name)
 
     def sole_member(self, link: Link) -> Member | None:
@@ -368,16 +368,6 @@ class World:
         host, client_id = client
         unknown = self._processes.get(("", client_id)) if host else None
         return unknown is None or not unknown.members
-
-    def fetched(self, x: Exchange) -> Partitions:
-        """What a Fetch names. In a fetch session (KIP-227) that is not all that it reads; topics whose id no answer told are left out."""
-        names = [str(each["topic"]) if x.version < BY_ID else self.topic_names.get(str(each["topic_id"])) for each in x.asked["topics"]]
-        return frozenset(
-            (name, int(each["partition"]))
-            for name, topic in zip(names, x.asked["topics"], strict=True)
-            for each in topic["partitions"]
-            if name
-        )
 
     def _group(self, name: str) -> Group:
         found = self.groups.get(name)
