@@ -12,7 +12,8 @@ class StopsWhenFenced(Rule):
     code = "CLIENT-25"
     title = "After FENCED_INSTANCE_ID a static member stops"
     what = (
-        "A static member that any request was answered 82 sends no JoinGroup, SyncGroup or Heartbeat any more: neither with its old member id "
+        "A static member that any request was answered 82 sends no JoinGroup, SyncGroup or Heartbeat any more: neither with its old "
+        "member id "
         "nor, by the same connection, as a new member with the same instance id. A commit as it closes is refused and does no harm."
     )
     why = (
