@@ -15,8 +15,8 @@ does not tell more of a process, and of two with one name none is blamed for the
 
 Did a session lapse (`Member.lapsed`)? A process that is silent altogether may have been stopped, or its network cut, or the broker stands
 still; one that has lost its connection, was answered an error or asks for its coordinator is busy with that. Only of one that went on with
-other requests until its session was over, its last answer well, it is said. Whether it was silent all the while is known when it speaks
-again: what it sent may have been held up.
+other requests to the same node until its session was over, its last answer well, it is said. Whether it was silent all the while is known
+when it speaks again: what it sent may have been held up.
 
 Heartbeats that merely repeat are taken down and not judged (`repeating`).
 
@@ -103,14 +103,14 @@ class World(Repeating):
 
     def opened(self, row: OpenRow) -> None:
         """A connection begins."""
-        self.links[row.connection] = Link(row.connection, row.client_host)
+        self.links[row.connection] = Link(row.connection, row.client_host, row.node)
 
     def asked(self, row: RequestRow) -> Exchange:
         """A request: the exchange that it begins, with whoever sent it as far as that is known. `take` it in when the rules have seen
         it."""
         link = self.links.get(row.connection)
         if link is None:  # the journal begins later than the connection
-            link = self.links[row.connection] = Link(row.connection)
+            link = self.links[row.connection] = Link(row.connection, node=row.node)
         if link.client_id is None:
             link.client_id = row.client_id
         x = Exchange(row, json_of(row.message) if row.api_key in SEEN else {}, link)
@@ -268,9 +268,11 @@ class World(Repeating):
         return frozenset() if found is None else found.members
 
     def spoke(self, member: Member) -> int:
-        """When its process was last heard of (ns), by its own connection or any that is surely of the same process."""
+        """When its process was last heard of (ns) by the same node: by its own connection or any that is surely of the same process. What
+        other nodes hear of it does not show that it could reach this one."""
         process = self._process(member)
-        return member.link.spoke if process is None else max(process.spoke, member.link.spoke)
+        others = () if process is None else process.links
+        return max((link.spoke for link in (member.link, *others) if link.node == member.link.node), default=-1)
 
     def sought(self, member: Member) -> int:
         """When its process last asked FindCoordinator (ns)."""
@@ -329,7 +331,7 @@ class World(Repeating):
             self._without(link)
             link.client_id = x.client_id
         process.links.add(link)
-        process.spoke = link.spoke = x.received
+        link.spoke = x.received
         if x.key == FIND_COORDINATOR:
             process.sought = link.sought = x.received
 
@@ -510,5 +512,5 @@ def _is_new(plan: Plan | None, answer: Json) -> bool:
 
 
 def _own(member: Member, link: Link) -> bool:
-    """Is this the member's own connection? That of an admin who takes it out of the group is not."""
-    return member.link is link or (member.link.gone and member.link.client == link.client)
+    """Is this the member's own connection, or one that was it last? That of an admin who takes it out of the group is not."""
+    return member.link is link or link.last is member or (member.link.gone and member.link.client == link.client)
