@@ -29,7 +29,7 @@ Rows that are missing (numbers of rows that jump, a capture that lost packets) m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Set
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -90,21 +90,22 @@ CALM: Final = 3
 
 
 class Process:
-    """What has one host and client id: `members` and connections; `spoke`: when its last request came (ns)."""
+    """What has one host and client id: `members` and connections; `spoke`: when its last request came (ns); `topics`: topic -> the fewest
+    partitions that it was told of."""
 
-    __slots__ = ("links", "members", "spoke")
+    __slots__ = ("links", "members", "spoke", "topics")
 
     def __init__(self) -> None:
         self.members: set[Member] = set()
         self.links: set[Link] = set()
         self.spoke = 0
+        self.topics: Mapping[str, int] = {}
 
 
 class World:
     """`feed` it rows. `links`: by number; `groups`: by name; `partitions`: topic -> how many, as the last answer to Metadata said;
-    `fewest`: topic -> the fewest that any answer said: so many are known to whoever has ever heard of it; `topic_names`:
-    id -> name; `now`: the latest time of a row, ns; `slack`: see SLACK_NS; `pulse`: a broker that runs, which knows of heartbeats without
-    rows; `calm` is told of a heartbeat when it is repeated for the first time."""
+    `topic_names`: id -> name; `now`: the latest time of a row, ns; `slack`: see SLACK_NS; `pulse`: a broker that runs, which knows of
+    heartbeats without rows; `calm` is told of a heartbeat when it is repeated for the first time."""
 
     def __init__(self, slack: int = SLACK_NS, pulse: Pulse | None = None) -> None:
         self.slack = slack
@@ -115,7 +116,7 @@ class World:
         self.links: dict[int, Link] = {}
         self.groups: dict[str, Group] = {}
         self.partitions: dict[str, int] = {}
-        self.fewest: dict[str, int] = {}
+        self._heard: Mapping[str, int] = {}
         self.topic_names: dict[str, str] = {}
         self._processes: dict[tuple[str, str | None], Process] = {}
 
@@ -342,6 +343,11 @@ class World:
         found = self._processes.get(client)
         return frozenset() if found is None else found.members
 
+    def heard_of(self, member: Member) -> Mapping[str, int]:
+        """Topic -> the fewest partitions that its process was told of; nothing where it is not known which process that is."""
+        process = self._processes.get(member.link.client)
+        return {} if process is None or self.sole_member(member.link) is not member else process.topics
+
     def spoke(self, member: Member) -> int:
         """When its process was last heard of (ns), by its own connection or any that is surely of the same process."""
         client = member.host, member.client_id
@@ -540,13 +546,23 @@ class World:
                 self._gone(member)
 
     def _metadata(self, x: Exchange, answer: Json) -> None:
+        told: dict[str, int] = {}
         for topic in answer["topics"]:
             name = topic.get("name")
             if not topic["error_code"] and name is not None:
-                self.partitions[str(name)] = count = len(topic["partitions"])
-                self.fewest[str(name)] = min(count, self.fewest.get(str(name), count))
+                told[str(name)] = len(topic["partitions"])
                 if topic.get("topic_id"):
                     self.topic_names[str(topic["topic_id"])] = str(name)
+        self.partitions.update(told)
+        process = self._processes.get(x.link.client)
+        if process is not None and any(process.topics.get(name, count + 1) > count for name, count in told.items()):
+            process.topics = self._shared({**process.topics, **told, **_fewer(process.topics, told)})
+
+    def _shared(self, topics: Mapping[str, int]) -> Mapping[str, int]:
+        """Most processes were told the same: they have it in common."""
+        if topics != self._heard:
+            self._heard = topics
+        return self._heard
 
     def _versions(self, x: Exchange, answer: Json) -> None:
         if not answer["error_code"]:
@@ -562,6 +578,10 @@ _HEARD: Final[dict[int, Callable[[World, Exchange, Json], None]]] = {
     METADATA: World._metadata,
     API_VERSIONS: World._versions,
 }
+
+
+def _fewer(known: Mapping[str, int], told: Mapping[str, int]) -> dict[str, int]:
+    return {name: min(count, told[name]) for name, count in known.items() if name in told}
 
 
 def _is_new(plan: Plan | None, answer: Json) -> bool:
