@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from audit_examples import exchange_named, rows_of
+from audit_examples import exchange_named, played, rows_of
 
 from groupmock.audit import inside
 from groupmock.audit.auditor import audit
 from groupmock.audit.cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
+from groupmock.audit.rule import registered
 from groupmock.audit.subjects import Plan
 from groupmock.audit.verdicts import BROKEN, KEPT, NOT_EXERCISED
 from groupmock.audit.world import World
@@ -248,6 +249,7 @@ OF_CONNECT: dict[str, Case] = {
         NOT_EXERCISED,
     ),
 }
+INSIDE = [f"CLIENT-{number:02}" for number in (*range(7, 12), *range(33, 44), 47, *range(58, 63), 66)]
 CASES = LEADERS | LISTS | CLAIMS | READING | OF_CONNECT
 
 
@@ -257,6 +259,14 @@ def test_a_corner(what: str) -> None:
     found = audit(rows_of(exchange_named(f"{code}.corner", body)))
     assert {tally.crashed for tally in found.rules.values()} == {None}
     assert found.rules[code].verdict == verdict, [str(each) for each in found.findings]
+
+
+@pytest.mark.parametrize("code", INSIDE)
+def test_a_journal_that_begins_in_the_middle_blames_nobody(code: str) -> None:
+    """What came before is not known: a member may have been given, told or asked anything."""
+    rows = played(registered()[code], "kept")
+    for first_row in range(1, len(rows)):
+        assert [str(each) for each in audit(rows[first_row:], INSIDE).findings] == [], first_row
 
 
 @pytest.mark.parametrize(("version", "groups", "name"), [(7, [], "one"), (8, ["two"], "two"), (9, ["two", "three"], None)])
