@@ -175,6 +175,7 @@ class World:
             plan = x.group.plan if x.group is not None else None
             if plan is not None and plan.brought is None and (member.id, x.asked["generation_id"]) == (plan.leader, plan.generation):
                 plan.brought = {str(each["member_id"]): data_of(each["assignment"]) for each in x.asked["assignments"]}
+                plan.read.clear()  # judged
         elif x.key == HEARTBEAT:
             member.beat = x
             member.beating.append(x)
