@@ -13,8 +13,10 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final
 
+import msgspec
+
 from ..journal.read import UnknownRow
-from ..journal.rows import AbandonedRow, ClientRow, CloseRow, OpenRow, ReplyRow, RequestRow, Row
+from ..journal.rows import AbandonedRow, ClientRow, CloseRow, NoteRow, OpenRow, ReplyRow, RequestRow, Row
 from .agenda import Appointment
 from .judgement import Broken, Judgements
 from .rule import Rule, registered
@@ -22,8 +24,9 @@ from .subjects import HEARTBEAT, Exchange, Group, Link, Member, Pulse, Subject
 from .verdicts import SHOWN, Audit, Finding, Tally
 from .world import SLACK_NS, World
 
-KINDS: Final = frozenset(("open", "close", "request", "reply", "abandoned", "client"))
-"""Kinds of rows that are looked at: those of the wire, and what somebody outside says of a client (`journal.rows.ASKED_TO_STOP`)."""
+KINDS: Final = frozenset(("open", "close", "request", "reply", "abandoned", "client", "note"))
+"""Kinds of rows that are looked at: those of the wire, and what somebody outside says of a client (`journal.rows.ASKED_TO_STOP`) and
+of a node of ours: while it is stalled, answers are made and do not go out."""
 BoundHook = Callable[[Any], Judgements]
 Hooks = list[tuple[Rule, BoundHook]]
 
@@ -65,6 +68,7 @@ class Auditor:
                 self._hooks[moment, key].append((made, getattr(made, name)))
         self._open: dict[str | None, dict[str, Tally]] = {}
         self._groups = 0
+        self._held: dict[int | None, list[ReplyRow | AbandonedRow]] = {}
 
     def feed(self, row: Row | UnknownRow) -> None:
         """One more row of a journal, which numbers them without gaps: where a number is missing, rows are (`lost`)."""
@@ -118,6 +122,7 @@ class Auditor:
         self.holes.append(what)
         self._beat = None
         self._world.lost()
+        self._held.clear()
         self._settle_groups()
 
     def so_far(self) -> Audit:
@@ -145,12 +150,17 @@ class Auditor:
         self._world.opened(row)
 
     def _asked(self, row: RequestRow) -> None:
+        if self._held:
+            self._goes_on(row.node, row.t)  # who handles a request does not stand still
         x = self._world.asked(row)
         self._catch_up(x.speaker, x.member, x.link.last)
         self._judge("asked", x)
         self._world.take(x)
 
     def _answered(self, row: ReplyRow | AbandonedRow) -> None:
+        if row.node in self._held:
+            self._held[row.node].append(row)
+            return
         x = self._world.replied(row)
         if x is None:
             return
@@ -172,6 +182,18 @@ class Auditor:
 
     def _said(self, row: ClientRow) -> None:
         self._world.said(row)
+
+    def _noted(self, row: NoteRow) -> None:
+        node = row.fields.get("node")
+        if row.what == "node_stalled":
+            self._held.setdefault(node, [])
+        elif row.what == "node_resumed":
+            self._goes_on(node, row.t)
+
+    def _goes_on(self, node: int | None, now: int) -> None:
+        """What a node has answered while it was stalled reaches its clients now."""
+        for row in self._held.pop(node, ()):
+            self._answered(msgspec.structs.replace(row, t=now))
 
     def _passed(self, now: int) -> None:
         """Time passes up to a row: what was due is looked at, each at its own time."""
@@ -301,6 +323,7 @@ _TAKE: Final[dict[type, Callable[[Auditor, Any], None]]] = {
     AbandonedRow: Auditor._answered,
     CloseRow: Auditor._closed,
     ClientRow: Auditor._said,
+    NoteRow: Auditor._noted,
 }
 
 

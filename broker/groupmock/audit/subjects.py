@@ -105,10 +105,14 @@ class Link(Subject):
     """A connection. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request said; `last`: the member
     that spoke by it last; `closed`: when it ended (ns) and by whom; `ending`: the row that says so; `stopping`: the row that says
     that its process was asked to stop; `software`: name and version of the library as ApiVersions told them (KIP-511), None: it told
-    nothing; `spoke`: when its last request came (ns); `beat`: the heartbeat that others may repeat, `calm`: with pauses of so many ns
+    nothing; `spoke`: when its last request came (ns); `sought`: when its last FindCoordinator came; `troubled`: when (ns) an answer on it
+    was lost, or one to Metadata had an error; `beat`: the heartbeat that others may repeat, `calm`: with pauses of so many ns
     (`World.repeats`)."""
 
-    __slots__ = ("beat", "calm", "client_id", "closed", "ending", "host", "last", "number", "open", "software", "spoke", "stopping", "versions")
+    __slots__ = (
+        "beat", "calm", "client_id", "closed", "ending", "host", "last", "number", "open", "software", "sought", "spoke", "stopping",
+        "troubled", "versions",
+    )  # fmt: skip
 
     def __init__(self, number: int, host: str = "") -> None:
         super().__init__()
@@ -117,7 +121,7 @@ class Link(Subject):
         self.open: dict[int, Exchange] = {}
         self.last: Member | None = None
         self.closed: tuple[int, str] | None = None
-        self.spoke = 0
+        self.spoke = self.sought = self.troubled = -1
         self.beat: Exchange | None = None
         self.calm = 0
         self.ending: CloseRow | None = None
@@ -144,13 +148,15 @@ class Member(Subject):
     that may be repeated, one of each connection; `since`: when it was first seen.
 
     `alive`: its last sign of life, ns: a heartbeat or commit as it came, the answer to a JoinGroup or SyncGroup; `heard`: its last exchange
-    that is over; `lapsed`: the sign of life after which its session passed by, while its process sent other requests and had no reason
-    to be silent; None: it did not.
+    that is over; `confirmed`: when (ns) it was last answered without an error, `doubt`: the longest that it was not, since
+    it joined; `lapsed`: the sign of life after which its session passed
+    by, while its process sent other requests and had no reason to be silent; None: it did not.
     """
 
     __slots__ = (
-        "alive", "beat", "beating", "beats", "before", "born", "client_id", "ended", "group", "had", "heard", "host", "id", "instance_id", "joined",
-        "joining", "lapsed", "leaving", "link", "seen", "since", "synced", "syncing", "told", "watched", "wish",
+        "alive", "beat", "beating", "beats", "before", "born", "client_id", "confirmed", "doubt", "ended", "group", "had", "heard", "host",
+        "id", "instance_id", "joined", "joining", "lapsed", "leaving", "link", "seen", "since", "synced", "syncing", "told", "watched",
+        "wish",
     )  # fmt: skip
 
     def __init__(self, group: Group, member_id: str, x: Exchange) -> None:
@@ -172,6 +178,8 @@ class Member(Subject):
         self.leaving: Exchange | None = None
         self.alive = x.at
         self.heard: Exchange | None = None
+        self.confirmed = -1
+        self.doubt = 0
         self.lapsed: int | None = None
         self.watched = False
         self.beat: Exchange | None = None

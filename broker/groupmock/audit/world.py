@@ -13,8 +13,10 @@ static twin) does not know it either, until it is told.
 Whose is a Fetch? Requests without a group are a member's if it is the only one of that host and client id (`sole_member`); Kafka's protocol
 does not tell more of a process, and of two with one name none is blamed for the other.
 
-Did a session lapse (`Member.lapsed`)? A process that is silent altogether may have been stopped, or its network cut; one that has lost its
-connection or was answered an error is busy with that. Only of one that went on with other requests, its last answer well, it is said.
+Did a session lapse (`Member.lapsed`)? A process that is silent altogether may have been stopped, or its network cut, or the broker stands
+still; one that has lost its connection, was answered an error or asks for its coordinator is busy with that. Only of one that went on with
+other requests until its session was over, its last answer well, it is said. Whether it was silent all the while is known when it speaks
+again: what it sent may have been held up.
 
 Heartbeats that repeat. Nearly all rows of a journal are heartbeats that are equal to the one before them, on the same connection and with
 nothing between, and answered at once and without an error. Of those rules are not asked: nothing has changed since they were asked of the
@@ -90,15 +92,15 @@ CALM: Final = 3
 
 
 class Process:
-    """What has one host and client id: `members` and connections; `spoke`: when its last request came (ns); `topics`: topic -> the fewest
-    partitions that it was told of."""
+    """What has one host and client id: `members` and connections; `spoke`, `sought`: see Link; `topics`: topic -> the fewest partitions
+    that it was told of."""
 
-    __slots__ = ("links", "members", "spoke", "topics")
+    __slots__ = ("links", "members", "sought", "spoke", "topics")
 
     def __init__(self) -> None:
         self.members: set[Member] = set()
         self.links: set[Link] = set()
-        self.spoke = 0
+        self.spoke = self.sought = -1
         self.topics: Mapping[str, int] = {}
 
 
@@ -211,8 +213,13 @@ class World:
                 member.beating.remove(x)
             if x.key != FETCH:
                 member.heard = x
-            if x.key in (JOIN_GROUP, SYNC_GROUP) and x.answered is not None:
+                if x.delivered and x.answered is not None and not x.errors:
+                    member.doubt = max(member.doubt, x.answered - member.confirmed)
+                    member.confirmed = x.answered
+            if x.key in (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, OFFSET_COMMIT) and x.answered is not None:
                 member.alive = max(member.alive, x.answered)
+        if not x.delivered and x.answered is not None:
+            x.link.troubled = x.answered
         if x.answer is not None and x.delivered:
             heard = _HEARD.get(x.key)
             if heard is not None:
@@ -346,15 +353,22 @@ class World:
 
     def heard_of(self, member: Member) -> Mapping[str, int]:
         """Topic -> the fewest partitions that its process was told of; nothing where it is not known which process that is."""
-        process = self._processes.get(member.link.client)
-        return {} if process is None or self.sole_member(member.link) is not member else process.topics
+        process = self._process(member)
+        return {} if process is None else process.topics
 
     def spoke(self, member: Member) -> int:
         """When its process was last heard of (ns), by its own connection or any that is surely of the same process."""
+        process = self._process(member)
+        return member.link.spoke if process is None else max(process.spoke, member.link.spoke)
+
+    def sought(self, member: Member) -> int:
+        """When its process last asked FindCoordinator (ns)."""
+        process = self._process(member)
+        return member.link.sought if process is None else max(process.sought, member.link.sought)
+
+    def _process(self, member: Member) -> Process | None:
         client = member.host, member.client_id
-        if len(self.members_of(client)) != 1 or not self._certain(client):
-            return member.link.spoke
-        return max(self._processes[client].spoke, member.link.spoke)
+        return self._processes[client] if len(self.members_of(client)) == 1 and self._certain(client) else None
 
     def _certain(self, client: tuple[str, str | None]) -> bool:
         """Of connections older than the journal the host is not known: one of their members may be of this process, or not."""
@@ -405,6 +419,8 @@ class World:
             link.client_id = x.client_id
         process.links.add(link)
         process.spoke = link.spoke = x.received
+        if x.key == FIND_COORDINATOR:
+            process.sought = link.sought = x.received
 
     def _without(self, link: Link) -> None:
         process = self._processes.get(link.client)
@@ -463,19 +479,20 @@ class World:
 
         def look() -> Judgements:
             member.watched = False
-            if member.alive + member.session_ns + self.slack > self.now or member.joining is not None or member.syncing is not None:
+            if member.alive + member.session_ns > self.now or member.joining is not None or member.syncing is not None or member.beating:
                 self._watch(member)
             elif self._awake(member):
                 member.lapsed = member.alive
             return iter(())
 
-        due = member.alive + member.session_ns + self.slack
+        due = member.alive + member.session_ns
         self.agenda.add(due if due > self.now else self.now + member.session_ns, member, "", look)
 
     def _awake(self, member: Member) -> bool:
         heard = member.heard
         well = heard is not None and heard.delivered and heard.errors <= {REBALANCE_IN_PROGRESS}
-        return well and not member.link.gone and member.leaving is None and self.spoke(member) > member.alive + member.session_ns // 2
+        busy = member.link.gone or member.leaving is not None or self.sought(member) >= member.alive
+        return well and not busy and self.spoke(member) > member.alive + member.session_ns // 2
 
     # -- answers that were heard
 
@@ -489,7 +506,7 @@ class World:
         if member is None:
             return
         if x.error == NONE:
-            member.joined = x
+            member.joined, member.doubt = x, 0
             self._watch(member)
             group.newest = max(group.newest, int(answer["generation_id"]))
             if answer["members"] and _is_new(group.plan, answer):
@@ -547,6 +564,8 @@ class World:
                 self._gone(member)
 
     def _metadata(self, x: Exchange, answer: Json) -> None:
+        if x.errors and x.answered is not None:
+            x.link.troubled = x.answered
         told: dict[str, int] = {}
         for topic in answer["topics"]:
             name = topic.get("name")

@@ -11,6 +11,9 @@ from ..subjects import HEARTBEAT, NS_PER_MS, Exchange
 LOOKED_AT: Final = 3
 """So many pauses in a row must be too long: one may be an accident."""
 
+LATE_NS: Final = 100 * NS_PER_MS
+"""A timer is never early and often late: librdkafka looks at its own ten times a second."""
+
 
 class _Pace:
     """Of one generation: its last heartbeat, the last pauses, and whether it was said."""
@@ -84,7 +87,7 @@ end
         if len(pace.pauses) < LOOKED_AT or pace.said:
             return
         shortest = min(pace.pauses)
-        if shortest * 10 <= member.session_ns // 3 * 11:  # a timer is never early, and often late
+        if (shortest - LATE_NS) * 3 <= member.session_ns:
             yield KEPT
             return
         pace.said = True
