@@ -115,6 +115,11 @@ LEADERS: dict[str, Case] = {
         second('0, held("$t1", 0, 1)', OWNS) + both('told(held("$t1", 0, 1))', "told()"),
         KEPT,
     ),
+    "nor beside a newer one that owns nothing": (
+        "CLIENT-40",
+        second("2", OWNS) + both('told(held("$t1", 0))', 'told(held("$t1", 1))'),
+        NOT_EXERCISED,
+    ),
     "nor does it protect": (
         "CLIENT-40",
         second('0, held("$t1", 0, 1)', '1, held("$t1", 0)') + both("told()", 'told(held("$t1", 1))'),
@@ -156,6 +161,11 @@ CLAIMS: dict[str, Case] = {
     ),
     "a new member owns nothing": ("CLIENT-36", HEADER + "A: JoinGroup -> 79\n" + joins('-1, held("$t1", 0)', "0 eventually"), BROKEN),
     "the generation may be left out": ("CLIENT-41", HEADER + ALONE + COMES + joins('-1, held("$t1", 0, 1)'), NOT_EXERCISED),
+    "nothing is owned since long ago": (
+        "CLIENT-41",
+        HEADER + ALONE + JOINED + ONE_TAKEN + GIVEN_UP + "pause 300\n" + joins("1", "sent"),
+        KEPT,
+    ),
     "one that it had long ago": (
         "CLIENT-41",
         HEADER + ALONE + JOINED + ONE_TAKEN + GIVEN_UP + "pause 300\n" + joins('1, held("$t1", 0)', "sent"),
