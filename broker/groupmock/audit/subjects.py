@@ -290,8 +290,8 @@ class Exchange:
 
     `at`: when it was handled, `received`: when its last byte came, `seq`: its row. `member`: who sent it, None without an id.
     `answer`: as JSON has it, None while there is none (and for APIs whose answers no rule reads); `answered`: when; `delivered`: did it go
-    out; `abandoned`: there will be no answer; `read`: what the bytes in it say, read once (`inside`). Of a heartbeat that is `repeated` times
-    and rows are those of the last one that was equal to it.
+    out; `abandoned`: there will be no answer; `read`: what the bytes in it say, read once (`inside`). Of a heartbeat that is `repeated`
+    times and rows are those of the last one that was equal to it.
     """
 
     __slots__ = (
