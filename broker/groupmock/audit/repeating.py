@@ -9,7 +9,7 @@ it runs need not make rows of the others: it is asked when a rule, or the world,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -26,14 +26,16 @@ CALM: Final = 3
 
 
 class Process:
-    """What has one host and client id: `members` and connections; `sought`: see Link."""
+    """What has one host and client id: `members` and connections; `sought`: see Link; `topics`: topic -> the fewest partitions that it was
+    told of."""
 
-    __slots__ = ("links", "members", "sought")
+    __slots__ = ("links", "members", "sought", "topics")
 
     def __init__(self) -> None:
         self.members: set[Member] = set()
         self.links: set[Link] = set()
         self.sought = -1
+        self.topics: Mapping[str, int] = {}
 
 
 class Repeating:

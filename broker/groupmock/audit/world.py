@@ -26,7 +26,7 @@ Rows that are missing (numbers of rows that jump, a capture that lost packets) m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Set
 from typing import TYPE_CHECKING, Final
 
 from ..journal.rows import ASKED_TO_STOP, AbandonedRow, ClientRow, CloseRow, OpenRow, ReplyRow, RequestRow
@@ -85,9 +85,8 @@ LONGEST_NS: Final = 3_600_000 * NS_PER_MS
 
 class World(Repeating):
     """`feed` it rows. `links`: by number; `groups`: by name; `partitions`: topic -> how many, as the last answer to Metadata said;
-    `fewest`: topic -> the fewest that any answer said: so many are known to whoever has ever heard of it; `topic_names`:
-    id -> name; `now`: the latest time of a row, ns; `slack`: see SLACK_NS; `pulse`: a broker that runs, which knows of heartbeats without
-    rows; `calm` is told of a heartbeat when it is repeated for the first time."""
+    `topic_names`: id -> name; `now`: the latest time of a row, ns; `slack`: see SLACK_NS; `pulse`: a broker that runs, which knows of
+    heartbeats without rows; `calm` is told of a heartbeat when it is repeated for the first time."""
 
     def __init__(self, slack: int = SLACK_NS, pulse: Pulse | None = None) -> None:
         super().__init__(pulse)
@@ -96,7 +95,7 @@ class World(Repeating):
         self.agenda = Agenda()
         self.groups: dict[str, Group] = {}
         self.partitions: dict[str, int] = {}
-        self.fewest: dict[str, int] = {}
+        self._heard: Mapping[str, int] = {}
         self.topic_names: dict[str, str] = {}
 
     # -- rows
@@ -154,6 +153,7 @@ class World(Repeating):
             plan = x.group.plan if x.group is not None else None
             if plan is not None and plan.brought is None and (member.id, x.asked["generation_id"]) == (plan.leader, plan.generation):
                 plan.brought = {str(each["member_id"]): data_of(each["assignment"]) for each in x.asked["assignments"]}
+                plan.read.clear()  # judged
         elif x.key == HEARTBEAT:
             member.beat = x
             member.beating.append(x)
@@ -266,6 +266,11 @@ class World(Repeating):
         """Members of this host and client id, of one process or of several."""
         found = self.processes.get(client)
         return frozenset() if found is None else found.members
+
+    def heard_of(self, member: Member) -> Mapping[str, int]:
+        """Topic -> the fewest partitions that its process was told of; nothing where it is not known which process that is."""
+        process = self._process(member)
+        return {} if process is None else process.topics
 
     def spoke(self, member: Member) -> int:
         """When its process was last heard of (ns) by the same node: by its own connection or any that is surely of the same process. What
@@ -480,13 +485,23 @@ class World(Repeating):
     def _metadata(self, x: Exchange, answer: Json) -> None:
         if x.errors and x.answered is not None:
             x.link.troubled = x.answered
+        told: dict[str, int] = {}
         for topic in answer["topics"]:
             name = topic.get("name")
             if not topic["error_code"] and name is not None:
-                self.partitions[str(name)] = count = len(topic["partitions"])
-                self.fewest[str(name)] = min(count, self.fewest.get(str(name), count))
+                told[str(name)] = len(topic["partitions"])
                 if topic.get("topic_id"):
                     self.topic_names[str(topic["topic_id"])] = str(name)
+        self.partitions.update(told)
+        process = self.processes.get(x.link.client)
+        if process is not None and any(process.topics.get(name, count + 1) > count for name, count in told.items()):
+            process.topics = self._shared({**process.topics, **told, **_fewer(process.topics, told)})
+
+    def _shared(self, topics: Mapping[str, int]) -> Mapping[str, int]:
+        """Most processes were told the same: they have it in common."""
+        if topics != self._heard:
+            self._heard = topics
+        return self._heard
 
     def _versions(self, x: Exchange, answer: Json) -> None:
         if not answer["error_code"]:
@@ -502,6 +517,10 @@ _HEARD: Final[dict[int, Callable[[World, Exchange, Json], None]]] = {
     METADATA: World._metadata,
     API_VERSIONS: World._versions,
 }
+
+
+def _fewer(known: Mapping[str, int], told: Mapping[str, int]) -> dict[str, int]:
+    return {name: min(count, told[name]) for name, count in known.items() if name in told}
 
 
 def _is_new(plan: Plan | None, answer: Json) -> bool:
