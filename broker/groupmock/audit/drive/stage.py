@@ -27,6 +27,7 @@ PRODUCE_S: Final = 0.2
 """So often every partition gets a record while a situation runs: consumers are to have something to commit."""
 STOP_S: Final = 15.0
 """So long a copy may take to end after SIGTERM."""
+ROUNDS: Final = 10
 Test = Callable[[Row], bool]
 
 
@@ -49,7 +50,7 @@ class Heard:
 
 class Stage(Sink):
     """One run of one situation. `bound_s`: the longest that one event is waited for; `remarks`: what a reader of the result should know;
-    `clients`: libraries and versions, as they said in ApiVersions (KIP-511); `commits`: do the copies commit, as far as is known?
+    `clients`: libraries and versions, as they said in ApiVersions (KIP-511); `commits`: does the program commit? None: not known yet.
 
     Everything is called on the cluster's loop.
     """
@@ -57,7 +58,7 @@ class Stage(Sink):
     routine = heartbeats = True
 
     def __init__(
-        self, situation: Situation, running: Running, command: Sequence[str], count: int, folder: Path, bound_s: float, commits: bool
+        self, situation: Situation, running: Running, command: Sequence[str], count: int, folder: Path, bound_s: float, commits: bool | None
     ) -> None:
         self.situation, self.running = situation, running
         self.bound_s, self.commits = bound_s, commits
@@ -137,10 +138,24 @@ class Stage(Sink):
         """Wait for what is listened for."""
         await self.until(heard.what, lambda: heard.done, seconds)
 
+    def struck(self, rule: str, times: int = 1) -> bool:
+        """Has a fault rule struck so often since it was registered?"""
+        return any(each.name == rule and each.fired >= times for each in self.running.server.driver.rules.reports())
+
     async def strikes(self, rule: str, times: int = 1) -> None:
-        """Wait until a fault rule has struck so often since it was registered."""
-        reports = self.running.server.driver.rules.reports
-        await self.until(f"the fault {rule!r} to strike", lambda: any(each.name == rule and each.fired >= times for each in reports()))
+        """Wait until a fault rule has struck so often."""
+        await self.until(f"the fault {rule!r} to strike", lambda: self.struck(rule, times))
+
+    async def strikes_in_rounds(self, rule: str) -> None:
+        """The same for a fault that wants rounds: a group that has come to rest rebalances again, up to ROUNDS times."""
+        for _ in range(ROUNDS):
+            await self.until(f"the fault {rule!r} to strike", lambda: self.struck(rule) or self._is_settled())
+            if self.struck(rule):
+                return
+            before = self.generation
+            self.steer("force_rebalance", group=self.group, reason=f"the fault {rule!r} is awaited")
+            await self.until("the next generation", lambda: self.generation > before)
+        await self.strikes(rule)
 
     async def mute_noticed(self) -> None:
         """Wait until connections that a fault made mute are given up by their client, as it does by a timeout of its own."""
@@ -157,12 +172,15 @@ class Stage(Sink):
         await self.until("the group to be Stable with every copy that runs", self._is_settled)
 
     async def works(self) -> None:
-        """Wait for a commit that succeeds; programs that never commit are not waited for twice."""
-        if not self.commits:
+        """Wait for a commit that succeeds; a program that never commits is not waited for twice."""
+        if self.commits is False:
             return
         try:
             await self.happens(self.hears("a copy to commit", _committed))
+            self.commits = True
         except NotReached:
+            if self.commits:
+                raise
             self.commits = False
             self.remarks.append(f"no copy committed an offset within {self.bound_s:g} s: rules about commits are not exercised")
 
@@ -229,6 +247,12 @@ class Stage(Sink):
                 f"no member of the group calls itself {copy.client_id!r}: let the program take its client id from GROUPMOCK_CLIENT_ID"
             )
         return found[0]
+
+    def check_static(self) -> None:
+        """Raises NotReached if no member of the group is static."""
+        view = self.view
+        if view is not None and not any(member.group_instance_id for member in view.members):
+            raise NotReached("no member is static: the program takes no group.instance.id from GROUPMOCK_INSTANCE_ID")
 
     @property
     def last(self) -> Copy:
@@ -351,6 +375,10 @@ def _committed(row: Row) -> bool:
     return all(not partition.error_code for topic in row.message.topics for partition in topic.partitions)
 
 
-def refused(row: Row, key: int, code: int) -> bool:
-    """Is this an answer of that API with that error?"""
-    return isinstance(row, ReplyRow) and row.api_key == key and getattr(row.message, "error_code", 0) == code
+def says(row: Row, *codes: int) -> bool:
+    """Is this an answer with one of these errors, to the whole request or to a commit of a partition?"""
+    if not isinstance(row, ReplyRow):
+        return False
+    if row.api_key in (OFFSET_COMMIT, TXN_OFFSET_COMMIT) and row.message is not None:
+        return any(partition.error_code in codes for topic in row.message.topics for partition in topic.partitions)
+    return getattr(row.message, "error_code", 0) in codes

@@ -6,7 +6,7 @@ from typing import Final
 
 from ...subjects import FENCED_INSTANCE_ID, HEARTBEAT, JOIN_GROUP, UNKNOWN_MEMBER_ID
 from ..situation import situation
-from ..stage import Stage, refused
+from ..stage import Stage, says
 
 SLEPT: Final = ("CLIENT-06", "CLIENT-13", "CLIENT-16", "CLIENT-17", "CLIENT-23")
 """Rules about being in time, which no process keeps while it is stopped."""
@@ -136,10 +136,7 @@ async def static_stopped(stage: Stage) -> None:
 async def twin(stage: Stage) -> None:
     """The first one is to stop; what it does instead is judged. Heartbeats of the second show that time passes."""
     first = stage.copies[0]
-    fenced = stage.hears(
-        "the first of the twins to be refused",
-        lambda row: any(refused(row, key, FENCED_INSTANCE_ID) or refused(row, key, UNKNOWN_MEMBER_ID) for key in (JOIN_GROUP, HEARTBEAT)),
-    )
+    fenced = stage.hears("the first of the twins to be refused", lambda row: says(row, FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID))
     beats = stage.asks(HEARTBEAT, stage.next_name, times=5)
     await stage.start(instance=first.instance_id)
     await stage.happens(fenced)
