@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from argparse import ArgumentParser, Namespace
 from collections import Counter
 from itertools import product
 from pathlib import Path
@@ -25,13 +24,10 @@ from groupmock.audit.subjects import HEARTBEAT, Exchange
 from groupmock.audit.verdicts import BROKEN, NOT_EXERCISED, SHOWN, UNKNOWN, Tally
 from groupmock.clock import VirtualClock
 from groupmock.journal.read import JournalReader
-from groupmock.journal.rows import LEFT_OUT
 from groupmock.rig.wire_rig import rig_header
-from groupmock_pipeline import tables
 from groupmock_pipeline.audited.run_audit import audited
 from groupmock_pipeline.clients import identified, library_of
-from groupmock_pipeline.errors import BadInput
-from groupmock_pipeline.jobs import audit, ingest
+from groupmock_pipeline.jobs import audit
 from groupmock_pipeline.schema import RUNS
 
 Lines = list[bytes]
@@ -169,63 +165,6 @@ def batch_of(lines: Lines) -> Any:
     columns = {name: [names[name] if name in names and name not in row else row.get(name) for row in rows] for name in COLUMNS[:-1]}
     content = [json.dumps(row["message"]) if row.get("message") is not None else None for row in rows]
     return pa.RecordBatch.from_pydict({**columns, "content": content})
-
-
-@pytest.fixture(scope="module")
-def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, written: dict[str, Lines]) -> Path:
-    """A lake of journals that are whole, cut, full of holes, and limited."""
-    folder = tmp_path_factory.mktemp("lake")
-    source = folder / "journals"
-    source.mkdir()
-    whole = written["kafka-python"]
-    broken = {
-        "whole": b"\n".join(whole) + b"\n",
-        "cut": b"\n".join(whole)[:-40],
-        "hole": b"\n".join([*whole[:30], *whole[34:]]) + b"\n",
-        "limited": b"\n".join([*whole[:40], left_out(json.loads(whole[40]))]) + b"\n",
-    }
-    for number, (name, data) in enumerate(broken.items(), 1):  # of one header they would be copies of each other
-        (source / f"{name}.jsonl").write_bytes(data.replace(b'"seed":', b'"seed":%d' % number, 1))
-    ingest.run(spark, options(ingest, str(source), str(folder / "lake")))
-    audit.run(spark, options(audit, str(folder / "lake"), str(folder / "lake")))
-    return folder / "lake"
-
-
-def left_out(row: dict[str, Any]) -> bytes:
-    """The note in the place of that row."""
-    fields = {"first": row["seq"], "max_bytes": 1000, "rows": 9}
-    return json.dumps({"kind": "note", "seq": row["seq"], "t": row["t"], "what": LEFT_OUT, "fields": fields}).encode()
-
-
-def options(job: Any, source: str, target: str, *words: str) -> Namespace:
-    parser = ArgumentParser()
-    job.add_arguments(parser)
-    parsed = parser.parse_args(words)
-    parsed.input, parsed.output = source, target
-    return parsed
-
-
-def test_what_is_missing_of_a_run_is_unknown_with_its_sentence(
-    spark: SparkSession, lake: Path, written: dict[str, Lines], tmp_path: Path
-) -> None:
-    files = {row.run: Path(row.file).stem for row in tables.read(spark, str(lake), "runs").collect()}
-    found = tables.read(spark, str(lake), "audit").collect()
-    unknown = {files[line.run]: line.reason for line in found if line.rule is None}
-    assert {line.verdict for line in found if line.rule is None} == {UNKNOWN}
-    assert unknown == {
-        "cut": f"1 of the journal's lines are no rows (table quarantine); it has no end after row {len(written['kafka-python']) - 2}: "
-        "the run goes on, or was killed",
-        "hole": "rows 30 to 33 are missing",
-        "limited": "9 rows from number 40 on are left out: the journal was limited to 1000 bytes",
-    }
-    expected, _ = live(written["kafka-python"], tmp_path)
-    told = {(line.group, line.rule): line for line in found if files[line.run] == "whole" and line.rule and line.verdict != NOT_EXERCISED}
-    assert {key: (line.kept, line.broken, sorted(map(shown, line.findings))) for key, line in told.items()} == expected
-
-
-def test_a_rule_that_there_is_not(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="--rule CLIENT-05x: there is no such rule; there are CLIENT-"):
-        audit.run(spark, options(audit, str(tmp_path), str(tmp_path), "--rule", "CLIENT-05x"))
 
 
 def test_findings_are_bounded(written: dict[str, Lines]) -> None:

@@ -10,8 +10,9 @@ from groupmock.audit.rule import registered
 from .markdown import cell, notice, table
 
 ABOUT = """
-What `groupmock audit` asks of a client ([how to](../how-to/audit.md)). A rule reads the wire alone: connections, requests and answers. Broken rules of
-severity *error* fail a run; a *warning* is told. `groupmock explain RULE` shows the same, with a client that keeps the rule and one that does not.
+What `groupmock audit` asks of a client ([how to](../how-to/audit.md)). A rule reads the wire alone: connections, requests and answers. Broken
+rules of severity *error* fail a run; a *warning* is told. `groupmock explain RULE` shows the same, with a client that keeps the rule and one
+that does not.
 """.strip()
 
 
@@ -19,7 +20,8 @@ def text() -> str:
     """The table of rules, then each of them."""
     rules = [facts_of(each) for each in registered().values()]
     rows = ([f"[{each.code}](#{each.code.lower()})", cell(each.title), each.severity, ", ".join(each.observes)] for each in rules)
-    lines = [notice("audit_rules"), "# Rules of the audit", "", ABOUT, "", *table(["rule", "what it asks", "severity", "it looks at"], rows)]
+    lines = [notice("audit_rules"), "# Rules of the audit", "", ABOUT, ""]
+    lines += table(["rule", "what it asks", "severity", "it looks at"], rows)
     for each in rules:
         lines += ["", *_rule(each)]
     return "\n".join(lines) + "\n"
@@ -38,5 +40,5 @@ def _rule(rule: RuleFacts) -> Iterator[str]:
 
 
 def _source(source: str) -> str:
-    page, _, anchor = source.partition("#")
+    page, _, _ = source.partition("#")
     return f"[{source}](../kafka/{source})" if page.endswith(".md") else f"`{source}`" if "." in source else source

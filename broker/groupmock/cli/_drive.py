@@ -8,7 +8,7 @@ import json
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -53,7 +53,7 @@ def add_drive_arguments(parser: argparse.ArgumentParser) -> None:
 def run_drive(
     arguments: argparse.Namespace,
     waive: Callable[[Finding], str | None] | None,
-    notices: Sequence[str],
+    notices: Iterable[str],
     write: Callable[[Report, list[tuple[str, str | None]]], None],
 ) -> int:
     """Do it; returns the exit code. Raises ValueError for bad use. `waive`, `notices`: of the waivers; `write`: the verb's own writer."""
@@ -133,7 +133,7 @@ async def _conducted(wish: Wish, chosen: list[Situation]) -> list[Outcome]:
 def _told(
     arguments: argparse.Namespace,
     outcomes: list[Outcome] | int,
-    notices: Sequence[str],
+    notices: Iterable[str],
     write: Callable[[Report, list[tuple[str, str | None]]], None],
 ) -> int:
     from ..audit.drive.outcome import as_data, as_text, report

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -28,6 +29,7 @@ PRODUCE_S: Final = 0.2
 STOP_S: Final = 15.0
 """So long a copy may take to end after SIGTERM."""
 ROUNDS: Final = 10
+COMMITS: Final = (OFFSET_COMMIT, TXN_OFFSET_COMMIT)
 Test = Callable[[Row], bool]
 
 
@@ -70,6 +72,8 @@ class Stage(Sink):
         self.topic, self.partitions = self._topics[0], running.config.topics[0].partitions or running.config.settings.num_partitions
         self._heard: list[Heard] = []
         self._mute: set[int] = set()
+        self._committing: dict[int, str | None] = {}
+        self._commits: Counter[str | None] = Counter()
         self._changed = asyncio.Event()
         running.server.journal.add(self)
         self._producing = asyncio.ensure_future(self._produce())
@@ -83,6 +87,10 @@ class Stage(Sink):
                 heard.hear(row)
         if isinstance(row, RequestRow) and row.api_key == API_VERSIONS:
             self._introduced(row)
+        elif isinstance(row, RequestRow) and row.api_key in COMMITS:
+            self._committing[row.ticket] = row.client_id
+        elif isinstance(row, ReplyRow) and row.api_key in COMMITS:
+            self._committed(row)
         elif isinstance(row, FaultRow) and row.action == "drop" and row.connection is not None:
             self._mute.add(row.connection)
         self._changed.set()
@@ -96,6 +104,11 @@ class Stage(Sink):
     def close(self) -> None:
         """See `Sink`."""
         self._changed.set()
+
+    def _committed(self, row: ReplyRow) -> None:
+        client = self._committing.pop(row.ticket, None)
+        if row.delivered and row.message is not None and not any(errors_of(row.message)):
+            self._commits[client] += 1
 
     def _introduced(self, row: RequestRow) -> None:
         name, version = (one_line(str(getattr(row.message, f"client_software_{each}", "") or ""))[:80] for each in ("name", "version"))
@@ -154,7 +167,7 @@ class Stage(Sink):
                 return
             before = self.generation
             self.steer("force_rebalance", group=self.group, reason=f"the fault {rule!r} is awaited")
-            await self.until("the next generation", lambda: self.generation > before)
+            await self.next_round(before)
         await self.strikes(rule)
 
     async def mute_noticed(self) -> None:
@@ -172,17 +185,26 @@ class Stage(Sink):
         await self.until("the group to be Stable with every copy that runs", self._is_settled)
 
     async def works(self) -> None:
-        """Wait for a commit that succeeds; a program that never commits is not waited for twice."""
+        """Wait until every copy that has partitions has committed; a program that never commits is not waited for twice."""
         if self.commits is False:
             return
+        began = self._commits.copy()
         try:
-            await self.happens(self.hears("a copy to commit", _committed))
+            await self.until("every copy that has partitions to commit", lambda: not self._idle(began))
             self.commits = True
-        except NotReached:
+        except NotReached as why:
             if self.commits:
-                raise
+                raise NotReached(f"{why} (not done: {', '.join(sorted(self._idle(began)))})") from None
             self.commits = False
             self.remarks.append(f"no copy committed an offset within {self.bound_s:g} s: rules about commits are not exercised")
+
+    def _idle(self, began: Counter[str | None]) -> set[str | None]:
+        """Clients that have partitions and have not committed since; where the program has names of its own, any commit will do."""
+        view = self.view
+        holders = {each.client_id for each in view.members if each.assignment} if view is not None else {None}
+        known = {copy.client_id for copy in self.copies if copy.alive and not copy.frozen}
+        busy = {client for client, count in self._commits.items() if count > began[client]}
+        return (holders & known) - busy if holders & known else set() if busy else {None}
 
     async def goes_on(self) -> None:
         """Wait until all is well again: Stable, and commits."""
@@ -369,16 +391,15 @@ class Stage(Sink):
             await asyncio.sleep(PRODUCE_S)
 
 
-def _committed(row: Row) -> bool:
-    if not isinstance(row, ReplyRow) or row.api_key not in (OFFSET_COMMIT, TXN_OFFSET_COMMIT) or row.message is None or not row.delivered:
-        return False
-    return all(not partition.error_code for topic in row.message.topics for partition in topic.partitions)
+def errors_of(commit: Any) -> Iterator[int]:
+    """The error of every partition in an answer to OffsetCommit or TxnOffsetCommit, 0 among them."""
+    return (partition.error_code for topic in commit.topics for partition in topic.partitions)
 
 
 def says(row: Row, *codes: int) -> bool:
     """Is this an answer with one of these errors, to the whole request or to a commit of a partition?"""
     if not isinstance(row, ReplyRow):
         return False
-    if row.api_key in (OFFSET_COMMIT, TXN_OFFSET_COMMIT) and row.message is not None:
-        return any(partition.error_code in codes for topic in row.message.topics for partition in topic.partitions)
+    if row.api_key in COMMITS and row.message is not None:
+        return any(error in codes for error in errors_of(row.message))
     return getattr(row.message, "error_code", 0) in codes
