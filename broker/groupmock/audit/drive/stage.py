@@ -194,7 +194,7 @@ class Stage(Sink):
             self.commits = True
         except NotReached as why:
             if self.commits:
-                raise NotReached(f"{why} (not done: {', '.join(sorted(self._idle(began)))})") from None
+                raise NotReached(f"{why} (not done: {', '.join(sorted(map(str, self._idle(began))))})") from None
             self.commits = False
             self.remarks.append(f"no copy committed an offset within {self.bound_s:g} s: rules about commits are not exercised")
 
@@ -204,7 +204,9 @@ class Stage(Sink):
         holders = {each.client_id for each in view.members if each.assignment} if view is not None else {None}
         known = {copy.client_id for copy in self.copies if copy.alive and not copy.frozen}
         busy = {client for client, count in self._commits.items() if count > began[client]}
-        return (holders & known) - busy if holders & known else set() if busy else {None}
+        if holders & known:
+            return (holders & known) - busy
+        return set() if busy else {None}
 
     async def goes_on(self) -> None:
         """Wait until all is well again: Stable, and commits."""
