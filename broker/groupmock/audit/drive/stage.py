@@ -201,7 +201,7 @@ class Stage(Sink):
     def _idle(self, began: Counter[str | None]) -> set[str | None]:
         """Clients that have partitions and have not committed since; where the program has names of its own, any commit will do."""
         view = self.view
-        holders = {each.client_id for each in view.members if each.assignment} if view is not None else {None}
+        holders: set[str | None] = set() if view is None else {each.client_id for each in view.members if each.assignment}
         known = {copy.client_id for copy in self.copies if copy.alive and not copy.frozen}
         busy = {client for client, count in self._commits.items() if count > began[client]}
         if holders & known:
