@@ -35,6 +35,8 @@ SETUP = FOLDER / "00-setup.exchange"
 OPAQUE = re.compile(r'b"for ([A-Z])"')
 """What the probe's macros give to A, B, ...: a broker passes any bytes on, a consumer wants an Assignment, here of one partition each."""
 FIRST_TOPIC = re.compile(r"^topics: t1:", re.MULTILINE)
+TIMES = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 10_000}
+"""What members of examples say of themselves where an example does not: a rebalance timeout that CLIENT-32 likes."""
 
 
 class Ear(Sink):
@@ -136,6 +138,7 @@ class WireStage:
         self._read()
         self._wire(member).hang_up()
         del self._wires[member]
+        self._asked.pop(member, None)
 
     def command(self, name: str, arguments: dict[str, Value]) -> None:
         self.rig.command(name, **arguments)
@@ -147,7 +150,8 @@ class WireStage:
 def exchange_of(rule: type[Rule], which: str) -> Exchange:
     """The example `kept` or `broken` of a rule. Raises ExchangeError for a text that is none."""
     settings = "".join(f"settings: {name}={value}\n" for name, value in rule.settings.items())
-    return exchange_named(f"{rule.code}.{which}", settings + _subscribed(getattr(rule, which).strip()))
+    body = getattr(rule, which).strip()
+    return exchange_named(f"{rule.code}.{which}", settings + _subscribed(_timed(body)))
 
 
 def exchange_named(name: str, body: str) -> Exchange:
@@ -160,6 +164,16 @@ def exchange_named(name: str, body: str) -> Exchange:
             given = OPAQUE.sub(lambda found: f'told(held("{topic}", {ord(found[1]) - ord("A")}))', written)
             file.write_text(given, encoding="utf-8")
         return load(files)[-1]
+
+
+def _timed(body: str) -> str:
+    """Members have timeouts: those that the example gives to all of them, the session's no longer than the other, or else TIMES."""
+    line = next((line for line in body.splitlines() if line.startswith("member *:")), "member *:")
+    given = dict(re.findall(r"(session_timeout_ms|rebalance_timeout_ms)=(\d+)", line))
+    other = next(iter(given.values()), None)
+    added = "".join(f" {name}={other or ms}" for name, ms in TIMES.items() if name not in given)
+    timed = line.replace("member *:", f"member *:{added}", 1)
+    return body.replace(line, timed, 1) if line in body else f"{timed}\n{body}"
 
 
 def _subscribed(body: str) -> str:
