@@ -240,9 +240,10 @@ class World:
 
     def group_of(self, x: Exchange) -> str | None:
         """The group that a request is about; None: none or several (OffsetFetch v8+)."""
+        groups = x.asked.get("groups", ())
+        if groups:  # the field of a version below is there, and empty
+            return str(groups[0]["group_id"]) if len(groups) == 1 else None
         name = x.asked.get("group_id")
-        if name is None and len(x.asked.get("groups", ())) == 1:
-            name = x.asked["groups"][0]["group_id"]
         return None if name is None else str(name)
 
     def sole_member(self, link: Link) -> Member | None:
@@ -254,6 +255,11 @@ class World:
         """Members of this host and client id, of one process or of several."""
         found = self._processes.get(client)
         return frozenset() if found is None else found.members
+
+    def last_of_process(self, link: Link) -> bool:
+        """Has whoever has this host and client id no other connection?"""
+        found = self._processes.get(link.client)
+        return found is None or found.links <= {link}
 
     def spoke(self, member: Member) -> int:
         """When its process was last heard of (ns), by its own connection or any that is surely of the same process."""
