@@ -63,6 +63,9 @@ FENCED_MEMBER_EPOCH: Final = 110
 STALE_MEMBER_EPOCH: Final = 113
 
 
+FETCH_BY_ID: Final = 13
+
+
 class Subject:
     """`notes`: what rules remember about it, by the rule's code; `due`: when it is to be looked at again; `gone`: it is over, nobody waits
     for it any more."""
@@ -375,6 +378,17 @@ def committed_of(commit: Exchange) -> dict[tuple[str, int], int]:
         for topic in commit.asked["topics"]
         for each in topic["partitions"]
     }
+
+
+def fetched_of(fetch: Exchange, names: Mapping[str, str]) -> Partitions:
+    """What a Fetch names, from version 13 on by the topic's id (KIP-516); ids without a name are left out. In a fetch session (KIP-227) it
+    is not all that is read."""
+    return frozenset(
+        (str(name), int(each["partition"]))
+        for topic in fetch.asked["topics"]
+        if (name := topic["topic"] if fetch.version < FETCH_BY_ID else names.get(str(topic["topic_id"])))
+        for each in topic["partitions"]
+    )
 
 
 def epoch_of(commit: Exchange) -> int:

@@ -60,7 +60,6 @@ from .subjects import (
 )
 
 if TYPE_CHECKING:
-    from ..rounds.embedded import Partitions
     from .judgement import Judgements
 
 OF_GROUPS: Final = frozenset(
@@ -69,8 +68,6 @@ OF_GROUPS: Final = frozenset(
 SEEN: Final = OF_GROUPS | {FETCH, METADATA, FIND_COORDINATOR, API_VERSIONS}
 """Requests whose content is looked at; of the others it is their version alone."""
 ANSWERS: Final = SEEN - {FETCH}
-BY_ID: Final = 13
-"""From this version on a Fetch names topics by their ids (KIP-516)."""
 SLACK_NS: Final = 250 * NS_PER_MS
 """How long before a request an answer must have gone out to be sure that its client had heard it. A client whose threads wait for each
 other, on a machine that is busy, needs tens of milliseconds from the socket to the next request that minds the answer."""
@@ -273,16 +270,6 @@ class World:
         host, client_id = client
         unknown = self._processes.get(("", client_id)) if host else None
         return unknown is None or not unknown.members
-
-    def fetched(self, x: Exchange) -> Partitions:
-        """What a Fetch names. In a fetch session (KIP-227) that is not all that it reads; topics whose id no answer told are left out."""
-        names = [str(each["topic"]) if x.version < BY_ID else self.topic_names.get(str(each["topic_id"])) for each in x.asked["topics"]]
-        return frozenset(
-            (name, int(each["partition"]))
-            for name, topic in zip(names, x.asked["topics"], strict=True)
-            for each in topic["partitions"]
-            if name
-        )
 
     def _group(self, name: str) -> Group:
         found = self.groups.get(name)
