@@ -16,6 +16,8 @@ from ..subjects import (
     OFFSET_FETCH,
     Exchange,
     Member,
+    fetched_of,
+    wanted_of,
 )
 
 ERRORS: Final = {
@@ -86,7 +88,8 @@ A: Fetch v12 topics=[read($t1, 0, 0)] -> any
         member = self._asker(x)
         known: Refused | None = None if member is None else member.notes.get(self.code)
         if known is not None:
-            again = self.world.offsets_of(x) & known.waiting.keys() if not self._everything(x) else set(known.waiting)
+            wanted = wanted_of(x, self.world.topic_names)
+            again = set(known.waiting) if wanted is None else wanted & known.waiting.keys()
             for partition in again:
                 del known.waiting[partition]
             if again:
@@ -99,8 +102,8 @@ A: Fetch v12 topics=[read($t1, 0, 0)] -> any
         if member is None or member.told is None or not x.heard or not x.errors & ERRORS.keys() or member.protocol_type != CONSUMER:
             return iter(())
         known = member.note(self.code, Refused)
-        wanted = member.told if self._everything(x) else self.world.offsets_of(x) & member.told
-        found = frozenset(wanted - known.reads)
+        wanted = wanted_of(x, self.world.topic_names)
+        found = (member.told if wanted is None else member.told & wanted) - known.reads
         known.waiting.update(dict.fromkeys(found, x))
         if found and x.answered is not None:
             generation = member.generation
@@ -114,7 +117,7 @@ A: Fetch v12 topics=[read($t1, 0, 0)] -> any
         if member is None or member.told is None:
             return
         known = member.note(self.code, Refused)
-        fetched = self.world.fetched(x)
+        fetched = fetched_of(x, self.world.topic_names)
         wrong = frozenset(each for each in fetched & known.waiting.keys() if self.knew(x, known.waiting[each]))
         known.reads = (known.reads | fetched) & member.told
         if wrong:
@@ -146,10 +149,6 @@ A: Fetch v12 topics=[read($t1, 0, 0)] -> any
             return x.member
         last = x.link.last
         return last if last is not None and last.group is x.group and not last.gone else self.world.sole_member(x.link)
-
-    @staticmethod
-    def _everything(x: Exchange) -> bool:
-        return (x.asked["groups"][0] if x.version >= 8 else x.asked).get("topics") is None
 
 
 def _error(x: Exchange) -> str:
