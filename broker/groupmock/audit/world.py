@@ -481,8 +481,9 @@ def _is_new(plan: Plan | None, answer: Json) -> bool:
 
 
 def _own(member: Member, link: Link) -> bool:
-    """Is this the member's own connection? That of an admin who takes it out of the group is not."""
-    return member.link is link or (member.link.gone and member.link.client == link.client)
+    """Is this a connection of the member's own process? That of an admin who takes it out of the group is not. (franz-go joins by one and
+    leaves by another.)"""
+    return member.link is link or member.link.client == link.client
 
 
 def _json(message: Any) -> Json:

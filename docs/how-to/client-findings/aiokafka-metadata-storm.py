@@ -3,7 +3,8 @@
 # run: groupmock run --topic orders:1 --nodes 2 --plan aiokafka-metadata-storm.toml --journal finding.jsonl -- python aiokafka-metadata-storm.py
 """aiokafka asks for metadata without a pause while a partition has no leader.
 
-The node that leads a partition is gone: Metadata is answered LEADER_NOT_AVAILABLE for it. aiokafka asks again at once, thousands of times
+The node that leads the only partition that the consumer has is gone: Metadata is answered LEADER_NOT_AVAILABLE for it. The fetcher has
+nothing in flight to wait for then, and aiokafka asks again at once, thousands of times
 a second, on every connection that it has, for as long as the node is away.
 """
 
