@@ -12,6 +12,8 @@ from groupmock.audit.auditor import audit
 from groupmock.audit.cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
 from groupmock.audit.subjects import Plan
 from groupmock.audit.verdicts import BROKEN, KEPT, NOT_EXERCISED
+from groupmock.audit.world import World
+from groupmock.journal.rows import RequestRow
 from groupmock_codec.embedded import consumer
 from groupmock_codec.embedded.consumer import Subscription, TopicPartitions
 
@@ -255,6 +257,16 @@ def test_a_corner(what: str) -> None:
     found = audit(rows_of(exchange_named(f"{code}.corner", body)))
     assert {tally.crashed for tally in found.rules.values()} == {None}
     assert found.rules[code].verdict == verdict, [str(each) for each in found.findings]
+
+
+@pytest.mark.parametrize(("version", "groups", "name"), [(7, [], "one"), (8, ["two"], "two"), (9, ["two", "three"], None)])
+def test_which_group_offsets_are_asked_of(version: int, groups: list[str], name: str | None) -> None:
+    """A journal file has all fields of a request, those of other versions at their defaults."""
+    message = {"group_id": "one" if version < 8 else "", "groups": [{"group_id": each} for each in groups]}
+    row = RequestRow(t=0, connection=1, ticket=1, correlation_id=1, api_key=9, api_name="OffsetFetch", api_version=version, received=0,
+                     handled=0, size=1, message=message)  # fmt: skip
+    asked = World().asked(row)
+    assert (asked.group.name if asked.group is not None else None) == name
 
 
 def subscribed(partitions: int) -> bytes:
