@@ -43,20 +43,23 @@ def page(data: dict[str, Entry], known: dict[tuple[str, str], str]) -> str:
     for client, entry in data.items():
         lines += [*_broken(client, entry, known), ""]
     lines += ["## What was not reached", "", *_not_reached(data), ""]
-    lines += ["## The situations", "", *table(["situation", "what happens"], ([f"`{name}`", cell(each.does)] for name, each in situations().items()))]
+    lines += ["## The situations", ""]
+    lines += table(["situation", "what happens"], ([f"`{name}`", cell(each.does)] for name, each in situations().items()))
     return "\n".join(lines) + "\n"
 
 
 def _introduction(data: dict[str, Entry]) -> Iterator[str]:
     most = max((entry["situations"] for entry in data.values()), default=0)
-    yield "Stock clients, three copies each of a program as their users write it (`tests/interop/members/`), are put through the situations of"
-    yield "[`groupmock audit --drive`](../how-to/audit.md#drive-a-client) and judged by [every rule](../reference/audit-rules.md):"
-    yield f"{len(data)} clients, {most} situations, {len(registered())} rules. `tests/interop/audit` records it again (`make live` has it as"
-    yield "the part `audit-table`); where a rule is broken that stands in a minimal script, the script is linked, and `make live` runs it."
+    yield "Stock clients, three copies each of a program as their users write it (`tests/interop/members/`), are put through the"
+    yield "situations of [`groupmock audit --drive`](../how-to/audit.md#drive-a-client) and judged by [every"
+    yield "rule](../reference/audit-rules.md):"
+    yield f"{len(data)} clients, {most} situations, {len(registered())} rules. `tests/interop/audit` records it again (in `make live` it is"
+    yield "the part `audit-table`). Where a minimal script shows how a rule is broken it is linked, and `make live` runs it."
 
 
 def _matrix(data: dict[str, Entry]) -> Iterator[str]:
-    yield "A number: in so many situations the rule was broken (**error**, *warning*); `+`: kept wherever it was exercised; nothing: not exercised."
+    yield "A number: in so many situations the rule was broken (**error**, *warning*); `+`: kept wherever it was exercised; nothing: not"
+    yield "exercised."
     yield ""
     codes = [code for code in registered() if any(_exercised(entry, code) for entry in data.values())]
     rows = ([f"[{code}](../reference/audit-rules.md#{code.lower()})", *(_sign(entry, code) for entry in data.values())] for code in codes)
@@ -91,7 +94,8 @@ def _broken(client: str, entry: Entry, known: dict[tuple[str, str], str]) -> Ite
     for code, places in sorted(entry["broken"].items()):
         rule = entry["rules"][code]
         times = sum(place["times"] for place in places)
-        names = ", ".join(f"`{place['situation']}`" for place in places[:4]) + (f" and {len(places) - 4} more" if len(places) > 4 else "")
+        more = f" and {len(places) - 4} more" if len(places) > 4 else ""
+        names = ", ".join(f"`{place['situation']}`" for place in places[:4]) + more
         script = next((file for (of, broken), file in known.items() if broken == code and client.startswith(of)), None)
         shown = f" ([script]({PROGRAMS}{script}))" if script else ""
         yield f"- {code} ({rule['severity']}), {times} times in {names}: {cell(one_line(places[0]['sentence']))}{shown}"
@@ -100,8 +104,8 @@ def _broken(client: str, entry: Entry, known: dict[tuple[str, str], str]) -> Ite
 def _not_reached(data: dict[str, Entry]) -> Iterator[str]:
     rows = [[client, f"`{name}`", cell(one_line(why))] for client, entry in data.items() for name, why in entry["not reached"].items()]
     if rows:
-        yield "The event that makes the situation did not come, or the group did not come to rest after it, within 30 s. That may be the client's"
-        yield "right, or a finding of its own."
+        yield "The event that makes the situation did not come, or the group did not come to rest after it, within 30 s. That may be the"
+        yield "client's right, or a finding of its own."
         yield ""
         yield from table(["client", "situation", "why"], rows)
     else:

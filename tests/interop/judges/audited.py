@@ -19,6 +19,7 @@ from .stages import ROOT, interpreter
 RECORD = ROOT / "tools" / "records" / "client-audit.json"
 LONGEST_S = 1500.0
 SECONDS_PER = "30"
+Entry = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def drive(client: Audited, keep: Path | None, situations: str | None) -> dict[st
     return found
 
 
-def entry(client: Audited, table: dict[str, Any]) -> dict[str, Any]:
+def entry(client: Audited, table: dict[str, Any]) -> Entry:
     """What the record keeps of a table: verdicts and figures by rule, where each was broken with one sentence, what was not reached."""
     broken: dict[str, list[dict[str, Any]]] = {}
     for situation in table["situations"]:
@@ -106,15 +107,40 @@ def entry(client: Audited, table: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def again(found: Entry, folder: Path) -> Entry:
+    """An entry of the record, its kept journals judged anew: rules have changed since. Needs an interpreter that has groupmock."""
+    from groupmock.audit.drive.situation import situations
+    from groupmock.audit.offline import audit_journal
+    from groupmock.audit.rule import registered
+    from groupmock.audit.verdicts import BROKEN, together
+
+    rules, broken, audits = registered(), {}, []
+    for name, situation in situations().items():
+        journal = folder / f"{name}.jsonl"
+        if not journal.is_file():
+            continue
+        with journal.open("rb") as file:
+            audit = audit_journal(name, file, codes=[code for code in rules if code not in situation.excuses]).audit
+        audits.append(audit)
+        for code, tally in audit.rules.items():
+            if tally.verdict == BROKEN:
+                place = {"situation": name, "times": tally.broken, "sentence": tally.findings[0].sentence}
+                broken.setdefault(code, []).append(place)
+    whole = together(audits).rules
+    told = {code: {"title": rules[code].title, "severity": rules[code].severity, "verdict": tally.verdict, "kept": tally.kept,
+                   "broken": tally.broken} for code, tally in sorted(whole.items())}
+    return {**found, "rules": told, "broken": broken}
+
+
 def load() -> dict[str, Any]:
     """The record; empty if there is none yet."""
     found: dict[str, Any] = json.loads(RECORD.read_text()) if RECORD.exists() else {}
     return found
 
 
-def put(client: Audited, table: dict[str, Any]) -> None:
+def put(client: Audited, found: Entry) -> None:
     """Enter what a client did; clients that the catalogue does not know any more go."""
-    data = load() | {client.name: entry(client, table)}
+    data = load() | {client.name: found}
     sys.path.append(str(ROOT))  # a script has its own folder there, not the one from which it is called
     from tools.records import save
 

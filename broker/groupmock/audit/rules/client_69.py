@@ -30,7 +30,7 @@ GIVE_UP_NS: Final = 15_000 * NS_PER_MS
 
 
 class Refused:
-    """Of one member: partitions that it reads, and those whose committed offset it was refused, with that exchange."""
+    """Of one member: partitions that it reads or knows the offset of, and those whose offset it was refused, with that exchange."""
 
     __slots__ = ("reads", "waiting")
 
@@ -99,11 +99,16 @@ A: Fetch v12 topics=[read($t1, 0, 0)] -> any
     def refused(self, x: Exchange) -> Judgements:
         """Of partitions that it reads already an application may ask out of curiosity."""
         member = self._asker(x)
-        if member is None or member.told is None or not x.heard or not x.errors & ERRORS.keys() or member.protocol_type != CONSUMER:
+        if member is None or member.told is None or not x.heard or member.protocol_type != CONSUMER:
             return iter(())
         known = member.note(self.code, Refused)
         wanted = wanted_of(x, self.world.topic_names)
-        found = (member.told if wanted is None else member.told & wanted) - known.reads
+        found = member.told if wanted is None else member.told & wanted
+        if not x.errors:
+            known.reads = (known.reads | found) & member.told  # it knows where: of several requests one is enough
+        if not x.errors & ERRORS.keys():
+            return iter(())
+        found -= known.reads
         known.waiting.update(dict.fromkeys(found, x))
         if found and x.answered is not None:
             generation = member.generation
