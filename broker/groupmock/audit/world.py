@@ -267,6 +267,11 @@ class World(Repeating):
         found = self.processes.get(client)
         return frozenset() if found is None else found.members
 
+    def last_of_process(self, link: Link) -> bool:
+        """Has whoever has this host and client id no other connection?"""
+        found = self.processes.get(link.client)
+        return found is None or found.links <= {link}
+
     def heard_of(self, member: Member) -> Mapping[str, int]:
         """Topic -> the fewest partitions that its process was told of; nothing where it is not known which process that is."""
         process = self._process(member)
@@ -531,5 +536,6 @@ def _is_new(plan: Plan | None, answer: Json) -> bool:
 
 
 def _own(member: Member, link: Link) -> bool:
-    """Is this the member's own connection, or one that was it last? That of an admin who takes it out of the group is not."""
-    return member.link is link or link.last is member or (member.link.gone and member.link.client == link.client)
+    """Is this a connection of the member's own process? That of an admin who takes it out of the group is not. (franz-go joins by one and
+    leaves by another.)"""
+    return member.link is link or link.last is member or member.link.client == link.client
