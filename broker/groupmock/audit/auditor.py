@@ -16,7 +16,7 @@ from ..journal.read import UnknownRow
 from ..journal.rows import AbandonedRow, ClientRow, CloseRow, OpenRow, ReplyRow, RequestRow, Row
 from .agenda import Appointment
 from .judgement import Broken, Judgements
-from .rule import Rule, registered
+from .rule import registered
 from .subjects import Exchange, Group, Link, Member, Subject
 from .verdicts import SHOWN, Audit, Finding, Tally
 from .world import SLACK_NS, World
@@ -24,7 +24,7 @@ from .world import SLACK_NS, World
 KINDS: Final = frozenset(("open", "close", "request", "reply", "abandoned", "client"))
 """Kinds of rows that are looked at: those of the wire, and what somebody outside says of a client (`journal.rows.ASKED_TO_STOP`)."""
 BoundHook = Callable[[Any], Judgements]
-Hooks = list[tuple[Rule, BoundHook]]
+Hooks = list[tuple[str, BoundHook]]
 
 
 class Auditor:
@@ -54,11 +54,12 @@ class Auditor:
         self._found, self._over, self._judged, self._waive = found, over, judged, waive
         self._next = 0
         self._world = World(slack)
-        self._hooks: dict[tuple[str, int], Hooks] = defaultdict(list)
+        self._hooks: dict[str, dict[int, Hooks]] = {"asked": defaultdict(list), "answered": defaultdict(list), "closed": defaultdict(list)}
+        self._crashed: set[str] = set()
         for rule in self.rules.values():
             made = rule(self._world)
             for moment, key, name in rule.hooks():
-                self._hooks[moment, key].append((made, getattr(made, name)))
+                self._hooks[moment][key].append((rule.code, getattr(made, name)))
         self._open: dict[str | None, dict[str, Tally]] = {}
         self._groups = 0
 
@@ -98,14 +99,18 @@ class Auditor:
 
     def _asked(self, row: RequestRow) -> None:
         x = self._world.asked(row)
-        self._judge("asked", x)
+        hooks = self._hooks["asked"].get(x.key)
+        if hooks:
+            self._judge(hooks, x, x.at)
         self._world.take(x)
 
     def _answered(self, row: ReplyRow | AbandonedRow) -> None:
         x = self._world.replied(row)
         if x is None:
             return
-        self._judge("answered", x)
+        hooks = self._hooks["answered"].get(x.key)
+        if hooks:
+            self._judge(hooks, x, x.answered)
         self._world.settle(x)
         if x.group is not None and x.group.gone:
             self._hand_over(x.group.name)
@@ -114,10 +119,15 @@ class Auditor:
         link = self._world.ended(row)
         if link is None:
             return
-        for rule, hook in self._hooks["closed", 0]:
-            self._run(rule.code, hook, link, link.last, link, row.t)
+        for code, hook in self._hooks["closed"][0]:
+            self._run(code, hook, link, link.last, link, row.t)
+        touched = {x.group for x in link.open.values() if x.group is not None}
+        if link.last is not None:
+            touched.add(link.last.group)
         self._world.forget(link)
-        self._settle_groups()
+        for group in touched:
+            if group.gone:
+                self._hand_over(group.name)
 
     def _said(self, row: ClientRow) -> None:
         self._world.said(row)
@@ -130,6 +140,8 @@ class Auditor:
         self._world.now = now
 
     def _look(self, over: Appointment) -> None:
+        if over.code in self._crashed:
+            return
         if over.code:
             self._run(over.code, lambda _: over.look(), over.about, over.about, _link_of(over.about), over.at)
             return
@@ -139,26 +151,31 @@ class Auditor:
 
     # -- rules
 
-    def _judge(self, moment: str, x: Exchange) -> None:
-        for rule, hook in self._hooks.get((moment, x.key), ()):
-            self._run(rule.code, hook, x, x.member or x.group or x.link, x.link, x.at if moment == "asked" else x.answered)
+    def _judge(self, hooks: Hooks, x: Exchange, t: int | None) -> None:
+        about = x.member or x.group or x.link
+        for code, hook in hooks:
+            self._run(code, hook, x, about, x.link, t)
 
     def _run(self, code: str, hook: BoundHook, subject: Any, about: Subject | None, link: Link | None, t: int | None) -> None:
-        tally: Tally | None = None
         try:
             for judgement in hook(subject):
-                if tally is None:
-                    tally = self._tally(code, about)
+                tally = self._tally(code, about)
                 if isinstance(judgement, Broken):
                     self._broken(tally, code, judgement, about, link, t or 0)
-                else:
-                    tally.kept += 1
-                    if self._judged is not None:
-                        self._judged(code, _group_of(about), link, None)
-        except Exception as crash:  # a rule that crashes is unknown; the audit goes on without it
-            self._tally(code, about).crashed = f"the rule crashed: {type(crash).__name__}: {crash}"
-            for place, hooks in self._hooks.items():
-                self._hooks[place] = [each for each in hooks if each[0].code != code]
+                    continue
+                tally.kept += 1
+                if self._judged is not None:
+                    self._judged(code, _group_of(about), link, None)
+        except Exception as crash:
+            self._crash(code, about, crash)
+
+    def _crash(self, code: str, about: Subject | None, crash: Exception) -> None:
+        """The rule is unknown from now on and asked no more; the audit goes on without it."""
+        self._tally(code, about).crashed = f"the rule crashed: {type(crash).__name__}: {crash}"
+        self._crashed.add(code)
+        for moment in self._hooks.values():
+            for key, hooks in moment.items():
+                moment[key] = [each for each in hooks if each[0] != code]
 
     def _broken(self, tally: Tally, code: str, what: Broken, about: Subject | None, link: Link | None, t: int) -> None:
         tally.broken += 1
