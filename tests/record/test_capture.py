@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import capture_pen as pen
-import msgspec
 import pytest
-from capture_pen import ACK, BROKER, CLIENT, PORT, RST, SYN, Seg, packet, pcap, pcapng, rows_of, segments_of, shifted, written
+from capture_pen import ACK, BROKER, CLIENT, PORT, RST, SYN, Seg, packet, pcap, pcapng, rows_of, segments_of, written
 from hypothesis import given
 from hypothesis import strategies as st
+from same_rows import WIRE, by_client, plain
 from searching import examples
 
 from groupmock.journal.rows import CloseRow, NoteRow, OpenRow, ReplyRow, RequestRow, Row
 from groupmock.record.capture import Report
 from groupmock.rig.wire import request
-from groupmock_codec import APIS
 
-WIRE = (OpenRow, RequestRow, ReplyRow, CloseRow)
-IDS_AND_TIMES = ("seq", "t", "node", "connection", "ticket", "received", "handled", "waited")
 WHOLE: Any = ([], False)
 """Nothing to say, and complete."""
 
@@ -38,27 +35,6 @@ def segments(**made: Any) -> list[Seg]:
 def wire_rows(rows: list[Row]) -> list[dict[str, Any]]:
     """Open, request, reply and close rows, but for their number."""
     return [plain(row, "seq") for row in rows if isinstance(row, WIRE)]
-
-
-def plain(row: Row, *without: str) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(row))
-    if isinstance(row, RequestRow | ReplyRow):
-        # Our server's rows show what it has to say; a version's bytes may have no place for all of it.
-        api = APIS[row.api_key]
-        found["message"] = (api.request if isinstance(row, RequestRow) else api.response).encode(row.api_version, row.message).hex()
-    return {name: value for name, value in found.items() if name not in without}
-
-
-def by_client(rows: list[Row]) -> dict[int, list[dict[str, Any]]]:
-    """Client port -> the rows of its connections, but for ids and times."""
-    ports: dict[int, int] = {}
-    found = defaultdict(list)
-    for row in rows:
-        if isinstance(row, OpenRow):
-            ports[row.connection] = row.client_port
-        if isinstance(row, WIRE):
-            found[ports[row.connection]].append(plain(row, *IDS_AND_TIMES))
-    return dict(found)
 
 
 def notes(rows: list[Row]) -> list[tuple[str, dict[str, Any]]]:
@@ -124,7 +100,7 @@ def test_segments_in_any_order_and_any_number_of_times_give_the_same(data: st.Da
     again = data.draw(st.lists(st.tuples(st.integers(0, len(whole) - 1), st.integers(0, window)), max_size=20), "again")
     order = sorted([*((at + each, at) for at, each in enumerate(late)), *((at + each, at) for at, each in again)])
     # Times are those of the places in the file, as of a capture that stamps what it takes out of its queues.
-    shuffled = [shifted(whole[at], t=number * 1000) for number, (_, at) in enumerate(order)]
+    shuffled = [replace(whole[at], t=number * 1000) for number, (_, at) in enumerate(order)]
     rows, report = rows_of(written(shuffled), PORT)
     assert (by_client(rows), result(report)) == (by_client(list(said()[0])), WHOLE)
 
@@ -134,7 +110,7 @@ def test_bytes_that_come_again_in_other_pieces_come_once() -> None:
     for seg in segments():
         out.append(seg)
         if len(seg.data) > 10:  # the whole and its second half again, and beyond it nothing new
-            out += [shifted(seg, sequence=seg.sequence + 5, data=seg.data[5:]), seg]
+            out += [replace(seg, sequence=seg.sequence + 5, data=seg.data[5:]), seg]
     rows, report = rows_of(written(out), PORT)
     assert (wire_rows(rows), result(report)) == (wire_rows(list(said()[0])), WHOLE)
 
@@ -144,7 +120,7 @@ def test_a_spurious_repetition_that_knows_more_than_its_bytes_is_no_circle() -> 
     whole = segments()
     at = next(place for place, seg in enumerate(whole) if seg.side == CLIENT and seg.data)
     answer = next(seg for seg in whole[at:] if seg.side == BROKER and seg.data)
-    again = shifted(whole[at], ack=answer.sequence + len(answer.data), t=answer.t + 1)
+    again = replace(whole[at], ack=answer.sequence + len(answer.data), t=answer.t + 1)
     place = whole.index(answer) + 1
     rows, report = rows_of(written([*whole[:at], *whole[at + 1 : place], again, *whole[place:]]), PORT)
     assert (by_client(rows), result(report)) == (by_client(list(said()[0])), WHOLE)
@@ -214,16 +190,15 @@ def test_an_answer_that_is_missing_leaves_its_request_open_and_the_dialogue_is_c
     assert report.sentences == ["The capture misses 10 bytes of 1 connection: 127.0.0.1:40001 -> 127.0.0.1:9092 (10)."]
 
 
-def test_a_hole_that_nobody_acknowledged_waits_for_the_repetition() -> None:
-    whole = one(*beats(3))
-    lost = next(seg for seg in whole if seg.data == beat(2))
-    place = whole.index(lost)
-    # The network lost it: what comes behind it is acknowledged only when it came again, half a minute later.
-    repeated = [shifted(seg, t=seg.t + 30 * 10**9) for seg in whole[place:]]
-    rows, report = rows_of(written([*whole[:place], shifted(lost, sequence=lost.sequence + BEAT, data=beat(99)), *repeated]), PORT)
-    assert pairs(rows) == [("open1", 0), *((f"{kind}1", at) for at in (1, 2) for kind in ("ask", "answer"))] + pairs(rows)[5:]
-    assert 99 not in {number for _, number in pairs(rows)[:5]}
-    assert report.sentences == [] or report.incomplete
+def test_what_the_network_lost_waits_for_its_repetition_half_a_minute_later() -> None:
+    both = [(CLIENT, beat(2)), (CLIENT, beat(3)), (BROKER, beaten(2)), (BROKER, beaten(3))]
+    whole = one(*beats(1), *both)
+    lost = next(place for place, seg in enumerate(whole) if seg.data == beat(2))
+    heard, behind, rest = whole[:lost], whole[lost + 2], whole[lost + 4 :]  # without what acknowledges them
+    again = [replace(seg, t=seg.t + 30 * 10**9) for seg in (whole[lost], *rest)]
+    rows, report = rows_of(written([*heard, behind, *again]), PORT)
+    assert (pairs(rows), result(report)) == (pairs(rows_of(written(whole), PORT)[0]), WHOLE)
+    assert [row.t for row in rows if isinstance(row, ReplyRow)][1] > 30 * 10**9
 
 
 def test_a_capture_that_begins_in_the_middle_finds_the_first_request_and_the_answers_to_what_it_saw() -> None:
@@ -253,16 +228,14 @@ def test_one_that_begins_in_the_middle_of_a_frame_skips_to_the_next_request() ->
     rows, report = rows_of(written(whole[begin:]), PORT)
     assert pairs(rows)[:3] == [("open1", 0), ("ask1", 2), ("answer1", 2)]
     left = len(big) - 2 * 1448 + 10
-    assert report.sentences == [
-        f"{left} bytes of 1 connection: 127.0.0.1:40001 -> 127.0.0.1:9092 ({left}: the capture begins in the middle of the connection)"
-        " could not be read."
-    ]
+    of = "1 connection: 127.0.0.1:40001 -> 127.0.0.1:9092"
+    assert report.sentences == [f"{left} bytes of {of} ({left}: the capture begins in the middle of the connection) could not be read."]
 
 
 def test_packets_that_the_snap_length_cut_are_missing_bytes() -> None:
     big = request(0, 7, pen.produce(5000), 1)
     whole = one((CLIENT, big), (BROKER, beaten(1)), *beats(3)[2:])
-    rows, report = rows_of(written([shifted(seg, kept=min(len(seg.data), 100)) for seg in whole]), PORT)
+    rows, report = rows_of(written([replace(seg, kept=min(len(seg.data), 100)) for seg in whole]), PORT)
     assert pairs(rows) == [("open1", 0), ("close1", 0), ("open2", 0), *((f"{what}2", at) for at in (2, 3) for what in ("ask", "answer")),
                            ("close2", 0)]  # fmt: skip
     assert report.sentences[0].startswith(f"The capture misses {len(big) - 400} bytes of 1 connection")
@@ -282,7 +255,7 @@ def test_a_capture_that_ends_in_the_middle_of_a_frame_says_so() -> None:
 
 def test_the_same_two_ports_again_are_another_connection() -> None:
     first = one(*beats(1))
-    again = [shifted(seg, t=seg.t + 60 * 10**9) for seg in one(*beats(2), starts=(70_000, 90_000))]
+    again = [replace(seg, t=seg.t + 60 * 10**9) for seg in one(*beats(2), starts=(70_000, 90_000))]
     rows, report = rows_of(written([*first, *again]), PORT)
     assert pairs(rows) == [
         ("open1", 0), ("ask1", 1), ("answer1", 1), ("close1", 0),
@@ -293,7 +266,7 @@ def test_the_same_two_ports_again_are_another_connection() -> None:
 
 def test_the_same_two_ports_again_where_nobody_saw_the_end() -> None:
     first = [seg for seg in one(*beats(1)) if not seg.flags & pen.FIN]
-    again = [shifted(seg, t=seg.t + 60 * 10**9) for seg in one(*beats(1), starts=(70_000, 90_000))]
+    again = [replace(seg, t=seg.t + 60 * 10**9) for seg in one(*beats(1), starts=(70_000, 90_000))]
     rows, _ = rows_of(written([*first, *again]), PORT)
     reasons = [(row.by, row.reason) for row in rows if isinstance(row, CloseRow)]
     assert reasons == [("server", "the same two endpoints connected anew"), ("client", "the client closed")]
@@ -306,6 +279,25 @@ def test_a_reset_ends_it(side: str, by: str, who: str) -> None:
     (close,) = (row for row in rows if isinstance(row, CloseRow))
     assert (close.by, close.reason) == (by, f"the {who} reset the connection, with a request unanswered")
     assert result(report) == WHOLE
+
+
+def test_an_answer_that_crosses_the_clients_farewell_is_an_answer() -> None:
+    """As the server has it: it heard of the end behind its answer."""
+    steps = [pen.Step(0, 1, CLIENT, "open"), pen.Step(1, 1, CLIENT, "send", beat(1))]
+    *whole, bye, farewell = segments_of([*steps, pen.Step(2, 1, CLIENT, "end")])
+    late = Seg(3, 1, BROKER, farewell.sequence, bye.sequence + 1, ACK, beaten(1))
+    reset = Seg(4, 1, CLIENT, bye.sequence + 1, None, RST)
+    rows, report = rows_of(written([*whole, bye, late, reset]), PORT)
+    assert pairs(rows) == [("open1", 0), ("ask1", 1), ("answer1", 1), ("close1", 0)]
+    (close,) = (row for row in rows if isinstance(row, CloseRow))
+    assert ((close.by, close.reason), result(report)) == (("client", "the client closed"), WHOLE)
+
+
+def test_a_client_that_has_closed_where_nobody_saw_the_broker_do_it() -> None:
+    *whole, bye, _ = one(*beats(1), (CLIENT, beat(2)))
+    rows, report = rows_of(written([*whole, bye]), PORT)
+    (close,) = (row for row in rows if isinstance(row, CloseRow))
+    assert ((close.by, close.reason), result(report)) == (("client", "the client closed, with a request unanswered"), WHOLE)
 
 
 def test_a_reset_far_from_where_its_side_stands_is_of_no_account() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import capture_pen as pen
 import pytest
-from capture_pen import BROKER, CLIENT, PORT, SYN, Seg, packet, pcap, pcapng, rows_of, segments_of, shifted, written
+from capture_pen import BROKER, CLIENT, PORT, SYN, Seg, packet, pcap, pcapng, rows_of, segments_of, written
 from hypothesis import given
 from hypothesis import strategies as st
 from searching import examples
@@ -21,8 +21,8 @@ from groupmock.rig.wire import request
 
 
 def talk(*sent: tuple[str, bytes], connection: int = 1) -> list[Seg]:
-    steps = [pen.Step(0, connection, CLIENT, "open"), *(pen.Step(at, connection, side, "send", data) for at, (side, data) in enumerate(sent))]
-    return segments_of(steps)
+    said = (pen.Step(at, connection, side, "send", data) for at, (side, data) in enumerate(sent))
+    return segments_of([pen.Step(0, connection, CLIENT, "open"), *said])
 
 
 ASK = request(12, 0, None, 1)
@@ -62,7 +62,7 @@ def test_a_capture_of_nothing_has_no_connection(file: bytes) -> None:
 
 @pytest.mark.parametrize("file", [pcap(FRAMES), pcapng([(1, FRAMES)])], ids=["pcap", "pcapng"])
 def test_a_file_that_is_cut_is_read_up_to_there(file: bytes) -> None:
-    rows, report = rows_of(file[:-5], PORT)
+    report = rows_of(file[:-5], PORT)[1]
     assert report.sentences[0] == f"The file ends in the middle of packet {len(FRAMES)}."
     assert (report.connections, report.incomplete) == (1, True)
 
@@ -200,7 +200,7 @@ def test_syns_without_end_cost_a_bounded_table_and_push_out_nobody(monkeypatch: 
     held(monkeypatch, STRANGERS=50, CONNECTIONS=5)
     flood = [Seg(1, number, CLIENT, 7, None, SYN) for number in range(2, 2000)]
     whole = talk((CLIENT, ASK), (BROKER, b"\0\0\0\x06\0\0\0\x01\0\0"))
-    rows, report = rows_of(written([*whole[:6], *flood, *whole[6:]]), PORT)
+    report = rows_of(written([*whole[:6], *flood, *whole[6:]]), PORT)[1]
     assert (made[0].most["known"], made[0].most["strangers"], report.connections, report.sentences) == (1, 50, 1, [])
 
 
@@ -212,7 +212,7 @@ def test_bytes_out_of_nowhere_without_end_cost_a_bounded_table(monkeypatch: pyte
 
 def test_more_connections_than_are_kept_cut_the_one_that_was_silent_for_longest(monkeypatch: pytest.MonkeyPatch) -> None:
     held(monkeypatch, CONNECTIONS=2)
-    rows, report = rows_of(written([seg for number in (1, 2, 3) for seg in talk((CLIENT, ASK), connection=number)]), PORT)
+    report = rows_of(written([seg for number in (1, 2, 3) for seg in talk((CLIENT, ASK), connection=number)]), PORT)[1]
     assert report.sentences == [f"127.0.0.1:40001 -> 127.0.0.1:9092 is cut: {reader.TOO_MANY}."]
     assert report.incomplete
 
@@ -220,13 +220,13 @@ def test_more_connections_than_are_kept_cut_the_one_that_was_silent_for_longest(
 def test_frames_that_are_not_whole_have_a_bound_together(monkeypatch: pytest.MonkeyPatch) -> None:
     held(monkeypatch, HELD=10_000)
     large = (90_000_000).to_bytes(4, "big") + ASK[4:] + bytes(6000)
-    rows, report = rows_of(written([seg for number in (1, 2) for seg in talk((CLIENT, large), connection=number)]), PORT)
+    report = rows_of(written([seg for number in (1, 2) for seg in talk((CLIENT, large), connection=number)]), PORT)[1]
     assert f"127.0.0.1:40002 -> 127.0.0.1:9092 is cut: {reader.TOO_MUCH}." in report.sentences
 
 
 def test_a_client_that_never_gets_an_answer_is_not_kept_without_end() -> None:
     many = [(CLIENT, request(12, 0, None, number)) for number in range(1, 1200)]
-    rows, report = rows_of(written(talk(*many)), PORT)
+    report = rows_of(written(talk(*many)), PORT)[1]
     assert "more requests without an answer than are kept" in report.sentences[0]
 
 

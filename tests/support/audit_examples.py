@@ -6,6 +6,7 @@ The same texts are played over TCP by tests/live/audit.
 from __future__ import annotations
 
 import re
+import struct
 import tempfile
 from collections import deque
 from collections.abc import Mapping
@@ -33,6 +34,9 @@ from groupmock_codec.declare import Message, Versions
 SETUP = FOLDER / "00-setup.exchange"
 OPAQUE = re.compile(r'b"for ([A-Z])"')
 """What the probe's macros give to A, B, ...: a broker passes any bytes on, a consumer wants an Assignment, here of one partition each."""
+FIRST_TOPIC = re.compile(r"^topics: t1:", re.MULTILINE)
+TIMES = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 10_000}
+"""What members of examples say of themselves where an example does not: a rebalance timeout that CLIENT-32 likes."""
 
 
 class Ear(Sink):
@@ -92,7 +96,13 @@ class WireStage:
         self._wire(member).send(request(key, version, message, self._correlation, client_id))
 
     def send_bytes(self, member: str, data: bytes) -> None:
-        self._wire(member).send(data)
+        """Bytes that begin as a request does have an answer that is awaited like any other."""
+        wire = self._wire(member)
+        if len(data) >= 12:
+            _, key, version, correlation = struct.unpack_from(">ihhi", data)
+            if key in APIS:
+                self._asked.setdefault(member, deque()).append((key, version, correlation, self.now_ms()))
+        wire.send(data)
 
     def _wire(self, member: str) -> Wire:
         if member not in self._wires:
@@ -128,6 +138,7 @@ class WireStage:
         self._read()
         self._wire(member).hang_up()
         del self._wires[member]
+        self._asked.pop(member, None)
 
     def command(self, name: str, arguments: dict[str, Value]) -> None:
         self.rig.command(name, **arguments)
@@ -139,20 +150,50 @@ class WireStage:
 def exchange_of(rule: type[Rule], which: str) -> Exchange:
     """The example `kept` or `broken` of a rule. Raises ExchangeError for a text that is none."""
     settings = "".join(f"settings: {name}={value}\n" for name, value in rule.settings.items())
-    text = f'exchange {rule.code}.{which} "{rule.title}"\nrows: {rule.code}\n{settings}{getattr(rule, which).strip()}\n'
+    body = getattr(rule, which).strip()
+    return exchange_named(f"{rule.code}.{which}", settings + _subscribed(_timed(body)))
+
+
+def exchange_named(name: str, body: str) -> Exchange:
+    """What an audit looks at, as an exchange that can be played. Raises ExchangeError for a text that is none."""
+    text = f'exchange {name} "what a client does"\nrows: {name.split(".")[0]}\n{body}\n'
+    topic = "$t1" if FIRST_TOPIC.search(body) else "t"
     with tempfile.TemporaryDirectory() as folder:
-        files = {Path(folder, SETUP.name): SETUP.read_text(encoding="utf-8"), Path(folder, f"{rule.code}.{which}.exchange"): text}
+        files = {Path(folder, SETUP.name): SETUP.read_text(encoding="utf-8"), Path(folder, f"{name}.exchange"): text}
         for file, written in files.items():
-            file.write_text(OPAQUE.sub(lambda found: f'told(held("t", {ord(found[1]) - ord("A")}))', written), encoding="utf-8")
+            given = OPAQUE.sub(lambda found: f'told(held("{topic}", {ord(found[1]) - ord("A")}))', written)
+            file.write_text(given, encoding="utf-8")
         return load(files)[-1]
+
+
+def _timed(body: str) -> str:
+    """Members have timeouts: those that the example gives to all of them, the session's no longer than the other, or else TIMES."""
+    line = next((line for line in body.splitlines() if line.startswith("member *:")), "member *:")
+    given = dict(re.findall(r"(session_timeout_ms|rebalance_timeout_ms)=(\d+)", line))
+    other = next(iter(given.values()), None)
+    added = "".join(f" {name}={other or ms}" for name, ms in TIMES.items() if name not in given)
+    timed = line.replace("member *:", f"member *:{added}", 1)
+    return body.replace(line, timed, 1) if line in body else f"{timed}\n{body}"
+
+
+def _subscribed(body: str) -> str:
+    """Members of an example with a topic t1 subscribe to that, unless it says what they list."""
+    if "protocols=" in body or not FIRST_TOPIC.search(body):
+        return body
+    protocols = 'protocols=[p("range", sub("$t1"))]'
+    return body.replace("member *:", f"member *: {protocols}", 1) if "member *:" in body else f"member *: {protocols}\n{body}"
 
 
 def played(rule: type[Rule], which: str) -> list[Row]:
     """The rows of the example. AssertionError where the broker answers something else than the text says."""
-    exchange = exchange_of(rule, which)
+    return rows_of(exchange_of(rule, which))
+
+
+def rows_of(exchange: Exchange) -> list[Row]:
+    """The rows that an exchange leaves. AssertionError as above."""
     stage = WireStage(exchange.wanted_settings)
     outcome = play(next(exchange.variants()), stage)
-    assert outcome.verdict == "kept", f"{rule.code}.{which}: the example is not answered as it says: {outcome}"
+    assert outcome.verdict == "kept", f"{exchange.name}: the exchange is not answered as it says: {outcome}"
     stage.rig.close()
     return stage.ear.rows
 

@@ -3,7 +3,8 @@ every frame and file format. Made of nothing but `struct`: the reader must not b
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from io import BytesIO
 from ipaddress import ip_address
 from struct import pack
 from typing import Any, Final
@@ -13,6 +14,7 @@ from groupmock.journal.journal import Journal, Sink
 from groupmock.journal.rows import Row
 from groupmock.record.capture import Report, record_capture
 from groupmock.record.dialogue import Dialogue, header
+from groupmock.rig.wire import request
 from groupmock.rig.wire_rig import FIRST_PORT, Wire, WireRig
 from groupmock_codec.embedded.consumer import Subscription, encode_subscription
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -94,7 +96,7 @@ class TapedWire(Wire):
 
 def exchange() -> tuple[list[Row], list[Step]]:
     """Two members make a group, one more connection writes a record batch of 5000 bytes, all leave. Own rows, and what was said."""
-    own, tape = KeptRows(), []
+    own, tape = KeptRows(), list[Step]()
     rig = WireRig.make(sinks=[own], settings={"group.initial.rebalance.delay.ms": "1000"}, topics={"t": 4})
     first, second, writer = (rig.plug(TapedWire(tape)) for _ in range(3))
     first.ask(18, 0)
@@ -103,12 +105,12 @@ def exchange() -> tuple[list[Row], list[Step]]:
     for wire in (first, second):
         ids.append(wire.ask(11, 5, join("")).member_id)
         rig.sleep(1)
-        wire.send(_request(11, 5, join(ids[-1]), 77))
+        wire.send(request(11, 5, join(ids[-1]), 77))
     rig.sleep(5000)
     for wire in (first, second):
         wire.take()
     told = [SyncGroupRequestAssignment(member_id=member, assignment=b"\0\0\0\0\0\0") for member in ids]
-    second.send(_request(14, 3, SyncGroupRequest(group_id="g", generation_id=1, member_id=ids[1]), 78))
+    second.send(request(14, 3, SyncGroupRequest(group_id="g", generation_id=1, member_id=ids[1]), 78))
     first.ask(14, 3, SyncGroupRequest(group_id="g", generation_id=1, member_id=ids[0], assignments=told))
     second.take()
     for _ in range(3):
@@ -128,20 +130,20 @@ def join(member: str) -> JoinGroupRequest:
     """Of the group g."""
     metadata = encode_subscription(Subscription(topics=["t"]))
     protocols = [JoinGroupRequestProtocol(name="range", metadata=metadata)]
-    times = {"session_timeout_ms": 45_000, "rebalance_timeout_ms": 60_000}
-    return JoinGroupRequest(group_id="g", member_id=member, protocol_type="consumer", protocols=protocols, **times)
+    return JoinGroupRequest(
+        group_id="g",
+        member_id=member,
+        protocol_type="consumer",
+        protocols=protocols,
+        session_timeout_ms=45_000,
+        rebalance_timeout_ms=60_000,
+    )
 
 
 def produce(size: int) -> ProduceRequest:
     """Of bytes that are no records: refused, which is an answer too."""
     partition = PartitionProduceData(index=0, records=bytes(size))
     return ProduceRequest(acks=-1, timeout_ms=1000, topic_data=[TopicProduceData(name="t", partition_data=[partition])])
-
-
-def _request(key: int, version: int, message: Any, correlation: int) -> bytes:
-    from groupmock.rig.wire import request
-
-    return request(key, version, message, correlation)
 
 
 # -- segments --------------------------------------------------------------------------------------------------------------------------
@@ -261,8 +263,6 @@ def pcapng(interfaces: list[tuple[int, Frames]], order: str = "<", kept: bool = 
 
 def rows_of(file: bytes, *ports: int) -> tuple[list[Row], Report]:
     """What a capture gives."""
-    from io import BytesIO
-
     kept = KeptRows()
 
     def begin(epoch: int) -> Dialogue:
@@ -277,8 +277,3 @@ def rows_of(file: bytes, *ports: int) -> tuple[list[Row], Report]:
 def written(segs: list[Seg], **made: Any) -> bytes:
     """A pcap file of these segments."""
     return pcap([packet(seg, **made) for seg in segs], made.get("link", ETHERNET))
-
-
-def shifted(seg: Seg, **changes: Any) -> Seg:
-    """Another segment."""
-    return replace(seg, **changes)

@@ -140,14 +140,15 @@ class Auditor:
         self._world.now = now
 
     def _look(self, over: Appointment) -> None:
-        if over.code in self._crashed:
+        look, about = over.look, over.about
+        if look is None or about is None or over.code in self._crashed:
             return
         if over.code:
-            self._run(over.code, lambda _: over.look(), over.about, over.about, _link_of(over.about), over.at)
+            self._run(over.code, lambda _: look(), about, about, _link_of(about), over.at)
             return
-        over.look()  # the world's own: it gives up members
-        if isinstance(over.about, Member) and over.about.group.gone:
-            self._hand_over(over.about.group.name)
+        look()  # the world's own: it gives up members
+        if isinstance(about, Member) and about.group.gone:
+            self._hand_over(about.group.name)
 
     # -- rules
 

@@ -160,10 +160,11 @@ def cooperative_of(join: Exchange | None, protocol: str = "") -> Subscribed | No
 
 
 def plan_of(sync: Exchange) -> Plan | None:
-    """The round that this SyncGroup of its leader speaks of; None: it is no leader's, or of another round."""
+    """The round that this SyncGroup of its leader assigns; None: it is no leader's, of another round, or of one that is assigned already
+    (a leader that asks again is told its own once more)."""
     member = sync.member
     plan = None if sync.group is None else sync.group.plan
-    if plan is None or member is None or member.joined is None or plan.row != member.joined.answer_seq:
+    if plan is None or plan.brought is not None or member is None or member.joined is None or plan.row != member.joined.answer_seq:
         return None
     return plan if (plan.leader, plan.generation) == (member.id, sync.asked["generation_id"]) else None
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..journal.rows import CloseRow
+    from .agenda import Appointment
 
 Json = Mapping[str, Any]
 T = TypeVar("T")
@@ -63,13 +64,21 @@ STALE_MEMBER_EPOCH: Final = 113
 
 
 class Subject:
-    """`notes`: what rules remember about it, by the rule's code; `gone`: it is over, nobody waits for it any more."""
+    """`notes`: what rules remember about it, by the rule's code; `due`: when it is to be looked at again; `gone`: it is over, nobody waits
+    for it any more."""
 
-    __slots__ = ("gone", "notes")
+    __slots__ = ("due", "gone", "notes")
 
     def __init__(self) -> None:
         self.notes: dict[str, Any] = {}
+        self.due: set[Appointment] = set()
         self.gone = False
+
+    def go(self) -> None:
+        """It is over."""
+        self.gone = True
+        for each in tuple(self.due):
+            each.off()
 
     def note(self, code: str, make: Callable[[], T]) -> T:
         """What the rule of this code remembers; made the first time."""
@@ -83,9 +92,9 @@ class Link(Subject):
     """A connection. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request said; `last`: the member
     that spoke by it last; `closed`: when it ended (ns) and by whom; `ending`: the row that says so; `stopping`: the row that says
     that its process was asked to stop; `software`: name and version of the library as ApiVersions told them (KIP-511), None: it told
-    nothing."""
+    nothing; `spoke`: when its last request came (ns)."""
 
-    __slots__ = ("client_id", "closed", "ending", "host", "last", "number", "open", "software", "stopping", "versions")
+    __slots__ = ("client_id", "closed", "ending", "host", "last", "number", "open", "software", "spoke", "stopping", "versions")
 
     def __init__(self, number: int, host: str = "") -> None:
         super().__init__()
@@ -94,6 +103,7 @@ class Link(Subject):
         self.open: dict[int, Exchange] = {}
         self.last: Member | None = None
         self.closed: tuple[int, str] | None = None
+        self.spoke = 0
         self.ending: CloseRow | None = None
         self.stopping: int | None = None
         self.software: tuple[str, str] | None = None
@@ -113,13 +123,18 @@ class Member(Subject):
     JoinGroup, whatever came of it; `told`: the partitions of its assignment, None before the first, where it cannot be read, or after it
     lost its place; `had`: those of the assignment before that; `before`: the member that this connection was before; `born`: its id was
     given to it by an answer, not known from an earlier time; `link`: by which it spoke last; `ended`: the exchange after which it is none
-    any more (LeaveGroup, or an answer 25 or 82); `beat`: its last heartbeat, `beating`: those without an answer; `since`: when it was first
-    seen.
+    any more (LeaveGroup, an answer 25 or 82, or a JoinGroup by which its connection became another member); `leaving`: its LeaveGroup, from
+    when it was sent: a client does not wait for that answer; `beat`: its last heartbeat, `beating`: those without an answer; `since`: when
+    it was first seen.
+
+    `alive`: its last sign of life, ns: a heartbeat or commit as it came, the answer to a JoinGroup or SyncGroup; `heard`: its last exchange
+    that is over; `lapsed`: the sign of life after which its session passed by, while its process sent other requests and had no reason
+    to be silent; None: it did not.
     """
 
     __slots__ = (
-        "beat", "beating", "before", "born", "client_id", "ended", "group", "had", "host", "id", "instance_id", "joined",
-        "joining", "link", "seen", "since", "synced", "syncing", "told", "wish",
+        "alive", "beat", "beating", "before", "born", "client_id", "ended", "group", "had", "heard", "host", "id", "instance_id", "joined",
+        "joining", "lapsed", "leaving", "link", "seen", "since", "synced", "syncing", "told", "watched", "wish",
     )  # fmt: skip
 
     def __init__(self, group: Group, member_id: str, x: Exchange) -> None:
@@ -138,6 +153,11 @@ class Member(Subject):
         self.born = False
         self.before: Member | None = None
         self.ended: Exchange | None = None
+        self.leaving: Exchange | None = None
+        self.alive = x.at
+        self.heard: Exchange | None = None
+        self.lapsed: int | None = None
+        self.watched = False
         self.beat: Exchange | None = None
         self.beating: list[Exchange] = []
 
@@ -305,6 +325,16 @@ class Exchange:
     def rows(self) -> tuple[int, ...]:
         """Numbers of its rows."""
         return (self.seq, self.answer_seq) if self.answer_seq else (self.seq,)
+
+    @property
+    def speaker(self) -> Member | None:
+        """Who sent it: by its id or, if that is new or missing, the member that its connection was last, in the same group. A client has a
+        coordinator's connection to itself."""
+        last = self.link.last
+        if self.member is not None and (self.member.joined is not None or self.member.wish is not None):
+            return self.member
+        same = last is not None and self.group is not None and last.group.name == self.group.name
+        return last if same else None
 
     def waited_since(self, other: Exchange) -> int:
         """ns between the answer of another exchange and the arrival of this request; negative: it was under way before."""

@@ -5,13 +5,16 @@ in its link until `reply` or `abandoned` brings the answer. Rules see both befor
 it.
 
 A member begins with the answer that gave it its id (79 or success), or with the first request that names it, if the journal begins later.
-It
-ends when it has left, is answered that nobody knows it (25) or that it is fenced (82), or when it is silent for so long that any broker
-has given it up. A group ends with its last member. An answer that was not delivered changes nothing: the
-client goes on as it was, and so does the member here.
+It ends when it has left, is answered that nobody knows it (25) or that it is fenced (82), when its connection is given another id, or when
+it is silent for so long that any broker has given it up. A group ends with its last member. An answer that was not delivered changes
+nothing: the client goes on as it was, and so does the member here. One whom somebody else took out of the group (an admin's LeaveGroup, a
+static twin) does not know it either, until it is told.
 
 Whose is a Fetch? Requests without a group are a member's if it is the only one of that host and client id (`sole_member`); Kafka's protocol
 does not tell more of a process, and of two with one name none is blamed for the other.
+
+Did a session lapse (`Member.lapsed`)? A process that is silent altogether may have been stopped, or its network cut; one that has lost its
+connection or was answered an error is busy with that. Only of one that went on with other requests, its last answer well, it is said.
 
 Rows that are missing (numbers of rows that jump, a capture that lost packets) make a hole in all of this: what was open is forgotten
 (`lost`), and what comes after it is judged afresh.
@@ -19,7 +22,7 @@ Rows that are missing (numbers of rows that jump, a capture that lost packets) m
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -42,6 +45,7 @@ from .subjects import (
     NS_PER_MS,
     OFFSET_COMMIT,
     OFFSET_FETCH,
+    REBALANCE_IN_PROGRESS,
     SYNC_GROUP,
     TXN_OFFSET_COMMIT,
     UNKNOWN_MEMBER_ID,
@@ -56,6 +60,7 @@ from .subjects import (
 )
 
 if TYPE_CHECKING:
+    from ..rounds.embedded import Partitions
     from .judgement import Judgements
 
 OF_GROUPS: Final = frozenset(
@@ -64,6 +69,8 @@ OF_GROUPS: Final = frozenset(
 SEEN: Final = OF_GROUPS | {FETCH, METADATA, FIND_COORDINATOR, API_VERSIONS}
 """Requests whose content is looked at; of the others it is their version alone."""
 ANSWERS: Final = SEEN - {FETCH}
+BY_ID: Final = 13
+"""From this version on a Fetch names topics by their ids (KIP-516)."""
 SLACK_NS: Final = 250 * NS_PER_MS
 """How long before a request an answer must have gone out to be sure that its client had heard it. A client whose threads wait for each
 other, on a machine that is busy, needs tens of milliseconds from the socket to the next request that minds the answer."""
@@ -71,6 +78,17 @@ OVER: Final = (UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID)
 SILENCE_NS: Final = 60_000 * NS_PER_MS
 LONGEST_NS: Final = 3_600_000 * NS_PER_MS
 """A member that says nothing is kept for its session and rebalance timeout and SILENCE_NS, at most LONGEST_NS."""
+
+
+class Process:
+    """What has one host and client id: `members` and connections; `spoke`: when its last request came (ns)."""
+
+    __slots__ = ("links", "members", "spoke")
+
+    def __init__(self) -> None:
+        self.members: set[Member] = set()
+        self.links: set[Link] = set()
+        self.spoke = 0
 
 
 class World:
@@ -87,7 +105,7 @@ class World:
         self.partitions: dict[str, int] = {}
         self.fewest: dict[str, int] = {}
         self.topic_names: dict[str, str] = {}
-        self._clients: dict[tuple[str, str | None], set[Member]] = {}
+        self._processes: dict[tuple[str, str | None], Process] = {}
 
     # -- rows
 
@@ -118,7 +136,7 @@ class World:
         """The request is part of what is known now."""
         link = x.link
         link.open[x.ticket] = x
-        link.client_id = x.client_id
+        self._spoke(x)
         if x.group is not None:
             x.group.waiting += 1
         member = x.member
@@ -129,7 +147,11 @@ class World:
         link.last = member
         member.link, member.seen = link, x.at
         self._named(member, x)
+        if x.key in (HEARTBEAT, OFFSET_COMMIT):
+            member.alive, member.lapsed = max(member.alive, x.received), None
+            self._watch(member)
         if x.key == JOIN_GROUP:
+            member.leaving = member.lapsed = None
             member.wish = member.joining = x
             member.instance_id = x.asked.get("group_instance_id") or member.instance_id
         elif x.key == SYNC_GROUP:
@@ -140,6 +162,8 @@ class World:
         elif x.key == HEARTBEAT:
             member.beat = x
             member.beating.append(x)
+        elif x.key == LEAVE_GROUP:
+            member.leaving = x
 
     def replied(self, row: ReplyRow | AbandonedRow) -> Exchange | None:
         """The end of an exchange; None: its request is not known. `settle` it when the rules have seen it."""
@@ -166,6 +190,10 @@ class World:
                 member.syncing = None
             if x in member.beating:
                 member.beating.remove(x)
+            if x.key != FETCH:
+                member.heard = x
+            if x.key in (JOIN_GROUP, SYNC_GROUP) and x.answered is not None:
+                member.alive = max(member.alive, x.answered)
         if x.answer is not None and x.delivered:
             heard = _HEARD.get(x.key)
             if heard is not None:
@@ -185,24 +213,28 @@ class World:
         """Somebody outside says something of a client. Where two members have its name, it is not known which of them is meant."""
         if row.what == ASKED_TO_STOP:
             meant = [link for link in self.links.values() if link.client_id == row.client]
-            if len({member for link in meant for member in self._clients.get(link.client, ())}) == 1:
+            if len({member for link in meant for member in self.members_of(link.client)}) == 1:
                 for link in meant:
                     link.stopping = row.seq
 
     def forget(self, link: Link) -> None:
         """The connection is gone. Its members may come back by another one; those that do not are given up one day."""
         self.links.pop(link.number, None)
-        link.gone = True
+        link.go()
         for x in list(link.open.values()):
             x.abandoned = True
             self.settle(x)
+        self._without(link)
+        last = link.last
+        if last is not None and last.link is link and not last.gone and last.joined is last.joining is last.beat is None:
+            self._gone(last)  # an id that was only reserved; who comes back with it begins anew
 
     def lost(self) -> None:
         """Rows are missing: what was open is not known any more. What clusters have (topics, versions) still is."""
         self.agenda = Agenda()
         self.links.clear()
         self.groups.clear()
-        self._clients.clear()
+        self._processes.clear()
 
     # -- who is who
 
@@ -215,8 +247,36 @@ class World:
 
     def sole_member(self, link: Link) -> Member | None:
         """The one member of the process that this connection is of; None where that cannot be told."""
-        found = self._clients.get(link.client, ())
-        return next(iter(found)) if len(found) == 1 else None
+        found = self.members_of(link.client)
+        return next(iter(found)) if len(found) == 1 and self._certain(link.client) else None
+
+    def members_of(self, client: tuple[str, str | None]) -> Set[Member]:
+        """Members of this host and client id, of one process or of several."""
+        found = self._processes.get(client)
+        return frozenset() if found is None else found.members
+
+    def spoke(self, member: Member) -> int:
+        """When its process was last heard of (ns), by its own connection or any that is surely of the same process."""
+        client = member.host, member.client_id
+        if len(self.members_of(client)) != 1 or not self._certain(client):
+            return member.link.spoke
+        return max(self._processes[client].spoke, member.link.spoke)
+
+    def _certain(self, client: tuple[str, str | None]) -> bool:
+        """Of connections older than the journal the host is not known: one of their members may be of this process, or not."""
+        host, client_id = client
+        unknown = self._processes.get(("", client_id)) if host else None
+        return unknown is None or not unknown.members
+
+    def fetched(self, x: Exchange) -> Partitions:
+        """What a Fetch names. In a fetch session (KIP-227) that is not all that it reads; topics whose id no answer told are left out."""
+        names = [str(each["topic"]) if x.version < BY_ID else self.topic_names.get(str(each["topic_id"])) for each in x.asked["topics"]]
+        return frozenset(
+            (name, int(each["partition"]))
+            for name, topic in zip(names, x.asked["topics"], strict=True)
+            for each in topic["partitions"]
+            if name
+        )
 
     def _group(self, name: str) -> Group:
         found = self.groups.get(name)
@@ -234,38 +294,67 @@ class World:
             member_id = str(x.asked.get("member_id") or "")
         if not member_id:
             return None
-        return x.group.members.get(member_id) or self._member(x.group, member_id, x)
+        member = x.group.members.get(member_id)
+        if member is None:
+            return self._member(x.group, member_id, x)
+        return None if x.key == LEAVE_GROUP and not _own(member, x.link) else member
 
     def _member(self, group: Group, member_id: str, x: Exchange) -> Member:
         found = group.members.get(member_id)
         if found is None:
             found = group.members[member_id] = Member(group, member_id, x)
-            if x.link.last is not None and x.link.last.group is group and x.link.last is not found:
-                found.before = x.link.last
-                found.before.before = None  # one step back is enough, and a chain would grow
+            last = x.link.last
+            if last is not None and last.group.name == group.name:
+                found.before = last.before if last.id == member_id else last
+                if last.id != member_id:
+                    last.before = None  # one step back is enough, and a chain would grow
             self._give_up_later(found)
         return found
 
+    def _spoke(self, x: Exchange) -> None:
+        link = x.link
+        process = self._processes.get((link.host, x.client_id))
+        if process is None:
+            process = self._processes[link.host, x.client_id] = Process()
+        if link.client_id != x.client_id:
+            self._without(link)
+            link.client_id = x.client_id
+        process.links.add(link)
+        process.spoke = link.spoke = x.received
+
+    def _without(self, link: Link) -> None:
+        process = self._processes.get(link.client)
+        if process is not None:
+            process.links.discard(link)
+            self._ended(link.client, process)
+
     def _named(self, member: Member, x: Exchange) -> None:
         if (member.host, member.client_id) != x.link.client:
-            self._clients.get((member.host, member.client_id), set()).discard(member)
+            self._nameless(member)
             member.client_id, member.host = x.client_id, x.link.host
-        self._clients.setdefault(x.link.client, set()).add(member)
+        self._processes.setdefault(x.link.client, Process()).members.add(member)
+
+    def _nameless(self, member: Member) -> None:
+        client = member.host, member.client_id
+        process = self._processes.get(client)
+        if process is not None:
+            process.members.discard(member)
+            self._ended(client, process)
+
+    def _ended(self, client: tuple[str, str | None], process: Process) -> None:
+        if not process.members and not process.links:
+            self._processes.pop(client, None)
 
     def _gone(self, member: Member) -> None:
-        member.gone = True
+        member.go()
         if member.group.members.get(member.id) is member:
             del member.group.members[member.id]
-        known = self._clients.get((member.host, member.client_id))
-        if known is not None:
-            known.discard(member)
-            if not known:
-                del self._clients[member.host, member.client_id]
+        self._nameless(member)
         self._over(member.group)
 
     def _over(self, group: Group) -> None:
         if not group.members and not group.waiting and self.groups.get(group.name) is group:
-            group.gone = True
+            group.go()
             del self.groups[group.name]
 
     def _give_up_later(self, member: Member) -> None:
@@ -281,26 +370,60 @@ class World:
 
         self.agenda.add(at, member, "", look)
 
+    def _watch(self, member: Member) -> None:
+        """Look whether its session lapses: once per session while it beats."""
+        if member.watched or member.joined is None:
+            return
+        member.watched = True
+
+        def look() -> Judgements:
+            member.watched = False
+            if member.alive + member.session_ns + self.slack > self.now or member.joining is not None or member.syncing is not None:
+                self._watch(member)
+            elif self._awake(member):
+                member.lapsed = member.alive
+            return iter(())
+
+        due = member.alive + member.session_ns + self.slack
+        self.agenda.add(due if due > self.now else self.now + member.session_ns, member, "", look)
+
+    def _awake(self, member: Member) -> bool:
+        heard = member.heard
+        well = heard is not None and heard.delivered and heard.errors <= {REBALANCE_IN_PROGRESS}
+        return well and not member.link.gone and member.leaving is None and self.spoke(member) > member.alive + member.session_ns // 2
+
     # -- answers that were heard
 
     def _joined(self, x: Exchange, answer: Json) -> None:
         group, member = x.group, x.member
         assert group is not None
-        if x.error in (NONE, MEMBER_ID_REQUIRED) and member is None:
-            member = x.member = self._member(group, str(answer["member_id"]), x)
-            member.wish, member.instance_id = x, x.asked.get("group_instance_id")
-            member.born = True
-            x.link.last = member
-            self._named(member, x)
+        if x.error in (NONE, MEMBER_ID_REQUIRED):
+            named = str(answer["member_id"]) or (member.id if member is not None else "")
+            if member is None or member.gone or member.id != named:
+                member = x.member = self._begun(group, named, x)
         if member is None:
             return
         if x.error == NONE:
             member.joined = x
+            self._watch(member)
             group.newest = max(group.newest, int(answer["generation_id"]))
             if answer["members"] and _is_new(group.plan, answer):
                 group.plan = Plan(x, answer, str(x.asked["protocol_type"]))
         else:
             self._refused(x, x.error)
+
+    def _begun(self, group: Group, member_id: str, x: Exchange) -> Member:
+        """Its connection is this member from now on, and no other of the group."""
+        old = x.link.last
+        member = self._member(group, member_id, x)
+        member.wish, member.instance_id, member.link = x, x.asked.get("group_instance_id"), x.link
+        member.born = True
+        x.link.last = member
+        self._named(member, x)
+        if old is not None and old.id != member_id and old.group is group and old.link is x.link and not old.gone:
+            old.ended = x
+            self._gone(old)
+        return member
 
     def _synced(self, x: Exchange, answer: Json) -> None:
         member = x.member
@@ -328,7 +451,7 @@ class World:
         assert x.group is not None
         for member_id, _ in leavers_of(x):
             member = x.group.members.get(member_id)
-            if member is not None:
+            if member is not None and _own(member, x.link):
                 member.ended = x
                 self._gone(member)
 
@@ -362,6 +485,11 @@ def _is_new(plan: Plan | None, answer: Json) -> bool:
     if plan is None or plan.generation != answer["generation_id"]:
         return True
     return not answer.get("skip_assignment") and (plan.brought is None or plan.leader != answer["leader"])
+
+
+def _own(member: Member, link: Link) -> bool:
+    """Is this the member's own connection? That of an admin who takes it out of the group is not."""
+    return member.link is link or (member.link.gone and member.link.client == link.client)
 
 
 def _json(message: Any) -> Json:

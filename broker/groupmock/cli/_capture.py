@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Final
@@ -52,7 +53,10 @@ def _ports(arguments: argparse.Namespace) -> frozenset[int]:
     """Of --port; none: they are guessed. Raises ConfigError, for flags too that have no place here."""
     given = [f"--{name.replace('_', '-')}" for name in OF_THE_PROXY if getattr(arguments, name)] + ["-- COMMAND"] * bool(arguments.command)
     if given:
-        raise ConfigError(f"--pcap reads a file, to which {' and '.join(given)} says nothing: leave it out")
+        raise ConfigError(f"--pcap reads a file, to which {' and '.join(given)} means nothing: leave it out")
+    both = [path for path in (arguments.pcap, arguments.journal) if path and os.path.exists(path)]
+    if len(both) == 2 and os.path.samefile(*both):
+        raise ConfigError(f"--journal: {arguments.journal} is the capture itself")
     ports = [text.strip() for text in arguments.port.split(",")]
     if not all(text.isdecimal() and int(text) < 65536 for text in ports):
         raise ConfigError(f"--port: {arguments.port!r}: with --pcap the ports of brokers are wanted, as 9092 or 9092,9093")

@@ -56,7 +56,7 @@ def run_drive(
     notices: Iterable[str],
     write: Callable[[Report, list[tuple[str, str | None]]], None],
 ) -> int:
-    """Do it; returns the exit code. Raises ValueError for bad use. `waive`, `notices`: of the waivers; `write`: the verb's own writer of reports."""
+    """Do it; returns the exit code. Raises ValueError for bad use. `waive`, `notices`: of the waivers; `write`: the verb's own writer."""
     from ..audit.drive.situation import situations
 
     if arguments.situations == "list":

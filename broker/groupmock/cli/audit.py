@@ -6,9 +6,9 @@ or were never in the situation; "-" is standard input. Exit codes: 0 no rule bro
 broken, 2 bad use, an unreadable waiver or no journal at all, 4 nothing broken as far as can be seen, but a journal was not whole or a rule
 could not be judged. `groupmock explain RULE` says what a rule asks and how to mend what breaks it.
 
-With --drive it starts COMMAND, a consumer, in several copies, puts them through situations (rebalances, lost answers, coordinators that move,
-members that die ...) and judges them in each: a table rule x situation. Then 3 is that COMMAND cannot be judged: it does not start, connect
-or make a group.
+With --drive it starts COMMAND, a consumer, in several copies, puts them through situations (rebalances, lost answers, coordinators that
+move, members that die ...) and judges them in each: a table rule x situation. Then 3 is that COMMAND cannot be judged: it does not start,
+does not connect, or makes no group.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _run(arguments: argparse.Namespace) -> int:
     waivers = _waivers(arguments)
     _check_rules(arguments)
     if arguments.drive:
-        return run_drive(arguments, None if waivers is None else waivers.of, () if waivers is None else waivers.notices(), _write)
+        return run_drive(arguments, None if waivers is None else waivers.of, [] if waivers is None else [*waivers.notices()], _write)
     if arguments.command:
         raise ValueError("a COMMAND is for --drive: groupmock audit --drive -- COMMAND (or: groupmock run --journal FILE -- COMMAND)")
     if not arguments.journals:

@@ -5,10 +5,10 @@
                     |       neither, and nobody said that a broker is here --> DEAF
                     +-- began before the capture --> SEARCHING
 
-TALKING means that the border of frames is known on the client's side; on the broker's it may still be looked for (`_answers`), since only an
-answer to a request that was seen can be told there. Where a piece is missing the connection's dialogue is cut with a close row and goes on
-as a new connection with a note about what was left out: half a frame is nobody's, and requests that were open then were answered, or not,
-where nobody saw it.
+TALKING means that the border of frames is known on the client's side; on the broker's it may still be looked for (`_answers`), since only
+an answer to a request that was seen can be told there. Where a piece is missing the connection's dialogue is cut with a close row and goes
+on as a new connection with a note about what was left out: half a frame is nobody's, and requests that were open then were answered, or
+not, where nobody saw it. Who has hung up is told when both have: an answer may be on its way until then.
 
 Close rows are the broker's where nobody closed: a client that did nothing must not be blamed.
 """
@@ -26,8 +26,6 @@ from .reassembly import Begun, Came, Ended, Missed
 from .wire_codec import HEADER_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from .dialogue import Line
     from .ledger import Ledger
     from .reassembly import Event
@@ -69,6 +67,7 @@ class Conversation:
         self._sure = sure
         self._state = State.LISTENING
         self._line: Line | None = None
+        self._hung_up: Ended | None = None  # the client has closed, the broker has not
         self._first = bytearray()
         self._framers = (Framer(), Framer())
         self._searches: tuple[Search, Search] | None = None
@@ -89,8 +88,10 @@ class Conversation:
         """Is nothing of it of any interest any more?"""
         return self._state is State.DEAF and self._line is None
 
-    def take(self, events: Iterable[Event]) -> None:
+    def take(self, events: list[Event]) -> None:
         """What its segments told."""
+        if not events:
+            return
         for event in events:
             if isinstance(event, Came):
                 self._came(event.side, event.data, event.time)
@@ -104,6 +105,8 @@ class Conversation:
 
     def finish(self, time: int) -> None:
         """The capture is over. What is whole was told; the rest is counted."""
+        if self._hung_up is not None and self._line is not None:
+            self._over(self._hung_up, time)
         rest = self._framers[0].buffered + self._framers[1].buffered + len(self._first)
         if self._state is State.TALKING and rest:
             self._unread(rest, AT_THE_END)
@@ -147,6 +150,8 @@ class Conversation:
             self._look(side, data, time)
 
     def _missed(self, side: int, count: int, time: int) -> None:
+        if self._hung_up is not None:
+            self._over(self._hung_up, time)
         if self._state is State.DEAF:
             return
         whose = "of one" if self._client is None else "of the client's" if side == self._client else "of the broker's"
@@ -158,15 +163,21 @@ class Conversation:
         self._why = why
 
     def _ended(self, event: Ended) -> None:
-        client = event.side == self._client
+        """A broker that hears that the client has closed may have an answer on its way: the end is when it has closed too."""
+        if self._hung_up is None and event.side == self._client and not event.reset and self._line is not None:
+            self._hung_up = event
+            return
+        self._over(self._hung_up or event, event.time)
+
+    def _over(self, event: Ended, time: int) -> None:
         self._stop_searching()
         if self._line is not None:
-            who = "client" if client else "broker"
+            by, who = ("client", "client") if event.side == self._client else ("server", "broker")
             cut = self._framers[event.side].buffered
             middle = f" in the middle of a frame, of which {cut} bytes had come" if cut else ""
             open_one = ", with a request unanswered" if self._line.pending else ""
             how = f"the {who} {'reset the connection' if event.reset else 'closed'}{middle}{open_one}"
-            self._close("client" if client else "server", how, event.time, cut)
+            self._close(by, how, time, cut)
         self._state = State.DEAF
 
     # First bytes

@@ -79,7 +79,8 @@ class Ledger:
     @property
     def incomplete(self) -> bool:
         """Is there something that the journal should have and has not?"""
-        return bool(self._unread or self._missing or self._forgotten or sum(each.count for each in self._encrypted.values()) > self.not_told)
+        deaf = sum(each.count for each in self._encrypted.values()) > self.not_told
+        return bool(deaf or self._unread or self._missing or self._forgotten)
 
     def sentences(self) -> list[str]:
         """What the journal has not, each in a sentence."""
@@ -93,7 +94,8 @@ class Ledger:
         if self._encrypted:
             count = sum(each.count for each in self._encrypted.values())
             names = ", ".join(list(self._encrypted)[:SHOWN]) + (" and others" if len(self._encrypted) > SHOWN else "")
-            told.append(f"{plural(count, 'connection')} to {names} {'speaks' if count == 1 else 'speak'} TLS, in which nothing can be read.")
+            speak = "speaks" if count == 1 else "speak"
+            told.append(f"{plural(count, 'connection')} to {names} {speak} TLS, in which nothing can be read.")
         return told
 
 

@@ -1,8 +1,8 @@
 """A capture file's packets, one after another: pcap and pcapng, each in both byte orders, with the times that the capture gave them.
 
-dpkt knows the formats; the walk over the file is ours. dpkt's own readers give times as floating point numbers (200 ns off by now), know one
-interface of a pcapng file (`dumpcap -i lo -i eth0` writes two, each with its own link type and clock), end without a word where the file is
-cut, and read as many bytes at once as a broken length says.
+dpkt knows the formats; the walk over the file is ours. dpkt's own readers give times as floating point numbers (200 ns off by now), know
+one interface of a pcapng file (`dumpcap -i lo -i eth0` writes two, each with its own link type and clock), end without a word where the
+file is cut, and read as many bytes at once as a broken length says.
 
 https://ietf-opsawg-wg.github.io/draft-ietf-opsawg-pcap/draft-ietf-opsawg-pcap.html,
 https://ietf-opsawg-wg.github.io/draft-ietf-opsawg-pcap/draft-ietf-opsawg-pcapng.html
@@ -38,8 +38,8 @@ class NotACapture(ValueError):
 
 
 class Packet(NamedTuple):
-    """One packet. `time`: ns since 1970; `link`: number of the link type (https://www.tcpdump.org/linktypes.html); `missing`: bytes that the
-    snap length cut off."""
+    """One packet. `time`: ns since 1970; `link`: number of the link type (https://www.tcpdump.org/linktypes.html); `missing`: bytes that
+    the snap length cut off."""
 
     time: int
     link: int
@@ -150,7 +150,7 @@ class Packets:
     def _rest(self, length: int) -> int:
         """Of a block of that length, without the eight bytes that were read."""
         if length < 12 or length % 4:
-            raise Broken(f"behind packet {self.count} stands a block of {length} bytes, which none has: the rest of the file cannot be read")
+            raise Broken(f"behind packet {self.count} stands a block of {length} bytes, which none has: the rest cannot be read")
         return length - 8
 
     def _skip(self, size: int) -> None:

@@ -1,7 +1,11 @@
 """One TCP connection's segments, as a capture has them, to what each side's program sent, in an order in which it can have happened.
 
-The theory. A capture is no receiver. A receiver that misses a segment asks until it comes; what a capture misses is gone. And packets stand in
-it in the order in which some card or kernel queue saw them, not in that of the programs. What is sure are the numbers in the segments:
+Why it is our own: of the libraries that a project under Apache-2.0 can depend on, dpkt and python-pcapng leave TCP alone, and pypcapkit
+puts together what carries the same acknowledgement, fills holes with zeros and keeps everything; scapy is under the GPL.
+
+The theory. A capture is no receiver. A receiver that misses a segment asks until it comes; what a capture misses is gone. And packets
+stand in it in the order in which some card or kernel queue saw them, not in that of the programs. What is sure are the numbers in the
+segments:
 
 - Each side numbers its bytes, modulo 2^32, from one behind its SYN's number; a FIN counts as a byte. Numbers are read as the nearest to the
   place where the side stands (`Half.place`), so that they go on beyond 2^32 here.
@@ -100,8 +104,8 @@ ORDER: Final = itemgetter(0, 1)
 
 
 class Half:
-    """What one side sends. `next`: number of the byte that is due, None until it is known where the side begins; `acked`: the other side has
-    everything before it; `least`: the first number that the other side was seen to acknowledge."""
+    """What one side sends. `next`: number of the byte that is due, None until it is known where the side begins; `acked`: the other side
+    has everything before it; `least`: the first number that the other side was seen to acknowledge."""
 
     __slots__ = ("acked", "held", "held_bytes", "least", "next", "origin")
 

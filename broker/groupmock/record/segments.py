@@ -1,4 +1,4 @@
-"""TCP segments out of packets: Ethernet (802.1Q and 802.1ad tags, MPLS), Linux cooked (SLL, SLL2), loopback (NULL, LOOP), raw IP; IPv4, IPv6.
+"""TCP segments out of packets: IPv4 and IPv6 in Ethernet (802.1Q and 802.1ad tags, MPLS), Linux cooked, loopback and raw IP frames.
 
 dpkt reads the headers. Its classes are told here to look for IP and, in it, for TCP alone: as they come they read whatever a packet says
 it holds, IP in IP in IP a thousand deep too. Checksums are not looked at: network cards fill them in behind the capture's back.

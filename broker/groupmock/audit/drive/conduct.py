@@ -57,7 +57,7 @@ class Wish:
 
 
 async def conduct(wish: Wish, situations: Iterable[Situation], tell: Callable[[Outcome], None] = lambda outcome: None) -> list[Outcome]:
-    """Every situation in turn; `tell` is called with each outcome. Raises CannotRun when the program cannot be judged at all, CannotStart."""
+    """Every situation in turn; `tell` is called with each outcome. Raises CannotRun when the program cannot be judged, CannotStart."""
     outcomes: list[Outcome] = []
     commits = True
     for situation in situations:

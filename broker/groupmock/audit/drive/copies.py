@@ -21,8 +21,8 @@ class CannotRun(Exception):
 
 
 class Copy:
-    """One process of the program. `client_id`, `instance_id`: what its environment told it to be; `asked`: was it sent a signal that ends it;
-    `status`: its exit status, None while it runs.
+    """One process of the program. `client_id`, `instance_id`: what its environment told it to be; `asked`: was it sent a signal that ends
+    it; `status`: its exit status, None while it runs.
 
     It leads a process group of its own, and signals go to all of it: a program is often a shell, or a launcher, around the client.
     """

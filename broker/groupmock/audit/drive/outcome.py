@@ -106,7 +106,8 @@ def as_data(outcomes: Sequence[Outcome], command: Sequence[str], copies: int) ->
 def _as_data(outcome: Outcome) -> dict[str, Any]:
     rules = {} if outcome.source is None else outcome.source.audit.rules
     return {
-        **{name: getattr(outcome, name) for name in ("name", "does", "waits", "reached", "why", "seconds", "remarks", "clients", "excused")},
+        **{name: getattr(outcome, name) for name in ("name", "does", "waits", "reached", "why", "seconds", "remarks", "clients")},
+        "excused": outcome.excused,
         "journal": None if outcome.source is None else outcome.source.name,
         "rules": {
             code: {"verdict": tally.verdict, "kept": tally.kept, "broken": tally.broken}

@@ -1,9 +1,9 @@
 """What a situation is: a name, what happens to the client in it, and a script that makes it happen and waits for the events that show it.
 
-A situation is declared by `@situation(...)` over its script, in a file of `situations/`. The frame is the same for all (`conduct`): a fresh
-cluster, the copies, a group that is Stable and commits; then the script; then the group must be Stable and commit again; then the copies are
-asked to stop. A script waits for rows, through the methods of its `Stage`; an event that does not come within the bound that the user gave
-makes the situation "not reached", with the sentence of what was waited for. Nothing is judged here: the rules read the journal.
+A situation is declared by `@situation(...)` over its script, in a file of `situations/`. The frame is the same for all (`conduct`): a
+fresh cluster, the copies, a group that is Stable and commits; then the script; then the group must be Stable and commit again; then the
+copies are asked to stop. A script waits for rows, through the methods of its `Stage`; an event that does not come within the bound that the
+user gave makes the situation "not reached", with the sentence of what was waited for. Nothing is judged here: the rules read the journal.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Situation(NamedTuple):
     """`does`: what happens, a sentence; `waits`: what must be seen for it to be reached, a sentence.
 
     `rules`: fault rules from before the copies start; `nodes`: brokers of the cluster; `static`: the copies have a group.instance.id each;
-    `late`: so many copies are held back, the script starts them; `bare`: the topic is not there, the script creates it, and the group stands
-    only then; `comes_back`: the group must be Stable and commit again when the script is over; `settings`: the broker's, Kafka's names;
-    `excuses`: rules that the way the copies are treated from outside (a process stopped for long) makes anybody break: they are not judged.
+    `late`: so many copies are held back, the script starts them; `bare`: the topic is not there, the script creates it, and the group
+    stands only then; `comes_back`: the group must be Stable and commit again when the script is over; `settings`: the broker's, Kafka's
+    names; `excuses`: rules that anybody breaks who is treated so from outside (a process stopped for long): they are not judged.
     """
 
     name: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -67,6 +68,7 @@ class Stage(Sink):
         self._topics = [topic.name for topic in running.config.topics]
         self.topic, self.partitions = self._topics[0], running.config.topics[0].partitions or running.config.settings.num_partitions
         self._heard: list[Heard] = []
+        self._mute: set[int] = set()
         self._changed = asyncio.Event()
         running.server.journal.add(self)
         self._producing = asyncio.ensure_future(self._produce())
@@ -80,6 +82,8 @@ class Stage(Sink):
                 heard.hear(row)
         if isinstance(row, RequestRow) and row.api_key == API_VERSIONS:
             self._introduced(row)
+        elif isinstance(row, FaultRow) and row.action == "drop" and row.connection is not None:
+            self._mute.add(row.connection)
         self._changed.set()
 
     def take_repeated(self, repeated: Repeated) -> None:
@@ -113,15 +117,10 @@ class Stage(Sink):
 
         return self.hears(f"{client or 'a copy'} to send {'a' if times == 1 else times} {api_name(key)}", test, times)
 
-    def fires(self, rule: str, times: int = 1) -> Heard:
-        """Listen for a fault rule to strike."""
-        what = f"the fault {rule!r} to strike"
-        return self.hears(what, lambda row: isinstance(row, FaultRow) and row.rule == rule and row.action not in ("over", "released"), times)
-
     # -- waiting
 
     async def until(self, what: str, test: Callable[[], bool], seconds: float | None = None) -> None:
-        """Wait until it is so; asked after every row and when a copy has ended. Raises NotReached when the bound is over or nobody is left."""
+        """Wait until it is so; asked after every row and end of a copy. Raises NotReached when the bound is over or no copy runs."""
         bound = self.bound_s if seconds is None else seconds
         end = asyncio.get_running_loop().time() + bound
         while not test():
@@ -143,9 +142,15 @@ class Stage(Sink):
         rules = self.running.server.driver.rules.registry
         await self.until(f"the fault {rule!r} to strike", lambda: rules.report(rule).fired >= times)
 
-    async def watches(self, seconds: float) -> None:
-        """Look on for so long: what is to be seen is that nothing happens, or what happens over and over."""
-        await asyncio.sleep(seconds)
+    async def mute_noticed(self) -> None:
+        """Wait until connections that a fault made mute are given up by their client, as it does by a timeout of its own."""
+        connections = self.running.server.driver.connections
+        await self.until("a copy to give up the connection that is mute", lambda: self._mute.isdisjoint(connections))
+
+    async def watches(self, seconds: float, test: Callable[[], bool] = lambda: False) -> None:
+        """Look on for so long, or until it is so: what is to be seen is what the copies do meanwhile, and that may be nothing."""
+        with suppress(NotReached):
+            await self.until("nothing", test, seconds)
 
     async def settled(self) -> None:
         """Wait until the group is Stable, with everybody who runs and nobody else."""
@@ -176,10 +181,13 @@ class Stage(Sink):
             return False
         names = {member.client_id for member in view.members}
         running = [copy for copy in self.copies if copy.alive and not copy.frozen]
+        if not running:
+            return False
         if not names & {copy.client_id for copy in self.copies}:  # the program has names of its own
             return len(view.members) >= len(running)
-        gone = {copy.client_id for copy in self.copies if not copy.alive and copy.instance_id is None} - {each.client_id for each in running}
-        return names >= {copy.client_id for copy in running} and not names & gone
+        here = {copy.client_id for copy in running}
+        gone = {copy.client_id for copy in self.copies if not copy.alive and copy.instance_id is None} - here
+        return names >= here and not names & gone
 
     # -- the group
 
@@ -262,13 +270,16 @@ class Stage(Sink):
         """Register fault rules."""
         self.running.submit(Command("add_faults", {"rules": [rule_as_data(make_rule(each)) for each in rules]}))
 
-    async def start(self, instance: str | None = None) -> Copy:
-        """Start one more copy."""
-        number = len(self.copies) + 1
-        if instance is None and self.situation.static:
+    async def start(self, instance: str | None = None, again: Copy | None = None) -> Copy:
+        """Start one more copy; `instance`: with that group.instance.id; `again`: with names and number of one that has ended."""
+        place = len(self.copies) + 1
+        number = place if again is None else again.number
+        if again is not None:
+            instance = again.instance_id
+        elif instance is None and self.situation.static:
             instance = f"copy-{number}"
         environment = environment_of(number, self.running.bootstrap, self.topic, self.situation.name, instance)
-        said = self._folder / f"{self.situation.name}.copy-{number}.txt"
+        said = self._folder / f"{self.situation.name}.copy-{place}.txt"
         copy = await Copy.start(self._command, number, environment, said, self._ended)
         self.copies.append(copy)
         return copy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..commit_example import ALONE, GIVEN
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import OFFSET_COMMIT, Exchange, epoch_of
 
@@ -23,20 +24,24 @@ class CommitsInItsGeneration(Rule):
     fix = (
         "Read generation and member id together when the commit is built, not when it is asked for, and drop them when a new round begins."
     )
-    kept = """
-topics: t1:1
-do stable1(A)
+    kept = (
+        ALONE
+        + """
 pause 300
 A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0
 """
-    broken = """
-topics: t1:1
-do stable1(A)
+    )
+    broken = (
+        ALONE
+        + """
 A: JoinGroup -> 0 generation_id=2 eventually
-A: SyncGroup assignments=[for($A.member_id, b"for A")] -> 0
+"""
+        + GIVEN
+        + """
 pause 300
 A: OffsetCommit generation_id_or_member_epoch=1 topics=[t($t1, o(0, 5))] -> 22
 """
+    )
 
     @asked(OFFSET_COMMIT)
     def in_its_generation(self, x: Exchange) -> Judgements:

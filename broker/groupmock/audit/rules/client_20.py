@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..commit_example import ALONE, GIVEN, HEADER
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
 from ..subjects import NONE, OFFSET_COMMIT, SYNC_GROUP, Exchange, epoch_of
 
@@ -19,19 +20,21 @@ class NoCommitWhileCompleting(Rule):
     )
     source = ("clients.md#client-20", "ConsumerCoordinator.sendOffsetCommitRequest")
     fix = "Hold commits back (or fail them retriably) from sending JoinGroup until SyncGroup is answered; commit before JoinGroup instead."
-    kept = """
-topics: t1:1
-do completing1(A)
-A: SyncGroup assignments=[for($A.member_id, b"for A")] -> 0
+    kept = (
+        ALONE
+        + """
 A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0
 """
-    broken = """
-topics: t1:1
+    )
+    broken = (
+        HEADER
+        + """
 do completing1(A)
 pause 300
 A: OffsetCommit topics=[t($t1, o(0, 5))] -> 27
-A: SyncGroup assignments=[for($A.member_id, b"for A")] -> 0
 """
+        + GIVEN
+    )
 
     @answered(SYNC_GROUP)
     def ended(self, x: Exchange) -> Judgements:

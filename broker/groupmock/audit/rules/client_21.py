@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ..rule import KEPT, Broken, Judgements, Rule, asked
-from ..subjects import OFFSET_COMMIT, Exchange, epoch_of
+from ..subjects import LEAVE_GROUP, NS_PER_MS, OFFSET_COMMIT, Exchange, Member, epoch_of
+
+SOON_NS: Final = 1_000 * NS_PER_MS
+"""So long after a member was given up, its connection does not belong to a consumer that assigns its partitions itself."""
 
 
 class CommitsAsMemberOrAsNobody(Rule):
@@ -44,15 +49,23 @@ A: OffsetCommit generation_id_or_member_epoch=-1 member_id="" topics=[t($t1, o(0
             yield Broken(f"{x.who} commits offsets with {had}", (x.seq,), 'generation and member id of one JoinGroup answer, or -1 and ""')
             return
         member = x.link.last
-        joined = None if member is None or member.group is not x.group or member.gone else member.joined
-        if not member_id and joined is not None:
-            assert member is not None
-            if self.knew(x, joined):
-                yield Broken(
-                    f"{member.name} is a member of generation {member.generation} and commits offsets on the same connection as if it were "
-                    f"none",
-                    (*joined.rows, x.seq),
-                    f"an OffsetCommit with generation {member.generation} and its member id",
-                )
-        else:
+        if member_id or member is None or member.joined is None or member.group.name != x.asked["group_id"] or _left(member):
             yield KEPT
+        elif not member.gone and self.knew(x, member.joined):
+            yield Broken(
+                f"{member.name} is a member of generation {member.generation} and commits on the same connection as if it were none",
+                (*member.joined.rows, x.seq),
+                f"an OffsetCommit with generation {member.generation} and its member id",
+            )
+        elif member.ended is not None and x.waited_since(member.ended) < SOON_NS:
+            yield Broken(
+                f"{member.name} was told that the group does not know it any more, and commits offsets on the same connection as if it had "
+                "never been a member",
+                (*member.ended.rows, x.seq),
+                "no OffsetCommit until it has joined again: its partitions may have another owner, whose offsets it would overwrite",
+            )
+
+
+def _left(member: Member) -> bool:
+    """Did it leave by itself? What its process does then it does not do as that member."""
+    return member.ended is not None and member.ended.key == LEAVE_GROUP

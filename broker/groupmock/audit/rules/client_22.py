@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..commit_example import ALONE, GIVEN
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
 from ..subjects import ILLEGAL_GENERATION, OFFSET_COMMIT, UNKNOWN_MEMBER_ID, Exchange, Subject, committed_of, epoch_of
 
@@ -16,29 +17,34 @@ class RefusedCommitsAreNotRepeated(Rule):
     source = ("clients.md#client-22", "ConsumerCoordinator.OffsetCommitResponseHandler")
     fix = "Fail the commit to the application (CommitFailedException) and rejoin; only errors that pass by themselves are tried again."
     implies = ("CLIENT-02", "CLIENT-03", "CLIENT-04")
-    kept = """
-topics: t1:1
-do stable1(A)
+    kept = (
+        ALONE
+        + """
 A: OffsetCommit generation_id_or_member_epoch=0 topics=[t($t1, o(0, 5))] -> 22
 pause 300
 A: JoinGroup -> 0 generation_id=2
-A: SyncGroup assignments=[for($A.member_id, b"for A")] -> 0
+"""
+        + GIVEN
+        + """
 A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0
 """
-    broken = """
-topics: t1:1
-member *: session_timeout_ms=1000
-do stable1(A)
+    )
+    broken = (
+        "member A: session_timeout_ms=1000"
+        + ALONE
+        + """
 pause 1500
 A: OffsetCommit topics=[t($t1, o(0, 5))] -> 25
 pause 300
 A: OffsetCommit topics=[t($t1, o(0, 5))] -> 25
 """
+    )
 
     @answered(OFFSET_COMMIT)
     def refused(self, x: Exchange) -> Judgements:
-        """Kept where the next commit will be looked at: after 25 the member is forgotten, and its connection still is there."""
-        if x.heard and x.errors & {ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID}:
+        """Kept where the next commit will be looked at: after 25 the member is forgotten, and its connection still is there. A commit
+        without a generation is nobody's (CLIENT-21)."""
+        if epoch_of(x) >= 0 and x.heard and x.errors & {ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID}:
             for subject in (x.link, x.member):
                 if subject is not None:
                     subject.notes[self.code] = x

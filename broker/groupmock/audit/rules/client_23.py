@@ -25,19 +25,21 @@ class WaitsWhileLoading(Rule):
     fix = "Wait for retry.backoff.ms, growing with each refusal, before a refused request is sent again."
     implies = ("CLIENT-26", "CLIENT-48")
     kept = """
+topics: t1:1
 do stable1(A)
 !move_coordinator partition=hash($group, 50) loading_ms=500
-A: SyncGroup -> 14
+A: OffsetFetch v7 require_stable=true topics=[want($t1, 0)] -> 14
 pause 600
-A: SyncGroup -> 0
+A: OffsetFetch v7 require_stable=true topics=[want($t1, 0)] -> 0
 """
     broken = """
+topics: t1:1
 do stable1(A)
 !move_coordinator partition=hash($group, 50) loading_ms=1000
-A: SyncGroup -> 14
-A: SyncGroup -> 14
-A: SyncGroup -> 14
-A: SyncGroup -> 14
+A: OffsetFetch v7 require_stable=true topics=[want($t1, 0)] -> 14
+A: OffsetFetch v7 require_stable=true topics=[want($t1, 0)] -> 14
+A: OffsetFetch v7 require_stable=true topics=[want($t1, 0)] -> 14
+A: OffsetFetch v7 require_stable=true topics=[want($t1, 0)] -> 14
 """
 
     @answered(*PACED)

@@ -29,10 +29,8 @@ class SaysItsName(Rule):
     fix = "Keep the instance id beside member id and generation, and put all three into every request of the group."
     kept = """
 member A: group_instance_id=a
-topics: t1:1
 do static_stable1(A)
 A: Heartbeat -> 0
-A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0
 """
     broken = """
 member A: group_instance_id=a

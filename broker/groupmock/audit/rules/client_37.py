@@ -49,6 +49,7 @@ class RejoinsWithoutTheRevoked(Rule):
 repeat 3
 pause 500
 A: Heartbeat -> 0
+B: Heartbeat -> 0
 end
 """
     )

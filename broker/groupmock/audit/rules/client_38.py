@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from ..cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
 from ..inside import Subscribed, cooperative_of, told_by
@@ -20,6 +20,9 @@ from ..subjects import (
     Member,
     data_of,
 )
+
+NEWS: Final = "CLIENT-38 news"
+"""When a member last heard of topics."""
 
 
 class Settled:
@@ -65,7 +68,9 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
         if claim is None or told is None or claim.owned - told:
             return
         settled = member.notes[self.code] = Settled(x, claim, self._counts(claim))
-        settled.reason = bool(x.link.open.keys() - {x.ticket})
+        assert member.joined.answered is not None
+        # What the leader hears of topics after it was given the list of members may be news to what it assigned by.
+        settled.reason = bool(x.link.open.keys() - {x.ticket}) or member.notes.get(NEWS, -1) >= member.joined.answered
         yield from ()
 
     @answered(HEARTBEAT, OFFSET_COMMIT, OFFSET_FETCH, JOIN_GROUP, SYNC_GROUP, LEAVE_GROUP, METADATA, FIND_COORDINATOR)
@@ -73,6 +78,8 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
         """Any error, any answer that was lost, a look for the coordinator; for a leader also news of topics."""
         member = x.member or self.world.sole_member(x.link) or x.link.last
         settled: Settled | None = None if member is None else member.notes.get(self.code)
+        if x.key == METADATA and member is not None and member.leads:
+            member.notes[NEWS] = x.answered
         if settled is not None and member is not None and settled.sync is not x:
             news = x.key == METADATA and member.leads
             settled.reason = settled.reason or news or bool(x.errors) or x.abandoned or not x.heard or x.key == FIND_COORDINATOR

@@ -25,6 +25,7 @@ class LostOwnsNothing(Rule):
         "it from both, or gives it to the one that lost it."
     )
     source = ("clients.md#client-39", "KIP-429", "KAFKA-12984", "ConsumerCoordinator.onJoinPrepare")
+    implies = ("CLIENT-36",)
     fix = (
         "When the generation is reset, drop all partitions (`onPartitionsLost`) and clear what the assignor remembers, before the "
         "JoinGroup is written."

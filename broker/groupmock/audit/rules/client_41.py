@@ -47,10 +47,12 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 7, held("
 
     @asked(JOIN_GROUP)
     def says(self, x: Exchange) -> Judgements:
-        """Every protocol of the list that can say it."""
+        """Every protocol of the list that can say it. The generation of an earlier id is nobody's concern where nothing is owned:
+        librdkafka says it after 25."""
         member = x.member
-        found = {each.generation for each in subscriptions_of(x).values() if each is not None and each.version >= 2 and each.wrong is None}
-        if not found or member is None or (member.joined is None and not member.born):
+        read = [each for each in subscriptions_of(x).values() if each is not None and each.version >= 2 and each.wrong is None]
+        found, owning = {each.generation for each in read}, any(each.owned for each in read)
+        if not found or member is None or (member.joined is None and (not member.born or not owning)):
             return
         if member.joined is not None and not one_process(x, member.joined):
             return

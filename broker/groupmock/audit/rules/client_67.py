@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groupmock_codec.embedded import consumer
-from groupmock_codec.errors import CodecError
-
 from ...printable import one_line
-from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
-from ..subjects import NONE, OFFSET_COMMIT, SYNC_GROUP, Exchange, committed_of, data_of, epoch_of
+from ..commit_example import ALONE
+from ..rule import KEPT, Broken, Judgements, Rule, asked
+from ..subjects import OFFSET_COMMIT, Exchange, committed_of, epoch_of
 
 if TYPE_CHECKING:
     from ...rounds.embedded import Partitions
@@ -31,29 +29,20 @@ class CommitsWhatIsItsOwn(Rule):
     )
     source = ("clients.md#client-67", "KIP-429")
     fix = "Drop the offsets of partitions that were revoked or lost, also those of records that are still being worked on."
-    kept = """
-topics: t1:2
-do completing1(A)
-let mine = join(i16(0), i32(1), str("$t1"), i32(1), i32(0), i32(-1))
-A: SyncGroup assignments=[for($A.member_id, $mine)] -> 0
+    kept = (
+        ALONE
+        + """
 pause 300
 A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0
 """
-    broken = """
-topics: t1:2
-do completing1(A)
-let mine = join(i16(0), i32(1), str("$t1"), i32(1), i32(0), i32(-1))
-A: SyncGroup assignments=[for($A.member_id, $mine)] -> 0
+    )
+    broken = (
+        ALONE
+        + """
 pause 300
-A: OffsetCommit topics=[t($t1, o(0, 5), o(1, 5))] -> 0
+A: OffsetCommit topics=[t($t1, o(0, 5)), t($t2, o(0, 5))] -> 0
 """
-
-    @answered(SYNC_GROUP)
-    def told_anew(self, x: Exchange) -> Judgements:
-        """What it had until now is remembered."""
-        if x.member is not None and x.heard and x.error == NONE:
-            x.member.notes[self.code] = x.member.told or frozenset()
-        return iter(())
+    )
 
     @asked(OFFSET_COMMIT)
     def its_own(self, x: Exchange) -> Judgements:
@@ -61,7 +50,7 @@ A: OffsetCommit topics=[t($t1, o(0, 5), o(1, 5))] -> 0
         member = x.member
         if member is None or member.synced is None or member.told is None or member.protocol_type != "consumer":
             return
-        if epoch_of(x) != member.generation or member.synced.asked["generation_id"] != member.generation or not _readable(member):
+        if epoch_of(x) != member.generation or member.synced.asked["generation_id"] != member.generation:
             return
         allowed = member.told | self._before(member, x)
         names = self.world.topic_names
@@ -80,21 +69,8 @@ A: OffsetCommit topics=[t($t1, o(0, 5), o(1, 5))] -> 0
 
     def _before(self, member: Member, x: Exchange) -> Partitions:
         """What it may still commit although its newest assignment does not have it."""
-        before: Partitions = member.notes.get(self.code, frozenset())
         assert member.synced is not None
-        return before if not member.eager or not self.knew(x, member.synced) else frozenset()
-
-
-def _readable(member: Member) -> bool:
-    """Is the assignment one of the consumer protocol? What nobody can read allows everything."""
-    answer = None if member.synced is None else member.synced.answer
-    if answer is None:
-        return False
-    try:
-        consumer.decode_assignment(data_of(answer["assignment"]))
-    except CodecError:
-        return False
-    return True
+        return member.had or frozenset() if not member.eager or not self.knew(x, member.synced) else frozenset()
 
 
 def _named(x: Exchange, names: dict[str, str]) -> set[tuple[str, int]]:

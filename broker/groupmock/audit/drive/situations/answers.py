@@ -56,23 +56,48 @@ for _api in GROUP_APIS:
         f"answer-lost-{_api}", f"The first {_api} is applied, and the connection ends before its answer.", _api,
         rule(_api, "close", stage="reply", nth=1),
     )  # fmt: skip
+
+
+def _later(made: dict[str, Any]) -> Callable[[Stage], Awaitable[None]]:
+    """A script: the group works already, and rebalances once more, when the rule strikes."""
+
+    async def script(stage: Stage) -> None:
+        stage.break_by(made)
+        stage.steer("force_rebalance", group=stage.group, reason="groupmock audit --drive")
+        await stage.strikes(made["name"])
+        await stage.mute_noticed()
+
+    return script
+
+
 for _api in ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit"):
-    _declare(
-        f"second-answer-lost-{_api}", f"The connection ends before the answer to the {_api} number {5 if _api == 'Heartbeat' else 4}.", _api,
-        rule(_api, "close", stage="reply", nth=5 if _api == "Heartbeat" else 4),
-    )  # fmt: skip
-for _api in ("Heartbeat", "OffsetCommit", "OffsetFetch"):
-    _declare(
-        f"silence-at-{_api}", f"The second {_api} is applied, its answer is lost, and its connection is mute from then on.", _api,
-        rule(_api, "drop", stage="reply", nth=2),
-    )  # fmt: skip
+    declare(
+        Situation(
+            f"answer-lost-{_api}-later",
+            f"A group that works rebalances, and the connection ends before the answer to a {_api}.",
+            f"the fault to strike a {_api}, and the group Stable",
+            _later(rule(_api, "close", stage="reply", nth=1)),
+        )
+    )
+for _api in ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "OffsetFetch"):
+    declare(
+        Situation(
+            f"silence-at-{_api}",
+            f"A group that works rebalances; a {_api} is applied, its answer is lost, and its connection is mute from then on.",
+            "the end of that connection, and the group Stable",
+            _later(rule(_api, "drop", stage="reply", nth=1)),
+        )
+    )
 for _api, _codes in ERRORS.items():
     _rules = tuple(rule(_api, "error", f"{code} {place}", "request", nth=1 + place, code=code) for place, code in enumerate(_codes))
     declare(
         Situation(
-            f"errors-of-{_api}", f"{_api} is refused every other time, with {', '.join(dict.fromkeys(_codes))}.",
-            "every one of the errors, and the group Stable", _strikes(*(each["name"] for each in _rules)), rules=_rules,
-        )  # fmt: skip
+            f"errors-of-{_api}",
+            f"{_api} is refused every other time, with {', '.join(dict.fromkeys(_codes))}.",
+            "every one of the errors, and the group Stable",
+            _strikes(*(each["name"] for each in _rules)),
+            rules=_rules,
+        )
     )
 
 

@@ -106,7 +106,8 @@ async def partitions_added(stage: Stage) -> None:
     await stage.next_round(before)
 
 
-@situation("topic-returns", "The topic is deleted and created again.", "a Metadata request of a copy in between")
+@situation("topic-returns", "The topic is deleted and created again.", "a Metadata request of a copy in between",
+           settings={"auto.create.topics.enable": "false"})  # fmt: skip
 async def topic_returns(stage: Stage) -> None:
     """Its offsets begin at 0 again, and its commits are gone."""
     asked = stage.asks(METADATA)

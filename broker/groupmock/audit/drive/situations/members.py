@@ -19,6 +19,16 @@ async def works(stage: Stage) -> None:
         await stage.happens(stage.asks(HEARTBEAT, copy, times=2))
 
 
+@situation("static-works", "Static members start together, rebalance once, read and commit.", "the next generation, Stable", static=True)
+async def static_works(stage: Stage) -> None:
+    """Each has its group.instance.id in all that it sends."""
+    before = stage.generation
+    stage.steer("force_rebalance", group=stage.group, reason="groupmock audit --drive")
+    await stage.next_round(before)
+    for copy in stage.copies:
+        await stage.happens(stage.asks(HEARTBEAT, copy))
+
+
 @situation("joins-late", "A copy joins a group that works.", "the next generation, Stable, with it", late=1)
 async def joins_late(stage: Stage) -> None:
     """The others learn of it by a heartbeat."""
@@ -103,8 +113,8 @@ async def static_restart(stage: Stage) -> None:
     victim = stage.last
     stage.kill(victim)
     await stage.until("the killed copy to be gone", lambda: victim.status is not None)
-    joined = stage.asks(JOIN_GROUP, stage.next_name)
-    await stage.start(instance=victim.instance_id)
+    joined = stage.asks(JOIN_GROUP, victim)
+    await stage.start(again=victim)
     await stage.happens(joined)
 
 
@@ -114,8 +124,8 @@ async def static_stopped(stage: Stage) -> None:
     leaver = stage.last
     stage.stop(leaver)
     await stage.until("the copy to end", lambda: leaver.status is not None)
-    joined = stage.asks(JOIN_GROUP, stage.next_name)
-    await stage.start(instance=leaver.instance_id)
+    joined = stage.asks(JOIN_GROUP, leaver)
+    await stage.start(again=leaver)
     await stage.happens(joined)
 
 

@@ -22,13 +22,14 @@ def _script(plan: Plan) -> Callable[[Stage], Awaitable[None]]:
     async def script(stage: Stage) -> None:
         for rule in plan.rule:
             await stage.strikes(rule.name, rule.times or 1)
+        await stage.mute_noticed()
 
     return script
 
 
 def _sentence(plan: Plan) -> str:
-    first = " ".join(plan.about.split("\n\n")[0].split())
-    return first if first.endswith(".") else f"{first}."
+    """The first of what the plan says of itself."""
+    return f"{' '.join(plan.about.split()).partition('. ')[0].rstrip('.')}."
 
 
 for _name in ready_plans():
@@ -36,8 +37,13 @@ for _name in ready_plans():
         _plan = read_plan(_name)
         declare(
             Situation(
-                _name, _sentence(_plan), "every fault of the plan, and the group Stable", _script(_plan),
-                rules=tuple(rule_as_data(each) for each in _plan.rule), nodes=1 if _name in ONE_NODE else 3, static=_name in STATIC,
+                _name,
+                _sentence(_plan),
+                "every fault of the plan, and the group Stable",
+                _script(_plan),
+                rules=tuple(rule_as_data(each) for each in _plan.rule),
+                nodes=1 if _name in ONE_NODE else 3,
+                static=_name in STATIC,
                 comes_back=_name not in STAY_AWAY,
-            )  # fmt: skip
+            )
         )

@@ -60,9 +60,8 @@ async def rebalance_in_sync(stage: Stage) -> None:
     """Two rounds for one."""
     before = stage.generation
     stage.break_by(rule("SyncGroup", "force_rebalance", "again", state="CompletingRebalance", role="leader", nth=1))
-    fired = stage.fires("again")
     stage.steer("force_rebalance", group=stage.group, reason=WHY)
-    await stage.happens(fired)
+    await stage.strikes("again")
     await stage.next_round(before + 1)
 
 
@@ -80,10 +79,9 @@ async def rebalance_in_join(stage: Stage) -> None:
     for heard in joins:
         await stage.happens(heard)
     stage.stop(leaver)
-    try:
-        await stage.until("the copy to end", lambda: leaver.status is not None)
-    finally:
-        stage.steer("release_group", group=stage.group)
+    await stage.watches(5, lambda: leaver.status is not None)  # it may wait for the answer to its JoinGroup
+    stage.steer("release_group", group=stage.group)
+    await stage.until("the copy to end", lambda: leaver.status is not None)
     view = stage.view
     if view is not None and any(each.member_id == member for each in view.members):
         await stage.steer_when("expire_member", group=stage.group, member=member)
@@ -113,9 +111,7 @@ async def all_sessions_end(stage: Stage) -> None:
         await stage.happens(heard)
 
 
-@situation(
-    "leader-changes", "Another copy than before leads the next generation.", "the next generation, Stable, with another leader"
-)
+@situation("leader-changes", "Another copy than before leads the next generation.", "the next generation, Stable, with another leader")
 async def leader_changes(stage: Stage) -> None:
     """Whoever led must follow, whoever followed must assign."""
     view, before = stage.view, stage.generation
