@@ -12,6 +12,8 @@ from groupmock.audit.auditor import audit
 from groupmock.audit.cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
 from groupmock.audit.subjects import Plan
 from groupmock.audit.verdicts import BROKEN, KEPT, NOT_EXERCISED
+from groupmock.audit.world import World
+from groupmock.journal.rows import RequestRow
 from groupmock_codec.embedded import consumer
 from groupmock_codec.embedded.consumer import Subscription, TopicPartitions
 
@@ -30,6 +32,12 @@ A: Metadata topics=[{name: $t2}] -> any
 C: CreatePartitions topics=[{name: $t2, count: 3, assignments: null}] -> 0 eventually
 pause 100
 C: Metadata topics=[{name: $t2}] -> any
+"""
+COMMIT_BY_ID = """
+A: OffsetCommit v10 topics=[{topic_id: $t1.id, partitions: [{partition_index: 1, committed_offset: 5, committed_metadata: null}]}] -> 0
+"""
+FETCH_BY_ID = """
+A: OffsetFetch v10 groups=[{group_id: $group, topics: [{topic_id: $t1.id, partition_indexes: [0]}]}] require_stable=true -> any
 """
 BY_ID = "topics=[{topic_id: $t1.id, partitions: [{partition: 1, fetch_offset: 0, partition_max_bytes: 100}]}]"
 
@@ -159,11 +167,12 @@ CLAIMS: dict[str, Case] = {
     ),
     "and with": ("CLIENT-41", HEADER + "A: JoinGroup -> 79\n" + joins('5, held("$t1", 0)', "0 eventually"), BROKEN),
     "a member without an id owns nothing": ("CLIENT-39", HEADER + MINE, BROKEN),
-    "told to come it comes": ("CLIENT-38", HEADER + ALONE + JOINED, KEPT),
-    "another subscription is a reason": ("CLIENT-38", HEADER + ALONE + joins(OWNS, topics='["$t1", "other"]'), KEPT),
+    "told to come it comes": ("CLIENT-38", HEADER + METADATA + ALONE + JOINED, KEPT),
+    "who learns of topics elsewhere may have learned something": ("CLIENT-38", HEADER + ALONE + joins(OWNS), NOT_EXERCISED),
+    "another subscription is a reason": ("CLIENT-38", HEADER + METADATA + ALONE + joins(OWNS, topics='["$t1", "other"]'), KEPT),
     "so is the application's wish": (
         "CLIENT-38",
-        HEADER + ALONE + joins(OWNS).replace("JoinGroup", 'JoinGroup v9 reason="rebalance enforced by user"'),
+        HEADER + METADATA + ALONE + joins(OWNS).replace("JoinGroup", 'JoinGroup v9 reason="rebalance enforced by user"'),
         KEPT,
     ),
 }
@@ -191,6 +200,25 @@ READING: dict[str, Case] = {
         + "pause 300\n"
         + READS.replace("$t1, 0, 0", "$t1, 1, 0"),
         NOT_EXERCISED,
+    ),
+    "a commit may name it so as well": (
+        "CLIENT-42",
+        HEADER + ALONE + JOINED + ONE_TAKEN + GIVEN_UP + METADATA.replace("Metadata", "Metadata v12") + COMMIT_BY_ID,
+        BROKEN,
+    ),
+    "and an OffsetFetch": (
+        "CLIENT-43",
+        first('told(held("$t1", 0, 1))') + METADATA.replace("Metadata", "Metadata v12") + FETCH_BY_ID + "pause 300\n" + READS,
+        KEPT,
+    ),
+    "which says of which partitions": (
+        "CLIENT-43",
+        first('told(held("$t1", 0, 1))')
+        + METADATA.replace("Metadata", "Metadata v12")
+        + FETCH_BY_ID
+        + "pause 300\n"
+        + READS.replace("$t1, 0, 0", "$t1, 1, 0"),
+        BROKEN,
     ),
     "all offsets are those of every partition": ("CLIENT-43", first('told(held("$t1", 0))') + OFFSETS + READS, KEPT),
     "offsets of somebody else's asking are nobody's fault": (
@@ -229,6 +257,16 @@ def test_a_corner(what: str) -> None:
     found = audit(rows_of(exchange_named(f"{code}.corner", body)))
     assert {tally.crashed for tally in found.rules.values()} == {None}
     assert found.rules[code].verdict == verdict, [str(each) for each in found.findings]
+
+
+@pytest.mark.parametrize(("version", "groups", "name"), [(7, [], "one"), (8, ["two"], "two"), (9, ["two", "three"], None)])
+def test_which_group_offsets_are_asked_of(version: int, groups: list[str], name: str | None) -> None:
+    """A journal file has all fields of a request, those of other versions at their defaults."""
+    message = {"group_id": "one" if version < 8 else "", "groups": [{"group_id": each} for each in groups]}
+    row = RequestRow(t=0, connection=1, ticket=1, correlation_id=1, api_key=9, api_name="OffsetFetch", api_version=version, received=0,
+                     handled=0, size=1, message=message)  # fmt: skip
+    asked = World().asked(row)
+    assert (asked.group.name if asked.group is not None else None) == name
 
 
 def subscribed(partitions: int) -> bytes:

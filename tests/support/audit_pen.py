@@ -53,15 +53,16 @@ class Line:
             "connection": self.number, "ticket": self.pen.ticket, "correlation_id": 1, "api_key": key, "api_name": APIS[key].name,
             "api_version": VERSIONS.get(key, 0),
         }  # fmt: skip
-        received = self.pen.t - int(sent_ms_ago * NS_PER_MS)
+        now = self.pen.t
+        received = now - int(sent_ms_ago * NS_PER_MS)
         self.pen.write(
-            RequestRow(t=self.pen.t, received=received, handled=self.pen.t, size=1, client_id=self.client_id, message=message, **place)
+            RequestRow(t=now, node=1, received=received, handled=now, size=1, client_id=self.client_id, message=message, **place)
         )
         return place
 
     def told(self, place: dict[str, Any], delivered: bool = True, **message: Any) -> None:
         """The answer."""
-        self.pen.write(ReplyRow(t=self.pen.t, size=1, delivered=delivered, message=message, **place))
+        self.pen.write(ReplyRow(t=self.pen.t, node=1, size=1, delivered=delivered, message=message, **place))
 
     def abandoned(self, place: dict[str, Any]) -> None:
         """There will be none."""
@@ -73,10 +74,12 @@ class Line:
 
     # -- what members say
 
-    def join(self, member: str, group: str = "g", instance: str | None = None, session_ms: int = 10_000) -> dict[str, Any]:
+    def join(
+        self, member: str, group: str = "g", instance: str | None = None, session_ms: int = 10_000, sent_ms_ago: float = 0
+    ) -> dict[str, Any]:
         """A JoinGroup."""
         return self.asks(
-            JOIN_GROUP, group_id=group, member_id=member, group_instance_id=instance, protocol_type="consumer",
+            JOIN_GROUP, sent_ms_ago, group_id=group, member_id=member, group_instance_id=instance, protocol_type="consumer",
             session_timeout_ms=session_ms, rebalance_timeout_ms=session_ms, protocols=[{"name": "range", "metadata": ""}],
         )  # fmt: skip
 

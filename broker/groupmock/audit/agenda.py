@@ -56,6 +56,11 @@ class Agenda:
             self._sweep = max(SWEEP, 2 * len(self._heap))
         return made.off
 
+    @property
+    def next(self) -> int | None:
+        """When the first one is, perhaps one that is called off; None: there is none."""
+        return self._heap[0][0] if self._heap else None
+
     def due(self, now: int) -> Iterator[Appointment]:
         """Those whose time has passed, taken out. A look may make others, and those come in their turn."""
         while self._heap and self._heap[0][0] <= now:

@@ -1,6 +1,6 @@
 """What a rule is: what it asks of a client, and hooks that look at one exchange at a time.
 
-A rule is a class in a file of its own in `rules/`. Its hooks are methods marked with `asked(KEY, ...)`, `answered(KEY, ...)` or `closed`:
+A rule is a class in a file of its own in `rules/`. Its hooks are methods marked with `asked(KEY, ...)`, `answered(KEY, ...)`, `calm(HEARTBEAT)` or `closed`:
 they
 are called in the journal's order, *before* the exchange changes what is known of group and member, so that a hook sees the state that
 the client was in. A hook yields `KEPT` each time that the client did what the rule asks, a `Broken` each time that it did not, and nothing
@@ -38,6 +38,12 @@ def asked(*keys: int) -> Callable[[H], H]:
 def answered(*keys: int) -> Callable[[H], H]:
     """The hook looks at exchanges of these APIs when they end: with an answer (`x.answer`; perhaps not delivered) or abandoned."""
     return lambda hook: _hooked(hook, "answered", keys)
+
+
+def calm(*keys: int) -> Callable[[H], H]:
+    """The hook looks at a heartbeat when it is repeated for the first time, after a pause of at most a third of the session timeout. It is
+    asked about no more of these (`world`): a rule that minds every heartbeat says here what it has to say of all of them."""
+    return lambda hook: _hooked(hook, "calm", keys)
 
 
 def closed(hook: H) -> H:
@@ -105,4 +111,4 @@ def registered() -> dict[str, type[Rule]]:
     return dict(sorted(found.items()))
 
 
-__all__ = ["ERROR", "KEPT", "WARNING", "Broken", "Judgements", "Kept", "Link", "Rule", "answered", "asked", "closed", "registered"]
+__all__ = ["ERROR", "KEPT", "WARNING", "Broken", "Judgements", "Kept", "Link", "Rule", "answered", "asked", "calm", "closed", "registered"]

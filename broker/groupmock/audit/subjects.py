@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from groupmock_codec import APIS
 
@@ -63,6 +63,9 @@ FENCED_MEMBER_EPOCH: Final = 110
 STALE_MEMBER_EPOCH: Final = 113
 
 
+FETCH_BY_ID: Final = 13
+
+
 class Subject:
     """`notes`: what rules remember about it, by the rule's code; `due`: when it is to be looked at again; `gone`: it is over, nobody waits
     for it any more."""
@@ -88,13 +91,28 @@ class Subject:
         return found
 
 
+class Pulse(Protocol):
+    """A broker that runs: it knows of heartbeats that merely repeat and of which there are no rows."""
+
+    def beaten(self, number: int) -> tuple[int, int]:
+        """When the last one came on this connection (ns), and the number of its row; 0: it has none."""
+
+    def retell(self, number: int) -> None:
+        """There is to be a row of the next one on this connection."""
+
+
 class Link(Subject):
     """A connection. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request said; `last`: the member
     that spoke by it last; `closed`: when it ended (ns) and by whom; `ending`: the row that says so; `stopping`: the row that says
     that its process was asked to stop; `software`: name and version of the library as ApiVersions told them (KIP-511), None: it told
-    nothing; `spoke`: when its last request came (ns)."""
+    nothing; `spoke`: when its last request came (ns); `sought`: when its last FindCoordinator came; `troubled`: when (ns) an answer on it
+    was lost, or one to Metadata had an error; `beat`: the heartbeat that others may repeat, `calm`: with pauses of so many ns
+    (`World.repeats`)."""
 
-    __slots__ = ("client_id", "closed", "ending", "host", "last", "number", "open", "software", "spoke", "stopping", "versions")
+    __slots__ = (
+        "beat", "calm", "client_id", "closed", "ending", "host", "last", "number", "open", "software", "sought", "spoke", "stopping",
+        "troubled", "versions",
+    )  # fmt: skip
 
     def __init__(self, number: int, host: str = "") -> None:
         super().__init__()
@@ -103,7 +121,9 @@ class Link(Subject):
         self.open: dict[int, Exchange] = {}
         self.last: Member | None = None
         self.closed: tuple[int, str] | None = None
-        self.spoke = 0
+        self.spoke = self.sought = self.troubled = -1
+        self.beat: Exchange | None = None
+        self.calm = 0
         self.ending: CloseRow | None = None
         self.stopping: int | None = None
         self.software: tuple[str, str] | None = None
@@ -124,17 +144,19 @@ class Member(Subject):
     lost its place; `had`: those of the assignment before that; `before`: the member that this connection was before; `born`: its id was
     given to it by an answer, not known from an earlier time; `link`: by which it spoke last; `ended`: the exchange after which it is none
     any more (LeaveGroup, an answer 25 or 82, or a JoinGroup by which its connection became another member); `leaving`: its LeaveGroup, from
-    when it was sent: a client does not wait for that answer; `beat`: its last heartbeat, `beating`: those without an answer; `since`: when
-    it was first seen.
+    when it was sent: a client does not wait for that answer; `beat`: its last heartbeat, `beating`: those without an answer, `beats`: those
+    that may be repeated, one of each connection; `since`: when it was first seen.
 
     `alive`: its last sign of life, ns: a heartbeat or commit as it came, the answer to a JoinGroup or SyncGroup; `heard`: its last exchange
-    that is over; `lapsed`: the sign of life after which its session passed by, while its process sent other requests and had no reason
-    to be silent; None: it did not.
+    that is over; `confirmed`: when (ns) it was last answered without an error, `doubt`: the longest that it was not, since
+    it joined; `lapsed`: the sign of life after which its session passed
+    by, while its process sent other requests and had no reason to be silent; None: it did not.
     """
 
     __slots__ = (
-        "alive", "beat", "beating", "before", "born", "client_id", "ended", "group", "had", "heard", "host", "id", "instance_id", "joined",
-        "joining", "lapsed", "leaving", "link", "seen", "since", "synced", "syncing", "told", "watched", "wish",
+        "alive", "beat", "beating", "beats", "before", "born", "client_id", "confirmed", "doubt", "ended", "group", "had", "heard", "host",
+        "id", "instance_id", "joined", "joining", "lapsed", "leaving", "link", "seen", "since", "synced", "syncing", "told", "watched",
+        "wish",
     )  # fmt: skip
 
     def __init__(self, group: Group, member_id: str, x: Exchange) -> None:
@@ -156,10 +178,13 @@ class Member(Subject):
         self.leaving: Exchange | None = None
         self.alive = x.at
         self.heard: Exchange | None = None
+        self.confirmed = -1
+        self.doubt = 0
         self.lapsed: int | None = None
         self.watched = False
         self.beat: Exchange | None = None
         self.beating: list[Exchange] = []
+        self.beats: list[Exchange] = []
 
     @property
     def name(self) -> str:
@@ -265,12 +290,13 @@ class Exchange:
 
     `at`: when it was handled, `received`: when its last byte came, `seq`: its row. `member`: who sent it, None without an id.
     `answer`: as JSON has it, None while there is none (and for APIs whose answers no rule reads); `answered`: when; `delivered`: did it go
-    out; `abandoned`: there will be no answer; `read`: what the bytes in it say, read once (`inside`).
+    out; `abandoned`: there will be no answer; `read`: what the bytes in it say, read once (`inside`). Of a heartbeat that is `repeated` times
+    and rows are those of the last one that was equal to it.
     """
 
     __slots__ = (
         "_errors", "abandoned", "answer", "answer_seq", "answered", "asked", "at", "client_id", "delivered", "group", "key", "link",
-        "member", "read", "received", "seq", "ticket", "version",
+        "member", "read", "received", "repeated", "seq", "ticket", "version",
     )  # fmt: skip
 
     def __init__(self, row: Any, asked: Json, link: Link) -> None:
@@ -286,6 +312,7 @@ class Exchange:
         self.delivered = False
         self.abandoned = False
         self.read: dict[str, Any] | None = None
+        self.repeated = False
 
     @property
     def name(self) -> str:
@@ -375,6 +402,17 @@ def committed_of(commit: Exchange) -> dict[tuple[str, int], int]:
         for topic in commit.asked["topics"]
         for each in topic["partitions"]
     }
+
+
+def fetched_of(fetch: Exchange, names: Mapping[str, str]) -> Partitions:
+    """What a Fetch names, from version 13 on by the topic's id (KIP-516); ids without a name are left out. In a fetch session (KIP-227) it
+    is not all that is read."""
+    return frozenset(
+        (str(name), int(each["partition"]))
+        for topic in fetch.asked["topics"]
+        if (name := topic["topic"] if fetch.version < FETCH_BY_ID else names.get(str(topic["topic_id"])))
+        for each in topic["partitions"]
+    )
 
 
 def epoch_of(commit: Exchange) -> int:

@@ -13,8 +13,17 @@ static twin) does not know it either, until it is told.
 Whose is a Fetch? Requests without a group are a member's if it is the only one of that host and client id (`sole_member`); Kafka's protocol
 does not tell more of a process, and of two with one name none is blamed for the other.
 
-Did a session lapse (`Member.lapsed`)? A process that is silent altogether may have been stopped, or its network cut; one that has lost its
-connection or was answered an error is busy with that. Only of one that went on with other requests, its last answer well, it is said.
+Did a session lapse (`Member.lapsed`)? A process that is silent altogether may have been stopped, or its network cut, or the broker stands
+still; one that has lost its connection, was answered an error or asks for its coordinator is busy with that. Only of one that went on with
+other requests until its session was over, its last answer well, it is said. Whether it was silent all the while is known when it speaks
+again: what it sent may have been held up.
+
+Heartbeats that repeat. Nearly all rows of a journal are heartbeats that are equal to the one before them, on the same connection and with
+nothing between, and answered at once and without an error. Of those rules are not asked: nothing has changed since they were asked of the
+first. What they tell, when the member was heard last, is taken down all the same (`again`). One that comes after a pause longer than a third
+of the session timeout is asked about, and so is the first one after the member did anything else, on whatever connection. A broker that
+is audited while it runs need not make rows of the others: it is asked when a rule, or the world, wants to know (`catch_up`), and the
+verdicts are the same.
 
 Rows that are missing (numbers of rows that jump, a capture that lost packets) make a hole in all of this: what was open is forgotten
 (`lost`), and what comes after it is judged afresh.
@@ -60,8 +69,8 @@ from .subjects import (
 )
 
 if TYPE_CHECKING:
-    from ..rounds.embedded import Partitions
     from .judgement import Judgements
+    from .subjects import Pulse
 
 OF_GROUPS: Final = frozenset(
     (OFFSET_COMMIT, OFFSET_FETCH, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP, TXN_OFFSET_COMMIT, CONSUMER_GROUP_HEARTBEAT)
@@ -69,35 +78,40 @@ OF_GROUPS: Final = frozenset(
 SEEN: Final = OF_GROUPS | {FETCH, METADATA, FIND_COORDINATOR, API_VERSIONS}
 """Requests whose content is looked at; of the others it is their version alone."""
 ANSWERS: Final = SEEN - {FETCH}
-BY_ID: Final = 13
-"""From this version on a Fetch names topics by their ids (KIP-516)."""
 SLACK_NS: Final = 250 * NS_PER_MS
 """How long before a request an answer must have gone out to be sure that its client had heard it. A client whose threads wait for each
 other, on a machine that is busy, needs tens of milliseconds from the socket to the next request that minds the answer."""
+SEVERAL: Final = 8
+"""From this version on an OffsetFetch is about any number of groups (KIP-709)."""
 OVER: Final = (UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID)
 SILENCE_NS: Final = 60_000 * NS_PER_MS
 LONGEST_NS: Final = 3_600_000 * NS_PER_MS
 """A member that says nothing is kept for its session and rebalance timeout and SILENCE_NS, at most LONGEST_NS."""
+CALM: Final = 3
+"""A pause between heartbeats of up to a third of the session timeout is nobody's business: Kafka advises no more (heartbeat.interval.ms)."""
 
 
 class Process:
-    """What has one host and client id: `members` and connections; `spoke`: when its last request came (ns)."""
+    """What has one host and client id: `members` and connections; `spoke`, `sought`: see Link."""
 
-    __slots__ = ("links", "members", "spoke")
+    __slots__ = ("links", "members", "sought", "spoke")
 
     def __init__(self) -> None:
         self.members: set[Member] = set()
         self.links: set[Link] = set()
-        self.spoke = 0
+        self.spoke = self.sought = -1
 
 
 class World:
     """`feed` it rows. `links`: by number; `groups`: by name; `partitions`: topic -> how many, as the last answer to Metadata said;
     `fewest`: topic -> the fewest that any answer said: so many are known to whoever has ever heard of it; `topic_names`:
-    id -> name; `now`: the latest time of a row, ns; `slack`: see SLACK_NS."""
+    id -> name; `now`: the latest time of a row, ns; `slack`: see SLACK_NS; `pulse`: a broker that runs, which knows of heartbeats without
+    rows; `calm` is told of a heartbeat when it is repeated for the first time."""
 
-    def __init__(self, slack: int = SLACK_NS) -> None:
+    def __init__(self, slack: int = SLACK_NS, pulse: Pulse | None = None) -> None:
         self.slack = slack
+        self.pulse = pulse
+        self.calm: Callable[[Exchange], None] = lambda x: None
         self.now = 0
         self.agenda = Agenda()
         self.links: dict[int, Link] = {}
@@ -135,6 +149,7 @@ class World:
     def take(self, x: Exchange) -> None:
         """The request is part of what is known now."""
         link = x.link
+        link.beat = None
         link.open[x.ticket] = x
         self._spoke(x)
         if x.group is not None:
@@ -150,6 +165,8 @@ class World:
         if x.key in (HEARTBEAT, OFFSET_COMMIT):
             member.alive, member.lapsed = max(member.alive, x.received), None
             self._watch(member)
+        if x.key != HEARTBEAT:
+            self._disturb(member)
         if x.key == JOIN_GROUP:
             member.leaving = member.lapsed = None
             member.wish = member.joining = x
@@ -162,6 +179,8 @@ class World:
         elif x.key == HEARTBEAT:
             member.beat = x
             member.beating.append(x)
+            member.beats = [each for each in member.beats if each.link.beat is each]
+            member.beats.append(x)
         elif x.key == LEAVE_GROUP:
             member.leaving = x
 
@@ -192,8 +211,13 @@ class World:
                 member.beating.remove(x)
             if x.key != FETCH:
                 member.heard = x
-            if x.key in (JOIN_GROUP, SYNC_GROUP) and x.answered is not None:
+                if x.delivered and x.answered is not None and not x.errors:
+                    member.doubt = max(member.doubt, x.answered - member.confirmed)
+                    member.confirmed = x.answered
+            if x.key in (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, OFFSET_COMMIT) and x.answered is not None:
                 member.alive = max(member.alive, x.answered)
+        if not x.delivered and x.answered is not None:
+            x.link.troubled = x.answered
         if x.answer is not None and x.delivered:
             heard = _HEARD.get(x.key)
             if heard is not None:
@@ -221,6 +245,7 @@ class World:
         """The connection is gone. Its members may come back by another one; those that do not are given up one day."""
         self.links.pop(link.number, None)
         link.go()
+        link.beat = None
         for x in list(link.open.values()):
             x.abandoned = True
             self.settle(x)
@@ -236,13 +261,82 @@ class World:
         self.groups.clear()
         self._processes.clear()
 
+    # -- heartbeats that repeat
+
+    def catch_up(self, member: Member) -> None:
+        """Of heartbeats that were repeated without rows, the last one counts now."""
+        if self.pulse is not None:
+            for beat in member.beats:
+                if beat.link.beat is beat:
+                    at, row = self.pulse.beaten(beat.link.number)
+                    if (at, row) > (beat.at, beat.seq):
+                        self._again(beat, at, row)
+
+    def catch_up_all(self) -> None:
+        """The same for everybody."""
+        for link in list(self.links.values()):
+            if link.beat is not None and link.beat.member is not None:
+                self.catch_up(link.beat.member)
+
+    def repeats(self, row: RequestRow) -> bool:
+        """Is this request equal to the one before it on its connection, a heartbeat, and is the pause between them short?"""
+        link = self.links.get(row.connection)
+        if link is None or link.beat is None or link.beat.member is None:
+            return False
+        self.catch_up(link.beat.member)
+        beat = link.beat
+        return bool(
+            row.t - beat.at <= link.calm
+            and row.received >= (beat.answered or 0)
+            and (row.api_key, row.api_version, row.client_id) == (beat.key, beat.version, beat.client_id)
+            and _json(row.message) == beat.asked
+        )
+
+    def again(self, row: RequestRow) -> None:
+        """Such a heartbeat was answered at once and without an error."""
+        beat = self.links[row.connection].beat
+        assert beat is not None
+        self._again(beat, row.t, row.seq)
+
+    def calm_until(self, number: int) -> int:
+        """Until when nobody need hear of heartbeats that repeat the last one of this connection; -1: all of them are to be heard."""
+        link = self.links.get(number)
+        return -1 if link is None or link.beat is None else link.beat.at + link.calm
+
+    def _again(self, beat: Exchange, at: int, row: int) -> None:
+        member, link = beat.member, beat.link
+        assert member is not None
+        beat.at = beat.received = beat.answered = at
+        if row:
+            beat.seq, beat.answer_seq = row, row + 1
+        member.seen, member.alive, member.lapsed, member.heard = max(member.seen, at), max(member.alive, at), None, beat
+        if member.beat is None or at >= member.beat.at:
+            member.beat = beat
+        link.spoke = at
+        process = self._processes.get(link.client)
+        if process is not None:
+            process.spoke = max(process.spoke, at)
+        if not beat.repeated:
+            beat.repeated = True
+            self.calm(beat)
+
+    def _disturb(self, member: Member) -> None:
+        """It does something else: rules are asked about its next heartbeat, on whatever connection."""
+        self.catch_up(member)
+        for beat in member.beats:
+            if beat.link.beat is beat:
+                beat.link.beat = None
+                if self.pulse is not None:
+                    self.pulse.retell(beat.link.number)
+
     # -- who is who
 
     def group_of(self, x: Exchange) -> str | None:
         """The group that a request is about; None: none or several (OffsetFetch v8+)."""
+        if x.key == OFFSET_FETCH and x.version >= SEVERAL:
+            groups = x.asked["groups"]
+            return str(groups[0]["group_id"]) if len(groups) == 1 else None
         name = x.asked.get("group_id")
-        if name is None and len(x.asked.get("groups", ())) == 1:
-            name = x.asked["groups"][0]["group_id"]
         return None if name is None else str(name)
 
     def sole_member(self, link: Link) -> Member | None:
@@ -257,26 +351,23 @@ class World:
 
     def spoke(self, member: Member) -> int:
         """When its process was last heard of (ns), by its own connection or any that is surely of the same process."""
+        process = self._process(member)
+        return member.link.spoke if process is None else max(process.spoke, member.link.spoke)
+
+    def sought(self, member: Member) -> int:
+        """When its process last asked FindCoordinator (ns)."""
+        process = self._process(member)
+        return member.link.sought if process is None else max(process.sought, member.link.sought)
+
+    def _process(self, member: Member) -> Process | None:
         client = member.host, member.client_id
-        if len(self.members_of(client)) != 1 or not self._certain(client):
-            return member.link.spoke
-        return max(self._processes[client].spoke, member.link.spoke)
+        return self._processes[client] if len(self.members_of(client)) == 1 and self._certain(client) else None
 
     def _certain(self, client: tuple[str, str | None]) -> bool:
         """Of connections older than the journal the host is not known: one of their members may be of this process, or not."""
         host, client_id = client
         unknown = self._processes.get(("", client_id)) if host else None
         return unknown is None or not unknown.members
-
-    def fetched(self, x: Exchange) -> Partitions:
-        """What a Fetch names. In a fetch session (KIP-227) that is not all that it reads; topics whose id no answer told are left out."""
-        names = [str(each["topic"]) if x.version < BY_ID else self.topic_names.get(str(each["topic_id"])) for each in x.asked["topics"]]
-        return frozenset(
-            (name, int(each["partition"]))
-            for name, topic in zip(names, x.asked["topics"], strict=True)
-            for each in topic["partitions"]
-            if name
-        )
 
     def _group(self, name: str) -> Group:
         found = self.groups.get(name)
@@ -321,6 +412,8 @@ class World:
             link.client_id = x.client_id
         process.links.add(link)
         process.spoke = link.spoke = x.received
+        if x.key == FIND_COORDINATOR:
+            process.sought = link.sought = x.received
 
     def _without(self, link: Link) -> None:
         process = self._processes.get(link.client)
@@ -346,6 +439,7 @@ class World:
             self._processes.pop(client, None)
 
     def _gone(self, member: Member) -> None:
+        self._disturb(member)
         member.go()
         if member.group.members.get(member.id) is member:
             del member.group.members[member.id]
@@ -378,19 +472,20 @@ class World:
 
         def look() -> Judgements:
             member.watched = False
-            if member.alive + member.session_ns + self.slack > self.now or member.joining is not None or member.syncing is not None:
+            if member.alive + member.session_ns > self.now or member.joining is not None or member.syncing is not None or member.beating:
                 self._watch(member)
             elif self._awake(member):
                 member.lapsed = member.alive
             return iter(())
 
-        due = member.alive + member.session_ns + self.slack
+        due = member.alive + member.session_ns
         self.agenda.add(due if due > self.now else self.now + member.session_ns, member, "", look)
 
     def _awake(self, member: Member) -> bool:
         heard = member.heard
         well = heard is not None and heard.delivered and heard.errors <= {REBALANCE_IN_PROGRESS}
-        return well and not member.link.gone and member.leaving is None and self.spoke(member) > member.alive + member.session_ns // 2
+        busy = member.link.gone or member.leaving is not None or self.sought(member) >= member.alive
+        return well and not busy and self.spoke(member) > member.alive + member.session_ns // 2
 
     # -- answers that were heard
 
@@ -404,7 +499,7 @@ class World:
         if member is None:
             return
         if x.error == NONE:
-            member.joined = x
+            member.joined, member.doubt = x, 0
             self._watch(member)
             group.newest = max(group.newest, int(answer["generation_id"]))
             if answer["members"] and _is_new(group.plan, answer):
@@ -435,6 +530,12 @@ class World:
         else:
             self._refused(x, x.error)
 
+    def _beaten(self, x: Exchange, answer: Json) -> None:
+        member, link = x.member, x.link
+        if x.error == NONE and member is not None and not member.gone and not link.open and not link.gone:
+            link.beat, link.calm = x, (member.session_ns or SILENCE_NS) // CALM
+        self._other(x, answer)
+
     def _other(self, x: Exchange, answer: Json) -> None:
         for code in x.errors and OVER:
             if code in x.errors:
@@ -456,6 +557,8 @@ class World:
                 self._gone(member)
 
     def _metadata(self, x: Exchange, answer: Json) -> None:
+        if x.errors and x.answered is not None:
+            x.link.troubled = x.answered
         for topic in answer["topics"]:
             name = topic.get("name")
             if not topic["error_code"] and name is not None:
@@ -472,7 +575,7 @@ class World:
 _HEARD: Final[dict[int, Callable[[World, Exchange, Json], None]]] = {
     JOIN_GROUP: World._joined,
     SYNC_GROUP: World._synced,
-    HEARTBEAT: World._other,
+    HEARTBEAT: World._beaten,
     OFFSET_COMMIT: World._other,
     LEAVE_GROUP: World._left,
     METADATA: World._metadata,

@@ -196,10 +196,27 @@ class NoteRow(Row, tag="note", kw_only=True):
     fields: Annotated[dict[str, Any], about("details")] = {}
 
 
+class FindingRow(Row, tag="finding", kw_only=True):
+    """A client broke a rule, says the audit that ran beside (`serve --audit`). Made from other rows; a replay takes it as it is."""
+
+    rule: Annotated[str, about("code of the rule: `groupmock explain CODE`")]
+    severity: Annotated[str, about("error or warning")]
+    group: Annotated[str | None, about("group id; null: a connection's")] = None
+    member: Annotated[str | None, about("who: client id and four characters of the member id")] = None
+    member_id: Annotated[str | None, about("member id")] = None
+    client_id: Annotated[str | None, about("as the client calls itself")] = None
+    at: Annotated[int, about("when the client did it, ns since epoch_ns; `t`: when that was plain")]
+    sentence: Annotated[str, about("what the client did")]
+    instead: Annotated[str, about("what would have been right")]
+    rows: Annotated[tuple[int, ...], about("numbers of the rows that show it, where somebody keeps them")] = ()
+    waived: Annotated[str | None, about("the reason of the waiver that covers it")] = None
+
+
 ROWS: Final[dict[str, type[Row]]] = {
     str(row.__struct_config__.tag): row
     for row in (
         OpenRow, CloseRow, RequestRow, ReplyRow, AbandonedRow, MovedRow, MemberRow, TimerRow, FaultRow, CommandRow, ClientRow, NoteRow,
+        FindingRow,
     )
 }  # fmt: skip
 KINDS: Final = tuple(ROWS)

@@ -69,10 +69,19 @@ A: JoinGroup member_id="" -> 79
             )
 
     def _is(self, last: Member, x: Exchange) -> bool:
-        """Is it surely still this member, and knows it?"""
+        """Is it surely still this member, and knows it? A client whose session has passed without a good answer may take it for lost:
+        librdkafka begins anew then (rd_kafka_cgrp_session_timeout_check)."""
         heard = last.heard
-        well = heard is not None and heard.delivered and heard.errors <= HARMLESS
-        return well and not last.gone and last.leaving is None and last.joined is not None and self.knew(x, last.joined)
+        well = heard is not None and heard.delivered and heard.errors <= HARMLESS and x.waited_since(heard) >= 0
+        if (
+            not well
+            or last.gone
+            or last.leaving is not None
+            or last.joined is None
+            or max(last.doubt, x.received - last.confirmed) > last.session_ns * 9 // 10
+        ):
+            return False
+        return self.knew(x, last.joined)
 
 
 def _sent(x: Exchange) -> str | None:

@@ -82,9 +82,8 @@ A: Heartbeat -> any
             )
 
     def _due(self, member: Member, joined: Exchange) -> bool:
-        """Nothing excuses it: no SyncGroup, no connection lost, no error, it has not left."""
-        heard = member.heard
-        well = heard is not None and heard.delivered and not heard.errors
-        return (
-            well and member.notes.get(self.code) is not joined and not (member.link.gone or member.gone or member.leaving or member.joining)
-        )
+        """Nothing excuses it: no SyncGroup, no connection lost, no error (a leader cannot assign without Metadata), it has not left."""
+        heard, link = member.heard, member.link
+        if heard is None or not heard.delivered or heard.errors or joined.answered is None or link.troubled >= joined.answered:
+            return False
+        return member.notes.get(self.code) is not joined and not (link.gone or member.gone or member.leaving or member.joining)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from ..rule import KEPT, WARNING, Broken, Judgements, Rule, asked
+from ..rule import KEPT, WARNING, Broken, Judgements, Rule, asked, calm
 from ..subjects import HEARTBEAT, NS_PER_MS, Exchange
 
 LOOKED_AT: Final = 3
 """So many pauses in a row must be too long: one may be an accident."""
+
+LATE_NS: Final = 100 * NS_PER_MS
+"""A timer is never early and often late: librdkafka looks at its own ten times a second."""
 
 
 class _Pace:
@@ -52,6 +55,14 @@ A: Heartbeat -> 0
 end
 """
 
+    @calm(HEARTBEAT)
+    def often(self, x: Exchange) -> Judgements:
+        """A pause that is short enough."""
+        pace: _Pace | None = None if x.member is None else x.member.notes.get(self.code)
+        if pace is not None:
+            pace.pauses.clear()
+            yield KEPT
+
     @asked(HEARTBEAT)
     def beats(self, x: Exchange) -> Judgements:
         """How long after the one before? One that had to wait for an answer, or was answered an error, counts for nothing."""
@@ -76,7 +87,7 @@ end
         if len(pace.pauses) < LOOKED_AT or pace.said:
             return
         shortest = min(pace.pauses)
-        if shortest * 10 <= member.session_ns // 3 * 11:  # a timer is never early, and often late
+        if (shortest - LATE_NS) * 3 <= member.session_ns:
             yield KEPT
             return
         pace.said = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..rule import KEPT, Broken, Judgements, Rule, asked
+from ..rule import KEPT, Broken, Judgements, Rule, asked, calm
 from ..subjects import HEARTBEAT, NS_PER_MS, Exchange
 
 
@@ -35,6 +35,11 @@ A -> 0
 A -> 22
 A -> 22
 """
+
+    @calm(HEARTBEAT)
+    def waits(self, x: Exchange) -> Judgements:
+        """For the answer, each time."""
+        yield KEPT
 
     @asked(HEARTBEAT)
     def beats(self, x: Exchange) -> Judgements:

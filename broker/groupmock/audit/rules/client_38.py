@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ..cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
-from ..inside import Subscribed, cooperative_of, told_by
+from ..inside import STICKY, Subscribed, cooperative_of, told_by
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
 from ..subjects import (
     FIND_COORDINATOR,
@@ -21,6 +21,9 @@ from ..subjects import (
     data_of,
 )
 
+LOOKED: Final = "A: Metadata topics=[{name: $t1}] -> any\n"
+STAYING: Final = frozenset((STICKY, "coop-d1"))
+"""Protocols that have no timers of their own."""
 NEWS: Final = "CLIENT-38 news"
 """When a member last heard of topics."""
 
@@ -48,9 +51,10 @@ class NoNeedlessRound(Rule):
     why = "Every JoinGroup is a round of the whole group: each member joins and syncs again, for the assignment that they have."
     source = ("clients.md#client-38", "KIP-429", "ConsumerCoordinator.rejoinNeededOrPending")
     fix = "Join again only if partitions were revoked, the group rebalances, or subscription or metadata changed."
-    kept = HEADER + ALONE + JOINED + ONE_TAKEN + GIVEN_UP
+    kept = HEADER + LOOKED + ALONE + JOINED + ONE_TAKEN + GIVEN_UP
     broken = (
         HEADER
+        + LOOKED
         + ALONE
         + """
 pause 300
@@ -60,12 +64,12 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
 
     @answered(SYNC_GROUP)
     def settles(self, x: Exchange) -> Judgements:
-        """The member may stay now."""
+        """The member may stay now. Designs II and III have it come again after a while, and a protocol that nobody knows may."""
         member = x.member
         if member is None or x.answer is None or not x.heard or x.error or member.wish is None or member.wish is not member.joined:
             return
         claim, told = cooperative_of(member.wish, member.protocol), told_by(member, data_of(x.answer["assignment"]))
-        if claim is None or told is None or claim.owned - told:
+        if claim is None or claim.protocol not in STAYING or told is None or claim.owned - told:
             return
         settled = member.notes[self.code] = Settled(x, claim, self._counts(claim))
         assert member.joined.answered is not None
@@ -92,6 +96,8 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
         settled: Settled | None = None if member is None else member.notes.pop(self.code, None)
         claim = cooperative_of(x, "" if member is None else member.protocol)
         if settled is None or claim is None or member is None or member.joined is None or member.synced is not settled.sync:
+            return
+        if None in settled.counts.values():  # who learns of topics where nobody sees it may have learned something
             return
         if self._has_reason(x, member, settled, claim):
             yield KEPT

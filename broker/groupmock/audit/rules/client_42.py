@@ -6,7 +6,7 @@ from ...rounds.embedded import Partitions
 from ..cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
 from ..inside import cooperative_of, named, told_by
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
-from ..subjects import FETCH, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP, Exchange, Member, committed_of, data_of
+from ..subjects import FETCH, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP, Exchange, Member, committed_of, data_of, fetched_of
 
 
 class GivenUp:
@@ -86,14 +86,16 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
         """By the connection of the JoinGroup, or long enough after it."""
         given_up = self._of(x, x.member)
         if given_up is not None:
-            yield from self._judged(x, given_up, frozenset(committed_of(x)), "commits offsets of")
+            names = self.world.topic_names  # from OffsetCommit 10 on a topic is named by its id
+            committed = frozenset((names.get(topic, topic), number) for topic, number in committed_of(x))
+            yield from self._judged(x, given_up, committed, "commits offsets of")
 
     @asked(FETCH)
     def reads(self, x: Exchange) -> Judgements:
         """Of the only member of its process."""
         given_up = self._of(x, x.member)
         if given_up is not None:
-            yield from self._judged(x, given_up, self.world.fetched(x), "reads")
+            yield from self._judged(x, given_up, fetched_of(x, self.world.topic_names), "reads")
 
     def _of(self, x: Exchange, member: Member | None) -> GivenUp | None:
         given_up: GivenUp | None = None if member is None else member.notes.get(self.code)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 from ...rounds.embedded import Partition
 from ..inside import CONSUMER, named, told_by
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
-from ..subjects import FETCH, OFFSET_FETCH, SYNC_GROUP, Exchange, Group, data_of
+from ..subjects import FETCH, OFFSET_FETCH, SYNC_GROUP, Exchange, Group, data_of, fetched_of
+
+BY_ID: Final = 10
+"""From this version on an OffsetFetch names topics by their ids (KIP-848)."""
 
 
 class Added:
@@ -78,7 +84,7 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
         if member is None:
             x.group.note(self.code, Strangers).count += 1
         elif added is not None:
-            wanted = _wanted(x)
+            wanted = _wanted(x, self.world.topic_names)
             found = set(added.unasked) if wanted is None else added.unasked & wanted
             added.unasked -= found
             added.asked |= found
@@ -92,7 +98,7 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
         added: Added | None = None if member is None else member.notes.get(self.code)
         if added is None or member is None or not (added.unasked or added.asked):
             return
-        fetched = self.world.fetched(x)
+        fetched = fetched_of(x, self.world.topic_names)
         if added.asked & fetched:
             added.asked -= fetched
             yield KEPT
@@ -119,9 +125,13 @@ def _strangers(group: Group, code: str) -> int:
     return group.note(code, Strangers).count
 
 
-def _wanted(x: Exchange) -> set[Partition] | None:
-    """Partitions that an OffsetFetch names; None: all that have offsets."""
+def _wanted(x: Exchange, names: Mapping[str, str]) -> set[Partition] | None:
+    """Partitions that an OffsetFetch names, from version 10 on by the topic's id; None: all that have offsets, or a topic that nobody "
+    "knows."""
     topics = x.asked["groups"][0].get("topics") if x.version >= 8 else x.asked.get("topics")
     if topics is None:
         return None
-    return {(str(each.get("name") or each.get("topic_id")), int(number)) for each in topics for number in each["partition_indexes"]}
+    called = [str(each["name"]) if x.version < BY_ID else names.get(str(each["topic_id"])) for each in topics]
+    if None in called:
+        return None
+    return {(str(name), int(number)) for name, each in zip(called, topics, strict=True) for number in each["partition_indexes"]}
