@@ -12,7 +12,7 @@ from groupmock.audit.auditor import Auditor
 from groupmock.audit.judgement import Broken, Judgements
 from groupmock.audit.rule import Rule, answered, asked, closed
 from groupmock.audit.sink import AuditSink
-from groupmock.audit.subjects import HEARTBEAT, Exchange, Link, Member
+from groupmock.audit.subjects import Exchange, Link, Member
 from groupmock.audit.verdicts import Audit, Finding
 from groupmock.audit.world import CALM, OF_GROUPS
 from groupmock.clock import Clock

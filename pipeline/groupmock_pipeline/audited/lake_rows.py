@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PLACE: Final = ("day", "run", "at")
 WIRE: Final = (
     "kind", "seq", "t", "connection", "ticket", "api_key", "api_version", "client_id", "client_host", "received", "delivered", "by", "node",
-    "error", "client", "what",
+    "error", "client", "cut_bytes", "unread_bytes", "reason", "what",
 )  # fmt: skip
 CONTENT: Final = "content"
 COLUMNS: Final = (*PLACE, *WIRE, CONTENT)
@@ -82,6 +82,9 @@ class WireFields(NamedTuple):
     node: int | None
     error: str | None
     client: str
+    cut_bytes: int
+    unread_bytes: int
+    reason: str
     what: str
 
 
@@ -90,7 +93,10 @@ def _open(seq: int, t: int, _: Any, each: WireFields) -> Row:
 
 
 def _close(seq: int, t: int, _: Any, each: WireFields) -> Row:
-    return CloseRow(seq=seq, t=t, node=each.node, connection=each.connection, by=each.by, reason="")
+    return CloseRow(
+        seq=seq, t=t, node=each.node, connection=each.connection, by=each.by, reason=each.reason, cut_bytes=each.cut_bytes or 0,
+        unread_bytes=each.unread_bytes or 0,
+    )  # fmt: skip
 
 
 def _request(seq: int, t: int, message: Any, each: WireFields) -> Row:
@@ -110,7 +116,7 @@ def _reply(seq: int, t: int, message: Any, each: WireFields) -> Row:
 def _abandoned(seq: int, t: int, _: Any, each: WireFields) -> Row:
     return AbandonedRow(
         seq=seq, t=t, node=each.node, connection=each.connection, ticket=each.ticket, correlation_id=0, api_key=each.key, api_name="",
-        api_version=each.version, reason="",
+        api_version=each.version, reason=each.reason,
     )  # fmt: skip
 
 
