@@ -95,7 +95,7 @@ class Beside:
     def told(self, rows: bool = True) -> list[tuple[Any, ...]]:
         """Its findings, sorted; `rows`: with the rows that they cite."""
         assert not any(tally.crashed for tally in self.sink.audit().rules.values())
-        return sorted((each.at, each.sentence, each.instead, each.rows if rows else ()) for each in self.findings.rows)
+        return sorted((each.happened, each.sentence, each.instead, each.rows if rows else ()) for each in self.findings.rows)
 
 
 def told_of(path: Path) -> tuple[list[tuple[Any, ...]], Audit]:

@@ -68,6 +68,7 @@ class Auditor:
                 self._hooks[moment, key].append((made, getattr(made, name)))
         self._open: dict[str | None, dict[str, Tally]] = {}
         self._groups = 0
+        self._crashed: set[str] = set()
         self._held: dict[int | None, list[ReplyRow | AbandonedRow]] = {}
 
     def feed(self, row: Row | UnknownRow) -> None:
@@ -205,7 +206,7 @@ class Auditor:
 
     def _look(self, over: Appointment) -> None:
         look, about = over.look, over.about
-        if look is None or about is None:
+        if look is None or about is None or over.code in self._crashed:
             return
         self._catch_up(about if isinstance(about, Member) else about.last if isinstance(about, Link) else None)
         if over.code:
@@ -240,8 +241,9 @@ class Auditor:
                     tally.kept += 1
                     if self._judged is not None:
                         self._judged(code, _group_of(about), link, None)
-        except Exception as crash:  # a rule that crashes is unknown; the audit goes on without it
+        except Exception as crash:  # a rule that crashes is unknown and asked no more; the audit goes on without it
             self._tally(code, about).crashed = f"the rule crashed: {type(crash).__name__}: {crash}"
+            self._crashed.add(code)
             for place, hooks in self._hooks.items():
                 self._hooks[place] = [each for each in hooks if each[0].code != code]
 

@@ -135,7 +135,8 @@ class AuditSink(Sink):
             self._journal.append(
                 FindingRow(
                     t=now, rule=each.rule, severity=each.severity, group=each.group, member=each.member, member_id=each.member_id,
-                    client_id=each.client_id, at=each.t, sentence=each.sentence, instead=each.instead, rows=each.rows, waived=each.waived,
+                    client_id=each.client_id, happened=each.t, sentence=each.sentence, instead=each.instead,
+                    rows=each.rows, waived=each.waived,
                 )
             )  # fmt: skip
 
