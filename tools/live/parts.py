@@ -57,6 +57,7 @@ def without_docker() -> str:
 NEEDS: Final[Mapping[str, Callable[[], str]]] = {
     "judge": without_kafka,
     "kafka": without_kafka,
+    "record": without_kafka,
     "benchmarks": lambda: "" if shutil.which("gcc") or shutil.which("cc") else "not on the PATH: gcc, cc",
 }
 """Folder of tests/live -> what it lacks."""
