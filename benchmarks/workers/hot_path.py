@@ -1,7 +1,8 @@
-"""How much CPU one build's driver takes for one kind of work as a share of another's: `python hot_path.py KIND BUILD OTHER PAIRS`.
+"""How much CPU one build's driver takes for one kind of work as a share of another's: `python hot_path.py KIND BUILD OTHER PAIRS [AUDITED]`.
 
 KIND: lease (equal heartbeats, repeated), full (the same with repeating off), rounds (JoinGroup and SyncGroup of one member), storm (members
 who come together: two JoinGroups and a SyncGroup each, on connections of their own, until their sessions end).
+AUDITED: one or other: whose clients are audited beside (`serve --audit`).
 BUILD, OTHER: folders with `broker` and `codec`. Both builds live in this process and take turns of about a millisecond, one quartet (BUILD,
 OTHER, OTHER, BUILD) after the other: whatever the host does meanwhile, both have their share of it. Prints the median of the quartets.
 Whoever is loaded second runs up to a twentieth slower for that alone, so ask in both orders.
@@ -30,15 +31,15 @@ WORK: Final = Path(__file__).with_name("hot_work.py")
 class Build:
     """The modules of one build and its driver at work. One build's modules are in sys.modules at a time: imports happen at work too."""
 
-    def __init__(self, sources: str, kind: str) -> None:
+    def __init__(self, sources: str, kind: str, audited: bool = False) -> None:
         self.modules = taken_out()
         sys.path[:0] = [f"{sources}/broker", f"{sources}/codec"]
         spec = importlib.util.spec_from_file_location("hot_work", WORK)
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
+        self.work: Any = module.Work(STORM_DELAY_MS if kind == "storm" else 0, audited)
         del sys.path[:2]
-        self.work: Any = module.Work(STORM_DELAY_MS if kind == "storm" else 0)
         self.kind = kind
         if kind == "full":
             self.work.driver.use_leases(False)
@@ -69,10 +70,12 @@ def taken_out() -> dict[str, ModuleType]:
     return {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] in ("groupmock", "groupmock_codec")}
 
 
-def main(kind: str, one: str, other: str, pairs: str) -> None:
+def main(kind: str, one: str, other: str, pairs: str, audited: str = "") -> None:
     """Prints BUILD's CPU time as a share of OTHER's."""
     sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in repr(finder).lower()]  # an installation that is edited
-    builds = Build(one, kind), Build(other, kind)
+    if audited not in ("", "one", "other"):
+        raise SystemExit(f"{audited!r}: one, other or nothing")
+    builds = Build(one, kind, audited == "one"), Build(other, kind, audited == "other")
     for _ in range(WARM):
         for build in builds:
             build.turn()

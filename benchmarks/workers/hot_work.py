@@ -75,9 +75,9 @@ NO_SLICES = Limits(**{name: 2**31 - 1 for name in ("replies_slice_us", "requests
 
 
 class Work:
-    """A cluster with one member that is alone in its group."""
+    """A cluster with one member that is alone in its group. `audited`: it is judged as it speaks."""
 
-    def __init__(self, delay_ms: int) -> None:
+    def __init__(self, delay_ms: int, audited: bool = False) -> None:
         self.storms = 0
         self.delay_ms = delay_ms
         self.clock = VirtualClock()
@@ -85,6 +85,12 @@ class Work:
         self.core = core_of(Settings(group_initial_rebalance_delay_ms=delay_ms), identity, Random(1), 0)
         header = Header(v=1, run="r", product="p", seed=1, epoch_ns=0, profile="p", config={}, complete=False)
         self.driver = Driver(self.core, self.clock, Journal(header), NO_SLICES)
+        if audited:
+            from groupmock.audit.sink import AuditSink  # a build before it had one is not audited
+            from groupmock.net.alarm import ClockAlarm
+
+            self.audit = AuditSink(self.driver.journal, self.driver, ClockAlarm(self.clock), self.clock.now)
+            self.driver.journal.add(self.audit)
         self.kept = LastWrite()
         self.connection = Connection(self.driver, 1, 1, "/1", 1)
         self.connection.connection_made(self.kept)  # type: ignore[arg-type]  # all of a transport that is used

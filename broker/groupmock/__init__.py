@@ -1,9 +1,9 @@
 """groupmock: a mock Kafka cluster whose group coordinators can be watched, held still and broken on purpose.
 
-    from groupmock import Broker
+from groupmock import Broker
 
-    with Broker(topics={"orders": 12}, seed=1) as broker:
-        consumer = KafkaConsumer("orders", group_id="billing", bootstrap_servers=broker.bootstrap)
+with Broker(topics={"orders": 12}, seed=1) as broker:
+    consumer = KafkaConsumer("orders", group_id="billing", bootstrap_servers=broker.bootstrap)
 """
 
 from __future__ import annotations

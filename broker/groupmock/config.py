@@ -76,8 +76,13 @@ OPTIONS: Final = (
     Option("journal", "FILE", "write every frame, state change, timer and member change to this file (JSON Lines)", None),
     Option("journal-max-bytes", "BYTES", "of that file: whole rows, the last says what is left out (default: no limit)", None),
     Option("control", "[HOST:]PORT", "serve the control API (docs/reference/control.md), on loopback unless told; 0: a free port", None),
-    Option("token", "TOKEN", "what the control API wants to be shown; needed where it does not listen on loopback. Whoever lists processes "
-           "sees a flag: the variable and the file keep it apart", None),
+    Option(
+        "token",
+        "TOKEN",
+        "what the control API wants to be shown; needed where it does not listen on loopback. Whoever lists processes "
+        "sees a flag: the variable and the file keep it apart",
+        None,
+    ),
     Option("log", "text|json|off", "what is said on stderr", "text"),
     Option("plan", "FILE", "fault rules from the start (docs/how-to/faults.md): a TOML or JSON file, or the name of a ready plan", None),
     Option("seed", "N", "seed of every id that is drawn; a run with the same seed draws the same ids", None),

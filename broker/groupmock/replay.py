@@ -220,6 +220,10 @@ class _Player:
         """A client's own words, which the core never heard."""
         self._as_it_was(row)
 
+    def _feed_finding(self, row: Fields) -> None:
+        """What an audit made of other rows."""
+        self._as_it_was(row)
+
     def _between(self, row: Fields, place: int) -> None:
         """A peer may stop reading in the midst of an entry: of two answers the first fills its buffer. All that the entry made is there
         already, numbered as if nothing had come between."""
@@ -241,7 +245,7 @@ def _fields(row: Row | UnknownRow) -> Fields:
 
 
 def _of_surroundings(row: Fields) -> bool:
-    return bool(row["kind"] == "note" and row["what"] in SURROUNDINGS)
+    return bool(row["kind"] == "finding" or (row["kind"] == "note" and row["what"] in SURROUNDINGS))
 
 
 def _compared(row: Fields, recorded: Fields) -> Fields:

@@ -40,9 +40,7 @@ class JournalFailed(Exception):
 class Running:
     """A cluster that serves. Everything here is called on its loop's thread."""
 
-    def __init__(
-        self, config: Config, core: Core, server: Server, clock: Clock, seed: int, ring: Ring | None, ports: list[int]
-    ) -> None:
+    def __init__(self, config: Config, core: Core, server: Server, clock: Clock, seed: int, ring: Ring | None, ports: list[int]) -> None:
         self.config = config
         self.core = core
         self.cluster = core.cluster

@@ -6,6 +6,7 @@ aiokafka and kafka-python call themselves unless told otherwise; else the client
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -42,6 +43,14 @@ def identified(client_id: Column) -> dict[str, Column]:
         "library": F.coalesce(told, guessed),
         "version": F.when(told.isNotNull(), said).otherwise(F.nullif(version, F.lit(""))),
     }
+
+
+def library_of(client_id: str | None, software: tuple[str, str] | None) -> tuple[str, str | None]:
+    """The same of one connection: `software` as it told it."""
+    if software is not None:
+        return software[0], software[1] or None
+    named = re.match(NAMED, client_id or "", re.ASCII)
+    return (named[1], named[2]) if named else (client_id or UNKNOWN, None)
 
 
 def label(library: str = "library", version: str = "version") -> Column:

@@ -13,6 +13,9 @@ from typing import Any, Final
 
 import msgspec
 
+from groupmock.audit.forms.html import write as write_audit
+from groupmock.audit.report import Source, report_of
+from groupmock.audit.verdicts import Audit, Finding, Tally
 from groupmock_clients.probe.report import FORMS
 from groupmock_clients.probe.verdicts.outcome import BROKEN, VERDICTS
 from groupmock_clients.probe.verdicts.report_model import (
@@ -108,7 +111,18 @@ def live(name: str) -> str:
     return as_html({name: cases})
 
 
+def audit(name: str) -> str:
+    finding = Finding(
+        rule="CLIENT-05", severity="error", group=name, member=name, member_id=name, client_id=name, t=1, sentence=name, instead=name,
+        rows=(1, 2), waived=name,
+    )  # fmt: skip
+    tally = Tally(kept=1, broken=2, waived=1, crashed=name, findings=[finding])
+    found = Audit(rules={"CLIENT-05": tally}, groups=1, rows=1, holes=[name])
+    return write_audit(report_of([Source(name=name, audit=found, notices=[name])], [name]))
+
+
 WRITERS: Final[dict[str, Callable[[str], str]]] = {
+    "broker/groupmock/audit/forms/html.py": audit,
     "clients/groupmock_clients/probe/report/html.py": probe,
     "pipeline/groupmock_pipeline/report/page.py": report,
     "tools/live/report.py": live,

@@ -54,7 +54,13 @@ def without_docker() -> str:
     return without("docker") or ("" if ended(["docker", "info"], 30).code == 0 else "no docker engine answers")
 
 
+def without_captures() -> str:
+    """What is on loopback may be read by root."""
+    return without("tcpdump") or ("" if os.geteuid() == 0 else "tcpdump captures for root alone")
+
+
 NEEDS: Final[Mapping[str, Callable[[], str]]] = {
+    "capture": without_captures,
     "judge": without_kafka,
     "kafka": without_kafka,
     "record": without_kafka,

@@ -10,6 +10,7 @@ from tools.runs import ROOT
 
 PAGES: Final[dict[str, str]] = {
     "apis": "docs/reference/apis.md",
+    "audit_rules": "docs/reference/audit-rules.md",
     "bad_bytes": "docs/proof/bad-bytes.md",
     "campaign": "docs/reference/pipeline/campaign.md",
     "clients": "docs/proof/clients.md",

@@ -64,7 +64,6 @@ class Ration:
                 "ask for less at once, or raise that setting"
             )
 
-
     def take_names(self, names: Collection[str], each: int) -> None:
         """Count names, and what it takes to hash them: Kafka's maps order by it, and a name may be as long as a frame."""
         self.take(len(names), each)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from .facts import Facts
 
 
-
 class FaultDice(Protocol):
     """The chances of faults: drawn from a seed, apart from the core's, so that a rule changes no member id."""
 

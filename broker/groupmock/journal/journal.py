@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Protocol
 
 from msgspec import structs
@@ -10,6 +10,10 @@ from msgspec import structs
 from .rows import KINDS, ROWS, Header, ReplyRow, RequestRow, Row
 
 LATE: Final = "the run had begun before this journal"
+ALWAYS: Final = -1
+"""Until when nobody need hear of heartbeats where somebody wants each of them."""
+NEVER: Final = 1 << 62
+"""... and where nobody wants any."""
 BARE: Final = "frames are not kept"
 
 
@@ -43,8 +47,13 @@ class Sink:
     """Also requests without a note and answers without an error (with request and reply in `kinds`)?"""
     heartbeats: bool = False
     """Also heartbeats that changed nothing (with `routine`)?"""
+    pulse: bool = False
+    """Of heartbeats that changed nothing, those alone that are no mere repetition (with `routine`, without `heartbeats`): the first of a
+    run of equal ones on a connection with nothing between them, and every one that comes after the time which `silence` names."""
     details: bool = False
     """Does it want what costs something: embedded copies, payload digests, raw frames?"""
+    last: bool = False
+    """Is it handed rows after all others? One that appends rows of its own is: theirs are in order then."""
 
     def begin(self, header: Header) -> None:
         """Before any row."""
@@ -53,10 +62,17 @@ class Sink:
         """One row, numbered."""
 
     def take_repeated(self, repeated: Repeated) -> None:
-        """Heartbeats that changed nothing; only if `heartbeats`."""
+        """Heartbeats that changed nothing; only if `heartbeats`, or if `pulse` and the first of them is to be told."""
+
+    def silence(self, connection: int) -> int:
+        """Until when (ns of the run) it need not hear of heartbeats that are as the last one on this connection; only if `pulse`."""
+        return ALWAYS
 
     def flush(self) -> None:
         """Let nothing wait in memory."""
+
+    def end(self, now: int) -> None:
+        """The last row comes next: whoever has rows of its own to append does it now."""
 
     def close(self) -> None:
         """The run is over."""
@@ -74,6 +90,8 @@ class Journal:
         self.wanted: frozenset[str] = frozenset()  # kinds that some sink takes
         self.routine = False  # does any sink want requests and answers that are nothing special?
         self.heartbeats = False  # does any sink want heartbeats that changed nothing?
+        self.pulse = False  # does any sink want those of them that are no mere repetition?
+        self.rearranged: Callable[[], None] = lambda: None  # called when either has changed
         self.details = False
         self._arrange()
         for sink in sinks:
@@ -108,12 +126,12 @@ class Journal:
         for sink in self._takers[row.__class__]:
             sink.take(row)
 
-    def append_quiet(self, row: Row) -> None:
-        """A heartbeat's row that changed nothing: only for sinks that want these too."""
+    def append_quiet(self, row: Row, told: bool = False) -> None:
+        """A heartbeat's row that changed nothing: only for sinks that want these too; `told`: it is no mere repetition."""
         self.sequence += 1
         row.seq = self.sequence
         for sink in self._takers[row.__class__]:
-            if sink.heartbeats:
+            if sink.heartbeats or (told and sink.pulse):
                 sink.take(row)
 
     def append_repeated(self, repeated: Repeated, rows: int) -> None:
@@ -125,10 +143,28 @@ class Journal:
             if sink.heartbeats:
                 sink.take_repeated(repeated)
 
+    def tell_repeated(self, repeated: Repeated) -> None:
+        """The first of these heartbeats is no mere repetition. They are numbered already if some sink wants heartbeats."""
+        if not self.heartbeats:
+            repeated.first = self.sequence + 1
+            self.sequence += 2
+        for sink in self._sinks:
+            if sink.pulse:
+                sink.take_repeated(repeated)
+
+    def silence(self, connection: int) -> int:
+        """Until when no sink with `pulse` need hear of heartbeats that are as the last one on this connection."""
+        return min((sink.silence(connection) for sink in self._sinks if sink.pulse), default=NEVER)
+
     def flush(self) -> None:
         """Let nothing wait in memory."""
         for sink in self._sinks:
             sink.flush()
+
+    def end(self, now: int) -> None:
+        """The last row comes next."""
+        for sink in list(self._sinks):
+            sink.end(now)
 
     def close(self) -> None:
         """The run is over: every sink is closed, even if one of them cannot."""
@@ -142,8 +178,13 @@ class Journal:
             raise failures[0]
 
     def _arrange(self) -> None:
+        before = self.heartbeats, self.pulse
+        self._sinks.sort(key=lambda sink: sink.last)
         self._takers = {row: [sink for sink in self._sinks if kind in sink.kinds] for kind, row in ROWS.items()}
         self.wanted = frozenset(kind for kind, row in ROWS.items() if self._takers[row])
         self.routine = any(sink.routine for sink in self._sinks)
         self.heartbeats = any(sink.heartbeats for sink in self._sinks)
+        self.pulse = any(sink.pulse for sink in self._sinks)
         self.details = any(sink.details for sink in self._sinks)
+        if (self.heartbeats, self.pulse) != before:
+            self.rearranged()

@@ -31,6 +31,11 @@ class BrokenRow(msgspec.Struct):
     reason: str
 
 
+class _Format(msgspec.Struct):
+    v: int
+
+
+_format: Final = msgspec.json.Decoder(_Format)
 _header: Final = msgspec.json.Decoder(Header)
 _row: Final = msgspec.json.Decoder(Union[tuple(ROWS.values())])  # noqa: UP007  # a union made of the table
 _any: Final = msgspec.json.Decoder(dict[str, Any])
@@ -62,27 +67,32 @@ class JournalReader:
         self.count = 0
 
     def __iter__(self) -> Iterator[Row | UnknownRow]:
+        decode = _row.decode
         # From 2: the header is line 1 and was read before.
         for number, line in enumerate(self._source, 2):
             if not line.endswith(b"\n"):
                 self.cut = line
                 return
-            row = self._read(number, line)
+            try:
+                row: Row | UnknownRow | None = decode(line)
+                # Set anew by every row: a run that went on behind END was not closed by it.
+                self.ended = False
+                if row.__class__ is NoteRow:
+                    row = self._noted(row)
+            except msgspec.DecodeError as refusal:
+                row = self._unknown(number, line, str(refusal))
+                self.ended = self.ended and row is None
             if row is not None:
                 self.count += 1
-                # Set anew by every row: a run that went on behind END was not closed by it.
-                self.ended = isinstance(row, NoteRow) and row.what == END
                 yield row
 
-    def _read(self, number: int, line: bytes) -> Row | UnknownRow | None:
-        try:
-            found: Row = _row.decode(line)
-            if not (isinstance(found, NoteRow) and found.what == LEFT_OUT):
-                return found
-            self.left_out, self.ended = msgspec.convert(found.fields, LeftOut), False
+    def _noted(self, note: Any) -> NoteRow | None:
+        """A note, which may be about the journal itself. Raises DecodeError."""
+        if note.what == LEFT_OUT:
+            self.left_out = msgspec.convert(note.fields, LeftOut)
             return None
-        except msgspec.DecodeError as refusal:
-            return self._unknown(number, line, str(refusal))
+        self.ended = note.what == END
+        return note  # type: ignore[no-any-return]
 
     def _unknown(self, number: int, line: bytes, reason: str) -> UnknownRow | None:
         try:
@@ -106,9 +116,10 @@ def read(path: str | Path) -> tuple[JournalReader, list[Row | UnknownRow]]:
 def _read_header(source: IO[bytes]) -> Header:
     line = source.readline()
     try:
-        header = _header.decode(line)
+        # Its version first: what else a header of another one has is not known.
+        version = _format.decode(line).v
+        if version != VERSION:
+            raise NotAJournal(f"journal format {version}: this version reads {VERSION}")
+        return _header.decode(line)
     except msgspec.DecodeError as refusal:
         raise NotAJournal(f"the first line is no journal header: {refusal}") from None
-    if header.v != VERSION:
-        raise NotAJournal(f"journal format {header.v}: this version reads {VERSION}")
-    return header

@@ -22,6 +22,10 @@ DISCONNECTED: Final = "disconnected"
 LEFT_OUT: Final = "the journal is full: rows are left out"
 """`what` of the note with which a journal file of limited size ends: `first` is the number of the first row that is not there, and, once
 the run is over, `rows` how many are not. Its own number is that of the row in whose place it stands."""
+NOT_SERVED: Final = "{api} version {version} is not served: {lowest} to {highest} are"
+"""`reason` of the close row of a connection that asked for an API in a version that is not advertised: Kafka hangs up, so do we."""
+ASKED_TO_STOP: Final = "asked to stop"
+"""`what` of a client row: the process whose client id is `client` is to end in good order now. The wire cannot tell an end from a crash."""
 SURROUNDINGS: Final = (END, NOT_READING, CANNOT_ACCEPT)
 """Notes about the world outside, which a replay takes as they are."""
 
@@ -192,10 +196,27 @@ class NoteRow(Row, tag="note", kw_only=True):
     fields: Annotated[dict[str, Any], about("details")] = {}
 
 
+class FindingRow(Row, tag="finding", kw_only=True):
+    """A client broke a rule, says the audit that ran beside (`serve --audit`). Made from other rows; a replay takes it as it is."""
+
+    rule: Annotated[str, about("code of the rule: `groupmock explain CODE`")]
+    severity: Annotated[str, about("error or warning")]
+    group: Annotated[str | None, about("group id; null: a connection's")] = None
+    member: Annotated[str | None, about("who: client id and four characters of the member id")] = None
+    member_id: Annotated[str | None, about("member id")] = None
+    client_id: Annotated[str | None, about("as the client calls itself")] = None
+    at: Annotated[int, about("when the client did it, ns since epoch_ns; `t`: when that was plain")]
+    sentence: Annotated[str, about("what the client did")]
+    instead: Annotated[str, about("what would have been right")]
+    rows: Annotated[tuple[int, ...], about("numbers of the rows that show it, where somebody keeps them")] = ()
+    waived: Annotated[str | None, about("the reason of the waiver that covers it")] = None
+
+
 ROWS: Final[dict[str, type[Row]]] = {
     str(row.__struct_config__.tag): row
     for row in (
         OpenRow, CloseRow, RequestRow, ReplyRow, AbandonedRow, MovedRow, MemberRow, TimerRow, FaultRow, CommandRow, ClientRow, NoteRow,
+        FindingRow,
     )
 }  # fmt: skip
 KINDS: Final = tuple(ROWS)

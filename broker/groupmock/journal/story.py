@@ -12,6 +12,7 @@ from .rows import (
     CloseRow,
     CommandRow,
     FaultRow,
+    FindingRow,
     MemberRow,
     MovedRow,
     NoteRow,
@@ -40,7 +41,7 @@ def field(message: Any, name: str) -> Any:
 
 def group_of(row: Row) -> str | None:
     """The group a row names itself. (A reply names none: it belongs to the group of its request's ticket.)"""
-    if isinstance(row, MovedRow | MemberRow):
+    if isinstance(row, MovedRow | MemberRow | FindingRow):
         return row.group
     if isinstance(row, RequestRow) and row.api_name in GROUP_APIS:
         group = field(row.message, "group_id")
@@ -127,6 +128,11 @@ def _noted(row: NoteRow) -> str:
     return f"{printable(row.what)} {_facts(row.fields)}".rstrip()
 
 
+def _found(row: FindingRow) -> str:
+    said = f"{printable(row.rule)} {'broken' if row.waived is None else 'waived'}: {printable(row.sentence)}"
+    return f"{said}; right: {printable(row.instead)}" + (f" (waived: {printable(row.waived)})" if row.waived is not None else "")
+
+
 def _named(message: Any, facts: tuple[tuple[str, str], ...]) -> str:
     # -1 and "" are what a message without generation, member or instance carries.
     told = ((label, field(message, name)) for label, name in facts)
@@ -159,4 +165,5 @@ TELL: Final[dict[type[Row], Any]] = {
     CommandRow: _told,
     ClientRow: _client,
     NoteRow: _noted,
+    FindingRow: _found,
 }

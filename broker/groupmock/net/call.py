@@ -33,6 +33,8 @@ class Call(msgspec.Struct, eq=False):
     handled: int  # when its turn came: later, if it waited behind another one
     ticket: int = 0  # given by `Tickets.open`
     quiet: bool = False  # a heartbeat that changed nothing: its rows are for those who want all of them
+    told: bool = False  # one of these that is no mere repetition of the one before it
+    hidden: bool = False  # one of these that nobody wants to hear of
     protocol_type: str | None = None  # of the group that a JoinGroup or SyncGroup is about, where a row needs it
     recorded: bool = False  # its row is there already, because a fault rule struck it
     held_by: Rule | None = None  # the fault rule that lets it wait

@@ -14,6 +14,8 @@ from groupmock_codec.declare import Message
 from groupmock_codec.errors import CodecError
 from groupmock_codec.headers import RequestHeader, decode_request_header, peek, request_header_version, response_header_version
 
+from ..journal.rows import NOT_SERVED
+
 if TYPE_CHECKING:
     from ..core.identity import ApiRange
 
@@ -136,7 +138,7 @@ class Codecs(dict[bytes, ApiCodec]):
             hint = ": this is a broker without KIP-848, set group.protocol=classic" if key in NEXT_GENERATION else ""
             raise Refused(f"api key {key}{name} is not served{hint}")
         if not row.lowest <= version <= row.highest:
-            raise Refused(f"{APIS[key].name} version {version} is not served: {row.lowest} to {row.highest} are")
+            raise Refused(NOT_SERVED.format(api=APIS[key].name, version=version, lowest=row.lowest, highest=row.highest))
         found = self[start] = ApiCodec(key, version, self._max_elements)
         return found
 

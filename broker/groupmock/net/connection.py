@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .call import Call
     from .counters import Counters
     from .limits import Limits
-    from .repeat import Repeat
+    from .repeat import Repeat, Run
     from .turns import Turns
 
 # Bits of `Connection.state`: why it is not served, or what else is special about it.
@@ -51,7 +51,7 @@ class Repetitions(Protocol):
     """Where heartbeats are told that were answered here."""
 
     def repeated(self, connection: Connection, repeat: Repeat, identifiers: bytes, now: int) -> None:
-        """So many as there are correlation ids; they are counted already."""
+        """So many as there are correlation ids; they are not counted yet."""
 
 
 class Dispatcher(Protocol):
@@ -101,6 +101,8 @@ class Connection(asyncio.Protocol):
 
     __slots__ = (
         "active",
+        "beat_row",
+        "beaten",
         "call",
         "client_host",
         "driver",
@@ -114,6 +116,7 @@ class Connection(asyncio.Protocol):
         "out_bytes",
         "port",
         "repeat",
+        "run",
         "slow",
         "state",
         "transport",
@@ -129,7 +132,10 @@ class Connection(asyncio.Protocol):
         self.transport: asyncio.Transport | None = None
         self.state = 0
         self.call: Call | None = None
-        self.active = 0
+        self.active = 0  # when bytes came that were no repeated heartbeat
+        self.beaten = 0  # when a heartbeat came last that changed nothing
+        self.beat_row = 0  # the number of its row; 0: it has none
+        self.run: Run | None = None  # what the heartbeats are equal to that a sink hears of now and then
         self.repeat: Repeat | None = None  # only while idle: nothing open, cut, waiting or stopped
         self.inbox: Inbox | None = None  # only while something is in it
         self.slow = False  # its last request took longer than a slice (`net.turns`)
@@ -159,7 +165,10 @@ class Connection(asyncio.Protocol):
                 identifiers = data[ID_AT:ID_END] if data[:ID_AT] == repeat.head and data[ID_END:] == repeat.tail else b""
             if identifiers:
                 driver = self.driver
-                now = self.active = driver.now()
+                now = driver.now()
+                if now > repeat.until:  # before anything of it counts: whoever is told may look at the heartbeat before it
+                    driver.record.repeated(self, repeat, identifiers, now)
+                self.beaten = now
                 # It moves a number, no timer: `call_later` and `cancel` would double the cost (docs/kafka/limits.md#heartbeats).
                 driver.renew(repeat.lease, now)
                 if len(identifiers) == 4:
@@ -168,8 +177,6 @@ class Connection(asyncio.Protocol):
                 else:
                     driver.counters.handled += len(identifiers) >> 2
                     self.transport.write(repeat.answers(identifiers))  # type: ignore[union-attr]  # connected
-                if driver.journal.heartbeats:
-                    driver.record.repeated(self, repeat, identifiers, now)
                 return
         self.driver.arrived(self, data)
 
@@ -204,6 +211,11 @@ class Connection(asyncio.Protocol):
             self.driver.settle()
 
     # What the driver calls
+
+    @property
+    def heard(self) -> int:
+        """When bytes came last."""
+        return max(self.active, self.beaten)
 
     @property
     def idle(self) -> bool:

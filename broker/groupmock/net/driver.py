@@ -52,6 +52,7 @@ from groupmock_codec.errors import CodecError
 
 from ..core.effects import Abandoned, Close, Effects, Replies, Reply, Silent
 from ..core.events import Command, Disconnected, Event, Request
+from ..journal.journal import ALWAYS, NEVER
 from ..journal.rows import DISCONNECTED, NOT_READING
 from .alarm import ClockAlarm
 from .backlog import Backlog
@@ -60,7 +61,7 @@ from .codecs import FETCH, HEARTBEAT, ApiCodec, Codecs, Refused, unknown_api_ver
 from .connection import DEAF, DUE, STOPPED, Connection
 from .nodes import Nodes
 from .record import Recorder
-from .repeat import Repeat
+from .repeat import Repeat, Run
 from .tickets import Tickets
 from .turns import Turns
 
@@ -126,6 +127,7 @@ class Driver:
             **self.record.effects,
             **self.nodes.effects,
         }
+        journal.rearranged = self.end_repeats
         self.arm(None)
 
     @cached_property
@@ -195,10 +197,20 @@ class Driver:
                 self.record.request(call)
             self._defect(f"{codec.name} v{codec.version}", defect, call)
             return
-        if codec.key == HEARTBEAT and _changed_nothing(effects):
+        journal = self.journal
+        if codec.key == HEARTBEAT and not call.recorded and _changed_nothing(effects):
             call.quiet = True
-        if self.journal.routine and not call.recorded:
-            self.record.request(call)
+            if journal.pulse:
+                run = connection.run
+                if run is None or now > run.until or call.frame[8:] != run.tail or codec is not run.codec or connection.out is not None:
+                    call.told = True  # the last: perhaps it did not wait for the answer to the one before it
+            call.hidden = not (call.told or journal.heartbeats)
+        else:
+            connection.run = None
+        if journal.routine and not (call.hidden or call.recorded):
+            self.record.request(call, told=call.told)
+            if call.quiet and not call.told:
+                connection.beat_row = journal.sequence
         for effect in effects:
             self._performers[effect.__class__](effect, now)
         if connection.call is call and self.gate is None:
@@ -278,7 +290,18 @@ class Driver:
     def end_repeats(self) -> None:
         """No heartbeat is repeated that was not seen again on the full path first."""
         for connection in self.connections.values():
-            connection.repeat = None
+            connection.repeat = connection.run = None
+
+    def beaten(self, number: int) -> tuple[int, int]:
+        """When a heartbeat that changed nothing came last on this connection, and the number of its row; 0: it has none, or none came."""
+        connection = self.connections.get(number)
+        return (0, 0) if connection is None else (connection.beaten, connection.beat_row)
+
+    def retell(self, number: int) -> None:
+        """The next heartbeat of this connection is to be told, whatever it is equal to."""
+        connection = self.connections.get(number)
+        if connection is not None:
+            connection.repeat = connection.run = None
 
     # Time
 
@@ -341,15 +364,21 @@ class Driver:
         except CodecError as defect:
             self._defect(f"answer to {call.codec.name} v{call.codec.version}", defect, call)
             return
-        if self.journal.wanted:
-            self.record.reply(call, reply.message, len(answer) - 4, now)
+        if self.journal.wanted and not call.hidden:
+            self.record.reply(call, reply.message, len(answer) - 4, now, told=call.told)
         if connection.state & DEAF:
             self.counters.lost_replies += 1  # the core goes on as if it had been heard (P1-d7)
             return
         self.counters.replies += 1
         lease = reply.lease
-        if lease is not None and call.quiet and self._leases and connection.idle and (self.gate is None or self.gate.lets_repeat):
-            connection.repeat = Repeat(call.codec, call.frame, answer, reply.message, lease)
+        if lease is not None and call.quiet:
+            connection.beaten = now
+            may_repeat = self.gate is None or self.gate.lets_repeat
+            if call.told:
+                connection.run = Run(call.codec, call.frame, self.journal.silence(connection.number)) if may_repeat else None
+            if self._leases and may_repeat and connection.idle:
+                until = ALWAYS if self.journal.heartbeats else NEVER if connection.run is None else connection.run.until
+                connection.repeat = Repeat(call.codec, call.frame, answer, reply.message, lease, until)
         connection.answer(answer)
         if connection.out is None and connection.inbox is not None:
             self.serve_soon(connection)
@@ -427,6 +456,7 @@ class Driver:
         assert self._admission is not None
         effects = self._admission.stops(call, now)
         if effects is not None:
+            call.connection.run = None
             self.record.request(call)
             self.perform(effects, now)
             return False
@@ -434,6 +464,7 @@ class Driver:
 
     def _not_taken(self, connection: Connection, frame: bytes, received: int, refusal: Refused | CodecError) -> None:
         """Refused, broken or too expensive: closed with the reason, unless it is ApiVersions in a version we have not."""
+        connection.run = None
         try:
             # Below 8 bytes there is no correlation id to answer with: closed as a cut header (docs/kafka/seen-on-brokers.md#bad-bytes).
             unknown = unknown_api_versions(frame, self.codecs.advertised) if isinstance(refusal, Refused) and len(frame) >= 8 else None

@@ -24,9 +24,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
             2**62,
         ),
     ] = 1_073_741_824
-    max_connections: Annotated[
-        int, setting("max.connections", "most connections; further ones wait in the listener's backlog", 1)
-    ] = INT_MAX
+    max_connections: Annotated[int, setting("max.connections", "most connections; further ones wait in the listener's backlog", 1)] = (
+        INT_MAX
+    )
     connections_max_idle_ms: Annotated[
         int, setting("connections.max.idle.ms", "a connection on which nothing arrives for this long is closed (-1: never)", -1)
     ] = 600_000

@@ -101,10 +101,10 @@ class Recorder:
                 )
             )
 
-    def request(self, call: Seen, note: str | None = None, whole: bool = True) -> None:
-        """A request was handled. `whole`: with its frame, where a sink wants frames."""
+    def request(self, call: Seen, note: str | None = None, whole: bool = True, told: bool = False) -> None:
+        """A request was handled. `whole`: with its frame, where a sink wants frames; `told`: a quiet one that is no mere repetition."""
         journal, quiet = self._journal, call.quiet
-        if "request" not in journal.wanted or (quiet and not journal.heartbeats) or not (journal.routine or note):
+        if "request" not in journal.wanted or (quiet and not (journal.heartbeats or told)) or not (journal.routine or note):
             return
         connection, codec, frame = call.connection, call.codec, call.frame
         shown: Any = call.message
@@ -133,12 +133,15 @@ class Recorder:
             payloads=payloads,
             raw=frame if whole and journal.details else None,
         )
-        (journal.append_quiet if quiet else journal.append)(row)
+        if quiet:
+            journal.append_quiet(row, told)
+        else:
+            journal.append(row)
 
-    def reply(self, call: Seen, message: Message | None, size: int, now: int, delivered: bool = True) -> None:
-        """A request was answered; `message` None: no answer is due. `delivered` False: a fault rule took it."""
+    def reply(self, call: Seen, message: Message | None, size: int, now: int, delivered: bool = True, told: bool = False) -> None:
+        """A request was answered; `message` None: no answer is due. `delivered` False: a fault rule took it. `told`: as for `request`."""
         journal, quiet = self._journal, call.quiet
-        if "reply" not in journal.wanted or (quiet and not journal.heartbeats):
+        if "reply" not in journal.wanted or (quiet and not (journal.heartbeats or told)):
             return
         error = error_of(message)
         if not (journal.routine or error):
@@ -165,7 +168,10 @@ class Recorder:
             embedded=embedded,
             payloads=payloads,
         )
-        (journal.append_quiet if quiet else journal.append)(row)
+        if quiet:
+            journal.append_quiet(row, told)
+        else:
+            journal.append(row)
 
     def _protocol_type_of(self, call: Seen) -> str | None:
         """Of the group that a JoinGroup or SyncGroup is about: neither every version nor any answer says it."""
@@ -174,11 +180,19 @@ class Recorder:
         return getattr(call.message, "protocol_type", None) or self._protocol_types.get(getattr(call.message, "group_id", ""))
 
     def repeated(self, connection: Connection, repeat: Repeat, identifiers: bytes, now: int) -> None:
-        """Heartbeats answered under a lease, after they were counted; called only when a sink wants such."""
-        count = len(identifiers) // 4
-        first_ticket = self._counters.handled - count + 1
-        burst = RepeatedHeartbeats(connection, repeat, identifiers, first_ticket, now, self._journal.details)
-        self._journal.append_repeated(burst, 2 * count)
+        """Heartbeats under a lease, before they are counted; called when a sink wants all of them or the time is over in which none need be
+        told."""
+        journal, run, count = self._journal, connection.run, len(identifiers) // 4
+        burst = RepeatedHeartbeats(connection, repeat, identifiers, self._counters.handled + 1, now, journal.details)
+        if journal.heartbeats:
+            journal.append_repeated(burst, 2 * count)
+        if run is not None and now > run.until:
+            journal.tell_repeated(burst)
+            run.until = journal.silence(connection.number)
+            if not journal.heartbeats:
+                repeat.until = run.until
+        if journal.heartbeats:
+            connection.beat_row = burst.first + 2 * count - 2
 
     def abandoned(self, call: Seen, reason: str, now: int) -> None:
         """A request will never be answered."""

@@ -21,7 +21,9 @@ switched off.
 
 Rows. Heartbeats that changed nothing are rows only for a sink that wants all of them (`heartbeats`); such a sink gets the request and
 reply rows that the full path would have made, numbers and tickets included, and may write them without making them (`Repeated` in
-`journal.journal`). Without such a sink nothing is built.
+`journal.journal`). Without such a sink nothing is built. A sink that minds how long a client pauses (`pulse`) names a time: `until`. The
+first heartbeat behind it is told, and with it, in `Connection.beaten`, when the one before came; all before it came in time, whenever they
+came. So the way of every heartbeat has one comparison for all sinks together.
 """
 
 from __future__ import annotations
@@ -39,15 +41,26 @@ ID_END: Final = 12
 ONE_ID: Final = {4}
 
 
+class Run:
+    """What the heartbeats of a connection are equal to, on the full path too, and until when no sink need hear of more of them. It ends with
+    any other request of the connection."""
+
+    __slots__ = ("codec", "tail", "until")
+
+    def __init__(self, codec: ApiCodec, frame: bytes, until: int) -> None:
+        self.codec, self.tail, self.until = codec, frame[8:], until
+
+
 class Repeat:
     """`head` + correlation id + `tail` is the whole frame with its length; the answer alike."""
 
     __slots__ = (
-        "answer_head", "answer_tail", "codec", "epoch", "group", "head", "lease", "length", "message", "tail", "template",
+        "answer_head", "answer_tail", "codec", "epoch", "group", "head", "lease", "length", "message", "tail", "template", "until",
     )  # fmt: skip
 
-    def __init__(self, codec: ApiCodec, frame: bytes, answer: bytes, message: Message, lease: Lease) -> None:
+    def __init__(self, codec: ApiCodec, frame: bytes, answer: bytes, message: Message, lease: Lease, until: int) -> None:
         self.codec = codec
+        self.until = until  # ns of the run: who comes later is told to sinks
         self.message = message  # of the answer
         self.template: object = None  # kept by a sink that writes such rows without making them
         self.head = len(frame).to_bytes(4, "big") + frame[:4]

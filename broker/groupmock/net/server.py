@@ -126,8 +126,10 @@ class Server:
             return
         self._driver.stop()
         await self._close_all(self._driver)
+        now = self.clock.now()
+        self.journal.end(now)
         if self.failure is None:
-            self._driver.record.remark(END, self.clock.now())
+            self._driver.record.remark(END, now)
         self.journal.flush()
         self._driver = None
 
@@ -188,8 +190,8 @@ class Server:
 
     def _sweep_idle(self) -> None:
         oldest = self.clock.now() - self.limits.connections_max_idle_ms * NS_PER_MS
-        for connection in [one for one in self.driver.connections.values() if one.active < oldest]:
-            seconds = (self.clock.now() - connection.active) / NS_PER_S
+        for connection in [one for one in self.driver.connections.values() if one.heard < oldest]:
+            seconds = (self.clock.now() - connection.heard) / NS_PER_S
             self.driver.shut(connection, f"nothing arrived for {seconds:.0f} s (connections.max.idle.ms)")
         self._sweep_later()
 

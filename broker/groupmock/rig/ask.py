@@ -20,6 +20,7 @@ ABANDONED: Final = "abandoned"  # never to be answered, its connection is mute
 CLOSED: Final = "closed"  # its connection was closed by the core
 LOST: Final = "lost"  # its connection hung up first
 
+
 class Ask:
     """One request and what became of it. Times are ns on the rig's clock; `drew`: the ids that it made fed dice give."""
 

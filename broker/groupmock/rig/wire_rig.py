@@ -187,5 +187,6 @@ class WireRig:
     def close(self) -> None:
         """The journal is whole from now on."""
         self.driver.stop()
+        self.journal.end(self.clock.now())
         self.driver.record.remark(END, self.clock.now())
         self.journal.close()

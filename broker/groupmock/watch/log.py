@@ -14,11 +14,11 @@ from typing import Any, Final
 import msgspec
 
 from ..journal.journal import Sink
-from ..journal.rows import DISCONNECTED, END, LEFT_OUT, CloseRow, NoteRow, ReplyRow, RequestRow, Row
+from ..journal.rows import DISCONNECTED, END, LEFT_OUT, CloseRow, FindingRow, NoteRow, ReplyRow, RequestRow, Row
 from ..journal.story import at, sentence
 from ..printable import ascii_json
 
-KINDS: Final = frozenset(("abandoned", "close", "command", "fault", "member", "moved", "note", "request", "reply"))
+KINDS: Final = frozenset(("abandoned", "close", "command", "fault", "finding", "member", "moved", "note", "request", "reply"))
 NEVER_SHOWN: Final = frozenset(("raw", "message"))
 EventDict = MutableMapping[str, Any]
 
@@ -74,7 +74,13 @@ def _note(row: NoteRow) -> str | None:
     return None if row.what in UNSAID else NOTES.get(row.what, "info")
 
 
-JUDGES: Final[dict[type[Row], Callable[[Any], str | None]]] = {RequestRow: _request, ReplyRow: _reply, CloseRow: _close, NoteRow: _note}
+def _finding(row: FindingRow) -> str:
+    return "warning" if row.waived is None else "info"
+
+
+JUDGES: Final[dict[type[Row], Callable[[Any], str | None]]] = {
+    RequestRow: _request, ReplyRow: _reply, CloseRow: _close, NoteRow: _note, FindingRow: _finding,
+}  # fmt: skip
 
 
 def _logger(form: str) -> Any:

@@ -18,6 +18,7 @@ from groupmock.core.core import core_of
 from groupmock.core.identity import ApiRange, Identity, Node
 from groupmock.core.settings import Settings
 from groupmock.journal.file import FileSink
+from groupmock.journal.rows import END
 from groupmock.rig import WireRig
 from groupmock.rig.wire import request
 from groupmock_codec import APIS
@@ -71,6 +72,12 @@ class Side:
         member = member[::-1] if oddity == "ghost" else member  # as long as the real one
         data = frame(12, version, correlation, client, group_id=f"g{place}", generation_id=generation, member_id=member)
         return (len(data) - 4 + 3).to_bytes(4, "big") + data[4:] + b"%dx" if oddity == "trailing" else data
+
+    def end(self) -> None:
+        """The last row."""
+        self.driver.journal.end(self.clock.now())
+        self.driver.record.remark(END, self.clock.now())
+        self.driver.journal.flush()
 
     def lines(self) -> bytes:
         self.sink.close()

@@ -57,9 +57,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         turn.reply(request.ticket, failed(turn.quirks, asked, request.version, ErrorCode.UNKNOWN_SERVER_ERROR))
         return
     limits = turn.settings
-    most = min(
-        asked.max_bytes if request.version >= SIZE_LIMIT_SINCE else INT_MAX, limits.fetch_max_bytes, limits.fetch_answer_max_bytes
-    )
+    most = min(asked.max_bytes if request.version >= SIZE_LIMIT_SINCE else INT_MAX, limits.fetch_max_bytes, limits.fetch_answer_max_bytes)
     fetch = WaitingFetch(
         ticket=request.ticket,
         connection=request.connection,

@@ -6,8 +6,9 @@ import re
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
+from groupmock_codec.embedded import connect, consumer
 from groupmock_codec.records import NewRecord, encode_batch
 
 from .syntax import REFERENCE, ExchangeError, Expr, FunctionCall, Literal, Ref, Regex, Sequence, Struct, Text
@@ -186,6 +187,36 @@ def _seek(topic: str, index: int, timestamp: int) -> Value:
     return {"name": topic, "partitions": [{"partition_index": index, "timestamp": timestamp}]}
 
 
+def _held(topic: str, *partitions: int) -> Value:
+    return {"topic": topic, "partitions": list(partitions)}
+
+
+def _told(*held: Mapping[str, Any]) -> Value:
+    """An Assignment of these partitions, without user data."""
+    return consumer.encode_assignment(consumer.Assignment(1, [consumer.TopicPartitions(**each) for each in held]))
+
+
+def _subscribed(version: int, topics: list[str], generation: int = -1, *owned: Mapping[str, Any]) -> Value:
+    """A Subscription that says what its member owns; below version 2 without the generation (docs/kafka/embedded-protocols.md)."""
+    held = [consumer.TopicPartitions(**each) for each in owned]
+    return consumer.encode_subscription(consumer.Subscription(version, topics, None, held, generation))
+
+
+def _worker(version: int, url: str, offset: int, allocation: bytes | None = None) -> Value:
+    """Metadata of a Connect worker (docs/kafka/embedded-protocols.md#kafka-connect)."""
+    return connect.encode_metadata(connect.WorkerMetadata(version, url, offset, allocation))
+
+
+def _work(version: int, assigned: list[Mapping[str, Any]], revoked: list[Mapping[str, Any]] | None = None, delay: int = 0) -> Value:
+    """An Assignment of Connect: connectors with their tasks, -1 for the connector itself."""
+
+    def tasks(found: list[Mapping[str, Any]]) -> list[connect.ConnectorTasks]:
+        return [connect.ConnectorTasks(each["topic"], each["partitions"]) for each in found]
+
+    stopped = None if revoked is None else tasks(revoked)
+    return connect.encode_assignment(connect.WorkerAssignment(version, assigned=tasks(assigned), revoked=stopped, delay=delay))
+
+
 def java_hash(text: str) -> int:
     """Java's String.hashCode, signed: what places a group (docs/kafka/apis.md#findcoordinator)."""
     units = text.encode("utf-16-be")
@@ -229,5 +260,10 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
     "read": _read,
     "seek": _seek,
     "hash": group_partition,
+    "held": _held,
+    "told": _told,
+    "subscribed": _subscribed,
+    "worker": _worker,
+    "work": _work,
 }
 """Functions of the language, by name; the raw bytes of `frame` are made of the first ones."""

@@ -19,7 +19,7 @@ import org.apache.kafka.common.utils.AppInfoParser;
 
 /** A member that is a KafkaConsumer; the protocol is told in ../../README.md of the members. */
 public final class Member {
-    private static final Map<String, Class<?>> ASSIGNORS = Map.of(
+    static final Map<String, Class<?>> ASSIGNORS = Map.of(
             "range", RangeAssignor.class, "roundrobin", RoundRobinAssignor.class,
             "sticky", StickyAssignor.class, "cooperative-sticky", CooperativeStickyAssignor.class);
 

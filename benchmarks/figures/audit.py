@@ -1,0 +1,39 @@
+"""The audit of a million rows in one pass: how its memory grows, and its rate as a share of that of reading the rows alone."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from .. import servers
+from ..bench import Bench
+from ..generators import Failed
+from ..machine import pinned
+from ..targets import TARGETS
+
+KEYS = tuple(key for key in TARGETS if key.startswith("audit."))
+ROWS = 1_000_000
+QUICK = 50_000
+
+
+def measured(bench: Bench) -> dict[str, float]:
+    """What one fresh process tells."""
+    command = [sys.executable, "-m", "benchmarks.workers.audit_rows", str(int(bench.scaled(ROWS, QUICK))), "1"]
+    with pinned(bench.cores.server):
+        done = subprocess.run(command, cwd=servers.ROOT, env=servers.environment(), capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Failed(f"the audit's worker exited {done.returncode}: {done.stderr[-500:]}")
+    told: dict[str, float] = json.loads(done.stdout)
+    return told
+
+
+def run(bench: Bench) -> None:
+    """Fills both ratios."""
+    for _ in range(bench.repeat):
+        told = bench.quiet.take(lambda: measured(bench))
+        bench.results.detail("rows audited per second of CPU, out of a file", told["audit"])
+        bench.results.detail("rows read per second of CPU", told["read"])
+        bench.results.detail("MB resident at the end of the audit", told["rss_kb_end"] / 1e3)
+        bench.results.add("audit.read", told["audit"] / told["read"])
+        bench.results.add("audit.memory", told["rss_kb_end"] / told["rss_kb_tenth"])

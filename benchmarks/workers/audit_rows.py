@@ -1,0 +1,89 @@
+"""Audits a journal of many groups in one pass, in a fresh process: `python -m benchmarks.workers.audit_rows ROWS [PASSES]`.
+
+Prints one line of JSON: rows per second of CPU out of the file through the auditor (`audit`) and through JournalReader alone (`read`), the
+median of so many passes in turns; and resident memory at a tenth of the rows and at the end of one pass, made in front of everything else.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from benchmarks.audit_journal import write
+from groupmock.audit.auditor import Auditor
+from groupmock.journal.read import JournalReader
+
+PASSES: Final = 3
+PARTS: Final = 10
+
+
+def rss_kb() -> int:
+    """Resident memory of this process."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
+
+
+def audit(file: Path, look: Callable[[int], None] | None = None) -> None:
+    """All of it; AssertionError if the clients of the benchmark broke a rule: what is measured is then something else."""
+    auditor = Auditor()
+    with file.open("rb") as source:
+        for row in JournalReader(source):
+            auditor.feed(row)
+            if look is not None:
+                look(auditor.rows)
+    found = auditor.close()
+    assert not found.holes and not any(tally.crashed or tally.broken for tally in found.rules.values()), found
+
+
+def read(file: Path) -> None:
+    """Every row, and nothing done with it."""
+    with file.open("rb") as source:
+        for _ in JournalReader(source):
+            pass
+
+
+def memory(file: Path, rows: int) -> dict[str, int]:
+    """Resident memory at a tenth of the rows and at the last tenth."""
+    found: dict[str, int] = {}
+    places = {rows // PARTS: "rss_kb_tenth", rows - 1: "rss_kb_end"}
+
+    def look(at: int) -> None:
+        if at in places:
+            gc.collect()
+            found[places[at]] = rss_kb()
+
+    audit(file, look)
+    return found
+
+
+def rate(work: Callable[[Path], None], file: Path, rows: int) -> float:
+    """Rows per second of CPU."""
+    begun = time.process_time()
+    work(file)
+    return rows / (time.process_time() - begun)
+
+
+def main() -> None:
+    """Measures."""
+    rows, passes = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else PASSES
+    with tempfile.TemporaryDirectory(prefix="groupmock-bench-audit-") as folder:
+        file = Path(folder) / "journal.jsonl"
+        size = write(file, rows)
+        told: dict[str, float] = {"rows": rows, "bytes": size, **memory(file, rows)}
+        kinds = {"audit": audit, "read": read}
+        rates: dict[str, list[float]] = {name: [] for name in kinds}
+        for _ in range(passes):
+            for name, work in kinds.items():
+                rates[name].append(rate(work, file, rows))
+        print(json.dumps(told | {name: round(statistics.median(each)) for name, each in rates.items()}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,335 @@
+"""Feeds rows to the rules and counts what they say.
+
+Every row goes the same way, whoever brings it: time first (what was due before it is looked at), then the rules, then the world. So the
+verdicts of a run that is watched and those of its journal are the same.
+
+A rule that crashes is unknown from then on and is asked no more; the others go on.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+
+from ..journal.read import UnknownRow
+from ..journal.rows import AbandonedRow, ClientRow, CloseRow, NoteRow, OpenRow, ReplyRow, RequestRow, Row
+from .agenda import Appointment
+from .judgement import Broken, Judgements
+from .rule import Rule, registered
+from .subjects import HEARTBEAT, Exchange, Group, Link, Member, Pulse, Subject
+from .verdicts import SHOWN, Audit, Finding, Tally
+from .world import SLACK_NS, World
+
+KINDS: Final = frozenset(("open", "close", "request", "reply", "abandoned", "client", "note"))
+"""Kinds of rows that are looked at: those of the wire, and what somebody outside says of a client (`journal.rows.ASKED_TO_STOP`) and
+of a node of ours: while it is stalled, answers are made and do not go out."""
+BoundHook = Callable[[Any], Judgements]
+Hooks = list[tuple[Rule, BoundHook]]
+
+
+class Auditor:
+    """`feed` it rows in the journal's order, then `close`. `found`: called with each finding as it is made; `over`: with every group that
+    is over, its name (None: connections without one) and the tallies of its rules; all are added up in `totals`. `judged`: called with
+    every judgement: code, group, the connection of whom it is about (None: not known) and the finding (None: kept).
+
+    `codes`: the rules to look at; all of them unless said. `waive`: the reason why a finding does not count, or None. `slack`: see
+    `world.SLACK_NS`. `pulse`: a broker that runs and makes no rows of heartbeats that repeat (`world`).
+    """
+
+    def __init__(
+        self,
+        codes: Iterable[str] | None = None,
+        *,
+        slack: int = SLACK_NS,
+        found: Callable[[Finding], None] | None = None,
+        over: Callable[[str | None, dict[str, Tally]], None] | None = None,
+        judged: Callable[[str, str | None, Link | None, Finding | None], None] | None = None,
+        waive: Callable[[Finding], str | None] | None = None,
+        pulse: Pulse | None = None,
+    ) -> None:
+        known = registered()
+        self.rules = {code: known[code] for code in (known if codes is None else codes)}
+        self.totals: dict[str, Tally] = {code: Tally() for code in self.rules}
+        self.rows = 0
+        self.holes: list[str] = []
+        self._found, self._over, self._judged, self._waive = found, over, judged, waive
+        self._next = 0
+        self._beat: RequestRow | None = None  # a heartbeat that seems to repeat the one before it; its answer is not there yet
+        self._world = World(slack, pulse)
+        self._world.calm = partial(self._judge, "calm")
+        self._hooks: dict[tuple[str, int], Hooks] = defaultdict(list)
+        for rule in self.rules.values():
+            made = rule(self._world)
+            for moment, key, name in rule.hooks():
+                self._hooks[moment, key].append((made, getattr(made, name)))
+        self._open: dict[str | None, dict[str, Tally]] = {}
+        self._groups = 0
+        self._held: dict[int | None, list[ReplyRow | AbandonedRow]] = {}
+
+    def feed(self, row: Row | UnknownRow) -> None:
+        """One more row of a journal, which numbers them without gaps: where a number is missing, rows are (`lost`)."""
+        if row.seq != self._next and self._next:
+            self.lost(_hole(self._next, row.seq))
+        self._next = row.seq + 1
+        self.take(row)
+
+    def take(self, row: Row | UnknownRow) -> None:
+        """One more row, from somebody who passes only some kinds on: KINDS at least, and all of those."""
+        self.rows += 1
+        take = _TAKE.get(row.__class__)
+        if take is None:
+            self.passed(row.t)
+            return
+        beat = self._beat
+        if beat is not None:
+            self._beat = None
+            if row.__class__ is ReplyRow and _clean(beat, row):
+                self._world.again(beat)
+                return
+            self._asked(beat)
+        if row.t > self._world.now:
+            self._passed(row.t)
+        if row.__class__ is RequestRow and row.api_key == HEARTBEAT and self._world.repeats(row):
+            self._beat = row  # its answer is the next row if it is no more than that
+            return
+        take(self, row)
+
+    def passed(self, now: int) -> None:
+        """So late is it (ns of the journal), although no row of the wire says so: what was due is looked at."""
+        if now <= self._world.now:
+            return
+        if self._beat is not None:  # its answer has not come at once
+            beat, self._beat = self._beat, None
+            self._asked(beat)
+        self._passed(now)
+
+    @property
+    def next_look(self) -> int | None:
+        """When something waits to be looked at, not before the present time; None: nothing does."""
+        at = self._world.agenda.next
+        return None if at is None else max(at, self._world.now)
+
+    def calm_until(self, connection: int) -> int:
+        """Until when (ns) rows of heartbeats that repeat the last one of this connection say nothing new; -1: all of them are wanted."""
+        return self._world.calm_until(connection)
+
+    def lost(self, what: str) -> None:
+        """Rows are missing here, says the sentence: what was open is forgotten."""
+        self.holes.append(what)
+        self._beat = None
+        self._world.lost()
+        self._held.clear()
+        self._settle_groups()
+
+    def so_far(self) -> Audit:
+        """What was found up to now, in tallies of their own; more may come."""
+        self._world.catch_up_all()
+        rules = {code: Tally(findings=[]) for code in self.rules}
+        for tallies in (self.totals, *self._open.values()):
+            for code, tally in tallies.items():
+                rules[code].add(tally)
+        groups = self._groups + sum(name is not None for name in self._open)
+        return Audit(rules=rules, groups=groups, rows=self.rows, holes=list(self.holes))
+
+    def close(self) -> Audit:
+        """There are no more rows."""
+        if self._beat is not None:
+            self._asked(self._beat)
+            self._beat = None
+        for name in list(self._open):
+            self._hand_over(name)
+        return Audit(rules=self.totals, groups=self._groups, rows=self.rows, holes=self.holes)
+
+    # -- rows
+
+    def _opened(self, row: OpenRow) -> None:
+        self._world.opened(row)
+
+    def _asked(self, row: RequestRow) -> None:
+        if self._held:
+            self._goes_on(row.node, row.t)  # who handles a request does not stand still
+        x = self._world.asked(row)
+        self._catch_up(x.speaker, x.member, x.link.last)
+        self._judge("asked", x)
+        self._world.take(x)
+
+    def _answered(self, row: ReplyRow | AbandonedRow) -> None:
+        if row.node in self._held:
+            self._held[row.node].append(row)
+            return
+        x = self._world.replied(row)
+        if x is None:
+            return
+        self._catch_up(x.speaker, x.member)
+        self._judge("answered", x)
+        self._world.settle(x)
+        if x.group is not None and x.group.gone:
+            self._hand_over(x.group.name)
+
+    def _closed(self, row: CloseRow) -> None:
+        link = self._world.ended(row)
+        if link is None:
+            return
+        self._catch_up(link.last, None if link.beat is None else link.beat.member)
+        for rule, hook in self._hooks["closed", 0]:
+            self._run(rule.code, hook, link, link.last, link, row.t)
+        self._world.forget(link)
+        self._settle_groups()
+
+    def _said(self, row: ClientRow) -> None:
+        self._world.said(row)
+
+    def _noted(self, row: NoteRow) -> None:
+        node = row.fields.get("node")
+        if row.what == "node_stalled":
+            self._held.setdefault(node, [])
+        elif row.what == "node_resumed":
+            self._goes_on(node, row.t)
+
+    def _goes_on(self, node: int | None, now: int) -> None:
+        """What a node has answered while it was stalled reaches its clients now."""
+        for row in self._held.pop(node, ()):
+            self._answered(msgspec.structs.replace(row, t=now))
+
+    def _passed(self, now: int) -> None:
+        """Time passes up to a row: what was due is looked at, each at its own time."""
+        for over in self._world.agenda.due(now):
+            self._world.now = max(self._world.now, over.at)
+            self._look(over)
+        self._world.now = now
+
+    def _look(self, over: Appointment) -> None:
+        look, about = over.look, over.about
+        if look is None or about is None:
+            return
+        self._catch_up(about if isinstance(about, Member) else about.last if isinstance(about, Link) else None)
+        if over.code:
+            self._run(over.code, lambda _: look(), about, about, _link_of(about), over.at)
+            return
+        look()  # the world's own: it gives up members
+        if isinstance(about, Member) and about.group.gone:
+            self._hand_over(about.group.name)
+
+    def _catch_up(self, *members: Member | None) -> None:
+        """What a broker that runs knows of these is known."""
+        if self._world.pulse is not None:
+            for member in members:
+                if member is not None:
+                    self._world.catch_up(member)
+
+    # -- rules
+
+    def _judge(self, moment: str, x: Exchange) -> None:
+        for rule, hook in self._hooks.get((moment, x.key), ()):
+            self._run(rule.code, hook, x, x.member or x.group or x.link, x.link, x.at if moment == "asked" else x.answered)
+
+    def _run(self, code: str, hook: BoundHook, subject: Any, about: Subject | None, link: Link | None, t: int | None) -> None:
+        tally: Tally | None = None
+        try:
+            for judgement in hook(subject):
+                if tally is None:
+                    tally = self._tally(code, about)
+                if isinstance(judgement, Broken):
+                    self._broken(tally, code, judgement, about, link, t or 0)
+                else:
+                    tally.kept += 1
+                    if self._judged is not None:
+                        self._judged(code, _group_of(about), link, None)
+        except Exception as crash:  # a rule that crashes is unknown; the audit goes on without it
+            self._tally(code, about).crashed = f"the rule crashed: {type(crash).__name__}: {crash}"
+            for place, hooks in self._hooks.items():
+                self._hooks[place] = [each for each in hooks if each[0].code != code]
+
+    def _broken(self, tally: Tally, code: str, what: Broken, about: Subject | None, link: Link | None, t: int) -> None:
+        tally.broken += 1
+        member = about if isinstance(about, Member) else None
+        finding = Finding(
+            rule=code, severity=self.rules[code].severity, group=_group_of(about),
+            member=None if member is None else member.name, member_id=None if member is None else member.id,
+            client_id=None if link is None else link.client_id, t=t, sentence=what.sentence, instead=what.instead, rows=what.rows,
+        )  # fmt: skip
+        if self._waive is not None:
+            finding.waived = self._waive(finding)
+            tally.waived += finding.waived is not None
+        if len(tally.findings) < SHOWN:
+            tally.findings.append(finding)
+        if self._found is not None:
+            self._found(finding)
+        if self._judged is not None:
+            self._judged(code, finding.group, link, finding)
+
+    def _tally(self, code: str, about: Subject | None) -> Tally:
+        tallies = self._open.setdefault(_group_of(about), {})
+        found = tallies.get(code)
+        if found is None:
+            found = tallies[code] = Tally(findings=[])
+        return found
+
+    # -- groups that are over
+
+    def _settle_groups(self) -> None:
+        for name in [name for name in self._open if name is not None and name not in self._world.groups]:
+            self._hand_over(name)
+
+    def _hand_over(self, name: str | None) -> None:
+        tallies = self._open.pop(name, None)
+        if tallies is None:
+            return
+        self._groups += name is not None
+        if self._over is not None:
+            self._over(name, tallies)
+        for code, tally in tallies.items():
+            self.totals[code].add(tally)
+
+
+def _clean(asked: RequestRow, answer: Any) -> bool:
+    """Is this the answer to a heartbeat, given at once, without an error and delivered?"""
+    return bool(
+        answer.ticket == asked.ticket
+        and answer.connection == asked.connection
+        and answer.t == asked.t
+        and answer.error is None
+        and answer.delivered
+        and answer.message is not None
+    )
+
+
+def _group_of(about: Subject | None) -> str | None:
+    if isinstance(about, Member):
+        return about.group.name
+    return about.name if isinstance(about, Group) else None
+
+
+def _link_of(about: Subject) -> Link | None:
+    if isinstance(about, Member):
+        return about.link
+    return about if isinstance(about, Link) else None
+
+
+def _hole(wanted: int, found: int) -> str:
+    if found < wanted:
+        return f"row {found} comes after row {wanted - 1}: rows are not in order"
+    return f"row {wanted} is missing" if found == wanted + 1 else f"rows {wanted} to {found - 1} are missing"
+
+
+_TAKE: Final[dict[type, Callable[[Auditor, Any], None]]] = {
+    OpenRow: Auditor._opened,
+    RequestRow: Auditor._asked,
+    ReplyRow: Auditor._answered,
+    AbandonedRow: Auditor._answered,
+    CloseRow: Auditor._closed,
+    ClientRow: Auditor._said,
+    NoteRow: Auditor._noted,
+}
+
+
+def audit(rows: Iterable[Row | UnknownRow], codes: Iterable[str] | None = None) -> Audit:
+    """Audit rows that are there already, as `journal.read` gives them."""
+    auditor = Auditor(codes)
+    for row in rows:
+        auditor.feed(row)
+    return auditor.close()

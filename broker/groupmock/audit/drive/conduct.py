@@ -1,0 +1,147 @@
+"""Conducts a conformance run: every situation on a cluster of its own, its journal kept and audited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from ...assembly import start
+from ...config import Config, resolve
+from ..offline import audit_journal
+from ..rule import registered
+from ..verdicts import Finding
+from .copies import CannotRun
+from .outcome import Outcome
+from .situation import NotReached, Situation
+from .stage import Stage
+
+if TYPE_CHECKING:
+    from ..report import Source
+
+BROKER: Final = {"group.initial.rebalance.delay.ms": "300", "group.min.session.timeout.ms": "1000"}
+"""A quick first round; and sessions may be as short as a program that is judged likes them."""
+
+
+class Wish:
+    """What is to be driven. `command`: the program; `copies`: how many; `topics`: NAME[:PARTITIONS], the first one is GROUPMOCK_TOPIC;
+    `folder`: where journals and outputs go; `bound_s`: the longest that one event is waited for; `codes`: rules (None: all); `waive`: as
+    for `Auditor`; `sets`: settings of the broker, KEY=VALUE. Raises ConfigError for topics, profile or settings that cannot be."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        folder: Path,
+        *,
+        copies: int = 3,
+        topics: Sequence[str] = ("orders:6",),
+        bound_s: float = 60.0,
+        profile: str | None = None,
+        sets: Sequence[str] = (),
+        seed: int | None = None,
+        codes: Iterable[str] | None = None,
+        waive: Callable[[Finding], str | None] | None = None,
+    ) -> None:
+        self.command, self.folder, self.copies, self.bound_s = command, folder, copies, bound_s
+        self.codes = list(registered()) if codes is None else list(codes)
+        self.waive = waive
+        self._flags = {"topic": tuple(topics), "port": 0, "log": "off", "profile": profile, "seed": seed}
+        self._sets = tuple(sets)
+        self.config_of({}, 1, None, "check")
+
+    def config_of(self, settings: dict[str, str], nodes: int, journal: Path | None, name: str) -> Config:
+        """The cluster's configuration in a situation. What the user sets goes before what the situation does."""
+        flags = self._flags | {"nodes": nodes, "journal": None if journal is None else str(journal), "run": name}
+        return resolve(flags, [*BROKER.items(), *settings.items(), *self._sets])
+
+
+async def conduct(wish: Wish, situations: Iterable[Situation], tell: Callable[[Outcome], None] = lambda outcome: None) -> list[Outcome]:
+    """Every situation in turn; `tell` is called with each outcome. Raises CannotRun when the program cannot be judged, CannotStart."""
+    outcomes: list[Outcome] = []
+    commits = True
+    for situation in situations:
+        began = monotonic()
+        outcome, commits = await _one(wish, situation, commits, stood=any(each.stood for each in outcomes))
+        outcome.seconds = round(monotonic() - began, 1)
+        outcomes.append(outcome)
+        tell(outcome)
+    return outcomes
+
+
+async def _one(wish: Wish, situation: Situation, commits: bool, stood: bool) -> tuple[Outcome, bool]:
+    """`stood`: did a group stand in an earlier situation? Without that, a program that makes none cannot be judged."""
+    from ...faults.plan import make_plan
+
+    journal = wish.folder / f"{situation.name}.jsonl"
+    config = wish.config_of(dict(situation.settings), situation.nodes, journal, situation.name)
+    running = await start(config, plan=make_plan({"rule": list(situation.rules)}, situation.name))
+    stage = Stage(situation, running, wish.command, wish.copies, wish.folder, wish.bound_s, commits)
+    outcome = Outcome(name=situation.name, does=situation.does, waits=situation.waits, excused=list(situation.excuses))
+    try:
+        await _play(stage, outcome)
+        await stage.over()
+    finally:
+        await stage.abandon()
+        trouble = await running.close()
+    if trouble is not None:
+        raise trouble
+    if not outcome.stood and not stood:
+        raise CannotRun(_why(stage, outcome))
+    outcome.source = _audited(wish, situation, journal)
+    outcome.remarks, outcome.clients = stage.remarks, sorted(stage.clients)
+    return outcome, stage.commits
+
+
+async def _play(stage: Stage, outcome: Outcome) -> None:
+    situation = stage.situation
+    try:
+        await _stand(stage)
+        outcome.stood = True
+        await situation.script(stage)
+        if situation.bare:
+            await stage.settled()
+        if situation.comes_back:
+            await stage.goes_on()
+        outcome.reached = True
+    except NotReached as why:
+        outcome.why = str(why)
+
+
+async def _stand(stage: Stage) -> None:
+    """Start the copies and wait until the group stands and commits; where the topic is not there yet, until all have asked for it."""
+    from ..subjects import METADATA
+
+    asked = []
+    if stage.situation.bare:
+        stage.steer("delete_topic", name=stage.topic)
+    for _ in range(stage.rest - stage.situation.late):
+        asked.append(stage.asks(METADATA, stage.next_name))
+        await stage.start()
+    if not stage.situation.bare:
+        await stage.goes_on()
+        return
+    for heard in asked:
+        await stage.happens(heard)
+
+
+def _why(stage: Stage, outcome: Outcome) -> str:
+    """Why nothing can be judged, in a sentence with a remedy."""
+    folder = stage.copies[0].said.parent
+    if ends := list(stage.ends()):
+        return f"{ends[0]} (what the copies print is in {folder})"
+    if not stage.running.server.driver.counters.connections_opened:
+        return (
+            f"no copy connected to {stage.running.bootstrap} within {stage.bound_s:g} s: the program is to take its bootstrap servers"
+            f" from GROUPMOCK_BOOTSTRAP or KAFKA_BOOTSTRAP_SERVERS (what the copies print is in {folder})"
+        )
+    return (
+        f"the copies connected and made no group of {len(stage.copies)}: {outcome.why}; the program is to consume GROUPMOCK_TOPIC as"
+        f" a member of GROUPMOCK_GROUP (what the copies print is in {folder})"
+    )
+
+
+def _audited(wish: Wish, situation: Situation, journal: Path) -> Source:
+    codes = [code for code in wish.codes if code not in situation.excuses]
+    with journal.open("rb") as file:
+        return audit_journal(journal.name, file, codes=codes, waive=wish.waive)

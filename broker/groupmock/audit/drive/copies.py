@@ -1,0 +1,110 @@
+"""Copies of the program that is judged: processes with an environment, a file for what they print, and signals."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from ...printable import one_line
+
+BOOTSTRAP: Final = ("GROUPMOCK_BOOTSTRAP", "KAFKA_BOOTSTRAP", "KAFKA_BOOTSTRAP_SERVERS")
+"""As `groupmock run` sets them."""
+LAST_BYTES: Final = 4096
+
+
+class CannotRun(Exception):
+    """The program cannot be started at all: the text says why. Exit code 3."""
+
+
+class Copy:
+    """One process of the program. `client_id`, `instance_id`: what its environment told it to be; `asked`: was it sent a signal that ends
+    it; `status`: its exit status, None while it runs.
+
+    It leads a process group of its own, and signals go to all of it: a program is often a shell, or a launcher, around the client.
+    """
+
+    def __init__(self, number: int, process: asyncio.subprocess.Process, client_id: str, instance_id: str | None, said: Path) -> None:
+        self.number, self.client_id, self.instance_id = number, client_id, instance_id
+        self.asked = False
+        self.frozen = False
+        self.said = said
+        self._process = process
+
+    @classmethod
+    async def start(
+        cls, command: Sequence[str], number: int, environment: Mapping[str, str], said: Path, ended: Callable[[Copy], None]
+    ) -> Copy:
+        """Start it; `said` takes stdout and stderr, `ended` is called when it is over. Raises CannotRun."""
+        with said.open("ab") as out:
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    *command, stdin=asyncio.subprocess.DEVNULL, stdout=out, stderr=out, env=environment, start_new_session=True
+                )
+            except OSError as trouble:
+                raise CannotRun(f"cannot run {command[0]}: {trouble.strerror}") from None
+        copy = cls(number, process, environment["GROUPMOCK_CLIENT_ID"], environment.get("GROUPMOCK_INSTANCE_ID"), said)
+        copy.over = asyncio.ensure_future(process.wait())
+        copy.over.add_done_callback(lambda _: ended(copy))
+        return copy
+
+    over: asyncio.Future[int]
+    """Done when the process has ended."""
+
+    @property
+    def status(self) -> int | None:
+        """Its exit status, negative for a signal; None while it runs."""
+        return self._process.returncode
+
+    @property
+    def alive(self) -> bool:
+        """Does it run, as far as anybody wants it to? One that was asked to end counts no more."""
+        return self._process.returncode is None and not self.asked
+
+    def signal(self, number: signal.Signals) -> None:
+        """To the process and all that it started. Harmless when they are gone."""
+        self.asked = self.asked or number in (signal.SIGTERM, signal.SIGKILL)
+        self.frozen = number == signal.SIGSTOP or (self.frozen and number != signal.SIGCONT)
+        try:
+            os.killpg(self._process.pid, number)
+        except ProcessLookupError:
+            pass
+
+    async def end(self, seconds: float) -> bool:
+        """Wait for its end after SIGTERM, so long; then SIGKILL. Did it end by itself?"""
+        in_time = bool((await asyncio.wait([self.over], timeout=seconds))[0])
+        self.signal(signal.SIGKILL)  # what the program started may have outlived it
+        await self.over
+        return in_time
+
+    @property
+    def how_it_ended(self) -> str:
+        """For a sentence: `copy 2 ended with status 1; the last that it said: ...`."""
+        status = self.status or 0
+        how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+        last = self.last_words()
+        return f"copy {self.number} {how}; the last that it said: {last}" if last else f"copy {self.number} {how} and said nothing"
+
+    def last_words(self) -> str:
+        """The last line of its output that is none of blanks, fit to be shown."""
+        with self.said.open("rb") as file:
+            file.seek(max(0, self.said.stat().st_size - LAST_BYTES))
+            lines = file.read().decode(errors="replace").splitlines()
+        return next((one_line(line.strip())[:300] for line in reversed(lines) if line.strip()), "")
+
+
+def environment_of(number: int, bootstrap: str, topic: str, group: str, instance: str | None) -> dict[str, str]:
+    """What a copy finds in its environment, on top of ours."""
+    own = {
+        **dict.fromkeys(BOOTSTRAP, bootstrap),
+        "GROUPMOCK_COPY": str(number),
+        "GROUPMOCK_TOPIC": topic,
+        "GROUPMOCK_GROUP": group,
+        "GROUPMOCK_CLIENT_ID": f"copy-{number}",
+    }
+    # An instance id of ours that is left over from outside would make every copy the same static member.
+    inherited = {name: value for name, value in os.environ.items() if name != "GROUPMOCK_INSTANCE_ID"}
+    return inherited | own | ({} if instance is None else {"GROUPMOCK_INSTANCE_ID": instance})

@@ -1,0 +1,118 @@
+"""What came of a conformance run: a situation's outcome, and all of them as a table rule x situation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from ...printable import lines, one_line
+from ..report import Report, Source, counts, report_of, told
+from ..verdicts import BROKEN, KEPT, NOT_EXERCISED, UNKNOWN, WAIVED, Tally
+
+NOT_JUDGED: Final = "not judged"
+"""Verdict of a rule that a situation excuses."""
+SIGNS: Final = {KEPT: "+", BROKEN: "B", UNKNOWN: "?", WAIVED: "w", NOT_EXERCISED: ".", NOT_JUDGED: "-"}
+
+
+class Outcome(msgspec.Struct, kw_only=True):
+    """One situation. `stood`: did the group work before it; `reached`: did all happen that it consists of; `why` not; `remarks`: what else
+    is worth knowing; `clients`: libraries, as they call themselves; `excused`: rules that are not judged in it."""
+
+    name: str
+    does: str
+    waits: str
+    stood: bool = False
+    reached: bool = False
+    why: str | None = None
+    seconds: float = 0.0
+    remarks: list[str] = []
+    clients: list[str] = []
+    excused: list[str] = []
+    source: Source | None = None
+
+    def verdict(self, code: str) -> str:
+        """Of a rule in this situation."""
+        tally = None if self.source is None else self.source.audit.rules.get(code)
+        return NOT_JUDGED if tally is None else tally.verdict
+
+
+def report(outcomes: Sequence[Outcome]) -> Report:
+    """The whole run as an audit's report, a journal per situation; notices say which situations were not reached."""
+    missed = [f"situation {each.name} was not reached: {each.why}" for each in outcomes if not each.reached]
+    return report_of([each.source for each in outcomes if each.source is not None], missed)
+
+
+def line_of(outcome: Outcome) -> str:
+    """A situation while the run goes on."""
+    found = "not reached: " + one_line(outcome.why) if not outcome.reached else "reached"
+    broken = _broken(outcome)
+    return f"{outcome.name:26} {outcome.seconds:6.1f} s  {found}" + (f"; BROKEN {', '.join(broken)}" if broken else "")
+
+
+def _broken(outcome: Outcome) -> list[str]:
+    rules = {} if outcome.source is None else outcome.source.audit.rules
+    return [code for code, tally in rules.items() if tally.verdict == BROKEN]
+
+
+def as_text(outcomes: Sequence[Outcome]) -> str:
+    """The table with its legend, and what should be known of it."""
+    return lines("\n".join(_lines(outcomes, report(outcomes)))) + "\n"
+
+
+def _lines(outcomes: Sequence[Outcome], found: Report) -> Iterator[str]:
+    clients = sorted({client for each in outcomes for client in each.clients})
+    yield f"clients: {', '.join(map(one_line, clients)) or 'they say nothing of themselves (KIP-511)'}"
+    yield "situations:"
+    for number, each in enumerate(outcomes, 1):
+        yield f"  {number:2} {each.name}{'' if each.reached else ' (NOT REACHED)'}: {each.does}"
+    yield f"{'rule':10} {' '.join(f'{number:2}' for number in range(1, len(outcomes) + 1))}  in all"
+    whole = found.whole.rules
+    for code, facts in found.rules.items():
+        signs = " ".join(f"{SIGNS[each.verdict(code)]:>2}" for each in outcomes)
+        yield f"{code:10} {signs}  {_told(whole[code])}  {facts.title}"
+    yield f"({', '.join(f'{sign} {verdict}' for verdict, sign in SIGNS.items())})"
+    for each in outcomes:
+        for remark in [*([f"not reached: {each.why}"] if each.why else []), *each.remarks]:
+            yield f"{each.name}: {one_line(remark)}"
+    verdicts = ", ".join(f"{number} {verdict}" for verdict, number in counts(found.whole).items())
+    yield f"{sum(each.reached for each in outcomes)} of {len(outcomes)} situations reached; rules: {verdicts}"
+
+
+def _told(tally: Tally) -> str:
+    verdict = tally.verdict.upper() if tally.verdict in (BROKEN, UNKNOWN) else tally.verdict
+    return f"{verdict} ({one_line(told(tally))})" if told(tally) else verdict
+
+
+def as_data(outcomes: Sequence[Outcome], command: Sequence[str], copies: int) -> dict[str, Any]:
+    """The same as plain data, findings included: what the published table is made from."""
+    found = report(outcomes)
+    whole = found.whole.rules
+    return {
+        "command": list(command),
+        "copies": copies,
+        "groupmock": found.groupmock,
+        "clients": sorted({client for each in outcomes for client in each.clients}),
+        "rules": {
+            code: {"title": facts.title, "severity": facts.severity, "verdict": whole[code].verdict, "kept": whole[code].kept,
+                   "broken": whole[code].broken}
+            for code, facts in found.rules.items()
+        },
+        "situations": [_as_data(each) for each in outcomes],
+    }  # fmt: skip
+
+
+def _as_data(outcome: Outcome) -> dict[str, Any]:
+    rules = {} if outcome.source is None else outcome.source.audit.rules
+    return {
+        **{name: getattr(outcome, name) for name in ("name", "does", "waits", "reached", "why", "seconds", "remarks", "clients")},
+        "excused": outcome.excused,
+        "journal": None if outcome.source is None else outcome.source.name,
+        "rules": {
+            code: {"verdict": tally.verdict, "kept": tally.kept, "broken": tally.broken}
+            for code, tally in rules.items()
+            if tally.verdict != NOT_EXERCISED
+        },
+        "findings": [] if outcome.source is None else msgspec.to_builtins(outcome.source.audit.findings),
+    }

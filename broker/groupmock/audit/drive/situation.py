@@ -1,0 +1,86 @@
+"""What a situation is: a name, what happens to the client in it, and a script that makes it happen and waits for the events that show it.
+
+A situation is declared by `@situation(...)` over its script, in a file of `situations/`. The frame is the same for all (`conduct`): a
+fresh cluster, the copies, a group that is Stable and commits; then the script; then the group must be Stable and commit again; then the
+copies are asked to stop. A script waits for rows, through the methods of its `Stage`; an event that does not come within the bound that the
+user gave makes the situation "not reached", with the sentence of what was waited for. Nothing is judged here: the rules read the journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from .stage import Stage
+
+Script = Callable[["Stage"], Awaitable[None]]
+
+
+class NotReached(Exception):
+    """What was waited for did not happen: the text says what. Nothing can be said of the client's conduct in that situation."""
+
+
+class Situation(NamedTuple):
+    """`does`: what happens, a sentence; `waits`: what must be seen for it to be reached, a sentence.
+
+    `rules`: fault rules from before the copies start; `nodes`: brokers of the cluster; `static`: the copies have a group.instance.id each;
+    `late`: so many copies are held back, the script starts them; `bare`: the topic is not there, the script creates it, and the group
+    stands only then; `comes_back`: the group must be Stable and commit again when the script is over; `settings`: the broker's, Kafka's
+    names; `excuses`: rules that anybody breaks who is treated so from outside (a process stopped for long): they are not judged.
+    """
+
+    name: str
+    does: str
+    waits: str
+    script: Script
+    rules: tuple[Mapping[str, Any], ...] = ()
+    nodes: int = 3
+    static: bool = False
+    late: int = 0
+    bare: bool = False
+    comes_back: bool = True
+    settings: Mapping[str, str] = {}
+    excuses: tuple[str, ...] = ()
+
+
+_FOUND: Final[dict[str, Situation]] = {}
+
+
+def declare(found: Situation) -> Situation:
+    """Enter it in the table. Raises TypeError for a name that is there."""
+    if found.name in _FOUND:
+        raise TypeError(f"two situations are called {found.name}")
+    _FOUND[found.name] = found
+    return found
+
+
+def situation(name: str, does: str, waits: str, **more: Any) -> Callable[[Script], Script]:
+    """The script below this is that situation."""
+
+    def register(script: Script) -> Script:
+        declare(Situation(name, does, waits, script, **more))
+        return script
+
+    return register
+
+
+def situations() -> dict[str, Situation]:
+    """Every situation by name, file by file in the order in which they are declared; `works`, which everything else stands on, first."""
+    from . import situations as folder
+
+    for module in iter_modules(folder.__path__):
+        import_module(f"{folder.__name__}.{module.name}")
+    return {name: _FOUND[name] for name in sorted(_FOUND, key=lambda name: name != "works")}
+
+
+def rule(api: str, kind: str, name: str = "", stage: str | None = None, times: int | None = None, **more: Any) -> dict[str, Any]:
+    """A fault rule as data: conditions of `when` and arguments of `do`, told apart by their names."""
+    from ...faults.plan import ABOUT
+
+    when = {key: value for key, value in more.items() if key in ABOUT}
+    do = {key: value for key, value in more.items() if key not in ABOUT}
+    made: dict[str, Any] = {"name": name or f"{kind} {api}", "when": {"api": api, **when}, "do": {"kind": kind, **do}}
+    return made | ({} if stage is None else {"stage": stage}) | ({} if times is None else {"times": times})

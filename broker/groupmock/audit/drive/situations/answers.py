@@ -1,0 +1,126 @@
+"""For each API of a group: the connection closed before it is answered, its answer lost, its errors."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from ...subjects import JOIN_GROUP
+from ..situation import Situation, declare, rule, situation
+from ..stage import Stage
+
+GROUP_APIS: Final = ("FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "OffsetFetch", "OffsetCommit", "LeaveGroup")
+ERRORS: Final[dict[str, tuple[str, ...]]] = {
+    "FindCoordinator": ("COORDINATOR_NOT_AVAILABLE", "COORDINATOR_NOT_AVAILABLE"),
+    "JoinGroup": ("COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE"),
+    "SyncGroup": ("NOT_COORDINATOR", "REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"),
+    "Heartbeat": ("NOT_COORDINATOR", "REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"),
+    "OffsetFetch": ("COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS"),
+    "OffsetCommit": ("COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR", "REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"),
+}
+"""API -> errors that a real coordinator answers with, one after the other."""
+
+
+def _strikes(*names: str) -> Callable[[Stage], Awaitable[None]]:
+    """A script: every one of these rules strikes."""
+
+    async def script(stage: Stage) -> None:
+        for name in names:
+            await stage.strikes(name)
+
+    return script
+
+
+def _at_leaving(script: Callable[[Stage], Awaitable[None]]) -> Callable[[Stage], Awaitable[None]]:
+    """The same with a copy that is asked to stop: LeaveGroup comes only then."""
+
+    async def stopping(stage: Stage) -> None:
+        stage.stop(stage.last)
+        await script(stage)
+
+    return stopping
+
+
+def _declare(name: str, does: str, api: str, made: dict[str, Any]) -> None:
+    script = _strikes(made["name"])
+    waits = f"the fault to strike a {api}, and the group Stable"
+    declare(Situation(name, does, waits, _at_leaving(script) if api == "LeaveGroup" else script, rules=(made,)))
+
+
+for _api in GROUP_APIS:
+    _declare(
+        f"closed-at-{_api}", f"The connection is closed in the place of the first {_api}, which is not applied.", _api,
+        rule(_api, "close", stage="request", nth=1),
+    )  # fmt: skip
+    _declare(
+        f"answer-lost-{_api}", f"The first {_api} is applied, and the connection ends before its answer.", _api,
+        rule(_api, "close", stage="reply", nth=1),
+    )  # fmt: skip
+
+
+def _later(made: dict[str, Any]) -> Callable[[Stage], Awaitable[None]]:
+    """A script: the group works already, and rebalances once more, when the rule strikes."""
+
+    async def script(stage: Stage) -> None:
+        stage.break_by(made)
+        stage.steer("force_rebalance", group=stage.group, reason="groupmock audit --drive")
+        await stage.strikes(made["name"])
+        await stage.mute_noticed()
+
+    return script
+
+
+for _api in ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit"):
+    declare(
+        Situation(
+            f"answer-lost-{_api}-later",
+            f"A group that works rebalances, and the connection ends before the answer to a {_api}.",
+            f"the fault to strike a {_api}, and the group Stable",
+            _later(rule(_api, "close", stage="reply", nth=1)),
+        )
+    )
+for _api in ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "OffsetFetch"):
+    declare(
+        Situation(
+            f"silence-at-{_api}",
+            f"A group that works rebalances; a {_api} is applied, its answer is lost, and its connection is mute from then on.",
+            "the end of that connection, and the group Stable",
+            _later(rule(_api, "drop", stage="reply", nth=1)),
+        )
+    )
+for _api, _codes in ERRORS.items():
+    _rules = tuple(rule(_api, "error", f"{code} {place}", "request", nth=1 + place, code=code) for place, code in enumerate(_codes))
+    declare(
+        Situation(
+            f"errors-of-{_api}",
+            f"{_api} is refused every other time, with {', '.join(dict.fromkeys(_codes))}.",
+            "every one of the errors, and the group Stable",
+            _strikes(*(each["name"] for each in _rules)),
+            rules=_rules,
+        )
+    )
+
+
+@situation(
+    "group-full", "The last copy is told that the group is full (GROUP_MAX_SIZE_REACHED).", "the refusal of a JoinGroup",
+    late=1, comes_back=False,
+)  # fmt: skip
+async def group_full(stage: Stage) -> None:
+    """The refused copy is to give up, or to ask again with pauses; it is watched for a while."""
+    await _refused(stage, "GROUP_MAX_SIZE_REACHED")
+
+
+@situation(
+    "not-allowed", "A copy may not join the group (GROUP_AUTHORIZATION_FAILED).", "the refusal of a JoinGroup", late=1, comes_back=False
+)
+async def not_allowed(stage: Stage) -> None:
+    """It is to give up and say so; it is watched for a while."""
+    await _refused(stage, "GROUP_AUTHORIZATION_FAILED")
+
+
+async def _refused(stage: Stage, code: str) -> None:
+    stage.break_by(rule("JoinGroup", "error", code, "request", client_id=stage.next_name, code=code))
+    asked = stage.asks(JOIN_GROUP, stage.next_name)
+    await stage.start()
+    await stage.happens(asked)
+    await stage.watches(3)

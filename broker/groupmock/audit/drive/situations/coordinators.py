@@ -1,0 +1,122 @@
+"""The coordinator moves, loads, is nowhere, dies with its node; leaders of partitions move; topics grow, go and come."""
+
+from __future__ import annotations
+
+from ...subjects import COORDINATOR_LOAD_IN_PROGRESS, FIND_COORDINATOR, METADATA
+from ..situation import situation
+from ..stage import Stage
+
+
+@situation("coordinator-moves-stable", "The coordinator moves to another node while the group is Stable.", "a FindCoordinator of a copy")
+async def moves(stage: Stage) -> None:
+    """Heartbeats and commits find it gone (16, NOT_COORDINATOR)."""
+    asked = stage.asks(FIND_COORDINATOR)
+    stage.steer("move_coordinator", group=stage.group)
+    await stage.happens(asked)
+
+
+@situation(
+    "coordinator-loads", "The coordinator moves to another node, which loads for three seconds (COORDINATOR_LOAD_IN_PROGRESS).",
+    "an answer of that error to a request about the group, or a FindCoordinator, and the group Stable",
+)  # fmt: skip
+async def loads(stage: Stage) -> None:
+    """Heartbeats are answered while it loads, commits and joins are not."""
+    found = stage.asks(FIND_COORDINATOR)
+    loading = stage.hears("an answer that the coordinator loads", lambda row: _says(row, COORDINATOR_LOAD_IN_PROGRESS))
+    stage.steer("move_coordinator", group=stage.group, loading_ms=3000)
+    await stage.until("a copy to hear of it", lambda: found.done or loading.done)
+
+
+@situation(
+    "coordinator-nowhere", "Nobody coordinates the group for a while (COORDINATOR_NOT_AVAILABLE), then another node does.",
+    "three FindCoordinator requests of copies",
+)  # fmt: skip
+async def nowhere(stage: Stage) -> None:
+    """They are to ask again and again, with pauses."""
+    asked = stage.asks(FIND_COORDINATOR, times=3)
+    group = stage.group
+    stage.steer("unload_coordinator", group=group)
+    await stage.happens(asked)
+    stage.steer("move_coordinator", group=group)
+
+
+@situation("node-dies", "The coordinator's node dies and another one takes over.", "a FindCoordinator of a copy")
+async def node_dies(stage: Stage) -> None:
+    """Its connections break, its port refuses."""
+    asked, node = stage.asks(FIND_COORDINATOR), stage.coordinator
+    stage.steer("stop_node", node=node, clean=False)
+    await stage.happens(asked)
+    await stage.goes_on()
+    stage.steer("start_node", node=node)
+
+
+@situation("node-stops", "The coordinator's node is shut down in order, and comes back.", "a FindCoordinator of a copy")
+async def node_stops(stage: Stage) -> None:
+    """Who waits is answered first."""
+    asked, node = stage.asks(FIND_COORDINATOR), stage.coordinator
+    stage.steer("stop_node", node=node, clean=True)
+    await stage.happens(asked)
+    await stage.goes_on()
+    stage.steer("start_node", node=node)
+
+
+@situation(
+    "node-silent", "Nothing goes in or out of the coordinator's node, until the sessions of all copies have ended; then it goes on.",
+    "the end of every session",
+)  # fmt: skip
+async def node_silent(stage: Stage) -> None:
+    """The sessions end by themselves: nobody can be heard."""
+    view, node = stage.view, stage.coordinator
+    members = set() if view is None else {member.member_id for member in view.members}
+    stage.steer("stall_node", node=node, ms=None)
+    await stage.until("the end of every session", lambda: not _known(stage, members))
+    stage.steer("start_node", node=node)
+
+
+def _known(stage: Stage, members: set[str]) -> set[str]:
+    view = stage.view
+    return set() if view is None else members & {member.member_id for member in view.members}
+
+
+@situation("leaders-move", "Every partition is led by another node.", "a Metadata request of a copy")
+async def leaders_move(stage: Stage) -> None:
+    """Fetches are refused (6, NOT_LEADER_OR_FOLLOWER) until the client asks who leads."""
+    asked = stage.asks(METADATA)
+    for partition in range(stage.partitions):
+        leader = stage.running.cluster.topics.require_partition(stage.topic, partition).leader or 0
+        stage.steer("move_leader", topic=stage.topic, partition=partition, node=1 + leader % stage.situation.nodes)
+    await stage.happens(asked)
+
+
+@situation(
+    "unknown-topic", "The topic is not there when the copies subscribe to it; then it is created.",
+    "a Metadata request of every copy before the topic is there, and the group Stable after", bare=True,
+    settings={"auto.create.topics.enable": "false"},
+)  # fmt: skip
+async def unknown_topic(stage: Stage) -> None:
+    """The group stands only now: see `bare`."""
+    stage.steer("create_topic", name=stage.topic, partitions=stage.partitions)
+
+
+@situation("partitions-added", "The topic gets two more partitions.", "the next generation, Stable")
+async def partitions_added(stage: Stage) -> None:
+    """The leader's client finds it in its metadata and joins again (SERVER-18), which takes its metadata.max.age.ms."""
+    before = stage.generation
+    stage.steer("grow_topic", name=stage.topic, partitions=stage.partitions + 2)
+    await stage.next_round(before)
+
+
+@situation("topic-returns", "The topic is deleted and created again.", "a Metadata request of a copy in between",
+           settings={"auto.create.topics.enable": "false"})  # fmt: skip
+async def topic_returns(stage: Stage) -> None:
+    """Its offsets begin at 0 again, and its commits are gone."""
+    asked = stage.asks(METADATA)
+    stage.steer("delete_topic", name=stage.topic)
+    await stage.happens(asked)
+    stage.steer("create_topic", name=stage.topic, partitions=stage.partitions)
+
+
+def _says(row: object, code: int) -> bool:
+    from ....journal.rows import ReplyRow
+
+    return isinstance(row, ReplyRow) and getattr(row.message, "error_code", 0) == code

@@ -1,0 +1,49 @@
+"""The ready fault plans (`groupmock faults plans`), each as a situation of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from ....faults.plan import Plan, read_plan, ready_plans, rule_as_data
+from ..situation import Situation, declare
+from ..stage import Stage
+
+ELSEWHERE: Final = ("network-stall",)
+"""Plans that only differ in time from a situation of another file: `node-silent`."""
+STATIC: Final = ("fenced-twin",)
+STAY_AWAY: Final = ("fenced-twin",)
+"""Whoever was fenced is not to come back."""
+ONE_NODE: Final = ("loading-coordinator",)
+"""With one node the coordinator loads where it is."""
+
+
+def _script(plan: Plan) -> Callable[[Stage], Awaitable[None]]:
+    async def script(stage: Stage) -> None:
+        for rule in plan.rule:
+            await stage.strikes(rule.name, rule.times or 1)
+        await stage.mute_noticed()
+
+    return script
+
+
+def _sentence(plan: Plan) -> str:
+    """The first of what the plan says of itself."""
+    return f"{' '.join(plan.about.split()).partition('. ')[0].rstrip('.')}."
+
+
+for _name in ready_plans():
+    if _name not in ELSEWHERE:
+        _plan = read_plan(_name)
+        declare(
+            Situation(
+                _name,
+                _sentence(_plan),
+                "every fault of the plan, and the group Stable",
+                _script(_plan),
+                rules=tuple(rule_as_data(each) for each in _plan.rule),
+                nodes=1 if _name in ONE_NODE else 3,
+                static=_name in STATIC,
+                comes_back=_name not in STAY_AWAY,
+            )
+        )

@@ -1,0 +1,132 @@
+"""Rebalances in every state of a group, slow ones, lost ones, and sessions that end."""
+
+from __future__ import annotations
+
+from ...subjects import HEARTBEAT, JOIN_GROUP, SYNC_GROUP
+from ..situation import rule, situation
+from ..stage import Stage
+
+WHY = "groupmock audit --drive"
+
+
+@situation("rebalance", "A Stable group is made to rebalance.", "the next generation, Stable")
+async def rebalance(stage: Stage) -> None:
+    """Its members learn of it by a heartbeat (27, REBALANCE_IN_PROGRESS)."""
+    before = stage.generation
+    stage.steer("force_rebalance", group=stage.group, reason=WHY)
+    await stage.next_round(before)
+
+
+@situation(
+    "long-join", "A rebalance whose join phase lasts: everybody has joined and waits for the answer (PreparingRebalance).",
+    "a JoinGroup of every copy, and the next generation",
+)  # fmt: skip
+async def long_join(stage: Stage) -> None:
+    """As when a member that does not come is waited for."""
+    before = stage.generation
+    joins = [stage.asks(JOIN_GROUP, copy) for copy in stage.copies]
+    stage.steer("hold_group", group=stage.group, state="PreparingRebalance")
+    stage.steer("force_rebalance", group=stage.group, reason=WHY)
+    for heard in joins:
+        await stage.happens(heard)
+    await stage.watches(2)
+    stage.steer("release_group", group=stage.group)
+    await stage.next_round(before)
+
+
+@situation(
+    "long-sync", "A rebalance whose sync phase lasts: everybody waits for an assignment (CompletingRebalance).",
+    "a SyncGroup of every copy, and the next generation, Stable",
+)  # fmt: skip
+async def long_sync(stage: Stage) -> None:
+    """As when the leader thinks for long."""
+    before = stage.generation
+    syncs = [stage.asks(SYNC_GROUP, copy) for copy in stage.copies]
+    stage.steer("hold_group", group=stage.group, state="CompletingRebalance")
+    stage.steer("force_rebalance", group=stage.group, reason=WHY)
+    for heard in syncs:
+        await stage.happens(heard)
+    await stage.watches(2)
+    stage.steer("release_group", group=stage.group)
+    await stage.next_round(before)
+
+
+@situation(
+    "rebalance-in-sync", "The group rebalances again while it is CompletingRebalance: the leader's SyncGroup is answered"
+    " REBALANCE_IN_PROGRESS.",
+    "the second rebalance, and a generation after it, Stable",
+)  # fmt: skip
+async def rebalance_in_sync(stage: Stage) -> None:
+    """Two rounds for one."""
+    before = stage.generation
+    stage.break_by(rule("SyncGroup", "force_rebalance", "again", state="CompletingRebalance", role="leader", nth=1))
+    stage.steer("force_rebalance", group=stage.group, reason=WHY)
+    await stage.strikes("again")
+    await stage.next_round(before + 1)
+
+
+@situation(
+    "rebalance-in-join", "A copy is asked to stop while the group rebalances and everybody has joined (PreparingRebalance).",
+    "a JoinGroup of every copy, the end of one, and the next generation without it",
+)  # fmt: skip
+async def rebalance_in_join(stage: Stage) -> None:
+    """Its LeaveGroup, if it sends one, comes while its JoinGroup waits."""
+    before, leaver = stage.generation, stage.last
+    member = stage.member_of(leaver).member_id
+    joins = [stage.asks(JOIN_GROUP, copy) for copy in stage.copies]
+    stage.steer("hold_group", group=stage.group, state="PreparingRebalance")
+    stage.steer("force_rebalance", group=stage.group, reason=WHY)
+    for heard in joins:
+        await stage.happens(heard)
+    stage.stop(leaver)
+    await stage.watches(5, lambda: leaver.status is not None)  # it may wait for the answer to its JoinGroup
+    stage.steer("release_group", group=stage.group)
+    await stage.until("the copy to end", lambda: leaver.status is not None)
+    view = stage.view
+    if view is not None and any(each.member_id == member for each in view.members):
+        await stage.steer_when("expire_member", group=stage.group, member=member)
+    await stage.next_round(before)
+
+
+@situation("session-ends", "The session of a copy that lives ends: the group goes on without it.", "a JoinGroup of that copy")
+async def session_ends(stage: Stage) -> None:
+    """It is told by its next heartbeat (25, UNKNOWN_MEMBER_ID)."""
+    before, copy = stage.generation, stage.last
+    member = stage.member_of(copy).member_id
+    again = stage.asks(JOIN_GROUP, copy)
+    await stage.steer_when("expire_member", group=stage.group, member=member)
+    await stage.happens(again)
+    await stage.next_round(before)
+
+
+@situation(
+    "all-sessions-end", "The sessions of all copies end at once, as when the coordinator was cut off for long.", "a JoinGroup of every copy"
+)
+async def all_sessions_end(stage: Stage) -> None:
+    """Nobody is known any more; the group begins anew."""
+    again = [stage.asks(JOIN_GROUP, copy) for copy in stage.copies]
+    for member in [stage.member_of(copy).member_id for copy in stage.copies]:
+        await stage.steer_when("expire_member", group=stage.group, member=member)
+    for heard in again:
+        await stage.happens(heard)
+
+
+@situation("leader-changes", "Another copy than before leads the next generation.", "the next generation, Stable, with another leader")
+async def leader_changes(stage: Stage) -> None:
+    """Whoever led must follow, whoever followed must assign."""
+    view, before = stage.view, stage.generation
+    follower = next((each.member_id for each in view.members if each.member_id != view.leader), None) if view is not None else None
+    if follower is not None:
+        stage.steer("choose_leader", group=stage.group, member=follower)
+    stage.steer("force_rebalance", group=stage.group, reason=WHY)
+    await stage.next_round(before)
+
+
+@situation("many-rebalances", "The group rebalances ten times, each time as soon as it is Stable.", "ten generations, Stable")
+async def many_rebalances(stage: Stage) -> None:
+    """A heartbeat of everybody in between, so that each round is one that was noticed."""
+    for _ in range(10):
+        before = stage.generation
+        await stage.steer_when("force_rebalance", group=stage.group, reason=WHY)
+        await stage.next_round(before)
+    await stage.happens(stage.asks(HEARTBEAT))

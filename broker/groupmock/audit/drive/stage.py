@@ -1,0 +1,356 @@
+"""What a situation's script has in its hands: a cluster that runs, the copies of the program, and the rows to wait for."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from ...core.events import Command
+from ...core.groups.view import GroupView, MemberView
+from ...core.steering import CannotSteer
+from ...faults.plan import make_rule, rule_as_data
+from ...journal.journal import Repeated, Sink
+from ...journal.rows import ASKED_TO_STOP, FaultRow, ReplyRow, RequestRow, Row
+from ...printable import one_line
+from ..subjects import API_VERSIONS, OFFSET_COMMIT, TXN_OFFSET_COMMIT, api_name
+from .copies import Copy, environment_of
+from .situation import NotReached, Situation
+
+if TYPE_CHECKING:
+    from ...running import Running
+
+PRODUCE_S: Final = 0.2
+"""So often every partition gets a record while a situation runs: consumers are to have something to commit."""
+STOP_S: Final = 15.0
+"""So long a copy may take to end after SIGTERM."""
+Test = Callable[[Row], bool]
+
+
+class Heard:
+    """Something that rows are to show, listened for from when it was made. `times`: how many rows; `rows`: how many came."""
+
+    def __init__(self, what: str, test: Test, times: int = 1) -> None:
+        self.what, self.rows = what, 0
+        self._test, self._times = test, times
+
+    @property
+    def done(self) -> bool:
+        """Did as many come?"""
+        return self.rows >= self._times
+
+    def hear(self, row: Row) -> None:
+        """One more row."""
+        self.rows += self._test(row)
+
+
+class Stage(Sink):
+    """One run of one situation. `bound_s`: the longest that one event is waited for; `remarks`: what a reader of the result should know;
+    `clients`: libraries and versions, as they said in ApiVersions (KIP-511); `commits`: do the copies commit, as far as is known?
+
+    Everything is called on the cluster's loop.
+    """
+
+    routine = heartbeats = True
+
+    def __init__(
+        self, situation: Situation, running: Running, command: Sequence[str], count: int, folder: Path, bound_s: float, commits: bool
+    ) -> None:
+        self.situation, self.running = situation, running
+        self.bound_s, self.commits = bound_s, commits
+        self.copies: list[Copy] = []
+        self.remarks: list[str] = []
+        self.clients: set[str] = set()
+        self._command, self._count, self._folder = command, count, folder
+        self._topics = [topic.name for topic in running.config.topics]
+        self.topic, self.partitions = self._topics[0], running.config.topics[0].partitions or running.config.settings.num_partitions
+        self._heard: list[Heard] = []
+        self._mute: set[int] = set()
+        self._changed = asyncio.Event()
+        running.server.journal.add(self)
+        self._producing = asyncio.ensure_future(self._produce())
+
+    # -- rows
+
+    def take(self, row: Row) -> None:
+        """See `Sink`."""
+        for heard in self._heard:
+            if not heard.done:
+                heard.hear(row)
+        if isinstance(row, RequestRow) and row.api_key == API_VERSIONS:
+            self._introduced(row)
+        elif isinstance(row, FaultRow) and row.action == "drop" and row.connection is not None:
+            self._mute.add(row.connection)
+        self._changed.set()
+
+    def take_repeated(self, repeated: Repeated) -> None:
+        """See `Sink`."""
+        if self._heard:
+            for row in repeated.rows():
+                self.take(row)
+
+    def close(self) -> None:
+        """See `Sink`."""
+        self._changed.set()
+
+    def _introduced(self, row: RequestRow) -> None:
+        name, version = (one_line(str(getattr(row.message, f"client_software_{each}", "") or ""))[:80] for each in ("name", "version"))
+        if name and len(self.clients) < 10:
+            self.clients.add(f"{name} {version}".strip())
+
+    def hears(self, what: str, test: Test, times: int = 1) -> Heard:
+        """Listen from now on; `await stage.happens(...)` later."""
+        heard = Heard(what, test, times)
+        self._heard = [each for each in self._heard if not each.done]
+        self._heard.append(heard)
+        return heard
+
+    def asks(self, key: int, by: Copy | str | None = None, times: int = 1) -> Heard:
+        """Listen for requests of an API, by a copy, a client id (of a copy that is still to start) or anybody."""
+        client = by.client_id if isinstance(by, Copy) else by
+
+        def test(row: Row) -> bool:
+            return isinstance(row, RequestRow) and row.api_key == key and client in (None, row.client_id)
+
+        return self.hears(f"{client or 'a copy'} to send {'a' if times == 1 else times} {api_name(key)}", test, times)
+
+    # -- waiting
+
+    async def until(self, what: str, test: Callable[[], bool], seconds: float | None = None) -> None:
+        """Wait until it is so; asked after every row and end of a copy. Raises NotReached when the bound is over or no copy runs."""
+        bound = self.bound_s if seconds is None else seconds
+        end = asyncio.get_running_loop().time() + bound
+        while not test():
+            if not any(copy.alive for copy in self.copies):
+                raise NotReached(f"waited for {what}, but no copy runs any more: {'; '.join(self.ends())}")
+            self._changed.clear()
+            try:
+                async with asyncio.timeout_at(end):
+                    await self._changed.wait()
+            except TimeoutError:
+                raise NotReached(f"waited for {what}, which did not happen within {bound:g} s") from None
+
+    async def happens(self, heard: Heard, seconds: float | None = None) -> None:
+        """Wait for what is listened for."""
+        await self.until(heard.what, lambda: heard.done, seconds)
+
+    async def strikes(self, rule: str, times: int = 1) -> None:
+        """Wait until a fault rule has struck so often since it was registered."""
+        rules = self.running.server.driver.rules.registry
+        await self.until(f"the fault {rule!r} to strike", lambda: rules.report(rule).fired >= times)
+
+    async def mute_noticed(self) -> None:
+        """Wait until connections that a fault made mute are given up by their client, as it does by a timeout of its own."""
+        connections = self.running.server.driver.connections
+        await self.until("a copy to give up the connection that is mute", lambda: self._mute.isdisjoint(connections))
+
+    async def watches(self, seconds: float, test: Callable[[], bool] = lambda: False) -> None:
+        """Look on for so long, or until it is so: what is to be seen is what the copies do meanwhile, and that may be nothing."""
+        with suppress(NotReached):
+            await self.until("nothing", test, seconds)
+
+    async def settled(self) -> None:
+        """Wait until the group is Stable, with everybody who runs and nobody else."""
+        await self.until("the group to be Stable with every copy that runs", self._is_settled)
+
+    async def works(self) -> None:
+        """Wait for a commit that succeeds; programs that never commit are not waited for twice."""
+        if not self.commits:
+            return
+        try:
+            await self.happens(self.hears("a copy to commit", _committed))
+        except NotReached:
+            self.commits = False
+            self.remarks.append(f"no copy committed an offset within {self.bound_s:g} s: rules about commits are not exercised")
+
+    async def goes_on(self) -> None:
+        """Wait until all is well again: Stable, and commits."""
+        await self.settled()
+        await self.works()
+
+    async def next_round(self, since: int) -> None:
+        """Wait for a generation after that one, Stable."""
+        await self.until(f"a generation after {since}", lambda: self.generation > since and self._is_settled())
+
+    def _is_settled(self) -> bool:
+        view = self.view
+        if view is None or view.state != "Stable":
+            return False
+        names = {member.client_id for member in view.members}
+        running = [copy for copy in self.copies if copy.alive and not copy.frozen]
+        if not running:
+            return False
+        if not names & {copy.client_id for copy in self.copies}:  # the program has names of its own
+            return len(view.members) >= len(running)
+        here = {copy.client_id for copy in running}
+        gone = {copy.client_id for copy in self.copies if not copy.alive and copy.instance_id is None} - here
+        return names >= here and not names & gone
+
+    # -- the group
+
+    @property
+    def view(self) -> GroupView | None:
+        """The group that the copies make: the one that their environment names, or the one with the most members."""
+        groups = [group.view() for group in self.running.cluster.groups.all()]
+        named = [group for group in groups if group.group_id == self.situation.name and group.members]
+        return max(named or groups, key=lambda group: len(group.members), default=None)
+
+    @property
+    def group(self) -> str:
+        """Its id. Raises NotReached where there is none."""
+        view = self.view
+        if view is None:
+            raise NotReached("no copy joined a group")
+        return view.group_id
+
+    @property
+    def generation(self) -> int:
+        """Of the group; -1 without one."""
+        view = self.view
+        return -1 if view is None else view.generation
+
+    @property
+    def coordinator(self) -> int:
+        """The node that has the group. Raises NotReached where nobody has."""
+        node = self.running.cluster.groups.hosting.leader_of(self.running.cluster.groups.hosting.partition_of(self.group))
+        if node is None:
+            raise NotReached("no node coordinates the group")
+        return node
+
+    def member_of(self, copy: Copy) -> MemberView:
+        """A member that calls itself as that copy. Raises NotReached."""
+        view = self.view
+        found = [] if view is None else [member for member in view.members if member.client_id == copy.client_id]
+        if not found:
+            raise NotReached(
+                f"no member of the group calls itself {copy.client_id!r}: let the program take its client id from GROUPMOCK_CLIENT_ID"
+            )
+        return found[0]
+
+    @property
+    def last(self) -> Copy:
+        """The copy that was started last, of those that run."""
+        return [copy for copy in self.copies if copy.alive][-1]
+
+    @property
+    def next_name(self) -> str:
+        """What the copy that is started next will be told to call itself."""
+        return f"copy-{len(self.copies) + 1}"
+
+    @property
+    def rest(self) -> int:
+        """How many copies are still to be started."""
+        return self._count - len(self.copies)
+
+    # -- doing
+
+    def steer(self, name: str, /, **arguments: Any) -> None:
+        """A command of the core. NotReached where it cannot be done."""
+        try:
+            self.running.submit(Command(name, arguments))
+        except CannotSteer as cannot:
+            raise NotReached(f"{name}: {cannot}") from None
+
+    async def steer_when(self, name: str, /, **arguments: Any) -> None:
+        """The same, as soon as it can be done."""
+
+        def done() -> bool:
+            try:
+                self.running.submit(Command(name, arguments))
+            except CannotSteer:
+                return False
+            return True
+
+        await self.until(f"{name} to be possible", done)
+
+    def break_by(self, *rules: dict[str, Any]) -> None:
+        """Register fault rules."""
+        self.running.submit(Command("add_faults", {"rules": [rule_as_data(make_rule(each)) for each in rules]}))
+
+    async def start(self, instance: str | None = None, again: Copy | None = None) -> Copy:
+        """Start one more copy; `instance`: with that group.instance.id; `again`: with names and number of one that has ended."""
+        place = len(self.copies) + 1
+        number = place if again is None else again.number
+        if again is not None:
+            instance = again.instance_id
+        elif instance is None and self.situation.static:
+            instance = f"copy-{number}"
+        environment = environment_of(number, self.running.bootstrap, self.topic, self.situation.name, instance)
+        said = self._folder / f"{self.situation.name}.copy-{place}.txt"
+        copy = await Copy.start(self._command, number, environment, said, self._ended)
+        self.copies.append(copy)
+        return copy
+
+    def stop(self, copy: Copy) -> None:
+        """Ask it to stop: SIGTERM. A row says so: a clean end is judged from there on."""
+        self._say(copy, ASKED_TO_STOP, signal="SIGTERM")
+        copy.signal(signal.SIGTERM)
+
+    def kill(self, copy: Copy) -> None:
+        """SIGKILL: the group hears nothing of it."""
+        self._say(copy, "killed", signal="SIGKILL")
+        copy.signal(signal.SIGKILL)
+
+    def freeze(self, copy: Copy) -> None:
+        """SIGSTOP: it does nothing any more, and its connections stay."""
+        self._say(copy, "frozen", signal="SIGSTOP")
+        copy.signal(signal.SIGSTOP)
+
+    def thaw(self, copy: Copy) -> None:
+        """SIGCONT."""
+        self._say(copy, "goes on", signal="SIGCONT")
+        copy.signal(signal.SIGCONT)
+
+    def _say(self, copy: Copy, what: str, **fields: Any) -> None:
+        self.running.server.client_says(copy.client_id, what, {"copy": copy.number, **fields})
+
+    def _ended(self, copy: Copy) -> None:
+        if not copy.asked:
+            self.remarks.append(copy.how_it_ended)
+        self._changed.set()
+
+    def ends(self) -> Iterator[str]:
+        """How copies ended that nobody asked to."""
+        return (copy.how_it_ended for copy in self.copies if copy.status is not None and not copy.asked)
+
+    async def over(self) -> None:
+        """Stop everybody, cleanly if possible; nobody is left when it returns."""
+        self._producing.cancel()
+        running = [copy for copy in self.copies if copy.alive]
+        for copy in running:
+            if copy.frozen:
+                self.thaw(copy)
+            self.stop(copy)
+        for copy, in_time in zip(running, await asyncio.gather(*(copy.end(STOP_S) for copy in running)), strict=True):
+            if not in_time:
+                self.remarks.append(f"copy {copy.number} did not end within {STOP_S:g} s of SIGTERM and was killed")
+
+    async def abandon(self) -> None:
+        """Kill everybody: the run itself ends."""
+        self._producing.cancel()
+        for copy in self.copies:
+            copy.signal(signal.SIGKILL)
+        await asyncio.gather(*(copy.over for copy in self.copies))
+
+    async def _produce(self) -> None:
+        number = 0
+        while True:
+            number += 1
+            for topic in self._topics:
+                for partition in range(self.running.cluster.topics.partitions(topic) or 0):
+                    self.running.produce(topic, partition, b"%d" % number, b"%s-%d-%d" % (topic.encode(), partition, number), [], None)
+            await asyncio.sleep(PRODUCE_S)
+
+
+def _committed(row: Row) -> bool:
+    if not isinstance(row, ReplyRow) or row.api_key not in (OFFSET_COMMIT, TXN_OFFSET_COMMIT) or row.message is None or not row.delivered:
+        return False
+    return all(not partition.error_code for topic in row.message.topics for partition in topic.partitions)
+
+
+def refused(row: Row, key: int, code: int) -> bool:
+    """Is this an answer of that API with that error?"""
+    return isinstance(row, ReplyRow) and row.api_key == key and getattr(row.message, "error_code", 0) == code

@@ -1,0 +1,15 @@
+"""The forms of an audit's report: one file each, with a function `write(report) -> str`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Final
+
+FORMS: Final = ("text", "json", "junit", "sarif", "html")
+
+
+def written(form: str, report: Any) -> str:
+    """The report in one of FORMS."""
+    write: Callable[[Any], str] = import_module(f"{__name__}.{form}").write
+    return write(report)

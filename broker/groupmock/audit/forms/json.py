@@ -1,0 +1,18 @@
+"""For programs: the report as it is."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ...printable import ascii_json
+from ..report import Report
+
+
+def write(report: Report) -> str:
+    """One JSON object: `verdict`, `rules` with their texts, `sources` with verdict, counts and findings of each rule."""
+    told = msgspec.to_builtins(report)
+    told["verdict"] = report.whole.verdict
+    for source, plain in zip(report.sources, told["sources"], strict=True):
+        for code, tally in source.audit.rules.items():
+            plain["audit"]["rules"][code]["verdict"] = tally.verdict
+    return ascii_json(msgspec.json.format(msgspec.json.encode(told), indent=1)).decode() + "\n"

@@ -1,0 +1,89 @@
+"""For code hosts: SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html). A finding stands at its rows: line of the
+journal file = number of the row + 1, for the header is line 1."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Any, Final
+from urllib.parse import quote
+
+import msgspec
+
+from ...printable import ascii_json, one_line
+from ..report import Report, RuleFacts, Source, link_of
+from ..verdicts import Finding
+
+SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+LEVELS: Final = {"error": "error", "warning": "warning"}
+
+
+def write(report: Report) -> str:
+    """One run, every rule among the tool's rules, waived findings as accepted suppressions."""
+    codes = list(report.rules)
+    run = {
+        "tool": {
+            "driver": {
+                "name": "groupmock audit",
+                "version": report.groupmock,
+                "informationUri": "https://github.com/groupmock/groupmock",
+                "rules": [_rule(each) for each in report.rules.values()],
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(source, finding, codes.index(finding.rule)) for source, finding in report.findings()],
+        "invocations": [
+            {
+                "executionSuccessful": not report.unknown,
+                "toolExecutionNotifications": [{"level": "warning", "message": {"text": one_line(text)}} for text in _notices(report)],
+            }
+        ],
+    }
+    told = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    return ascii_json(msgspec.json.format(msgspec.json.encode(told), indent=1)).decode() + "\n"
+
+
+def _notices(report: Report) -> list[str]:
+    return [*(text for each in report.sources for text in (*each.notices, *each.audit.holes)), *report.notices]
+
+
+def _rule(rule: RuleFacts) -> dict[str, Any]:
+    help_uri = next((link for source in rule.source if (link := link_of(source))), None)
+    return {
+        "id": rule.code,
+        "name": rule.code.replace("-", ""),
+        "shortDescription": {"text": rule.title},
+        "fullDescription": {"text": f"{rule.what} {rule.why}"},
+        "help": {"text": f"{rule.fix} (groupmock explain {rule.code})"},
+        "defaultConfiguration": {"level": LEVELS[rule.severity]},
+        **({"helpUri": help_uri} if help_uri else {}),
+    }
+
+
+def _result(source: Source, finding: Finding, index: int) -> dict[str, Any]:
+    group = finding.group if finding.group is not None else ""
+    found = {
+        "ruleId": finding.rule,
+        "ruleIndex": index,
+        "level": LEVELS[finding.severity],
+        "message": {"text": one_line(f"{finding.sentence}. Right: {finding.instead}")},
+        "locations": [_location(source, finding, row) for row in finding.rows[-1:] or (0,)],
+        "relatedLocations": [{"id": number, **_location(source, finding, row)} for number, row in enumerate(finding.rows[:-1], 1)],
+        # Equal for the same mistake of the same client in the next run, so that a code host does not report it as new.
+        "partialFingerprints": {"groupmock/v1": one_line(f"{finding.rule} {group} {finding.client_id or ''}")},
+        "properties": {"group": finding.group, "member": finding.member, "clientId": finding.client_id, "t": finding.t},
+    }
+    if finding.waived is not None:
+        found["suppressions"] = [{"kind": "external", "status": "accepted", "justification": finding.waived}]
+    return found
+
+
+def _location(source: Source, finding: Finding, row: int) -> dict[str, Any]:
+    return {
+        "physicalLocation": {"artifactLocation": {"uri": _uri(source.name)}, "region": {"startLine": row + 1}},
+        "logicalLocations": [{"name": one_line(finding.member or finding.group or "connection"), "kind": "member"}],
+    }
+
+
+def _uri(name: str) -> str:
+    """Relative to where the audit ran; of an absolute path a file URI (SARIF 3.4.3: no leading slash)."""
+    return PurePath(name).as_uri() if PurePath(name).is_absolute() else quote(name)

@@ -1,0 +1,59 @@
+"""For people at a terminal: the findings first, then a line per rule, then the sum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ...printable import lines, one_line
+from ..report import Report, Source, counts, number, told
+from ..verdicts import BROKEN, NOT_EXERCISED, UNKNOWN, WAIVED, Finding
+
+ROWS: Final = 8
+"""So many rows of one finding are named."""
+
+
+def write(report: Report) -> str:
+    """The whole report. Texts of peers are escaped."""
+    return lines("\n".join(_lines(report))) + "\n"
+
+
+def finding_lines(finding: Finding, journal: str = "") -> Iterator[str]:
+    """One finding: what happened, what would have been right, where to look."""
+    shown = ", ".join(map(str, finding.rows[:ROWS])) + (" ..." if len(finding.rows) > ROWS else "")
+    where = f"{f'group {finding.group}, ' if finding.group is not None else ''}{finding.t / 1e9:.3f} s, row {shown}"
+    mark = WAIVED if finding.waived is not None else BROKEN if finding.severity == "error" else finding.severity
+    yield f"{mark.upper() if mark == BROKEN else mark} {finding.rule}: {one_line(finding.sentence)}"
+    yield f"    right: {one_line(finding.instead)}"
+    yield f"    where: {one_line(where)}{f' of {one_line(journal)}' if journal else ''}"
+    if finding.waived is not None:
+        yield f"    waived: {finding.waived}"
+
+
+def _lines(report: Report) -> Iterator[str]:
+    for source, finding in report.findings():
+        yield from finding_lines(finding, source.name)
+        yield ""
+    for source in report.sources:
+        yield from _source(report, source)
+    for notice in report.notices:
+        yield f"note: {notice}"
+    if any(finding.waived is None for _, finding in report.findings()):
+        first = next(finding.rule for _, finding in report.findings())
+        yield f"`groupmock explain {first}` says why a rule is there and how to mend what breaks it."
+
+
+def _source(report: Report, source: Source) -> Iterator[str]:
+    audit = source.audit
+    verdicts = ", ".join(f"{number} {verdict}" for verdict, number in counts(audit).items())
+    yield f"{one_line(source.name)}: {number(audit.rows, 'row')}, {number(audit.groups, 'group')}, rules: {verdicts}"
+    for notice in [*source.notices, *audit.holes]:
+        yield f"  incomplete: {one_line(notice)}"
+    for code, tally in audit.rules.items():
+        if tally.verdict == NOT_EXERCISED:
+            continue
+        mark = tally.verdict.upper() if tally.verdict in (BROKEN, UNKNOWN) else tally.verdict
+        yield f"  {mark:8} {code:10} {report.rules[code].title} ({one_line(told(tally))})"
+    unused = [code for code, tally in audit.rules.items() if tally.verdict == NOT_EXERCISED]
+    if unused:
+        yield f"  {NOT_EXERCISED}: {', '.join(unused)}"

@@ -1,0 +1,280 @@
+"""What rides inside JoinGroup and SyncGroup, as rules need it: read strictly, once per message, and never more than a reader of the codec
+reads (READ_ELEMENTS): what is larger is not judged (None).
+
+Who is cooperative? Only who says so: `cooperative-sticky` (KIP-429) and the protocols of Designs I to III by their names; a protocol of
+another name if its Subscription owns partitions; never `range`, `roundrobin` and `sticky`. A member that lists an eager protocol beside a
+cooperative one goes by the eager rules, as the Java client does: it uses the highest rebalance protocol that *all* its assignors support.
+Of a name that nobody knows and that owns nothing it is not known what it is: rules that need to know say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+from groupmock_codec.embedded import connect, consumer, designs
+from groupmock_codec.embedded.consumer import READ_ELEMENTS
+from groupmock_codec.embedded.sticky import read_cooperative_generation
+from groupmock_codec.errors import DecodeError, Place, TooManyElements
+
+from ..printable import one_line
+from ..rounds.embedded import EAGER, Partition, Partitions, flat
+from .subjects import assignments_of, protocols_of
+
+if TYPE_CHECKING:
+    from .subjects import Exchange, Member, Plan
+
+CONSUMER: Final = "consumer"
+CONNECT: Final = "connect"
+STICKY: Final = "cooperative-sticky"
+COOPERATIVE: Final = frozenset({STICKY}) | frozenset(designs.NAMES)
+ONCE: Final = EAGER | COOPERATIVE | {"RoundRobinAssigner"}
+"""Assignors that give every partition to one member; RoundRobinAssigner is KafkaJS's."""
+INCREMENTAL: Final = frozenset({"compatible", "sessioned"})
+"""Connect's protocols whose assignments are differences (KIP-415)."""
+NAMED: Final = 3
+READ: Final = "embedded consumer protocol cannot be read"
+T = TypeVar("T")
+
+
+class Subscribed(NamedTuple):
+    """What a Subscription says. `generation` -1: none; `wrong`: why it is no Subscription, then the rest is empty."""
+
+    protocol: str
+    version: int
+    topics: frozenset[str]
+    owned: Partitions
+    generation: int
+    rack: str | None = None
+    wrong: str | None = None
+
+    @property
+    def cooperative(self) -> bool:
+        """Is it one of a protocol that keeps what it owns while it joins?"""
+        return self.wrong is None and (self.protocol in COOPERATIVE or (self.protocol not in EAGER and bool(self.owned)))
+
+
+class Told(NamedTuple):
+    """What an Assignment says: partitions that are held from now on, those that are to be given up where it names them, and `wrong`."""
+
+    assigned: Partitions
+    revoked: Partitions = frozenset()
+    wrong: str | None = None
+
+
+class Worker(NamedTuple):
+    """What a Connect worker says. `allocation`: (connector, task) that it runs, None: it says nothing of that; `wrong`: not readable."""
+
+    version: int
+    url: str
+    offset: int
+    allocation: Partitions | None
+    wrong: str | None = None
+
+
+class Work(NamedTuple):
+    """What a Connect worker is told: what is new, what to stop, when to come again (ms)."""
+
+    version: int
+    assigned: Partitions
+    revoked: Partitions
+    delay: int
+    error: int = 0
+    wrong: str | None = None
+
+
+# -- of one message
+
+
+def subscription(protocol: str, data: bytes) -> Subscribed | None:
+    """A Subscription of versions 0 to 3, to the last byte; above 3 what follows the known fields is ignored, as readers do."""
+    try:
+        return _literal(protocol, data) if protocol == "coop-d2-literal" else _stock(protocol, data)
+    except TooManyElements:
+        return None
+    except DecodeError as problem:
+        return Subscribed(protocol, -1, frozenset(), frozenset(), -1, None, _why(problem))
+
+
+def assignment(protocol: str, data: bytes) -> Told | None:
+    """An Assignment of versions 0 to 3, to the last byte, or the document's own where the protocol carries those."""
+    try:
+        if protocol in designs.LITERAL:
+            literal = designs.decode_assignment(data)
+            return Told(flat(literal.assigned_topic_partitions), flat(literal.revoke_topic_partitions))
+        found = consumer.ASSIGNMENT.decode(_known(data), data, trailing=_later(data), max_elements=READ_ELEMENTS)
+        carried = designs.carried_assignment(found.user_data) if protocol in designs.NESTED else None
+        return Told(flat(found.assigned_partitions), frozenset() if carried is None else flat(carried.revoke_topic_partitions))
+    except TooManyElements:
+        return None
+    except DecodeError as problem:
+        return Told(frozenset(), frozenset(), _why(problem))
+
+
+def worker(data: bytes) -> Worker | None:
+    """Metadata of a Connect worker, with the allocation that is nested in it."""
+    try:
+        found = connect.decode_metadata(data)
+        held = None if not found.allocation else connect.decode_assignment(found.allocation)
+    except TooManyElements:
+        return None
+    except DecodeError as problem:
+        return Worker(-1, "", -1, None, _why(problem))
+    return Worker(found.version, found.url, found.config_offset, None if held is None else _tasks(held.assigned))
+
+
+def work(data: bytes) -> Work | None:
+    """An Assignment of Connect."""
+    try:
+        found = connect.decode_assignment(data)
+    except TooManyElements:
+        return None
+    except DecodeError as problem:
+        return Work(-1, frozenset(), frozenset(), 0, 0, _why(problem))
+    return Work(found.version, _tasks(found.assigned), _tasks(found.revoked), found.delay, found.error)
+
+
+# -- of a JoinGroup, a round, a SyncGroup
+
+
+def subscriptions_of(join: Exchange) -> dict[str, Subscribed | None]:
+    """Protocol -> what its metadata says, of a JoinGroup of type consumer; nothing for other types."""
+    if join.asked["protocol_type"] != CONSUMER:
+        return {}
+    return _of(join, lambda: {name: subscription(name, data) for name, data in protocols_of(join).items()})
+
+
+def workers_of(join: Exchange) -> dict[str, Worker | None]:
+    """Protocol -> what its metadata says, of a JoinGroup of type connect; nothing for other types."""
+    return {} if join.asked["protocol_type"] != CONNECT else _of(join, lambda: {k: worker(data) for k, data in protocols_of(join).items()})
+
+
+def cooperative_of(join: Exchange | None, protocol: str = "") -> Subscribed | None:
+    """What a cooperative member says in a JoinGroup, by the protocol of its generation if it lists that, else by its first. None: it is
+    not known to be cooperative, or it cannot be read."""
+    listed = {} if join is None else subscriptions_of(join)
+    if not listed or any(name in EAGER for name in listed):
+        return None
+    found = listed[protocol] if protocol in listed else next(iter(listed.values()))
+    return found if found is not None and found.cooperative else None
+
+
+def plan_of(sync: Exchange) -> Plan | None:
+    """The round that this SyncGroup of its leader assigns; None: it is no leader's, of another round, or of one that is assigned already
+    (a leader that asks again is told its own once more)."""
+    member = sync.member
+    plan = None if sync.group is None else sync.group.plan
+    if plan is None or plan.brought is not None or member is None or member.joined is None or plan.row != member.joined.answer_seq:
+        return None
+    return plan if (plan.leader, plan.generation) == (member.id, sync.asked["generation_id"]) else None
+
+
+def claimed_in(plan: Plan) -> dict[str, Subscribed | None]:
+    """Member -> its Subscription, of the round that a leader was told."""
+    return {member: _once(plan, "claim", data, lambda data: subscription(plan.protocol, data)) for member, data in plan.claims.items()}
+
+
+def running_in(plan: Plan) -> dict[str, Worker | None]:
+    """Member -> its metadata, of a round of Connect."""
+    return {member: _once(plan, "worker", data, worker) for member, data in plan.claims.items()}
+
+
+def given_by(plan: Plan, sync: Exchange) -> list[tuple[str, Told | None]]:
+    """Member and Assignment, as the leader of this round brings them."""
+
+    def read(data: bytes) -> Told | None:
+        return assignment(plan.protocol, data)
+
+    found: list[tuple[str, Told | None]] = _of(
+        sync, lambda: {"given": [(member, _once(plan, "told", data, read)) for member, data in assignments_of(sync)]}
+    )["given"]
+    return found
+
+
+def work_given_by(plan: Plan, sync: Exchange) -> list[tuple[str, Work | None]]:
+    """Member and Assignment of a round of Connect."""
+    found: list[tuple[str, Work | None]] = _of(
+        sync, lambda: {"work": [(member, _once(plan, "work", data, work)) for member, data in assignments_of(sync)]}
+    )["work"]
+    return found
+
+
+def told_by(member: Member, data: bytes) -> Partitions | None:
+    """What a member holds after this Assignment; None where that cannot be read or its kind is not known."""
+    claim = member.claim()
+    if claim is None or not data:
+        return None if claim is None else frozenset()
+    if member.protocol_type == CONNECT:
+        new = work(data)
+        if new is None or new.wrong is not None:
+            return None
+        return (claim.owned - new.revoked) | new.assigned if new.version else new.assigned
+    told = assignment(member.protocol, data) if member.protocol_type == CONSUMER else None
+    if told is None or told.wrong is not None:
+        return None
+    return (claim.owned - told.revoked) | told.assigned if member.protocol in designs.LITERAL else told.assigned
+
+
+def one_process(x: Exchange, before: Exchange) -> bool:
+    """Did whoever sent this send that too? By the same connection, or by one that is gone since: two that are open at once with one member
+    id may be two processes."""
+    return x.link is before.link or (before.link.gone and x.link.client == before.link.client)
+
+
+def named(partitions: Iterable[Partition]) -> str:
+    """The first few, for a sentence: `orders-0, orders-1 and 4 more`."""
+    found = sorted(partitions)
+    shown = ", ".join(f"{one_line(topic)}-{number}" for topic, number in found[:NAMED])
+    return shown if len(found) <= NAMED else f"{shown} and {len(found) - NAMED} more"
+
+
+def _of(x: Exchange, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    if x.read is None:
+        x.read = make()
+    return x.read
+
+
+def _once(plan: Plan, kind: str, data: bytes, make: Callable[[bytes], T]) -> T:
+    key = (kind, data)
+    if key not in plan.read:
+        plan.read[key] = make(data)
+    found: T = plan.read[key]
+    return found
+
+
+def _stock(protocol: str, data: bytes) -> Subscribed:
+    found = consumer.SUBSCRIPTION.decode(_known(data), data, trailing=_later(data), max_elements=READ_ELEMENTS)
+    owned, generation = flat(found.owned_partitions), found.generation_id if found.version >= 2 else -1
+    if protocol == STICKY and generation < 0:
+        generation = read_cooperative_generation(found.user_data) or -1
+    elif protocol in designs.NESTED:
+        carried = designs.carried_subscription(found.user_data)
+        owned = owned if carried is None else flat(carried.assigned_topic_partitions)
+    rack = found.rack_id if found.version >= 3 else None
+    return Subscribed(protocol, found.version, frozenset(found.topics), owned, generation, rack)
+
+
+def _literal(protocol: str, data: bytes) -> Subscribed:
+    found = designs.decode_subscription(data)
+    return Subscribed(protocol, 1, frozenset(found.subscribe_topics), flat(found.assigned_topic_partitions), -1)
+
+
+def _why(problem: DecodeError) -> str:
+    return one_line(f"{problem.reason}" + (f" in {problem.path}" if problem.path else "") + f", byte {problem.offset}")
+
+
+def _known(data: bytes) -> int:
+    if len(data) < 2:
+        raise DecodeError(READ, Place(f"{len(data)} bytes have no version", "version"))
+    version = int.from_bytes(data[:2], signed=True)
+    if version < 0:
+        raise DecodeError(READ, Place(f"version {version} is negative", "version"))
+    return min(version, consumer.HIGHEST)
+
+
+def _later(data: bytes) -> bool:
+    return int.from_bytes(data[:2], signed=True) > consumer.HIGHEST
+
+
+def _tasks(found: Iterable[connect.ConnectorTasks] | None) -> Partitions:
+    return frozenset((each.connector, task) for each in found or () for task in each.tasks)

@@ -1,0 +1,87 @@
+"""How soon a client asks again for what was refused with an error that passes by itself.
+
+One quick repetition proves nothing: a timer may have been due just then, an application may have asked for the same thing twice. So the
+loop must have gone round several times, each time at once, and the broker must have answered at once too: a client whose answers are
+late sends what is overdue.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.errors import ErrorCode
+
+from .judgement import KEPT, Broken, Judgements
+from .subjects import (
+    CONSUMER_GROUP_HEARTBEAT,
+    FIND_COORDINATOR,
+    HEARTBEAT,
+    JOIN_GROUP,
+    LEAVE_GROUP,
+    METADATA,
+    NS_PER_MS,
+    OFFSET_COMMIT,
+    OFFSET_FETCH,
+    SYNC_GROUP,
+    TXN_OFFSET_COMMIT,
+)
+
+if TYPE_CHECKING:
+    from .subjects import Exchange
+
+PACED: Final = (
+    JOIN_GROUP, SYNC_GROUP, HEARTBEAT, LEAVE_GROUP, OFFSET_COMMIT, OFFSET_FETCH, TXN_OFFSET_COMMIT, CONSUMER_GROUP_HEARTBEAT,
+    FIND_COORDINATOR, METADATA,
+)  # fmt: skip
+"""Requests whose repetition is looked at."""
+AT_ONCE_NS: Final = 20 * NS_PER_MS
+"""Between an answer and the same request again: a pause of that length is none (Java's is 100 ms)."""
+ROUND_NS: Final = 50 * NS_PER_MS
+"""Between two such requests, the broker's time included."""
+ROUNDS: Final = 3
+"""So many repetitions at once are a loop."""
+
+
+class Streak:
+    """One request that was refused, with which of the errors, and the rows of its repetitions that came at once."""
+
+    __slots__ = ("errors", "last", "rows")
+
+    def __init__(self, last: Exchange, errors: frozenset[int], rows: tuple[int, ...]) -> None:
+        self.last, self.errors, self.rows = last, errors, rows
+
+
+Streaks = dict[int, Streak]
+"""Api key -> the request of that kind which this connection had refused last."""
+
+
+def refused(streaks: Streaks, x: Exchange, codes: frozenset[int]) -> None:
+    """Take in an answer: one of these errors begins a streak or keeps it, any other answer ends it."""
+    before = streaks.pop(x.key, None)
+    if x.heard and x.errors & codes:
+        rows = before.rows if before is not None and before.last is x else ()
+        streaks[x.key] = Streak(x, x.errors & codes, (*rows, *x.rows))
+
+
+def again(streaks: Streaks, x: Exchange) -> Judgements:
+    """Look at a request: is it the one that was refused?"""
+    streak = streaks.get(x.key)
+    if streak is None or x.waited_since(streak.last) < 0:
+        return  # nothing was, or it was under way before the answer came
+    last, waited = streak.last, x.waited_since(streak.last)
+    if (x.version, x.asked) != (last.version, last.asked):
+        del streaks[x.key]
+    elif waited >= AT_ONCE_NS or x.received - last.received >= ROUND_NS:
+        del streaks[x.key]
+        yield KEPT
+    else:
+        streak.last = x
+        if len(streak.rows) == 2 * ROUNDS:
+            rows, streak.rows = streak.rows, ()
+            error = " or ".join(ErrorCode(code).name for code in sorted(streak.errors))
+            yield Broken(
+                f"{x.who} had {x.name} refused with {error} and sent the same again at once, {ROUNDS} times in a row, the last time after "
+                f"{waited / NS_PER_MS:.1f} ms",
+                (*rows, x.seq),
+                "a pause before each new try (retry.backoff.ms, 100 ms in the Java client), a longer one after each refusal",
+            )

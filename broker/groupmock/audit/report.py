@@ -1,0 +1,125 @@
+"""An audit's report: which journals were read, what every rule says, and what else somebody must know; the same for every form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from ..version import __version__
+from .rule import Rule, registered
+from .subjects import api_name
+from .verdicts import BROKEN, UNKNOWN, VERDICTS, WAIVED, Audit, Finding, Tally, together
+
+PAGES: Final = "https://github.com/groupmock/groupmock/blob/main/docs/kafka/"
+"""Where the pages that rules cite are read by whoever has no checkout."""
+
+
+class RuleFacts(msgspec.Struct, kw_only=True):
+    """What a rule says of itself."""
+
+    code: str
+    title: str
+    severity: str
+    what: str
+    why: str
+    fix: str
+    source: list[str]
+    observes: Annotated[list[str], Meta(description="names of the APIs whose requests or answers it looks at")]
+    implies: list[str]
+
+
+class Source(msgspec.Struct, kw_only=True):
+    """One journal, and what was found in it. `notices`: what is wrong with the journal itself."""
+
+    name: str
+    audit: Audit
+    run: str = ""
+    profile: str = ""
+    product: str = ""
+    notices: list[str] = []
+
+
+class Report(msgspec.Struct, kw_only=True):
+    """Everything. `notices`: sentences about the audit itself (waivers that ended)."""
+
+    sources: list[Source]
+    rules: dict[str, RuleFacts]
+    notices: list[str] = []
+    groupmock: str = __version__
+
+    @property
+    def whole(self) -> Audit:
+        """All journals as one."""
+        return together(each.audit for each in self.sources)
+
+    @property
+    def broken(self) -> bool:
+        """Is a rule broken whose severity is error?"""
+        return any(
+            tally.verdict == BROKEN and self.rules[code].severity == "error"
+            for each in self.sources
+            for code, tally in each.audit.rules.items()
+        )
+
+    @property
+    def unknown(self) -> bool:
+        """Did a rule crash, or was a journal not whole?"""
+        return any(
+            each.notices or each.audit.holes or any(tally.verdict == UNKNOWN for tally in each.audit.rules.values())
+            for each in self.sources
+        )
+
+    def findings(self) -> Iterator[tuple[Source, Finding]]:
+        """Those that are kept whole, in order, waived ones last."""
+        found = [(source, finding) for source in self.sources for finding in source.audit.findings]
+        yield from sorted(found, key=lambda each: each[1].waived is not None)
+
+
+def facts_of(rule: type[Rule]) -> RuleFacts:
+    """What a rule says of itself."""
+    return RuleFacts(
+        code=rule.code, title=rule.title, severity=rule.severity, what=rule.what, why=rule.why, fix=rule.fix, source=list(rule.source),
+        observes=[api_name(key) for key in rule.observes()], implies=list(rule.implies),
+    )  # fmt: skip
+
+
+def report_of(sources: Iterable[Source], notices: Iterable[str] = ()) -> Report:
+    """The report of audits that are done."""
+    listed = list(sources)
+    known = registered()
+    codes = sorted({code for each in listed for code in each.audit.rules})
+    return Report(sources=listed, rules={code: facts_of(known[code]) for code in codes}, notices=list(notices))
+
+
+def link_of(source: str) -> str | None:
+    """The address of a page that a rule cites; None for what is no page (a class of Kafka's)."""
+    page, _, anchor = source.partition("#")
+    if source.startswith("KIP-"):
+        return f"https://cwiki.apache.org/confluence/display/KAFKA/{source.replace(' ', '+')}" if source[4:].isdigit() else None
+    return f"{PAGES}{page}" + (f"#{anchor}" if anchor else "") if page.endswith(".md") else None
+
+
+def counts(audit: Audit) -> dict[str, int]:
+    """Verdict -> how many rules, the worst first; verdicts that no rule has are left out."""
+    verdicts = [tally.verdict for tally in audit.rules.values()]
+    return {verdict: verdicts.count(verdict) for verdict in VERDICTS if verdict in verdicts}
+
+
+def number(how_many: int, of: str) -> str:
+    """`1 row`, `2 rows`."""
+    return f"{how_many} {of}{'' if how_many == 1 else 's'}"
+
+
+def told(tally: Tally) -> str:
+    """A tally in a few words."""
+    parts = [f"kept {number(tally.kept, 'time')}"] if tally.kept else []
+    if tally.broken > tally.waived:
+        parts.append(f"broken {number(tally.broken - tally.waived, 'time')}")
+    if tally.waived:
+        parts.append(f"{tally.waived} {WAIVED}")
+    if tally.crashed:
+        parts.append(tally.crashed)
+    return ", ".join(parts)

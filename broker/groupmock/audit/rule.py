@@ -1,0 +1,114 @@
+"""What a rule is: what it asks of a client, and hooks that look at one exchange at a time.
+
+A rule is a class in a file of its own in `rules/`. Its hooks are methods marked with `asked(KEY, ...)`, `answered(KEY, ...)`, `calm(HEARTBEAT)` or `closed`:
+they
+are called in the journal's order, *before* the exchange changes what is known of group and member, so that a hook sees the state that
+the client was in. A hook yields `KEPT` each time that the client did what the rule asks, a `Broken` each time that it did not, and nothing
+where the rule has nothing to say. What a rule has to remember goes into the `notes` of the link, member or group that it is about.
+
+What waits for time to pass is said with `self.later(...)`: a client that does nothing sends no row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
+
+from . import rules as folder
+from .judgement import KEPT, Broken, Judgements, Kept
+
+if TYPE_CHECKING:
+    from .subjects import Exchange, Link, Subject
+    from .world import World
+
+ERROR: Final = "error"
+WARNING: Final = "warning"
+
+
+H = TypeVar("H", bound=Callable[[Any, Any], Judgements])
+
+
+def asked(*keys: int) -> Callable[[H], H]:
+    """The hook looks at requests of these APIs, when they come."""
+    return lambda hook: _hooked(hook, "asked", keys)
+
+
+def answered(*keys: int) -> Callable[[H], H]:
+    """The hook looks at exchanges of these APIs when they end: with an answer (`x.answer`; perhaps not delivered) or abandoned."""
+    return lambda hook: _hooked(hook, "answered", keys)
+
+
+def calm(*keys: int) -> Callable[[H], H]:
+    """The hook looks at a heartbeat when it is repeated for the first time, after a pause of at most a third of the session timeout. It is
+    asked about no more of these (`world`): a rule that minds every heartbeat says here what it has to say of all of them."""
+    return lambda hook: _hooked(hook, "calm", keys)
+
+
+def closed(hook: H) -> H:
+    """The hook looks at a link whose connection has ended, before its members are forgotten."""
+    return _hooked(hook, "closed", (0,))
+
+
+def _hooked(hook: H, moment: str, keys: tuple[int, ...]) -> H:
+    hook.looks_at = (*getattr(hook, "looks_at", ()), *((moment, key) for key in keys))  # type: ignore[attr-defined]  # a mark on a function
+    return hook
+
+
+class Rule:
+    """One rule. Texts are whole sentences in Markdown; `source`: pages of docs/kafka (`clients.md#client-05`), KIPs and classes; `implies`:
+    codes of the rules that are broken with this one, because one mistake shows in both; `kept`, `broken`: examples, a client that keeps it
+    and one that breaks it, in the language of exchanges (docs/reference/exchanges.md); `settings`: of the broker they talk to."""
+
+    code: ClassVar[str]
+    title: ClassVar[str]
+    severity: ClassVar[str] = ERROR
+    what: ClassVar[str]
+    why: ClassVar[str]
+    source: ClassVar[tuple[str, ...]]
+    fix: ClassVar[str]
+    implies: ClassVar[tuple[str, ...]] = ()
+    kept: ClassVar[str]
+    broken: ClassVar[str]
+    settings: ClassVar[dict[str, str]] = {}
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    @classmethod
+    def hooks(cls) -> Iterator[tuple[str, int, str]]:
+        """Moment, API key and method name of every hook."""
+        for name in dir(cls):
+            for moment, key in getattr(getattr(cls, name), "looks_at", ()):
+                yield moment, key, name
+
+    @classmethod
+    def observes(cls) -> tuple[int, ...]:
+        """Keys of the APIs that it looks at."""
+        return tuple(sorted({key for moment, key, _ in cls.hooks() if moment != "closed"}))
+
+    def later(self, at: int, about: Subject, look: Callable[[], Judgements]) -> Callable[[], None]:
+        """Look again when the journal's time has passed `at` (ns), unless the subject is gone by then. Returns what calls it off."""
+        return self.world.agenda.add(at, about, self.code, look)
+
+    def knew(self, x: Exchange, told: Exchange) -> bool:
+        """Had the client heard this answer when it sent `x`? It had if the answer went out so long before that no request could have been
+        under way still (`World.slack`). False: perhaps not; then nobody is blamed."""
+        return told.heard and x.waited_since(told) >= self.world.slack
+
+
+def registered() -> dict[str, type[Rule]]:
+    """Every rule by its code, in order: one class per file of `rules/`."""
+    found: dict[str, type[Rule]] = {}
+    for module in iter_modules(folder.__path__):
+        loaded = import_module(f"{folder.__name__}.{module.name}")
+        for each in vars(loaded).values():
+            if isinstance(each, type) and issubclass(each, Rule) and each.__module__ == loaded.__name__:
+                if each.code in found:
+                    raise TypeError(f"two rules are called {each.code}: {found[each.code].__module__} and {loaded.__name__}")
+                found[each.code] = each
+    return dict(sorted(found.items()))
+
+
+__all__ = ["ERROR", "KEPT", "WARNING", "Broken", "Judgements", "Kept", "Link", "Rule", "answered", "asked", "calm", "closed", "registered"]

@@ -1,0 +1,1 @@
+"""The rules, one file each; what a rule is: ../rule.py."""

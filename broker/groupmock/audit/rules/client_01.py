@@ -1,0 +1,57 @@
+"""CLIENT-01: who is given a member id joins with it."""
+
+from __future__ import annotations
+
+from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
+from ..subjects import JOIN_GROUP, MEMBER_ID_REQUIRED, Exchange
+
+
+class JoinsWithTheIdItWasGiven(Rule):
+    """After 79 the next JoinGroup carries exactly the id of that answer."""
+
+    code = "CLIENT-01"
+    title = "After MEMBER_ID_REQUIRED the next JoinGroup carries the member id of that answer"
+    what = "A JoinGroup without a member id is answered 79 with an id in it. The next JoinGroup for this group carries exactly that id."
+    why = (
+        "The coordinator keeps a place for the id until the session timeout. A client that asks for another one each time never gets in "
+        "and fills the group with ids that nobody uses, the very thing that KIP-394 is against."
+    )
+    source = ("clients.md#client-01", "KIP-394", "AbstractCoordinator.JoinGroupResponseHandler")
+    fix = "Take `member_id` out of the answer whatever its error code says, store it, and send JoinGroup again with it."
+    implies = ()
+    kept = """
+A: JoinGroup -> 79
+A: JoinGroup -> sent
+A -> 0 generation_id=1 eventually
+"""
+    broken = """
+A: JoinGroup -> 79
+pause 300
+A: JoinGroup member_id="" -> 79
+"""
+
+    @answered(JOIN_GROUP)
+    def given(self, x: Exchange) -> Judgements:
+        """An id, that its connection has to come back with."""
+        if x.heard and x.error == MEMBER_ID_REQUIRED:
+            x.link.notes[self.code] = x
+        return iter(())
+
+    @asked(JOIN_GROUP)
+    def joins(self, x: Exchange) -> Judgements:
+        """With the id or with another one."""
+        told: Exchange | None = x.link.notes.get(self.code)
+        if told is None or told.answer is None or told.asked["group_id"] != x.asked["group_id"]:
+            return
+        sent, given = x.asked["member_id"], told.answer["member_id"]
+        if sent == given:
+            del x.link.notes[self.code]
+            yield KEPT
+        elif self.knew(x, told):
+            del x.link.notes[self.code]
+            yield Broken(
+                f"{x.who} was given a member id (MEMBER_ID_REQUIRED) and joined again "
+                + ("under another one" if sent else "without any, as if it had not been told"),
+                (*told.rows, x.seq),
+                "a JoinGroup with the member id of the answer",
+            )

@@ -1,0 +1,93 @@
+"""CLIENT-02: a member keeps its id."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..rule import KEPT, Broken, Judgements, Rule, asked
+from ..subjects import (
+    COORDINATOR_LOAD_IN_PROGRESS,
+    COORDINATOR_NOT_AVAILABLE,
+    HEARTBEAT,
+    JOIN_GROUP,
+    LEAVE_GROUP,
+    NOT_COORDINATOR,
+    OFFSET_COMMIT,
+    REBALANCE_IN_PROGRESS,
+    SYNC_GROUP,
+    Exchange,
+    Member,
+    leavers_of,
+)
+
+HARMLESS: Final = {COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, REBALANCE_IN_PROGRESS}
+"""Errors that take no id away. After any other a client may well begin anew: some do so after 22."""
+
+
+class KeepsItsId(Rule):
+    """The id of JoinGroup's answer is in every later request, until the member is none any more."""
+
+    code = "CLIENT-02"
+    title = "A member uses its member id for as long as it is a member"
+    what = (
+        "The member id that JoinGroup's answer confirmed is in every later JoinGroup, SyncGroup, Heartbeat, OffsetCommit and LeaveGroup of "
+        "the member, until it leaves or is answered UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID."
+    )
+    why = (
+        "Under another id it is another member: the old one stays in the group without a process behind it, and its partitions are read by "
+        "nobody until its session has expired."
+    )
+    source = ("clients.md#client-02", "AbstractCoordinator")
+    fix = "Keep the member id across rebalances and forget it only after LeaveGroup, 25 or 82."
+    implies = ()
+    kept = """
+do stable1(A)
+A: Heartbeat -> 0
+pause 300
+A: JoinGroup -> 0 generation_id=2
+"""
+    broken = """
+do stable1(A)
+pause 300
+A: JoinGroup member_id="" -> 79
+"""
+
+    @asked(JOIN_GROUP, SYNC_GROUP, HEARTBEAT, OFFSET_COMMIT, LEAVE_GROUP)
+    def speaks(self, x: Exchange) -> Judgements:
+        """As the member that its connection is, or as another one."""
+        last, sent = x.link.last, _sent(x)
+        if last is None or last.joined is None or x.group is None or last.group is not x.group or not x.link.host or sent is None:
+            return  # of a connection older than the journal it is not known what it was told
+        if sent == last.id:
+            yield KEPT
+        elif self._is(last, x) and (not sent or x.member is None or x.member.wish is None):
+            yield Broken(
+                f"{last.name} is a member of the group and sent a {x.name} "
+                + ("under a member id that it was never given" if sent else "without its member id"),
+                (*last.joined.rows, x.seq),
+                f"a {x.name} with the member id that JoinGroup's answer confirmed",
+            )
+
+    def _is(self, last: Member, x: Exchange) -> bool:
+        """Is it surely still this member, and knows it? A client whose session has passed without a good answer may take it for lost:
+        librdkafka begins anew then (rd_kafka_cgrp_session_timeout_check)."""
+        heard = last.heard
+        well = heard is not None and heard.delivered and heard.errors <= HARMLESS and x.waited_since(heard) >= 0
+        if (
+            not well
+            or last.gone
+            or last.leaving is not None
+            or last.joined is None
+            or max(last.doubt, x.received - last.confirmed) > last.session_ns * 9 // 10
+        ):
+            return False
+        return self.knew(x, last.joined)
+
+
+def _sent(x: Exchange) -> str | None:
+    """The id that it carries; None: it is nobody's business, as an admin's LeaveGroup or a commit for the group as a whole."""
+    if x.key == LEAVE_GROUP:
+        leavers = leavers_of(x)
+        return leavers[0][0] if len(leavers) == 1 and leavers[0][0] else None
+    sent = str(x.asked["member_id"])
+    return None if x.key == OFFSET_COMMIT and not sent else sent

@@ -1,0 +1,49 @@
+"""CLIENT-03: a member id that nobody knows is given up."""
+
+from __future__ import annotations
+
+from ..rule import KEPT, Broken, Judgements, Rule, asked
+from ..subjects import JOIN_GROUP, UNKNOWN_MEMBER_ID, Exchange
+
+
+class ForgetsAnUnknownId(Rule):
+    """After 25 the next JoinGroup has no member id."""
+
+    code = "CLIENT-03"
+    title = "After UNKNOWN_MEMBER_ID the next JoinGroup carries no member id"
+    what = "A member that any request was answered 25 joins again with an empty member id."
+    why = "The coordinator has given the member up and will never know the id again: each JoinGroup with it is refused, for ever."
+    source = ("clients.md#client-03", "AbstractCoordinator.resetStateOnResponseError")
+    fix = 'On 25, in whichever answer, set the member id to "" and the generation to -1 before joining again.'
+    implies = ()
+    kept = """
+member *: session_timeout_ms=1000
+do stable1(A)
+pause 1500
+A: Heartbeat -> 25
+A: JoinGroup member_id="" -> 79
+"""
+    broken = """
+member *: session_timeout_ms=1000
+do stable1(A)
+pause 1500
+A: Heartbeat -> 25
+pause 300
+A: JoinGroup -> 25
+"""
+
+    @asked(JOIN_GROUP)
+    def joins(self, x: Exchange) -> Judgements:
+        """Without the id that its connection had, or with it."""
+        last = x.link.last
+        if last is None or last.ended is None or UNKNOWN_MEMBER_ID not in last.ended.errors or last.group.name != x.asked["group_id"]:
+            return
+        if not x.asked["member_id"]:
+            yield KEPT
+        elif x.asked["member_id"] == last.id and self.knew(x, last.ended):
+            yield Broken(
+                f"{last.name} was told that the coordinator does not know its member id (UNKNOWN_MEMBER_ID, in answer to "
+                f"{last.ended.name}) and joined with that id again",
+                (*last.ended.rows, x.seq),
+                "a JoinGroup without a member id",
+            )

@@ -1,0 +1,64 @@
+"""CLIENT-04: a generation that is over is not used any more."""
+
+from __future__ import annotations
+
+from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
+from ..subjects import HEARTBEAT, ILLEGAL_GENERATION, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP, Exchange, epoch_of
+
+
+class LeavesAnOldGeneration(Rule):
+    """After 22 nothing is sent in that generation."""
+
+    code = "CLIENT-04"
+    title = "After ILLEGAL_GENERATION the member joins again and sends nothing in the old generation"
+    what = (
+        "A member whose Heartbeat or SyncGroup was answered 22 joins again, with its member id or without. It sends no Heartbeat, "
+        "SyncGroup or OffsetCommit of the refused generation."
+    )
+    why = "The group has gone on without it: its partitions have other owners. In the old generation it will only ever be refused."
+    source = ("clients.md#client-04", "AbstractCoordinator.HeartbeatResponseHandler")
+    fix = "On 22 set the generation to -1, stop what is sent in the old one, and join."
+    implies = ()
+    kept = """
+do stable2(A, B)
+A: JoinGroup -> parked
+A reconnects
+B: JoinGroup -> 0 generation_id=2
+A: Heartbeat generation_id=1 -> 22
+A: JoinGroup -> 0 generation_id=2
+"""
+    broken = """
+do stable2(A, B)
+A: JoinGroup -> parked
+A reconnects
+B: JoinGroup -> 0 generation_id=2
+A: Heartbeat generation_id=1 -> 22
+pause 300
+A: Heartbeat generation_id=1 -> 22
+"""
+
+    @answered(HEARTBEAT, SYNC_GROUP)
+    def refused(self, x: Exchange) -> Judgements:
+        """The generation that it has; of another one it is no news to it."""
+        if x.heard and x.error == ILLEGAL_GENERATION and x.member is not None and x.asked["generation_id"] == x.member.generation:
+            x.member.notes[self.code] = x
+        return iter(())
+
+    @asked(HEARTBEAT, SYNC_GROUP, OFFSET_COMMIT)
+    def goes_on(self, x: Exchange) -> Judgements:
+        """In the generation that was refused?"""
+        told: Exchange | None = None if x.member is None else x.member.notes.get(self.code)
+        if told is None or epoch_of(x) != told.asked["generation_id"] or not self.knew(x, told):
+            return
+        yield Broken(
+            f"{x.who} was told that its generation {epoch_of(x)} is over (ILLEGAL_GENERATION, in answer to {told.name}) and sent a "
+            f"{x.name} in it",
+            (*told.rows, x.seq),
+            "a JoinGroup",
+        )
+
+    @asked(JOIN_GROUP)
+    def joins(self, x: Exchange) -> Judgements:
+        """It begins anew."""
+        if x.speaker is not None and x.speaker.notes.pop(self.code, None) is not None:
+            yield KEPT

@@ -1,0 +1,44 @@
+"""CLIENT-05: a SyncGroup speaks of the JoinGroup answer that it follows."""
+
+from __future__ import annotations
+
+from ..rule import KEPT, Broken, Judgements, Rule, asked
+from ..subjects import SYNC_GROUP, Exchange
+
+
+class SyncEchoesJoin(Rule):
+    """The generation and id of SyncGroup are those of the last successful JoinGroup answer."""
+
+    code = "CLIENT-05"
+    title = "SyncGroup carries the generation and member id of the JoinGroup answer before it"
+    what = "After a JoinGroup that succeeded, the member's SyncGroup has that answer's `generation_id` and `member_id`."
+    why = "The coordinator refuses a SyncGroup of another generation (22) or id (25): the member loses the round and everybody joins again."
+    source = ("clients.md#client-05", "AbstractCoordinator.JoinGroupResponseHandler")
+    fix = "Keep generation and member id of the JoinGroup answer together, and build the SyncGroup from that answer alone."
+    implies = ()
+    kept = """
+do stable1(A)
+"""
+    broken = """
+do completing1(A)
+A: SyncGroup generation_id=7 assignments=[for($A.member_id, b"")] -> 22
+"""
+
+    @asked(SYNC_GROUP)
+    def echoes(self, x: Exchange) -> Judgements:
+        """Against the last JoinGroup answer that its member, or else the one before it on the connection, has heard."""
+        member = x.member if x.member is not None and x.member.joined is not None else x.link.last
+        if member is None or member.joined is None or member.joined.answer is None:
+            return
+        answer = member.joined.answer
+        told = (answer["member_id"] or member.id, answer["generation_id"])
+        sent = (x.asked["member_id"], x.asked["generation_id"])
+        if sent == told:
+            yield KEPT
+            return
+        yield Broken(
+            f"{member.name} joined generation {told[1]} and sent a SyncGroup for generation {sent[1]}"
+            + ("" if sent[0] == told[0] else " under another member id"),
+            (*member.joined.rows, x.seq),
+            f"a SyncGroup with generation_id {told[1]} and the member id of the JoinGroup answer",
+        )

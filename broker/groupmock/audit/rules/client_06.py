@@ -1,0 +1,89 @@
+"""CLIENT-06: who has joined asks for its assignment."""
+
+from __future__ import annotations
+
+from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
+from ..subjects import JOIN_GROUP, NONE, NS_PER_MS, SYNC_GROUP, Exchange, Member
+
+
+class SyncsAfterItJoined(Rule):
+    """Every JoinGroup that succeeded is followed by a SyncGroup."""
+
+    code = "CLIENT-06"
+    title = "A JoinGroup that succeeded is followed by a SyncGroup within the rebalance timeout"
+    what = (
+        "A member whose JoinGroup succeeded sends SyncGroup, at once if it is a follower, when it has assigned if it leads. Not another "
+        "JoinGroup, and not later than its rebalance timeout after the answer; unless it leaves or loses its connection."
+    )
+    why = "The whole group waits: a leader that does not sync holds up everybody, and one that joins again makes everybody join again."
+    source = ("clients.md#client-06", "AbstractCoordinator.JoinGroupResponseHandler")
+    fix = "Send SyncGroup from the handler of JoinGroup's answer, whatever the application is doing; rejoin after that if need be."
+    implies = ()
+    kept = """
+do stable2(A, B)
+"""
+    broken = """
+member *: session_timeout_ms=1000 rebalance_timeout_ms=1000
+do completing1(A)
+pause 700
+A: Heartbeat -> 0
+pause 700
+A: Heartbeat -> any
+"""
+
+    @answered(JOIN_GROUP)
+    def joined(self, x: Exchange) -> Judgements:
+        """From here on a SyncGroup is due; who it is is known when the answer is taken in."""
+        if x.heard and x.error == NONE and x.answered is not None:
+            self.later(x.answered, x.link, lambda: self._begin(x))
+        return iter(())
+
+    def _begin(self, x: Exchange) -> Judgements:
+        member = x.member
+        if member is not None and x.answered is not None and member.joined is x:
+            at = x.answered + member.rebalance_ns + self.world.slack
+            self.later(at, member, lambda: self._late(x, member))
+        return iter(())
+
+    @asked(SYNC_GROUP)
+    def syncs(self, x: Exchange) -> Judgements:
+        """There it is."""
+        member = x.member
+        if member is not None and member.joined is not None and member.notes.get(self.code) is not member.joined:
+            member.notes[self.code] = member.joined
+            yield KEPT
+
+    @asked(JOIN_GROUP)
+    def joins(self, x: Exchange) -> Judgements:
+        """Instead of a SyncGroup, though nothing has happened since the answer?"""
+        member = x.speaker
+        if member is None or member.joined is None or not self._due(member, member.joined) or member.link is not x.link:
+            return
+        if self.knew(x, member.joined):
+            yield Broken(
+                f"{member.name} joined generation {member.generation} and, without a SyncGroup, joined again",
+                (*member.joined.rows, x.seq),
+                f"a SyncGroup of generation {member.generation}",
+            )
+
+    def _late(self, x: Exchange, member: Member) -> Judgements:
+        """Only of a process that sent other things meanwhile: one that is silent may have been stopped."""
+        if (
+            member.joined is x
+            and x.answered is not None
+            and self._due(member, x)
+            and self.world.spoke(member) > x.answered + self.world.slack
+        ):
+            yield Broken(
+                f"{member.name} joined generation {member.generation} and has sent no SyncGroup for {member.rebalance_ns // NS_PER_MS} "
+                "ms, its rebalance timeout, though it sent other requests",
+                x.rows,
+                f"a SyncGroup of generation {member.generation} as soon as JoinGroup is answered",
+            )
+
+    def _due(self, member: Member, joined: Exchange) -> bool:
+        """Nothing excuses it: no SyncGroup, no connection lost, no error (a leader cannot assign without Metadata), it has not left."""
+        heard, link = member.heard, member.link
+        if heard is None or not heard.delivered or heard.errors or joined.answered is None or link.troubled >= joined.answered:
+            return False
+        return member.notes.get(self.code) is not joined and not (link.gone or member.gone or member.leaving or member.joining)

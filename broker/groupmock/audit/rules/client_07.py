@@ -1,0 +1,43 @@
+"""CLIENT-07: a SyncGroup with assignments comes from the leader alone."""
+
+from __future__ import annotations
+
+from ..rule import KEPT, Broken, Judgements, Rule, asked
+from ..subjects import SYNC_GROUP, Exchange
+
+
+class OnlyTheLeaderAssigns(Rule):
+    """A follower's SyncGroup brings nothing."""
+
+    code = "CLIENT-07"
+    title = "Only the leader sends assignments"
+    what = "A member whose JoinGroup answer names another one as `leader` sends its SyncGroup with an empty list of assignments."
+    why = (
+        "The coordinator throws a follower's assignments away without a word: a client that sends them believes that it leads, and acts on "
+        "an assignment that nobody else has."
+    )
+    source = ("clients.md#client-07", "AbstractCoordinator.onJoinFollower")
+    fix = "Compare `leader` of the JoinGroup answer with your own member id, and assign only if they are equal."
+    kept = """
+do stable2(A, B)
+"""
+    broken = """
+do completing2(A, B)
+A: SyncGroup assignments=[for($A.member_id, b"for A"), for($B.member_id, b"for B")] -> 0
+B: SyncGroup assignments=[for($A.member_id, b"for B"), for($B.member_id, b"for A")] -> 0
+"""
+
+    @asked(SYNC_GROUP)
+    def assigns(self, x: Exchange) -> Judgements:
+        """Against the JoinGroup answer of the same generation."""
+        member = x.member
+        if member is None or member.joined is None or member.generation != x.asked["generation_id"]:
+            return
+        if member.leads or not x.asked["assignments"]:
+            yield KEPT
+            return
+        yield Broken(
+            f"{member.name} follows in generation {member.generation}, and its SyncGroup assigns to {len(x.asked['assignments'])} members",
+            (*member.joined.rows, x.seq),
+            "a SyncGroup without assignments: only the member that JoinGroup's answer names as `leader` assigns",
+        )

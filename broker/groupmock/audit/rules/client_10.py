@@ -1,0 +1,48 @@
+"""CLIENT-10: SyncGroup says the protocol that JoinGroup's answer said."""
+
+from __future__ import annotations
+
+from ...printable import quoted
+from ..rule import KEPT, Broken, Judgements, Rule, asked
+from ..subjects import SYNC_GROUP, Exchange
+
+
+class SameProtocol(Rule):
+    """Protocol type and name of SyncGroup v5 are those of the JoinGroup answer."""
+
+    code = "CLIENT-10"
+    title = "SyncGroup repeats the protocol type and name of the JoinGroup answer"
+    what = "From version 5 on a SyncGroup carries `protocol_type` and `protocol_name` of the JoinGroup answer that it follows."
+    why = "The coordinator refuses another type or name, and none, with 23 INCONSISTENT_GROUP_PROTOCOL, which clients take for fatal."
+    source = ("clients.md#client-10", "KIP-559")
+    fix = "Take both fields from the JoinGroup answer, not from the configuration: the group may have voted for another assignor."
+    kept = """
+do stable1(A)
+"""
+    broken = """
+do completing1(A)
+A: SyncGroup v5 protocol_name="roundrobin" assignments=[for($A.member_id, b"for A")] -> 23
+"""
+
+    @asked(SYNC_GROUP)
+    def repeats(self, x: Exchange) -> Judgements:
+        """Against the JoinGroup answer of the same generation."""
+        member = x.member
+        if x.version < 5 or member is None or member.joined is None or member.generation != x.asked["generation_id"]:
+            return
+        assert member.joined.answer is not None
+        voted = (member.joined.answer.get("protocol_type") or member.joined.asked["protocol_type"], member.protocol)
+        sent = (x.asked.get("protocol_type"), x.asked.get("protocol_name"))
+        if sent == voted:
+            yield KEPT
+            return
+        yield Broken(
+            f"{member.name} joined generation {member.generation} with {_shown(voted)} and sent a SyncGroup with {_shown(sent)}",
+            (*member.joined.rows, x.seq),
+            f"a SyncGroup with {_shown(voted)}, as the JoinGroup answer says",
+        )
+
+
+def _shown(protocol: tuple[str | None, str | None]) -> str:
+    kind, name = ("none" if each is None else quoted(str(each)) for each in protocol)
+    return f"protocol type {kind} and name {name}"

@@ -1,0 +1,93 @@
+"""CLIENT-11: every partition is given once, to a subscriber, and none is forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from groupmock_codec.embedded.designs import NAMES
+
+from ...rounds.embedded import Partition, Partitions
+from ..inside import CONSUMER, ONCE, STICKY, Subscribed, Told, claimed_in, given_by, named, plan_of
+from ..rule import KEPT, Broken, Judgements, Rule, asked
+from ..subjects import SYNC_GROUP, Exchange
+
+
+class EveryPartitionOnce(Rule):
+    """What a leader gives, against what members subscribe to and topics have."""
+
+    code = "CLIENT-11"
+    title = "The leader gives every partition to exactly one member that subscribes to its topic"
+    what = (
+        "In an assignment by `range`, `roundrobin`, `sticky`, `cooperative-sticky` or KafkaJS's assigner no partition is given to two "
+        "members, none to a member that does not subscribe to its topic, and none of a subscribed topic is left out. A cooperative leader "
+        "withholds what another member still owns."
+    )
+    why = "A partition that two members have is read twice and its offsets overwrite each other; one that nobody has is not read at all."
+    source = ("clients.md#client-11", "embedded-protocols.md#client-side-assignors", "AbstractPartitionAssignor")
+    fix = "Assign from the subscriptions in the member list and the partitions of those topics, and check the sum before you send it."
+    kept = """
+topics: t1:2
+member *: protocols=[p("range", sub("$t1"))]
+do completing2(A, B)
+A: Metadata topics=[{name: $t1}] -> any
+A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0))), for($B.member_id, told(held("$t1", 1)))] -> 0
+B: SyncGroup -> 0
+"""
+    broken = """
+topics: t1:2
+member *: protocols=[p("range", sub("$t1"))]
+do completing2(A, B)
+A: Metadata topics=[{name: $t1}] -> any
+A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0))), for($B.member_id, told(held("$t1", 0)))] -> 0
+B: SyncGroup -> 0
+"""
+
+    @asked(SYNC_GROUP)
+    def gives(self, x: Exchange) -> Judgements:
+        """Of a leader whose round can be read as a whole."""
+        plan, member = plan_of(x), x.member
+        if plan is None or member is None or plan.skip or plan.protocol_type != CONSUMER or plan.protocol not in ONCE:
+            return
+        claims = {each: found for each, found in claimed_in(plan).items() if found is not None and found.wrong is None}
+        given = [(each, told) for each, told in given_by(plan, x) if told is not None and told.wrong is None]
+        if len(claims) < len(plan.claims) or len(given) < len(x.asked["assignments"]):
+            return
+        wrong = list(_given_wrong(claims, given))
+        if plan.protocol not in NAMES:  # Designs I to III withhold what is lost for a while
+            all_given = frozenset().union(*(told.assigned for _, told in given))
+            claimed = frozenset().union(*(claim.owned for claim in claims.values())) if plan.protocol == STICKY else frozenset()
+            known = member.note(self.code, set[str])
+            known.update(topic for topic, _ in all_given)
+            wrong.extend(self._left_out(claims, all_given | claimed, known))
+        if not wrong:
+            yield KEPT
+            return
+        yield Broken(
+            f"{member.name}, which leads generation {plan.generation} with {plan.protocol}, {' and '.join(wrong)}",
+            (plan.row, x.seq),
+            "every partition of the subscribed topics given to one member, which subscribes to its topic",
+        )
+
+    def _left_out(self, claims: Mapping[str, Subscribed], given: Partitions, known: set[str]) -> Iterator[str]:
+        """Partitions of which the leader has heard: their topic is one that it gives from, or gave from before, and they were there in
+        every answer to Metadata."""
+        topics = frozenset().union(*(claim.topics for claim in claims.values())) & known
+        missing = {(topic, each) for topic in topics for each in range(self.world.fewest.get(topic, 0)) if (topic, each) not in given}
+        if missing:
+            yield f"gives {named(missing)} to nobody"
+
+
+def _given_wrong(claims: Mapping[str, Subscribed], given: list[tuple[str, Told]]) -> Iterator[str]:
+    owner: dict[Partition, str] = {}
+    twice, strange = set(), set()
+    for member, told in given:
+        topics = claims[member].topics if member in claims else None
+        for each in told.assigned:
+            if owner.setdefault(each, member) != member:
+                twice.add(each)
+            if topics is not None and each[0] not in topics:
+                strange.add(each)
+    if twice:
+        yield f"gives {named(twice)} to two members"
+    if strange:
+        yield f"gives {named(strange)} to a member that does not subscribe to the topic"

@@ -1,0 +1,74 @@
+"""CLIENT-13: a member shows that it lives before its session is over."""
+
+from __future__ import annotations
+
+from ..rule import KEPT, Broken, Judgements, Rule, asked, closed
+from ..subjects import HEARTBEAT, JOIN_GROUP, NS_PER_MS, OFFSET_COMMIT, REBALANCE_IN_PROGRESS, SYNC_GROUP, Exchange, Link, Member
+
+
+class BeatsWithinItsSession(Rule):
+    """Between two signs of life of a member that has joined passes less than its session timeout."""
+
+    code = "CLIENT-13"
+    title = "A member that has joined sends heartbeats before its session timeout has passed"
+    what = (
+        "Between two heartbeats (or commits) of a member that has joined and waits for nothing passes less than its session timeout. A "
+        "process that sent nothing at all meanwhile is not blamed: it may have been stopped, or its network cut. Nor is one whose last "
+        "request failed."
+    )
+    why = "The coordinator takes it for dead, its partitions go to others and are read twice, and the group rebalances when it comes back."
+    source = ("clients.md#client-13", "KIP-62")
+    fix = "Send heartbeats from a thread or task of its own, so that slow processing or a slow callback does not stop them."
+    implies = ()
+    kept = """
+member *: session_timeout_ms=1000
+do stable1(A)
+pause 600
+A: Heartbeat -> 0
+pause 600
+A: Heartbeat -> 0
+"""
+    broken = """
+topics: t1:1
+member *: session_timeout_ms=1000
+do stable1(A)
+pause 700
+A: Metadata topics=[{name: $t1}]
+pause 700
+A: Heartbeat -> any
+"""
+
+    @asked(HEARTBEAT, OFFSET_COMMIT, JOIN_GROUP, SYNC_GROUP)
+    def shows(self, x: Exchange) -> Judgements:
+        """That it lives, in time or too late."""
+        member = x.speaker
+        if member is None or member.joined is None or member.joining is not None or member.gone:
+            return
+        if member.lapsed is None:
+            if x.key == HEARTBEAT:
+                yield KEPT
+        elif not told_to_rejoin(member) and x.received - member.lapsed > member.session_ns:
+            yield self._silent(member, x.received - member.lapsed, x.seq, "")
+
+    @closed
+    def gone(self, link: Link) -> Judgements:
+        """It never came back. A static member need not say that it goes (KIP-345)."""
+        member = link.last
+        if member is None or member.lapsed is None or member.link is not link or link.closed is None or told_to_rejoin(member):
+            return
+        if not member.instance_id and not member.gone:
+            yield self._silent(member, link.closed[0] - member.lapsed, 0, " and closed its connection without leaving")
+
+    def _silent(self, member: Member, ns: int, row: int, after: str) -> Broken:
+        since = member.beat or member.synced or member.joined
+        return Broken(
+            f"{member.name} sent no heartbeat for {ns // NS_PER_MS} ms, longer than its session timeout of "
+            f"{member.session_ns // NS_PER_MS} ms, though its process sent other requests{after}",
+            (*(since.rows if since is not None else ()), *((row,) if row else ())),
+            f"a heartbeat each {member.session_ns // NS_PER_MS // 3} ms or so, a third of the session timeout",
+        )
+
+
+def told_to_rejoin(member: Member) -> bool:
+    """Was its last heartbeat answered 27? Its silence is then CLIENT-17's."""
+    return member.beat is not None and REBALANCE_IN_PROGRESS in member.beat.errors

@@ -1,0 +1,90 @@
+"""CLIENT-18: one JoinGroup at a time, and patience for its answer."""
+
+from __future__ import annotations
+
+from ..rule import KEPT, Broken, Judgements, Rule, answered, asked, closed
+from ..subjects import JOIN_GROUP, NS_PER_MS, Exchange, Link
+
+
+class WaitsForItsJoin(Rule):
+    """No JoinGroup is sent while one waits, and none is given up before the rebalance timeout."""
+
+    code = "CLIENT-18"
+    title = "A JoinGroup is not repeated while one waits, and not given up before the rebalance timeout"
+    what = (
+        "The coordinator holds the answer to JoinGroup until all members have joined, up to the rebalance timeout. Until then the member "
+        "does not send another one, and does not close its connection to come back by a new one."
+    )
+    why = (
+        "Each new JoinGroup takes the place of the one that waits, whose answer is then for nobody; a client that hangs up and joins again "
+        "after a request timeout of 30 s never gets into a group whose members need longer to rejoin."
+    )
+    source = ("clients.md#client-18", "AbstractCoordinator.joinGroupTimeoutMs")
+    fix = "Give JoinGroup a timeout of its own: at least the rebalance timeout and 5 s, as the Java client does."
+    implies = ("CLIENT-65",)
+    kept = """
+do stable2(A, B)
+A: JoinGroup -> parked
+B: JoinGroup -> 0
+A -> 0
+"""
+    broken = """
+do stable2(A, B)
+A: JoinGroup -> parked
+pause 500
+A drops
+pause 300
+A: JoinGroup -> sent
+B: JoinGroup -> 0
+"""
+
+    @asked(JOIN_GROUP)
+    def joins(self, x: Exchange) -> Judgements:
+        """While another one of the member waits, or of the connection; or after it was given up."""
+        before: Exchange | None = x.link.notes.get(self.code)
+        x.link.notes[self.code] = x
+        if before is not None and before.heard and before.answered is not None and x.received < before.answered:
+            if before.asked["group_id"] == x.asked["group_id"] and before.answered - x.received >= self.world.slack:
+                yield self._twice(x, before)
+        elif x.member is not None and x.member.joining is not None and x.member.joining.link is not x.link:
+            waits = x.member.joining
+            self.later(x.at + self.world.slack, x.member, lambda: self._both(x, waits))
+        elif x.member is not None and (left := x.member.notes.pop(self.code, None)) is not None:
+            yield self._impatient(x, *left)
+
+    @answered(JOIN_GROUP)
+    def waited(self, x: Exchange) -> Judgements:
+        """It was there when the answer came."""
+        if x.heard and not x.error:
+            yield KEPT
+
+    @closed
+    def given_up(self, link: Link) -> Judgements:
+        """By the client, while its JoinGroup waited: if it comes back with the same id, it lives and had no patience."""
+        for x in link.open.values():
+            if x.key == JOIN_GROUP and x.member is not None and link.closed is not None and link.closed[1] == "client":
+                waited = link.closed[0] - x.received
+                if self.world.slack <= waited < x.member.rebalance_ns:
+                    x.member.notes[self.code] = x, waited
+        return iter(())
+
+    def _both(self, x: Exchange, waits: Exchange) -> Judgements:
+        """The end of a connection may be seen later than the beginning of the next one."""
+        if not waits.link.gone and not waits.abandoned:
+            yield self._twice(x, waits)
+
+    def _twice(self, x: Exchange, before: Exchange) -> Broken:
+        return Broken(
+            f"{x.who} sent a JoinGroup {(x.received - before.received) // NS_PER_MS} ms after another one that still waited for its answer",
+            (*before.rows, x.seq),
+            "no JoinGroup until the first one is answered",
+        )
+
+    def _impatient(self, x: Exchange, left: Exchange, waited: int) -> Broken:
+        assert x.member is not None
+        return Broken(
+            f"{x.who} hung up {waited // NS_PER_MS} ms after its JoinGroup and joined again by another connection, though the answer may "
+            f"take as long as its rebalance timeout of {x.member.rebalance_ns // NS_PER_MS} ms",
+            (left.seq, x.seq),
+            "to wait for the answer for the rebalance timeout and 5 s more",
+        )

@@ -1,0 +1,61 @@
+"""CLIENT-19: a commit speaks for the member's present generation."""
+
+from __future__ import annotations
+
+from ..commit_example import ALONE, GIVEN
+from ..rule import KEPT, Broken, Judgements, Rule, asked
+from ..subjects import OFFSET_COMMIT, Exchange, epoch_of
+
+
+class CommitsInItsGeneration(Rule):
+    """OffsetCommit never carries an older generation than the newest JoinGroup answer that its member has heard."""
+
+    code = "CLIENT-19"
+    title = "A commit carries the generation of the newest JoinGroup answer"
+    what = (
+        "Once a member has heard a JoinGroup answer, its OffsetCommits carry that answer's `generation_id`: no older one, and none that it "
+        "was never told."
+    )
+    why = (
+        "The coordinator refuses a commit of another generation with ILLEGAL_GENERATION (22): the offsets are lost, and whoever gets the "
+        "partitions next reads the records again."
+    )
+    source = ("clients.md#client-19", "ConsumerCoordinator.sendOffsetCommitRequest")
+    fix = (
+        "Read generation and member id together when the commit is built, not when it is asked for, and drop them when a new round begins."
+    )
+    kept = (
+        ALONE
+        + """
+pause 300
+A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0
+"""
+    )
+    broken = (
+        ALONE
+        + """
+A: JoinGroup -> 0 generation_id=2 eventually
+"""
+        + GIVEN
+        + """
+pause 300
+A: OffsetCommit generation_id_or_member_epoch=1 topics=[t($t1, o(0, 5))] -> 22
+"""
+    )
+
+    @asked(OFFSET_COMMIT)
+    def in_its_generation(self, x: Exchange) -> Judgements:
+        """Of members that joined; a commit without a generation is no member's (CLIENT-21)."""
+        member, sent = x.member, epoch_of(x)
+        if member is None or member.joined is None or sent < 0:
+            return
+        if sent == member.generation:
+            yield KEPT
+        elif self.knew(x, member.joined):
+            told = "was told" if sent < member.generation else "knows only"
+            yield Broken(
+                f"{member.name} {told} generation {member.generation} and commits offsets for generation {sent} "
+                f"{x.waited_since(member.joined) // 1_000_000} ms later",
+                (*member.joined.rows, x.seq),
+                f"an OffsetCommit with generation {member.generation}, or none while the group rebalances",
+            )

@@ -1,0 +1,59 @@
+"""CLIENT-20: nobody commits between the answers to JoinGroup and SyncGroup."""
+
+from __future__ import annotations
+
+from ..commit_example import ALONE, GIVEN, HEADER
+from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
+from ..subjects import NONE, OFFSET_COMMIT, SYNC_GROUP, Exchange, epoch_of
+
+
+class NoCommitWhileCompleting(Rule):
+    """A member that has joined a generation commits in it once it has its assignment."""
+
+    code = "CLIENT-20"
+    title = "No commit between a JoinGroup answer and its SyncGroup answer"
+    severity = WARNING
+    what = "A member that was told a new generation sends OffsetCommit in it only after SyncGroup has brought its assignment."
+    why = (
+        "The coordinator answers REBALANCE_IN_PROGRESS (27) and keeps nothing. A client that takes this for a reason to join again never "
+        "comes to rest."
+    )
+    source = ("clients.md#client-20", "ConsumerCoordinator.sendOffsetCommitRequest")
+    fix = "Hold commits back (or fail them retriably) from sending JoinGroup until SyncGroup is answered; commit before JoinGroup instead."
+    kept = (
+        ALONE
+        + """
+A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0
+"""
+    )
+    broken = (
+        HEADER
+        + """
+do completing1(A)
+pause 300
+A: OffsetCommit topics=[t($t1, o(0, 5))] -> 27
+"""
+        + GIVEN
+    )
+
+    @answered(SYNC_GROUP)
+    def ended(self, x: Exchange) -> Judgements:
+        """The round is over for the member, whatever came of it: when SyncGroup failed it is between two rounds."""
+        if x.member is not None and not (x.heard and x.error == NONE):
+            x.member.notes[self.code] = int(x.asked["generation_id"])
+        return iter(())
+
+    @asked(OFFSET_COMMIT)
+    def while_completing(self, x: Exchange) -> Judgements:
+        """Of the generation that was joined last."""
+        member = x.member
+        if member is None or member.joined is None or epoch_of(x) != member.generation or member.generation < 0:
+            return
+        if member.synced is not None and member.synced.asked["generation_id"] == member.generation:
+            yield KEPT
+        elif member.notes.get(self.code) != member.generation and self.knew(x, member.joined):
+            yield Broken(
+                f"{member.name} joined generation {member.generation} and commits offsets in it before it has its assignment",
+                (*member.joined.rows, x.seq),
+                "the commit before JoinGroup, or after the answer to SyncGroup",
+            )

@@ -1,0 +1,55 @@
+"""CLIENT-23: a coordinator that loads is given time."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..pace import PACED, Streaks, again, refused
+from ..rule import Judgements, Rule, answered, asked
+from ..subjects import COORDINATOR_LOAD_IN_PROGRESS, Exchange
+
+CODES: Final = frozenset({COORDINATOR_LOAD_IN_PROGRESS})
+
+
+class WaitsWhileLoading(Rule):
+    """After 14 the same request is sent again, after a pause."""
+
+    code = "CLIENT-23"
+    title = "After COORDINATOR_LOAD_IN_PROGRESS the request is repeated with a backoff"
+    what = "A request answered 14 is sent again to the same coordinator, with a pause before each try."
+    why = (
+        "The coordinator reads its log and will have the group soon, at the same place. Whoever asks again at once, again and again, keeps "
+        "it from that: after a broker's restart all clients do so together."
+    )
+    source = ("clients.md#client-23", "KIP-580")
+    fix = "Wait for retry.backoff.ms, growing with each refusal, before a refused request is sent again."
+    implies = ("CLIENT-26", "CLIENT-48")
+    kept = """
+topics: t1:1
+do stable1(A)
+!move_coordinator partition=hash($group, 50) loading_ms=500
+A: OffsetFetch v7 require_stable=true topics=[want($t1, 0)] -> 14
+pause 600
+A: OffsetFetch v7 require_stable=true topics=[want($t1, 0)] -> 0
+"""
+    broken = """
+topics: t1:1
+do stable1(A)
+!move_coordinator partition=hash($group, 50) loading_ms=1000
+A: OffsetFetch v7 require_stable=true topics=[want($t1, 0)] -> 14
+A: OffsetFetch v7 require_stable=true topics=[want($t1, 0)] -> 14
+A: OffsetFetch v7 require_stable=true topics=[want($t1, 0)] -> 14
+A: OffsetFetch v7 require_stable=true topics=[want($t1, 0)] -> 14
+"""
+
+    @answered(*PACED)
+    def refused(self, x: Exchange) -> Judgements:
+        """With 14?"""
+        streaks: Streaks = x.link.note(self.code, dict)
+        refused(streaks, x, CODES)
+        return iter(())
+
+    @asked(*PACED)
+    def again(self, x: Exchange) -> Judgements:
+        """At once?"""
+        yield from again(x.link.notes.get(self.code, {}), x)

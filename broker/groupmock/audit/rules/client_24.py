@@ -1,0 +1,103 @@
+"""CLIENT-24: whoever is told that this is not its coordinator asks where it is."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final
+
+from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
+from ..subjects import (
+    CONSUMER_GROUP_HEARTBEAT,
+    COORDINATOR_NOT_AVAILABLE,
+    FIND_COORDINATOR,
+    HEARTBEAT,
+    JOIN_GROUP,
+    NOT_COORDINATOR,
+    OFFSET_COMMIT,
+    OFFSET_FETCH,
+    SYNC_GROUP,
+    Exchange,
+)
+
+if TYPE_CHECKING:
+    from ..world import World
+
+KEYS: Final = (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, OFFSET_COMMIT, OFFSET_FETCH, CONSUMER_GROUP_HEARTBEAT)
+"""Not LeaveGroup: a client that ends tries once, where it is."""
+GROUP: Final = 0
+"""Key type of FindCoordinator."""
+MOVED: Final = frozenset({COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR})
+REMEMBERED: Final = 4096
+"""So many (client, group) that asked last are known: they ask by connections that have nothing else to do with the group."""
+
+
+class AsksForItsCoordinator(Rule):
+    """After 15 or 16 FindCoordinator comes before the next request about the group on that connection."""
+
+    code = "CLIENT-24"
+    title = "After NOT_COORDINATOR or COORDINATOR_NOT_AVAILABLE the client asks FindCoordinator"
+    what = "A client that was answered 15 or 16 sends FindCoordinator for the group before it sends the next request about it there."
+    why = (
+        "This broker will go on refusing: the group has moved. A client that stays loses its session while it could have gone on elsewhere."
+    )
+    source = ("clients.md#client-24", "AbstractCoordinator.markCoordinatorUnknown")
+    fix = "Forget the coordinator on 15 and 16, in the answers to every API, and let all requests wait for FindCoordinator."
+    kept = """
+do stable1(A)
+!unload_coordinator partition=hash($group, 50)
+A: Heartbeat -> 16
+A: FindCoordinator -> 15
+!move_coordinator partition=hash($group, 50) loading_ms=0
+pause 300
+A: FindCoordinator -> 0
+A: Heartbeat -> 0
+"""
+    broken = """
+do stable1(A)
+!unload_coordinator partition=hash($group, 50)
+A: Heartbeat -> 16
+pause 300
+A: Heartbeat -> 16
+"""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        self._asked: OrderedDict[tuple[tuple[str, str | None], str], int] = OrderedDict()
+        self._forgotten = -1  # up to this time somebody may have asked whom we do not remember
+
+    @asked(FIND_COORDINATOR)
+    def asks(self, x: Exchange) -> Judgements:
+        """By whichever connection."""
+        if x.asked.get("key_type", GROUP) == GROUP:
+            for name in x.asked.get("coordinator_keys") or (x.asked.get("key"),):
+                self._asked[x.client, str(name)] = x.received
+                self._asked.move_to_end((x.client, str(name)))
+        while len(self._asked) > REMEMBERED:
+            self._forgotten = max(self._forgotten, self._asked.popitem(last=False)[1])
+        return iter(())
+
+    @answered(*KEYS)
+    def refused(self, x: Exchange) -> Judgements:
+        """What is to be followed by FindCoordinator."""
+        if x.group is not None and x.heard and x.errors & MOVED:
+            x.link.notes[self.code] = x
+        return iter(())
+
+    @asked(*KEYS)
+    def goes_on(self, x: Exchange) -> Judgements:
+        """The next request about the group after that. FindCoordinator may be older than the answer, if another request was refused too."""
+        before: Exchange | None = x.link.notes.get(self.code)
+        if before is None or x.group is None or before.group is None or x.group.name != before.group.name:
+            return
+        if self._asked.get((x.client, x.group.name), self._forgotten) >= before.received:
+            del x.link.notes[self.code]
+            yield KEPT
+        elif self.knew(x, before):
+            del x.link.notes[self.code]  # once for each refusal
+            error = "NOT_COORDINATOR" if NOT_COORDINATOR in before.errors else "COORDINATOR_NOT_AVAILABLE"
+            yield Broken(
+                f"{x.who} was answered {error} to {before.name} and sent {x.name} to the same broker {x.waited_since(before) // 1_000_000} "
+                f"ms later, without a FindCoordinator",
+                (*before.rows, x.seq),
+                "FindCoordinator first, then the request to the coordinator that it names",
+            )

@@ -1,0 +1,69 @@
+"""CLIENT-25: who is fenced stops."""
+
+from __future__ import annotations
+
+from ..rule import KEPT, Broken, Judgements, Rule, asked, closed
+from ..subjects import FENCED_INSTANCE_ID, HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP, Exchange, Link, Member
+
+
+class StopsWhenFenced(Rule):
+    """After 82 a static member sends no group request any more."""
+
+    code = "CLIENT-25"
+    title = "After FENCED_INSTANCE_ID a static member stops"
+    what = (
+        "A static member that any request was answered 82 sends no JoinGroup, SyncGroup, Heartbeat or OffsetCommit any more: neither "
+        "with its old member id nor, by the same connection, as a new member with the same instance id."
+    )
+    why = (
+        "Another process with its `group.instance.id` has taken its place. If it joins again it throws that one out, which then does the "
+        "same: two processes take turns and the group never settles."
+    )
+    source = ("clients.md#client-25", "KIP-345")
+    fix = (
+        "Make FencedInstanceIdException fatal: hand it to the application and close without leaving. Give each process its own instance id."
+    )
+    implies = ()
+    kept = """
+member A: group_instance_id=a
+member B: group_instance_id=b
+do static_stable2(A, B)
+N: JoinGroup member_id="" group_instance_id=b -> 0 eventually
+B: Heartbeat -> 82
+B drops
+"""
+    broken = """
+member A: group_instance_id=a
+member B: group_instance_id=b
+do static_stable2(A, B)
+N: JoinGroup member_id="" group_instance_id=b -> 0 eventually
+B: Heartbeat -> 82
+pause 300
+B: Heartbeat -> 82
+"""
+
+    @asked(JOIN_GROUP, SYNC_GROUP, HEARTBEAT, OFFSET_COMMIT)
+    def goes_on(self, x: Exchange) -> Judgements:
+        """As the member that was fenced, or as a new one in its place?"""
+        last = x.link.last
+        if last is None or not _fenced(last) or last.ended is None or x.group is None or x.group.name != last.group.name:
+            return
+        sent, instance = x.asked["member_id"], x.asked.get("group_instance_id")
+        anew = x.key == JOIN_GROUP and not sent and instance is not None and instance == last.instance_id
+        if (sent == last.id or anew) and self.knew(x, last.ended):
+            yield Broken(
+                f"{last.name} was fenced (FENCED_INSTANCE_ID, in answer to {last.ended.name}): another process has its instance id. It "
+                f"sent a {x.name} " + ("to take the place back" if anew else "all the same"),
+                (*last.ended.rows, x.seq),
+                "no request: the error is fatal and for the application",
+            )
+
+    @closed
+    def stops(self, link: Link) -> Judgements:
+        """It went after it was fenced."""
+        if link.last is not None and _fenced(link.last):
+            yield KEPT
+
+
+def _fenced(member: Member) -> bool:
+    return member.ended is not None and FENCED_INSTANCE_ID in member.ended.errors

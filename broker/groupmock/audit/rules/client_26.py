@@ -1,0 +1,61 @@
+"""CLIENT-26: what will not change is not asked for again."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..pace import Streaks, again, refused
+from ..rule import Judgements, Rule, answered, asked
+from ..subjects import (
+    GROUP_AUTHORIZATION_FAILED,
+    GROUP_MAX_SIZE_REACHED,
+    INCONSISTENT_GROUP_PROTOCOL,
+    INVALID_GROUP_ID,
+    INVALID_SESSION_TIMEOUT,
+    JOIN_GROUP,
+    Exchange,
+)
+
+FATAL: Final = frozenset(
+    {INCONSISTENT_GROUP_PROTOCOL, INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT, GROUP_AUTHORIZATION_FAILED, GROUP_MAX_SIZE_REACHED}
+)
+
+
+class FatalErrorsEndTheLoop(Rule):
+    """After 23, 24, 26, 30 or 81 JoinGroup is not sent again at once."""
+
+    code = "CLIENT-26"
+    title = "A JoinGroup refused for good is not repeated at once"
+    what = (
+        "JoinGroup answered INCONSISTENT_GROUP_PROTOCOL, INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT, GROUP_AUTHORIZATION_FAILED or "
+        "GROUP_MAX_SIZE_REACHED is not sent again as it was, over and over without a pause."
+    )
+    why = "The same request gets the same answer until somebody changes a configuration; the loop costs client and coordinator a core each."
+    source = ("clients.md#client-26", "AbstractCoordinator.JoinGroupResponseHandler")
+    fix = "Hand the error to the application; if it polls again, wait for a backoff before the next JoinGroup."
+    implies = ("CLIENT-31", "CLIENT-48")
+    kept = """
+do stable1(A)
+B: JoinGroup protocols=[p(other)] -> 23
+pause 300
+B: JoinGroup protocols=[p(other)] -> 23
+"""
+    broken = """
+do stable1(A)
+B: JoinGroup protocols=[p(other)] -> 23
+B: JoinGroup protocols=[p(other)] -> 23
+B: JoinGroup protocols=[p(other)] -> 23
+B: JoinGroup protocols=[p(other)] -> 23
+"""
+
+    @answered(JOIN_GROUP)
+    def refused(self, x: Exchange) -> Judgements:
+        """For good?"""
+        streaks: Streaks = x.link.note(self.code, dict)
+        refused(streaks, x, FATAL)
+        return iter(())
+
+    @asked(JOIN_GROUP)
+    def again(self, x: Exchange) -> Judgements:
+        """At once?"""
+        yield from again(x.link.notes.get(self.code, {}), x)

@@ -1,0 +1,105 @@
+"""CLIENT-27: whoever goes says so, once."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from ..rule import KEPT, Broken, Judgements, Rule, answered, asked, closed
+from ..subjects import (
+    COORDINATOR_NOT_AVAILABLE,
+    HEARTBEAT,
+    JOIN_GROUP,
+    LEAVE_GROUP,
+    NONE,
+    NOT_COORDINATOR,
+    OFFSET_COMMIT,
+    OFFSET_FETCH,
+    SYNC_GROUP,
+    Exchange,
+    Link,
+    leavers_of,
+)
+
+REMEMBERED: Final = 32
+"""So many that left last by one connection."""
+
+
+OF_MEMBERS: Final = (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, LEAVE_GROUP, OFFSET_COMMIT, OFFSET_FETCH)
+
+
+class Departures:
+    """Of one connection: (group, member id, LeaveGroup) of those that left last, and whether something went wrong on it."""
+
+    def __init__(self) -> None:
+        self.left: deque[tuple[str, str, Exchange]] = deque(maxlen=REMEMBERED)
+        self.disturbed = False
+
+
+class LeavesOnce(Rule):
+    """A dynamic member that is closed sends LeaveGroup with its id, and does not send it again."""
+
+    code = "CLIENT-27"
+    title = "A dynamic member leaves its group when it is closed, once"
+    what = (
+        "When its application closes it, a member without an instance id sends LeaveGroup with its current id. A LeaveGroup that succeeded "
+        "is not sent again. That a process was closed and did not crash is on no wire: it is judged where a row of kind `client` says so."
+    )
+    why = "Without LeaveGroup nobody gets its partitions until its session has expired: a rolling restart stops the group for that long."
+    source = ("clients.md#client-27", "AbstractCoordinator.close")
+    fix = "Send LeaveGroup on close while the coordinator is known, wait a moment for the answer, and forget the member id with it."
+    implies = ("CLIENT-02",)
+    kept = """
+do stable1(A)
+A: LeaveGroup -> 0
+A drops
+"""
+    broken = """
+do stable1(A)
+A: LeaveGroup v2 -> 0
+pause 300
+A: LeaveGroup v2 -> 25
+"""
+
+    @answered(LEAVE_GROUP)
+    def left(self, x: Exchange) -> Judgements:
+        """It has worked."""
+        if x.group is not None and x.heard and x.error == NONE:
+            remembered = x.link.note(self.code, Departures).left
+            refused = {str(each["member_id"]) for each in (x.answer or {}).get("members") or () if each["error_code"]}
+            remembered.extend((x.group.name, member_id, x) for member_id, _ in leavers_of(x) if member_id and member_id not in refused)
+        return iter(())
+
+    @asked(LEAVE_GROUP)
+    def leaves(self, x: Exchange) -> Judgements:
+        """For itself, or another time."""
+        again = {(x.group.name, member_id) for member_id, _ in leavers_of(x)} if x.group is not None else set()
+        before = next((told for name, member_id, told in x.link.note(self.code, Departures).left if (name, member_id) in again), None)
+        if before is None:
+            if x.member is not None and x.member.joined is not None:
+                yield KEPT
+        elif self.knew(x, before):
+            yield Broken(f"{x.who} left its group and sends LeaveGroup with the same member id again", (*before.rows, x.seq), "no request")
+
+    @answered(*OF_MEMBERS)
+    def disturbed(self, x: Exchange) -> Judgements:
+        """A connection on which an answer was lost may have swallowed a LeaveGroup too; whoever has no coordinator has nobody to tell."""
+        if not x.heard or x.errors & {COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR}:
+            x.link.note(self.code, Departures).disturbed = True
+        return iter(())
+
+    @closed
+    def gone(self, link: Link) -> Judgements:
+        """Asked to stop, and its own end closed the connection by which it was a member; what waits there may be a LeaveGroup."""
+        member, ending = link.last, link.ending
+        if member is None or member.gone or member.joined is None or member.link is not link or member.instance_id is not None:
+            return
+        if ending is None or ending.by != "client" or link.stopping is None:
+            return
+        if not (link.open or ending.unread_bytes or ending.cut_bytes or link.note(self.code, Departures).disturbed):
+            yield Broken(
+                f"{member.name} was asked to stop and closed its connection without leaving the group: its partitions wait until its "
+                f"session of {member.session_ns // 1_000_000} ms has expired",
+                (*member.joined.rows, link.stopping, ending.seq),
+                "LeaveGroup with its member id before the connection is closed",
+            )

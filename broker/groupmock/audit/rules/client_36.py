@@ -1,0 +1,75 @@
+"""CLIENT-36: a cooperative member claims no more than it was given."""
+
+from __future__ import annotations
+
+from ...rounds.embedded import Partitions
+from ..cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
+from ..inside import cooperative_of, named, one_process
+from ..rule import KEPT, Broken, Judgements, Rule, asked
+from ..subjects import JOIN_GROUP, Exchange, Member
+
+
+class ClaimsWhatItHas(Rule):
+    """Owned partitions are among those of the last assignment, and of subscribed topics."""
+
+    code = "CLIENT-36"
+    title = "A cooperative member claims only partitions of its last assignment"
+    what = (
+        "The owned partitions in the Subscription of a cooperative member were all in the last assignment that it received, of topics it "
+        "lists."
+    )
+    why = (
+        "The leader believes it: a partition that is claimed is given to nobody else. One claim too many keeps the partition from its "
+        "owner, or "
+        "makes the leader take it from both."
+    )
+    source = ("clients.md#client-36", "KIP-429", "ConsumerCoordinator.onJoinPrepare")
+    fix = (
+        "Write owned partitions from what the consumer holds at that moment; forget them when they are revoked or lost, or their topic is "
+        "dropped."
+    )
+    kept = HEADER + ALONE + JOINED + ONE_TAKEN + GIVEN_UP
+    broken = (
+        HEADER
+        + ALONE
+        + """
+do enter(B)
+A: Heartbeat -> 27
+pause 300
+A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("$t1", 0, 1, 2)))] -> 0 generation_id=2
+"""
+    )
+
+    @asked(JOIN_GROUP)
+    def claims(self, x: Exchange) -> Judgements:
+        """Against the last assignment that the member has surely heard of, and the one before it where it may not have."""
+        member = x.member
+        found = cooperative_of(x, "" if member is None else member.protocol)
+        held = None if member is None or found is None or not found.owned else self._held(x, member)
+        if held is None or member is None or found is None:
+            return
+        strange = found.owned - held
+        unlisted = {each for each in found.owned - strange if each[0] not in found.topics}
+        if not strange and not unlisted:
+            yield KEPT
+            return
+        what = (
+            f"{named(strange)}, which its last assignment does not give it"
+            if strange
+            else f"{named(unlisted)} of topics that it does not list"
+        )
+        yield Broken(
+            f"{member.name} joins and claims that it owns {what}",
+            (*(member.synced.rows if member.synced is not None else ()), x.seq),
+            "only partitions of the last assignment, of topics that the Subscription lists",
+        )
+
+    def _held(self, x: Exchange, member: Member) -> Partitions | None:
+        """None: it is not known, since the journal begins later, an assignment could not be read, or two connections have one id."""
+        if member.synced is None:
+            return frozenset() if member.born else None
+        if member.told is None or not one_process(x, member.synced):
+            return None
+        if self.knew(x, member.synced):
+            return member.told
+        return member.told | member.had if member.had is not None else member.told if member.born else None

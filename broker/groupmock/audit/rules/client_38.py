@@ -1,0 +1,126 @@
+"""CLIENT-38: a cooperative member that loses nothing stays."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ..cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
+from ..inside import STICKY, Subscribed, cooperative_of, told_by
+from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
+from ..subjects import (
+    FIND_COORDINATOR,
+    HEARTBEAT,
+    JOIN_GROUP,
+    LEAVE_GROUP,
+    METADATA,
+    OFFSET_COMMIT,
+    OFFSET_FETCH,
+    SYNC_GROUP,
+    Exchange,
+    Member,
+    data_of,
+)
+
+LOOKED: Final = "A: Metadata topics=[{name: $t1}] -> any\n"
+STAYING: Final = frozenset((STICKY, "coop-d1"))
+"""Protocols that have no timers of their own."""
+NEWS: Final = "CLIENT-38 news"
+"""When a member last heard of topics."""
+
+
+class Settled:
+    """An assignment that took nothing away, and whether something gave its member a reason to join again since."""
+
+    __slots__ = ("claim", "counts", "reason", "sync")
+
+    def __init__(self, sync: Exchange, claim: Subscribed, counts: dict[str, Any]) -> None:
+        self.sync, self.claim, self.counts = sync, claim, counts
+        self.reason = False
+
+
+class NoNeedlessRound(Rule):
+    """No JoinGroup without a cause that the wire shows."""
+
+    code = "CLIENT-38"
+    title = "A cooperative member that loses nothing does not start another round by itself"
+    severity = WARNING
+    what = (
+        "After an assignment that takes nothing away, a cooperative member joins again only if it is told to (27 or another error), its "
+        "subscription changes, or partitions do. An application may ask for a rebalance too; below JoinGroup 8 the wire does not show that."
+    )
+    why = "Every JoinGroup is a round of the whole group: each member joins and syncs again, for the assignment that they have."
+    source = ("clients.md#client-38", "KIP-429", "ConsumerCoordinator.rejoinNeededOrPending")
+    fix = "Join again only if partitions were revoked, the group rebalances, or subscription or metadata changed."
+    kept = HEADER + LOOKED + ALONE + JOINED + ONE_TAKEN + GIVEN_UP
+    broken = (
+        HEADER
+        + LOOKED
+        + ALONE
+        + """
+pause 300
+A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("$t1", 0, 1)))] -> 0 generation_id=2
+"""
+    )
+
+    @answered(SYNC_GROUP)
+    def settles(self, x: Exchange) -> Judgements:
+        """The member may stay now. Designs II and III have it come again after a while, and a protocol that nobody knows may."""
+        member = x.member
+        if member is None or x.answer is None or not x.heard or x.error or member.wish is None or member.wish is not member.joined:
+            return
+        claim, told = cooperative_of(member.wish, member.protocol), told_by(member, data_of(x.answer["assignment"]))
+        if claim is None or claim.protocol not in STAYING or told is None or claim.owned - told:
+            return
+        settled = member.notes[self.code] = Settled(x, claim, self._counts(claim))
+        assert member.joined.answered is not None
+        # What the leader hears of topics after it was given the list of members may be news to what it assigned by.
+        settled.reason = bool(x.link.open.keys() - {x.ticket}) or member.notes.get(NEWS, -1) >= member.joined.answered
+        yield from ()
+
+    @answered(HEARTBEAT, OFFSET_COMMIT, OFFSET_FETCH, JOIN_GROUP, SYNC_GROUP, LEAVE_GROUP, METADATA, FIND_COORDINATOR)
+    def hears(self, x: Exchange) -> Judgements:
+        """Any error, any answer that was lost, a look for the coordinator; for a leader also news of topics."""
+        member = x.member or self.world.sole_member(x.link) or x.link.last
+        settled: Settled | None = None if member is None else member.notes.get(self.code)
+        if x.key == METADATA and member is not None and member.leads:
+            member.notes[NEWS] = x.answered
+        if settled is not None and member is not None and settled.sync is not x:
+            news = x.key == METADATA and member.leads
+            settled.reason = settled.reason or news or bool(x.errors) or x.abandoned or not x.heard or x.key == FIND_COORDINATOR
+        yield from ()
+
+    @asked(JOIN_GROUP)
+    def joins(self, x: Exchange) -> Judgements:
+        """By the same connection, with the same Subscription, nothing else under way."""
+        member = x.member
+        settled: Settled | None = None if member is None else member.notes.pop(self.code, None)
+        claim = cooperative_of(x, "" if member is None else member.protocol)
+        if settled is None or claim is None or member is None or member.joined is None or member.synced is not settled.sync:
+            return
+        if None in settled.counts.values():  # who learns of topics where nobody sees it may have learned something
+            return
+        if self._has_reason(x, member, settled, claim):
+            yield KEPT
+            return
+        yield Broken(
+            f"{member.name} has lost nothing, was told of nothing new, and joins again: generation {member.generation} ends for the "
+            "whole group",
+            (*settled.sync.rows, x.seq),
+            "stay in the generation until there is something new; a rebalance that the application asked for says so in `reason`",
+        )
+
+    def _has_reason(self, x: Exchange, member: Member, settled: Settled, claim: Subscribed) -> bool:
+        alone = self.world.sole_member(x.link) is member
+        return (
+            settled.reason
+            or not alone
+            or x.link is not settled.sync.link
+            or bool(x.link.open)
+            or claim.topics != settled.claim.topics
+            or bool(claim.rack)
+            or self._counts(claim) != settled.counts
+            or "enforce" in str(x.asked.get("reason") or "")
+        )
+
+    def _counts(self, claim: Subscribed) -> dict[str, Any]:
+        return {topic: self.world.partitions.get(topic) for topic in claim.topics}

@@ -1,0 +1,137 @@
+"""CLIENT-43: who gets a partition asks for its committed offset before it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from ...rounds.embedded import Partition
+from ..inside import CONSUMER, named, told_by
+from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
+from ..subjects import FETCH, OFFSET_FETCH, SYNC_GROUP, Exchange, Group, data_of, fetched_of
+
+BY_ID: Final = 10
+"""From this version on an OffsetFetch names topics by their ids (KIP-848)."""
+
+
+class Added:
+    """Partitions that a member got: of which it has not asked for offsets (`unasked`), and of which it has but does not read yet
+    (`asked`); `sync`: the last assignment; `strangers`: requests for offsets until then of which nobody knows whose they are."""
+
+    __slots__ = ("asked", "strangers", "sync", "unasked")
+
+    def __init__(self) -> None:
+        self.unasked: set[Partition] = set()
+        self.asked: set[Partition] = set()
+        self.sync: Exchange | None = None
+        self.strangers = 0
+
+
+class OffsetsBeforeReading(Rule):
+    """OffsetFetch of what is new precedes its first Fetch."""
+
+    code = "CLIENT-43"
+    title = "A member asks for the committed offset of a new partition before it reads it"
+    severity = WARNING
+    what = (
+        "After an assignment the first Fetch of a partition that the member did not have before comes after an OffsetFetch for it. An "
+        "application that keeps positions elsewhere and seeks needs none."
+    )
+    why = "Without the committed offset the member reads from wherever it stood or from `auto.offset.reset`: records come twice, or never."
+    source = ("clients.md#client-43", "ConsumerCoordinator.initWithCommittedOffsetsIfNeeded")
+    fix = "Ask for the committed offsets of the new partitions when the assignment comes, and read them once the answer is there."
+    kept = """
+topics: t1:2
+member *: protocols=[p("range", sub("$t1"))]
+do completing1(A)
+A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0, 1)))] -> 0
+A: OffsetFetch require_stable=true topics=[want($t1, 0, 1)] -> any
+A: Fetch v12 topics=[read($t1, 0, 0)] -> any
+"""
+    broken = """
+topics: t1:2
+member *: protocols=[p("range", sub("$t1"))]
+do completing1(A)
+A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0, 1)))] -> 0
+A: OffsetFetch require_stable=true topics=[want($t1, 0)] -> any
+pause 300
+A: Fetch v12 topics=[read($t1, 1, 0)] -> any
+"""
+
+    @answered(SYNC_GROUP)
+    def gets(self, x: Exchange) -> Judgements:
+        """New is what it had neither before this assignment nor before the last one, which it may not have taken (it joined again before
+        it looked). A member that is older than the journal may have had anything."""
+        member = x.member
+        if member is not None and x.answer is not None and x.heard and not x.error and member.protocol_type == CONSUMER:
+            told = told_by(member, data_of(x.answer["assignment"]))
+            added = member.note(self.code, Added)
+            if told is None or (member.told is None and not (member.born and member.synced is None)):
+                added.unasked.clear()
+            else:
+                added.unasked = (added.unasked & told) | (told - (member.told or frozenset()) - (member.had or frozenset()))
+                added.sync, added.strangers = x, member.group.note(self.code, Strangers).count
+            added.asked.clear()
+        yield from ()
+
+    @asked(OFFSET_FETCH)
+    def asks(self, x: Exchange) -> Judgements:
+        """Classic members do not say who they are here: it is the member of its connection or process."""
+        if x.group is None:
+            return
+        member = x.member or (x.link.last if x.link.last is not None and x.link.last.group is x.group else self.world.sole_member(x.link))
+        added: Added | None = None if member is None else member.notes.get(self.code)
+        if member is None:
+            x.group.note(self.code, Strangers).count += 1
+        elif added is not None:
+            wanted = _wanted(x, self.world.topic_names)
+            found = set(added.unasked) if wanted is None else added.unasked & wanted
+            added.unasked -= found
+            added.asked |= found
+        yield from ()
+
+    @asked(FETCH)
+    def reads(self, x: Exchange) -> Judgements:
+        """Of the only member of its process; each partition is judged once. A Fetch that was under way when the assignment came may be
+        about what the process had under an earlier id."""
+        member = x.member
+        added: Added | None = None if member is None else member.notes.get(self.code)
+        if added is None or member is None or not (added.unasked or added.asked):
+            return
+        fetched = fetched_of(x, self.world.topic_names)
+        if added.asked & fetched:
+            added.asked -= fetched
+            yield KEPT
+        wrong = added.unasked & fetched
+        if wrong and added.sync is not None and self.knew(x, added.sync) and added.strangers == _strangers(member.group, self.code):
+            added.unasked -= wrong
+            yield Broken(
+                f"{member.name} got {named(wrong)} and reads it without having asked for its committed offset",
+                (*added.sync.rows, x.seq),
+                "an OffsetFetch for every new partition before its first Fetch, unless the application seeks",
+            )
+
+
+class Strangers:
+    """How many requests for a group's offsets came from nobody knows whom."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+def _strangers(group: Group, code: str) -> int:
+    return group.note(code, Strangers).count
+
+
+def _wanted(x: Exchange, names: Mapping[str, str]) -> set[Partition] | None:
+    """Partitions that an OffsetFetch names, from version 10 on by the topic's id; None: all that have offsets, or a topic that nobody "
+    "knows."""
+    topics = x.asked["groups"][0].get("topics") if x.version >= 8 else x.asked.get("topics")
+    if topics is None:
+        return None
+    called = [str(each["name"]) if x.version < BY_ID else names.get(str(each["topic_id"])) for each in topics]
+    if None in called:
+        return None
+    return {(str(name), int(number)) for name, each in zip(called, topics, strict=True) for number in each["partition_indexes"]}

@@ -1,0 +1,64 @@
+"""CLIENT-44: members read committed offsets that are final."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..pace import Streaks, again, refused
+from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
+from ..subjects import OFFSET_FETCH, UNSTABLE_OFFSET_COMMIT, Exchange
+
+SINCE: Final = 7
+"""The first version of OffsetFetch with `require_stable` (KIP-447)."""
+CODES: Final = frozenset({UNSTABLE_OFFSET_COMMIT})
+
+
+class AsksForStableOffsets(Rule):
+    """A member's OffsetFetch sets require_stable, and waits while it is told 88."""
+
+    code = "CLIENT-44"
+    title = "A member's OffsetFetch requires stable offsets"
+    severity = WARNING
+    what = (
+        "OffsetFetch of a group's member has `require_stable` set, whatever its isolation level, in every version that has the field (7). "
+        "What is answered UNSTABLE_OFFSET_COMMIT (88) is asked again after a pause."
+    )
+    why = (
+        "Offsets that a transaction has written and not yet committed are left out otherwise: the new owner starts where the old one "
+        "began, and what the transaction covers is read twice."
+    )
+    source = ("clients.md#client-44", "KIP-447", "ConsumerCoordinator.sendOffsetFetchRequest")
+    fix = "Set require_stable in every OffsetFetch after an assignment, and try again with a backoff on 88."
+    kept = """
+topics: t1:1
+do stable1(A)
+A: OffsetFetch v7 require_stable=true topics=[want($t1, 0)] -> 0
+"""
+    broken = """
+topics: t1:1
+do stable1(A)
+A: OffsetFetch v7 require_stable=false topics=[want($t1, 0)] -> 0
+"""
+
+    @answered(OFFSET_FETCH)
+    def refused(self, x: Exchange) -> Judgements:
+        """With 88?"""
+        streaks: Streaks = x.link.note(self.code, dict)
+        refused(streaks, x, CODES)
+        return iter(())
+
+    @asked(OFFSET_FETCH)
+    def asks(self, x: Exchange) -> Judgements:
+        """By a connection of a member of that group: administrators read what is there."""
+        yield from again(x.link.notes.get(self.code, {}), x)
+        member = x.link.last
+        if x.version < SINCE or member is None or member.gone or member.joined is None or member.group is not x.group:
+            return
+        if x.asked["require_stable"]:
+            yield KEPT
+        else:
+            yield Broken(
+                f"{member.name} asks for committed offsets and takes those that a transaction may still change",
+                (*member.joined.rows, x.seq),
+                "OffsetFetch with require_stable",
+            )

@@ -1,0 +1,66 @@
+"""CLIENT-58: a Connect worker lists its protocols from the newest to the oldest, and says the same in all of them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...printable import one_line, quoted
+from ..inside import CONNECT, workers_of
+from ..rule import KEPT, Broken, Judgements, Rule, asked
+from ..subjects import JOIN_GROUP, Exchange
+
+ORDER: Final = ("sessioned", "compatible", "default")
+VERSIONS: Final = {"sessioned": 2, "compatible": 1, "default": 0}
+
+
+class WorkerProtocols(Rule):
+    """sessioned, compatible, default; each with the same url and offset."""
+
+    code = "CLIENT-58"
+    title = "A Connect worker lists sessioned, compatible, default, with metadata that agree"
+    what = (
+        "A worker lists its protocols in the order `sessioned`, `compatible`, `default` (from the first that it supports), and the "
+        "metadata of "
+        "all of them can be read, in the version of their protocol, with one url and one config offset."
+    )
+    why = "The order is the worker's vote, and any of the metadata may be the one that the leader reads."
+    source = ("clients.md#client-58", "embedded-protocols.md#kafka-connect", "IncrementalCooperativeConnectProtocol.metadataRequest")
+    fix = "Write all metadata of one JoinGroup from one state of the worker, newest protocol first."
+    kept = """
+member *: protocol_type=connect protocols=[p("compatible", worker(1, "u", 5)), p("default", worker(0, "u", 5))]
+A: JoinGroup -> 79
+"""
+    broken = """
+member *: protocol_type=connect protocols=[p("compatible", worker(1, "u", 5)), p("default", worker(0, "u", 4))]
+A: JoinGroup -> 79
+"""
+
+    @asked(JOIN_GROUP)
+    def lists(self, x: Exchange) -> Judgements:
+        """Names that are not Connect's own are nobody's business here."""
+        if x.asked["protocol_type"] != CONNECT:
+            return
+        listed = {name: found for name, found in workers_of(x).items() if name in ORDER}
+        if not listed or any(found is None for found in listed.values()):
+            return
+        wrong = _wrong(x)
+        if wrong is None:
+            yield KEPT
+            return
+        who = x.member.name if x.member is not None else one_line(x.client_id or "a worker")
+        yield Broken(f"{who} joins with {wrong}", (x.seq,), "sessioned, compatible, default, each with the same url and config offset")
+
+
+def _wrong(x: Exchange) -> str | None:
+    listed = {name: found for name, found in workers_of(x).items() if name in ORDER and found is not None}
+    for name, found in listed.items():
+        if found.wrong is not None:
+            return f"metadata of {quoted(name)} that nobody can read ({found.wrong})"
+        if found.version != VERSIONS[name]:
+            return f"metadata of {quoted(name)} in version {found.version} instead of {VERSIONS[name]}"
+    if list(listed) != sorted(listed, key=ORDER.index):
+        return f"its protocols in the order {', '.join(listed)}"
+    if len({(found.url, found.offset) for found in listed.values()}) > 1:
+        said = ", ".join(f"{quoted(name)}: {quoted(found.url)} and offset {found.offset}" for name, found in listed.items())
+        return f"metadata that do not agree ({said})"
+    return None

@@ -1,0 +1,88 @@
+"""CLIENT-60: a Connect worker comes again when it had to stop something, or when the delay is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..inside import CONNECT, work
+from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
+from ..subjects import JOIN_GROUP, NS_PER_MS, SYNC_GROUP, Exchange, Member, data_of
+
+
+class Expected(NamedTuple):
+    """A worker is to come again: after which SyncGroup, why, and what calls off the look whether it did."""
+
+    sync: Exchange
+    why: str
+    off: Callable[[], None]
+
+
+class WorkerComesAgain(Rule):
+    """Revoked: at once. Delay: when it is over."""
+
+    code = "CLIENT-60"
+    title = "A Connect worker joins again after a revocation, and when a delay is over"
+    what = (
+        "An assignment that revokes something is followed by a JoinGroup once that is stopped; one with a scheduled delay by a JoinGroup "
+        "when "
+        "the delay is over, or before. Either way the rebalance timeout may pass in addition, not more."
+    )
+    why = "What was revoked, or waits for a worker that may come back, runs nowhere until that round."
+    source = ("clients.md#client-60", "KIP-415", "WorkerCoordinator", "DistributedHerder")
+    fix = "Ask for a rejoin when revoked connectors and tasks are stopped, and set a timer of the delay that the assignment names."
+    kept = """
+member *: rebalance_timeout_ms=1000 protocol_type=connect protocols=[p("compatible", worker(1, "u", 5))]
+do completing1(A)
+A: SyncGroup assignments=[for($A.member_id, work(1, [], [], 500))] -> 0
+pause 500
+A: JoinGroup -> 0
+"""
+    broken = """
+member *: rebalance_timeout_ms=1000 protocol_type=connect protocols=[p("compatible", worker(1, "u", 5))]
+do completing1(A)
+A: SyncGroup assignments=[for($A.member_id, work(1, [], [], 300))] -> 0
+repeat 7
+pause 300
+A: Heartbeat -> 0
+end
+"""
+
+    @answered(SYNC_GROUP)
+    def told(self, x: Exchange) -> Judgements:
+        """A newer assignment takes the place of an older one, with its delay."""
+        member = x.member
+        if member is None or member.protocol_type != CONNECT or x.answer is None or not x.heard or x.error or x.answered is None:
+            return
+        self._call_off(member)
+        found = work(data_of(x.answer["assignment"]))
+        if found is None or found.wrong is not None or found.error or not (found.revoked or found.delay > 0):
+            return
+        why = f"was told to stop {len(found.revoked)} connectors and tasks" if found.revoked else f"was given a delay of {found.delay} ms"
+        due = x.answered + (0 if found.revoked else found.delay * NS_PER_MS) + member.rebalance_ns + self.world.slack
+        member.notes[self.code] = Expected(x, why, self.later(due, member, lambda: self._late(member)))
+        yield from ()
+
+    @asked(JOIN_GROUP)
+    def comes_again(self, x: Exchange) -> Judgements:
+        """For this reason or another."""
+        if x.member is not None and self._call_off(x.member) is not None:
+            yield KEPT
+
+    def _call_off(self, member: Member) -> Expected | None:
+        expected: Expected | None = member.notes.pop(self.code, None)
+        if expected is not None:
+            expected.off()
+        return expected
+
+    def _late(self, member: Member) -> Judgements:
+        expected: Expected | None = member.notes.pop(self.code, None)
+        if expected is None or member.joining is not None or member.seen + member.session_ns < self.world.now:
+            return
+        assert expected.sync.answered is not None
+        waited = (self.world.now - expected.sync.answered) // NS_PER_MS
+        yield Broken(
+            f"{member.name} {expected.why} and has not joined again for {waited} ms",
+            expected.sync.rows,
+            "a JoinGroup once everything that was revoked is stopped, and when the delay is over",
+        )

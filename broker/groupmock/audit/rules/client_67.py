@@ -1,0 +1,79 @@
+"""CLIENT-67: members commit what is theirs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...printable import one_line
+from ..commit_example import ALONE
+from ..rule import KEPT, Broken, Judgements, Rule, asked
+from ..subjects import OFFSET_COMMIT, Exchange, committed_of, epoch_of
+
+if TYPE_CHECKING:
+    from ...rounds.embedded import Partitions
+    from ..subjects import Member
+
+
+class CommitsWhatIsItsOwn(Rule):
+    """An OffsetCommit of a member speaks of partitions of its assignment."""
+
+    code = "CLIENT-67"
+    title = "A member commits only partitions that it was assigned"
+    what = (
+        "Partitions of an OffsetCommit that carries a generation are in the assignment that SyncGroup brought for it. With a cooperative "
+        "assignor, those that were just taken away may still be committed until the next JoinGroup."
+    )
+    why = (
+        "The coordinator does not look: it overwrites what the new owner has committed. After the next rebalance records are read twice, "
+        "or are never read."
+    )
+    source = ("clients.md#client-67", "KIP-429")
+    fix = "Drop the offsets of partitions that were revoked or lost, also those of records that are still being worked on."
+    kept = (
+        ALONE
+        + """
+pause 300
+A: OffsetCommit topics=[t($t1, o(0, 5))] -> 0
+"""
+    )
+    broken = (
+        ALONE
+        + """
+pause 300
+A: OffsetCommit topics=[t($t1, o(0, 5)), t($t2, o(0, 5))] -> 0
+"""
+    )
+
+    @asked(OFFSET_COMMIT)
+    def its_own(self, x: Exchange) -> Judgements:
+        """In the generation whose assignment it has; of others CLIENT-19 and CLIENT-20 speak."""
+        member = x.member
+        if member is None or member.synced is None or member.told is None or member.protocol_type != "consumer":
+            return
+        if epoch_of(x) != member.generation or member.synced.asked["generation_id"] != member.generation:
+            return
+        allowed = member.told | self._before(member, x)
+        names = self.world.topic_names
+        foreign = sorted({(topic, number) for topic, number in _named(x, names) if (topic, number) not in allowed})
+        if not foreign:
+            yield KEPT
+            return
+        topic, number = foreign[0]
+        more = "" if len(foreign) == 1 else f" and {len(foreign) - 1} more"
+        yield Broken(
+            f"{member.name} commits an offset for partition {number} of {one_line(topic)}{more}, which its assignment of generation "
+            f"{member.generation} does not have",
+            (*member.synced.rows, x.seq),
+            "offsets of the partitions that the last SyncGroup answer gave to it",
+        )
+
+    def _before(self, member: Member, x: Exchange) -> Partitions:
+        """What it may still commit although its newest assignment does not have it."""
+        assert member.synced is not None
+        return member.had or frozenset() if not member.eager or not self.knew(x, member.synced) else frozenset()
+
+
+def _named(x: Exchange, names: dict[str, str]) -> set[tuple[str, int]]:
+    """The partitions by topic name: version 10 has ids, which Metadata explained (KIP-848)."""
+    asked = committed_of(x)
+    return set(asked) if x.version < 10 else {(names[topic], number) for topic, number in asked if topic in names}

@@ -1,0 +1,58 @@
+"""CLIENT-68: what may succeed later is tried later."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from groupmock_codec.errors import ErrorCode
+
+from ..pace import PACED, Streaks, again, refused
+from ..rule import Judgements, Rule, answered, asked
+from ..subjects import COORDINATOR_LOAD_IN_PROGRESS, REBALANCE_IN_PROGRESS, UNSTABLE_OFFSET_COMMIT, Exchange
+
+CODES: Final = frozenset(code for code in ErrorCode if code.retriable) - {COORDINATOR_LOAD_IN_PROGRESS, UNSTABLE_OFFSET_COMMIT} | {
+    REBALANCE_IN_PROGRESS
+}
+"""14 is CLIENT-23's, 88 is CLIENT-44's."""
+
+
+class BacksOff(Rule):
+    """A request refused with an error that passes by itself is not sent again at once, over and over."""
+
+    code = "CLIENT-68"
+    title = "Errors that pass by themselves are retried with a backoff"
+    what = (
+        "A request that was refused with a retriable error (NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE, REBALANCE_IN_PROGRESS, "
+        "LEADER_NOT_AVAILABLE, ...) is sent again after a pause."
+    )
+    why = "A loop without a pause takes the broker's time and the client's own, at the moment when the cluster has the least of it."
+    source = ("clients.md#client-68", "KIP-580")
+    fix = "Wait for retry.backoff.ms, growing with each refusal, before a refused request is sent again."
+    implies = ("CLIENT-24", "CLIENT-26", "CLIENT-48")
+    kept = """
+do stable1(A)
+!unload_coordinator partition=hash($group, 50)
+A: FindCoordinator -> 15
+pause 200
+A: FindCoordinator -> 15
+"""
+    broken = """
+do stable1(A)
+!unload_coordinator partition=hash($group, 50)
+A: FindCoordinator -> 15
+A: FindCoordinator -> 15
+A: FindCoordinator -> 15
+A: FindCoordinator -> 15
+"""
+
+    @answered(*PACED)
+    def refused(self, x: Exchange) -> Judgements:
+        """With an error that passes?"""
+        streaks: Streaks = x.link.note(self.code, dict)
+        refused(streaks, x, CODES)
+        return iter(())
+
+    @asked(*PACED)
+    def again(self, x: Exchange) -> Judgements:
+        """At once?"""
+        yield from again(x.link.notes.get(self.code, {}), x)

@@ -1,0 +1,140 @@
+"""An audit beside a cluster that runs: a sink that judges rows as they come, and appends what it finds as rows of the kind `finding`.
+
+What it costs. It is handed the rows of the wire but for heartbeats that merely repeat (`Sink.pulse`): those cost nothing, and all that they
+would tell is asked for when a rule wants to know (`subjects.Pulse`). The verdicts are those of the journal's file all the same (`world`).
+
+When time passes. Rules may wait for something that does not come. A row moves time on; where none comes, one appointment at the next
+moment that somebody waits for does (`Alarm`).
+
+What it cannot do is harm: a rule that crashes is unknown from then on, and if the audit itself does, all rules are. The cluster serves on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from ..journal.journal import NEVER, Journal, Repeated, Sink
+from ..journal.rows import FindingRow, Row
+from .auditor import KINDS, Auditor
+from .subjects import Pulse
+from .verdicts import Audit, Finding
+
+MOST_ROWS: Final = 1_000
+"""So many findings of one rule become rows; the others are counted. A client that is wrong with each request is not to fill the log."""
+
+
+class Alarm(Protocol):
+    """Rings when it is time."""
+
+    ring: Callable[[], None]
+
+    def set(self, deadline: int | None) -> None:
+        """Ring at `deadline` (ns of the run) or a little later; None: there is none."""
+
+    def cancel(self) -> None:
+        """Ring no more."""
+
+
+class AuditSink(Sink):
+    """Judges the clients of one run. `pulse`: who knows of heartbeats without rows; `now`: the run's time; `waive`: see `Auditor`."""
+
+    kinds = KINDS
+    routine = True
+    pulse = True
+    last = True
+
+    def __init__(
+        self, journal: Journal, pulse: Pulse, alarm: Alarm, now: Callable[[], int], waive: Callable[[Finding], str | None] | None = None
+    ) -> None:
+        self._journal, self._alarm, self._now = journal, alarm, now
+        self._auditor = Auditor(found=self._found, waive=waive, pulse=pulse)
+        self._fresh: list[Finding] = []
+        self._told: Counter[str] = Counter()
+        self._failure: str | None = None
+        self._done: Audit | None = None
+        alarm.ring = self._ring
+
+    def take(self, row: Row) -> None:
+        """Judge one row."""
+        if self._failure is not None or self._done is not None:
+            return
+        try:
+            self._auditor.take(row)
+        except Exception as defect:  # of ours: whoever is served must not pay for it
+            self._fail(defect)
+        if self._fresh:
+            self._tell(row.t)
+        self._look_later()
+
+    def take_repeated(self, repeated: Repeated) -> None:
+        """Heartbeats that came after a long pause: the first one says all."""
+        request, reply = repeated.sample()
+        request.seq, reply.seq = repeated.first, repeated.first + 1
+        self.take(request)
+        self.take(reply)
+
+    def silence(self, connection: int) -> int:
+        """Until when heartbeats that repeat the last one of this connection say nothing new."""
+        return NEVER if self._failure is not None else self._auditor.calm_until(connection)
+
+    def end(self, now: int) -> None:
+        """The run is over: what was waited for until now did not come."""
+        if self._done is None:
+            self._pass(now)
+            self._alarm.cancel()
+            self._done = self._so_far()
+
+    def audit(self) -> Audit:
+        """What was found up to now; of a run that is over, all of it."""
+        if self._done is None:
+            self._ring()
+        return self._done or self._so_far()
+
+    def _ring(self) -> None:
+        if self._done is None:
+            self._pass(self._now())
+            self._look_later()
+
+    def _look_later(self) -> None:
+        at = self._auditor.next_look
+        # When the time has passed and not at it: rows of that very moment may still come.
+        self._alarm.set(None if at is None else at + 1)
+
+    def _pass(self, now: int) -> None:
+        """It is later now, though no row says so."""
+        if self._failure is None:
+            try:
+                self._auditor.passed(now)
+            except Exception as defect:  # as in `take`
+                self._fail(defect)
+            if self._fresh:
+                self._tell(now)
+
+    def _so_far(self) -> Audit:
+        found = self._auditor.so_far()
+        if self._failure is not None:
+            for tally in found.rules.values():
+                tally.crashed = tally.crashed or self._failure
+        return found
+
+    def _found(self, finding: Finding) -> None:
+        self._told[finding.rule] += 1
+        if self._told[finding.rule] <= MOST_ROWS:
+            self._fresh.append(finding)
+
+    def _tell(self, now: int) -> None:
+        fresh, self._fresh = self._fresh, []
+        if "finding" not in self._journal.wanted:
+            return
+        for each in fresh:
+            self._journal.append(
+                FindingRow(
+                    t=now, rule=each.rule, severity=each.severity, group=each.group, member=each.member, member_id=each.member_id,
+                    client_id=each.client_id, at=each.t, sentence=each.sentence, instead=each.instead, rows=each.rows, waived=each.waived,
+                )
+            )  # fmt: skip
+
+    def _fail(self, defect: Exception) -> None:
+        self._failure = f"the audit itself failed: {type(defect).__name__}: {defect}"

@@ -1,0 +1,434 @@
+"""Of whom an audit speaks: connections, groups and their members, and the exchanges between them and a broker.
+
+All of it is what the wire shows, and all that may be known in front of a real cluster: rows of the kinds open, close, request, reply and
+abandoned. What a coordinator thinks of a group (rows `moved` and `member`) is on no wire and is not looked at.
+
+`notes` of a subject are the rules' own: what a rule remembers about a member goes when the member goes, so that an audit keeps no more
+than what is open.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from groupmock_codec import APIS
+
+from ..printable import one_line
+from ..rounds.embedded import EAGER, Claim, Partitions, claim_of, told_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..journal.rows import CloseRow
+    from .agenda import Appointment
+
+Json = Mapping[str, Any]
+T = TypeVar("T")
+NS_PER_MS: Final = 1_000_000
+
+# Kafka's numbers of the APIs that rules speak of.
+FETCH: Final = 1
+METADATA: Final = 3
+OFFSET_COMMIT: Final = 8
+OFFSET_FETCH: Final = 9
+FIND_COORDINATOR: Final = 10
+JOIN_GROUP: Final = 11
+HEARTBEAT: Final = 12
+LEAVE_GROUP: Final = 13
+SYNC_GROUP: Final = 14
+API_VERSIONS: Final = 18
+TXN_OFFSET_COMMIT: Final = 28
+CONSUMER_GROUP_HEARTBEAT: Final = 68
+
+NONE: Final = 0
+NO_ERRORS: Final[frozenset[int]] = frozenset()
+OFFSET_OUT_OF_RANGE: Final = 1
+COORDINATOR_LOAD_IN_PROGRESS: Final = 14
+COORDINATOR_NOT_AVAILABLE: Final = 15
+NOT_COORDINATOR: Final = 16
+ILLEGAL_GENERATION: Final = 22
+INCONSISTENT_GROUP_PROTOCOL: Final = 23
+INVALID_GROUP_ID: Final = 24
+UNKNOWN_MEMBER_ID: Final = 25
+INVALID_SESSION_TIMEOUT: Final = 26
+REBALANCE_IN_PROGRESS: Final = 27
+GROUP_AUTHORIZATION_FAILED: Final = 30
+MEMBER_ID_REQUIRED: Final = 79
+GROUP_MAX_SIZE_REACHED: Final = 81
+FENCED_INSTANCE_ID: Final = 82
+UNSTABLE_OFFSET_COMMIT: Final = 88
+FENCED_MEMBER_EPOCH: Final = 110
+STALE_MEMBER_EPOCH: Final = 113
+
+
+FETCH_BY_ID: Final = 13
+
+
+class Subject:
+    """`notes`: what rules remember about it, by the rule's code; `due`: when it is to be looked at again; `gone`: it is over, nobody waits
+    for it any more."""
+
+    __slots__ = ("due", "gone", "notes")
+
+    def __init__(self) -> None:
+        self.notes: dict[str, Any] = {}
+        self.due: set[Appointment] = set()
+        self.gone = False
+
+    def go(self) -> None:
+        """It is over."""
+        self.gone = True
+        for each in tuple(self.due):
+            each.off()
+
+    def note(self, code: str, make: Callable[[], T]) -> T:
+        """What the rule of this code remembers; made the first time."""
+        found: T | None = self.notes.get(code)
+        if found is None:
+            found = self.notes[code] = make()
+        return found
+
+
+class Pulse(Protocol):
+    """A broker that runs: it knows of heartbeats that merely repeat and of which there are no rows."""
+
+    def beaten(self, number: int) -> tuple[int, int]:
+        """When the last one came on this connection (ns), and the number of its row; 0: it has none."""
+
+    def retell(self, number: int) -> None:
+        """There is to be a row of the next one on this connection."""
+
+
+class Link(Subject):
+    """A connection. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request said; `last`: the member
+    that spoke by it last; `closed`: when it ended (ns) and by whom; `ending`: the row that says so; `stopping`: the row that says
+    that its process was asked to stop; `software`: name and version of the library as ApiVersions told them (KIP-511), None: it told
+    nothing; `spoke`: when its last request came (ns); `sought`: when its last FindCoordinator came; `troubled`: when (ns) an answer on it
+    was lost, or one to Metadata had an error; `beat`: the heartbeat that others may repeat, `calm`: with pauses of so many ns
+    (`World.repeats`)."""
+
+    __slots__ = (
+        "beat", "calm", "client_id", "closed", "ending", "host", "last", "number", "open", "software", "sought", "spoke", "stopping",
+        "troubled", "versions",
+    )  # fmt: skip
+
+    def __init__(self, number: int, host: str = "") -> None:
+        super().__init__()
+        self.number, self.host = number, host
+        self.client_id: str | None = None
+        self.open: dict[int, Exchange] = {}
+        self.last: Member | None = None
+        self.closed: tuple[int, str] | None = None
+        self.spoke = self.sought = self.troubled = -1
+        self.beat: Exchange | None = None
+        self.calm = 0
+        self.ending: CloseRow | None = None
+        self.stopping: int | None = None
+        self.software: tuple[str, str] | None = None
+        self.versions: dict[int, tuple[int, int]] | None = None
+        """Api key -> lowest and highest version that the broker said on this connection; None: it said nothing, or refused."""
+
+    @property
+    def client(self) -> tuple[str, str | None]:
+        """Host and client id: all that Kafka's protocol tells of a process. Two processes may well have the same."""
+        return self.host, self.client_id
+
+
+class Member(Subject):
+    """A member by its id, as it knows itself: what it was answered counts, what got lost on the way does not.
+
+    `joining`, `syncing`: requests that wait; `joined`: its last JoinGroup that succeeded; `synced`: its last SyncGroup; `wish`: its last
+    JoinGroup, whatever came of it; `told`: the partitions of its assignment, None before the first, where it cannot be read, or after it
+    lost its place; `had`: those of the assignment before that; `before`: the member that this connection was before; `born`: its id was
+    given to it by an answer, not known from an earlier time; `link`: by which it spoke last; `ended`: the exchange after which it is none
+    any more (LeaveGroup, an answer 25 or 82, or a JoinGroup by which its connection became another member); `leaving`: its LeaveGroup, from
+    when it was sent: a client does not wait for that answer; `beat`: its last heartbeat, `beating`: those without an answer, `beats`: those
+    that may be repeated, one of each connection; `since`: when it was first seen.
+
+    `alive`: its last sign of life, ns: a heartbeat or commit as it came, the answer to a JoinGroup or SyncGroup; `heard`: its last exchange
+    that is over; `confirmed`: when (ns) it was last answered without an error, `doubt`: the longest that it was not, since
+    it joined; `lapsed`: the sign of life after which its session passed
+    by, while its process sent other requests and had no reason to be silent; None: it did not.
+    """
+
+    __slots__ = (
+        "alive", "beat", "beating", "beats", "before", "born", "client_id", "confirmed", "doubt", "ended", "group", "had", "heard", "host",
+        "id", "instance_id", "joined", "joining", "lapsed", "leaving", "link", "seen", "since", "synced", "syncing", "told", "watched",
+        "wish",
+    )  # fmt: skip
+
+    def __init__(self, group: Group, member_id: str, x: Exchange) -> None:
+        super().__init__()
+        self.group, self.id, self.since, self.seen = group, member_id, x.at, x.at
+        self.client_id, self.host = x.client_id, x.link.host
+        self.instance_id: str | None = None
+        self.link = x.link
+        self.wish: Exchange | None = None
+        self.joining: Exchange | None = None
+        self.joined: Exchange | None = None
+        self.syncing: Exchange | None = None
+        self.synced: Exchange | None = None
+        self.told: Partitions | None = None
+        self.had: Partitions | None = None
+        self.born = False
+        self.before: Member | None = None
+        self.ended: Exchange | None = None
+        self.leaving: Exchange | None = None
+        self.alive = x.at
+        self.heard: Exchange | None = None
+        self.confirmed = -1
+        self.doubt = 0
+        self.lapsed: int | None = None
+        self.watched = False
+        self.beat: Exchange | None = None
+        self.beating: list[Exchange] = []
+        self.beats: list[Exchange] = []
+
+    @property
+    def name(self) -> str:
+        """For people: the client id and four characters of what the coordinator appended to it."""
+        called = self.instance_id or self.client_id or ""
+        rest = self.id.removeprefix(called).lstrip("-") if called else self.id
+        return one_line(f"{called}#{rest[:4]}" if called else self.id[:12]) or "a member without a name"
+
+    @property
+    def generation(self) -> int:
+        """Of its last JoinGroup that succeeded; -1: none has, or it is none any more."""
+        return -1 if self.joined is None or self.joined.answer is None else int(self.joined.answer["generation_id"])
+
+    @property
+    def leads(self) -> bool:
+        """Was it told that it leads?"""
+        return self.joined is not None and self.joined.answer is not None and self.joined.answer["leader"] == self.id
+
+    @property
+    def protocol_type(self) -> str:
+        """consumer, connect, ...; "" while it has not joined."""
+        return "" if self.wish is None else str(self.wish.asked["protocol_type"])
+
+    @property
+    def protocol(self) -> str:
+        """The assignor of its generation; "" while it has none."""
+        return "" if self.joined is None or self.joined.answer is None else str(self.joined.answer["protocol_name"] or "")
+
+    @property
+    def session_ns(self) -> int:
+        """Its session timeout; 0 while it has not joined."""
+        return 0 if self.wish is None else int(self.wish.asked["session_timeout_ms"]) * NS_PER_MS
+
+    @property
+    def rebalance_ns(self) -> int:
+        """Its rebalance timeout; JoinGroup v0 has none: the session's counts (KIP-62)."""
+        if self.wish is None:
+            return 0
+        told = int(self.wish.asked.get("rebalance_timeout_ms", -1))
+        return self.session_ns if self.wish.version == 0 or told < 0 else told * NS_PER_MS
+
+    @property
+    def eager(self) -> bool:
+        """Does its assignor take everything away before it gives (range, roundrobin, sticky)? False as well for those that nobody knows."""
+        return self.protocol_type == "consumer" and self.protocol in EAGER
+
+    def claim(self, wish: Exchange | None = None) -> Claim | None:
+        """What a JoinGroup of its own (by default the last) says of topics and owned partitions, by the protocol of its generation or else
+        its first one. None: it lists nothing."""
+        asked = self.wish if wish is None else wish
+        listed = {} if asked is None else protocols_of(asked)
+        if not listed:
+            return None
+        name = self.protocol if self.protocol in listed else next(iter(listed))
+        return claim_of(self.protocol_type, name, listed[name])
+
+
+class Plan:
+    """A generation as its leader was told it, and what it made of it. `claims`: member -> its metadata; `brought`: member -> assignment
+    bytes,
+    None until the leader's SyncGroup came; `skip`: the leader was told not to assign (KIP-814); `read`: what distinct bytes of it say, read
+    once (`inside`)."""
+
+    __slots__ = ("brought", "claims", "generation", "instances", "leader", "protocol", "protocol_type", "read", "row", "skip")
+
+    def __init__(self, x: Exchange, answer: Json, protocol_type: str) -> None:
+        self.generation, self.leader = int(answer["generation_id"]), str(answer["leader"])
+        self.protocol, self.protocol_type = str(answer["protocol_name"] or ""), protocol_type
+        self.claims = {str(each["member_id"]): data_of(each["metadata"]) for each in answer["members"]}
+        self.instances = {str(each["member_id"]): each.get("group_instance_id") for each in answer["members"]}
+        self.skip = bool(answer.get("skip_assignment"))
+        self.brought: dict[str, bytes] | None = None
+        self.read: dict[tuple[str, bytes], Any] = {}
+        self.row = x.answer_seq
+
+    def claim(self, member: str) -> Claim:
+        """What a member's metadata says."""
+        return claim_of(self.protocol_type, self.protocol, self.claims[member])
+
+    def told(self, member: str) -> Partitions:
+        """What the leader gives it; nothing if it leaves it out."""
+        return told_of(self.protocol_type, self.protocol, (self.brought or {}).get(member, b""), self.claim(member)).assigned
+
+
+class Group(Subject):
+    """A group as its members show it. `newest`: the highest generation of an answer since it was last empty; `plan`: what the last leader
+    was
+    told and brought; `waiting`: requests about it without an answer."""
+
+    __slots__ = ("members", "name", "newest", "plan", "waiting")
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+        self.members: dict[str, Member] = {}
+        self.newest = -1
+        self.plan: Plan | None = None
+        self.waiting = 0
+
+
+class Exchange:
+    """One request and, once it is there, its answer. Times are ns of the journal.
+
+    `at`: when it was handled, `received`: when its last byte came, `seq`: its row. `member`: who sent it, None without an id.
+    `answer`: as JSON has it, None while there is none (and for APIs whose answers no rule reads); `answered`: when; `delivered`: did it go
+    out; `abandoned`: there will be no answer; `read`: what the bytes in it say, read once (`inside`). Of a heartbeat that is `repeated` times
+    and rows are those of the last one that was equal to it.
+    """
+
+    __slots__ = (
+        "_errors", "abandoned", "answer", "answer_seq", "answered", "asked", "at", "client_id", "delivered", "group", "key", "link",
+        "member", "read", "received", "repeated", "seq", "ticket", "version",
+    )  # fmt: skip
+
+    def __init__(self, row: Any, asked: Json, link: Link) -> None:
+        self.seq, self.at, self.received, self.ticket = row.seq, row.t, row.received, row.ticket
+        self.key, self.version, self.client_id = row.api_key, row.api_version, row.client_id
+        self.asked, self.link = asked, link
+        self.group: Group | None = None
+        self.member: Member | None = None
+        self.answer: Json | None = None
+        self._errors: frozenset[int] | None = None
+        self.answered: int | None = None
+        self.answer_seq = 0
+        self.delivered = False
+        self.abandoned = False
+        self.read: dict[str, Any] | None = None
+        self.repeated = False
+
+    @property
+    def name(self) -> str:
+        """Kafka's name of the API."""
+        return api_name(self.key)
+
+    @property
+    def who(self) -> str:
+        """For people: the member that sent it, or what the client calls itself."""
+        return self.member.name if self.member is not None else one_line(self.client_id or "") or "a client without a name"
+
+    @property
+    def client(self) -> tuple[str, str | None]:
+        """Host and client id, see `Link.client`."""
+        return self.link.host, self.client_id
+
+    @property
+    def heard(self) -> bool:
+        """Is there an answer, and did it reach the client as far as the broker knows?"""
+        return self.delivered
+
+    @property
+    def error(self) -> int:
+        """The answer's own error code; 0 without an answer."""
+        return 0 if self.answer is None else int(self.answer.get("error_code", 0))
+
+    @property
+    def errors(self) -> frozenset[int]:
+        """Every error code of the answer, those of its topics, partitions, groups and members included; without 0."""
+        if self.answer is None:
+            return NO_ERRORS
+        if self._errors is None:  # asked for by many, and an answer stays what it is
+            self._errors = frozenset(_codes(self.answer)) or NO_ERRORS
+        return self._errors
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """Numbers of its rows."""
+        return (self.seq, self.answer_seq) if self.answer_seq else (self.seq,)
+
+    @property
+    def speaker(self) -> Member | None:
+        """Who sent it: by its id or, if that is new or missing, the member that its connection was last, in the same group. A client has a
+        coordinator's connection to itself."""
+        last = self.link.last
+        if self.member is not None and (self.member.joined is not None or self.member.wish is not None):
+            return self.member
+        same = last is not None and self.group is not None and last.group.name == self.group.name
+        return last if same else None
+
+    def waited_since(self, other: Exchange) -> int:
+        """ns between the answer of another exchange and the arrival of this request; negative: it was under way before."""
+        return -1 if other.answered is None else int(self.received - other.answered)
+
+
+def api_name(key: int) -> str:
+    """Kafka's name of an API; of one that we do not know, its number."""
+    return APIS[key].name if key in APIS else f"API {key}"
+
+
+def data_of(value: Any) -> bytes:
+    """Bytes of a message: as a row in memory has them, or in base64 as a file does. None is no bytes."""
+    return b"" if value is None else b64decode(value) if isinstance(value, str) else bytes(value)
+
+
+def protocols_of(join: Exchange) -> dict[str, bytes]:
+    """Name -> metadata of a JoinGroup, in the client's order of preference."""
+    return {str(each["name"]): data_of(each["metadata"]) for each in join.asked["protocols"]}
+
+
+def assignments_of(sync: Exchange) -> list[tuple[str, bytes]]:
+    """What a SyncGroup brings: member and assignment."""
+    return [(str(each["member_id"]), data_of(each["assignment"])) for each in sync.asked["assignments"]]
+
+
+def leavers_of(leave: Exchange) -> list[tuple[str, str | None]]:
+    """Member and instance id of everyone whom a LeaveGroup names (one below version 3, KIP-345)."""
+    if leave.version < 3:
+        return [(str(leave.asked["member_id"]), None)]
+    return [(str(each["member_id"]), each.get("group_instance_id")) for each in leave.asked["members"]]
+
+
+def committed_of(commit: Exchange) -> dict[tuple[str, int], int]:
+    """(topic, partition) -> offset of an OffsetCommit or TxnOffsetCommit."""
+    return {
+        (str(topic.get("name") or topic.get("topic_id")), int(each["partition_index"])): int(each["committed_offset"])
+        for topic in commit.asked["topics"]
+        for each in topic["partitions"]
+    }
+
+
+def fetched_of(fetch: Exchange, names: Mapping[str, str]) -> Partitions:
+    """What a Fetch names, from version 13 on by the topic's id (KIP-516); ids without a name are left out. In a fetch session (KIP-227) it
+    is not all that is read."""
+    return frozenset(
+        (str(name), int(each["partition"]))
+        for topic in fetch.asked["topics"]
+        if (name := topic["topic"] if fetch.version < FETCH_BY_ID else names.get(str(topic["topic_id"])))
+        for each in topic["partitions"]
+    )
+
+
+def epoch_of(commit: Exchange) -> int:
+    """The generation or member epoch that an OffsetCommit carries; -1: none."""
+    return int(commit.asked.get("generation_id_or_member_epoch", commit.asked.get("generation_id", -1)))
+
+
+def _codes(answer: Json) -> set[int]:
+    found, todo = set(), [answer]
+    while todo:
+        for name, each in todo.pop().items():
+            if name == "error_code":
+                found.add(each)
+            elif each.__class__ is dict:
+                todo.append(each)
+            elif isinstance(each, (list, tuple)):
+                todo.extend(inner for inner in each if inner.__class__ is dict)
+    found.discard(NONE)
+    return found

@@ -1,0 +1,97 @@
+"""What an audit found: per rule a verdict with its figures, and findings with the rows that they cite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+KEPT: Final = "kept"
+BROKEN: Final = "broken"
+UNKNOWN: Final = "unknown"
+NOT_EXERCISED: Final = "not exercised"
+WAIVED: Final = "waived"
+VERDICTS: Final = (BROKEN, UNKNOWN, WAIVED, KEPT, NOT_EXERCISED)
+"""The worst first."""
+SHOWN: Final = 20
+"""So many findings of one rule in one group are kept whole; the others are counted."""
+
+
+class Finding(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A client did what a rule does not allow."""
+
+    rule: Annotated[str, Meta(description="code of the rule")]
+    severity: Annotated[str, Meta(description="error or warning")]
+    group: Annotated[str | None, Meta(description="group id; null: a connection's")] = None
+    member: Annotated[str | None, Meta(description="who: client id and four characters of the member id")] = None
+    member_id: Annotated[str | None, Meta(description="member id")] = None
+    client_id: Annotated[str | None, Meta(description="as the client calls itself")] = None
+    t: Annotated[int, Meta(description="when, ns since the journal's epoch_ns")]
+    sentence: Annotated[str, Meta(description="what the client did")]
+    instead: Annotated[str, Meta(description="what would have been right")]
+    rows: Annotated[tuple[int, ...], Meta(description="numbers of the rows that show it")] = ()
+    waived: Annotated[str | None, Meta(description="the reason of the waiver that covers it")] = None
+
+
+class Tally(msgspec.Struct, kw_only=True):
+    """One rule, over one group or over everything."""
+
+    kept: int = 0
+    broken: int = 0
+    waived: int = 0
+    crashed: str | None = None
+    findings: list[Finding] = []
+
+    @property
+    def verdict(self) -> str:
+        """broken before unknown: a crash takes no finding back."""
+        if self.broken > self.waived:
+            return BROKEN
+        if self.crashed is not None:
+            return UNKNOWN
+        if self.waived:
+            return WAIVED
+        return KEPT if self.kept else NOT_EXERCISED
+
+    def add(self, other: Tally) -> None:
+        """Count another one in."""
+        self.kept += other.kept
+        self.broken += other.broken
+        self.waived += other.waived
+        self.crashed = self.crashed or other.crashed
+        self.findings.extend(other.findings[: max(0, SHOWN - len(self.findings))])
+
+
+class Audit(msgspec.Struct, kw_only=True):
+    """What one audit found. `rules`: every rule that was looked at, by code; `groups`: how many groups; `holes`: where rows were missing, a
+    sentence each; `rows`: how many rows were read."""
+
+    rules: dict[str, Tally]
+    groups: int = 0
+    rows: int = 0
+    holes: list[str] = []
+
+    @property
+    def verdict(self) -> str:
+        """The worst of the rules'; warnings do not count as broken."""
+        found = {tally.verdict for tally in self.rules.values()}
+        return next((verdict for verdict in VERDICTS if verdict in found), NOT_EXERCISED)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """All that are kept whole, in the order of time."""
+        return sorted((each for tally in self.rules.values() for each in tally.findings), key=lambda each: (each.t, each.rows, each.rule))
+
+
+def together(audits: Iterable[Audit]) -> Audit:
+    """Several journals' as one."""
+    whole = Audit(rules={})
+    for each in audits:
+        for code, tally in each.rules.items():
+            whole.rules.setdefault(code, Tally()).add(tally)
+        whole.groups += each.groups
+        whole.rows += each.rows
+        whole.holes.extend(each.holes)
+    return whole

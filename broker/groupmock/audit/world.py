@@ -1,0 +1,603 @@
+"""What is known of connections, groups and members after each row: the ground on which rules judge.
+
+The theory. A client knows what it was answered and what it sent; so does the world. A row of kind `request` becomes an Exchange that waits
+in its link until `reply` or `abandoned` brings the answer. Rules see both before the world takes them in, with the state as the client had
+it.
+
+A member begins with the answer that gave it its id (79 or success), or with the first request that names it, if the journal begins later.
+It ends when it has left, is answered that nobody knows it (25) or that it is fenced (82), when its connection is given another id, or when
+it is silent for so long that any broker has given it up. A group ends with its last member. An answer that was not delivered changes
+nothing: the client goes on as it was, and so does the member here. One whom somebody else took out of the group (an admin's LeaveGroup, a
+static twin) does not know it either, until it is told.
+
+Whose is a Fetch? Requests without a group are a member's if it is the only one of that host and client id (`sole_member`); Kafka's protocol
+does not tell more of a process, and of two with one name none is blamed for the other.
+
+Did a session lapse (`Member.lapsed`)? A process that is silent altogether may have been stopped, or its network cut, or the broker stands
+still; one that has lost its connection, was answered an error or asks for its coordinator is busy with that. Only of one that went on with
+other requests until its session was over, its last answer well, it is said. Whether it was silent all the while is known when it speaks
+again: what it sent may have been held up.
+
+Heartbeats that repeat. Nearly all rows of a journal are heartbeats that are equal to the one before them, on the same connection and with
+nothing between, and answered at once and without an error. Of those rules are not asked: nothing has changed since they were asked of the
+first. What they tell, when the member was heard last, is taken down all the same (`again`). One that comes after a pause longer than a third
+of the session timeout is asked about, and so is the first one after the member did anything else, on whatever connection. A broker that
+is audited while it runs need not make rows of the others: it is asked when a rule, or the world, wants to know (`catch_up`), and the
+verdicts are the same.
+
+Rows that are missing (numbers of rows that jump, a capture that lost packets) make a hole in all of this: what was open is forgotten
+(`lost`), and what comes after it is judged afresh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Set
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from ..journal.rows import ASKED_TO_STOP, AbandonedRow, ClientRow, CloseRow, OpenRow, ReplyRow, RequestRow
+from .agenda import Agenda
+from .inside import told_by
+from .subjects import (
+    API_VERSIONS,
+    CONSUMER_GROUP_HEARTBEAT,
+    FENCED_INSTANCE_ID,
+    FETCH,
+    FIND_COORDINATOR,
+    HEARTBEAT,
+    JOIN_GROUP,
+    LEAVE_GROUP,
+    MEMBER_ID_REQUIRED,
+    METADATA,
+    NONE,
+    NS_PER_MS,
+    OFFSET_COMMIT,
+    OFFSET_FETCH,
+    REBALANCE_IN_PROGRESS,
+    SYNC_GROUP,
+    TXN_OFFSET_COMMIT,
+    UNKNOWN_MEMBER_ID,
+    Exchange,
+    Group,
+    Json,
+    Link,
+    Member,
+    Plan,
+    data_of,
+    leavers_of,
+)
+
+if TYPE_CHECKING:
+    from .judgement import Judgements
+    from .subjects import Pulse
+
+OF_GROUPS: Final = frozenset(
+    (OFFSET_COMMIT, OFFSET_FETCH, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP, TXN_OFFSET_COMMIT, CONSUMER_GROUP_HEARTBEAT)
+)
+SEEN: Final = OF_GROUPS | {FETCH, METADATA, FIND_COORDINATOR, API_VERSIONS}
+"""Requests whose content is looked at; of the others it is their version alone."""
+ANSWERS: Final = SEEN - {FETCH}
+SLACK_NS: Final = 250 * NS_PER_MS
+"""How long before a request an answer must have gone out to be sure that its client had heard it. A client whose threads wait for each
+other, on a machine that is busy, needs tens of milliseconds from the socket to the next request that minds the answer."""
+SEVERAL: Final = 8
+"""From this version on an OffsetFetch is about any number of groups (KIP-709)."""
+OVER: Final = (UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID)
+SILENCE_NS: Final = 60_000 * NS_PER_MS
+LONGEST_NS: Final = 3_600_000 * NS_PER_MS
+"""A member that says nothing is kept for its session and rebalance timeout and SILENCE_NS, at most LONGEST_NS."""
+CALM: Final = 3
+"""A pause between heartbeats of up to a third of the session timeout is nobody's business: Kafka advises no more (heartbeat.interval.ms)."""
+
+
+class Process:
+    """What has one host and client id: `members` and connections; `spoke`, `sought`: see Link."""
+
+    __slots__ = ("links", "members", "sought", "spoke")
+
+    def __init__(self) -> None:
+        self.members: set[Member] = set()
+        self.links: set[Link] = set()
+        self.spoke = self.sought = -1
+
+
+class World:
+    """`feed` it rows. `links`: by number; `groups`: by name; `partitions`: topic -> how many, as the last answer to Metadata said;
+    `fewest`: topic -> the fewest that any answer said: so many are known to whoever has ever heard of it; `topic_names`:
+    id -> name; `now`: the latest time of a row, ns; `slack`: see SLACK_NS; `pulse`: a broker that runs, which knows of heartbeats without
+    rows; `calm` is told of a heartbeat when it is repeated for the first time."""
+
+    def __init__(self, slack: int = SLACK_NS, pulse: Pulse | None = None) -> None:
+        self.slack = slack
+        self.pulse = pulse
+        self.calm: Callable[[Exchange], None] = lambda x: None
+        self.now = 0
+        self.agenda = Agenda()
+        self.links: dict[int, Link] = {}
+        self.groups: dict[str, Group] = {}
+        self.partitions: dict[str, int] = {}
+        self.fewest: dict[str, int] = {}
+        self.topic_names: dict[str, str] = {}
+        self._processes: dict[tuple[str, str | None], Process] = {}
+
+    # -- rows
+
+    def opened(self, row: OpenRow) -> None:
+        """A connection begins."""
+        self.links[row.connection] = Link(row.connection, row.client_host)
+
+    def asked(self, row: RequestRow) -> Exchange:
+        """A request: the exchange that it begins, with whoever sent it as far as that is known. `take` it in when the rules have seen
+        it."""
+        link = self.links.get(row.connection)
+        if link is None:  # the journal begins later than the connection
+            link = self.links[row.connection] = Link(row.connection)
+        if link.client_id is None:
+            link.client_id = row.client_id
+        x = Exchange(row, _json(row.message) if row.api_key in SEEN else {}, link)
+        if row.api_key in OF_GROUPS and x.asked:
+            name = self.group_of(x)
+            if name is not None:
+                x.group = self._group(name)
+                x.member = self._sender(x)
+        elif row.api_key == FETCH:
+            x.member = self.sole_member(link)
+            x.group = None if x.member is None else x.member.group
+        return x
+
+    def take(self, x: Exchange) -> None:
+        """The request is part of what is known now."""
+        link = x.link
+        link.beat = None
+        link.open[x.ticket] = x
+        self._spoke(x)
+        if x.group is not None:
+            x.group.waiting += 1
+        member = x.member
+        if x.key == API_VERSIONS and x.asked.get("client_software_name"):
+            link.software = str(x.asked["client_software_name"]), str(x.asked["client_software_version"])
+        if member is None or x.key == FETCH:
+            return
+        link.last = member
+        member.link, member.seen = link, x.at
+        self._named(member, x)
+        if x.key in (HEARTBEAT, OFFSET_COMMIT):
+            member.alive, member.lapsed = max(member.alive, x.received), None
+            self._watch(member)
+        if x.key != HEARTBEAT:
+            self._disturb(member)
+        if x.key == JOIN_GROUP:
+            member.leaving = member.lapsed = None
+            member.wish = member.joining = x
+            member.instance_id = x.asked.get("group_instance_id") or member.instance_id
+        elif x.key == SYNC_GROUP:
+            member.syncing = x
+            plan = x.group.plan if x.group is not None else None
+            if plan is not None and plan.brought is None and (member.id, x.asked["generation_id"]) == (plan.leader, plan.generation):
+                plan.brought = {str(each["member_id"]): data_of(each["assignment"]) for each in x.asked["assignments"]}
+        elif x.key == HEARTBEAT:
+            member.beat = x
+            member.beating.append(x)
+            member.beats = [each for each in member.beats if each.link.beat is each]
+            member.beats.append(x)
+        elif x.key == LEAVE_GROUP:
+            member.leaving = x
+
+    def replied(self, row: ReplyRow | AbandonedRow) -> Exchange | None:
+        """The end of an exchange; None: its request is not known. `settle` it when the rules have seen it."""
+        link = self.links.get(row.connection)
+        x = None if link is None else link.open.get(row.ticket)
+        if x is None:
+            return None
+        x.answered, x.answer_seq = row.t, row.seq
+        if isinstance(row, AbandonedRow):
+            x.abandoned = True
+            return x
+        x.delivered = row.delivered and row.message is not None
+        x.answer = _json(row.message) if x.key in ANSWERS and row.message is not None else None
+        return x
+
+    def settle(self, x: Exchange) -> None:
+        """The answer is part of what is known now."""
+        x.link.open.pop(x.ticket, None)
+        member, group = x.member, x.group
+        if member is not None:
+            if member.joining is x:
+                member.joining = None
+            if member.syncing is x:
+                member.syncing = None
+            if x in member.beating:
+                member.beating.remove(x)
+            if x.key != FETCH:
+                member.heard = x
+                if x.delivered and x.answered is not None and not x.errors:
+                    member.doubt = max(member.doubt, x.answered - member.confirmed)
+                    member.confirmed = x.answered
+            if x.key in (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, OFFSET_COMMIT) and x.answered is not None:
+                member.alive = max(member.alive, x.answered)
+        if not x.delivered and x.answered is not None:
+            x.link.troubled = x.answered
+        if x.answer is not None and x.delivered:
+            heard = _HEARD.get(x.key)
+            if heard is not None:
+                heard(self, x, x.answer)
+        if group is not None:
+            group.waiting -= 1
+            self._over(group)
+
+    def ended(self, row: CloseRow) -> Link | None:
+        """A connection ends; None: one that is not known. `forget` it when the rules have seen it."""
+        link = self.links.get(row.connection)
+        if link is not None:
+            link.closed, link.ending = (row.t, row.by), row
+        return link
+
+    def said(self, row: ClientRow) -> None:
+        """Somebody outside says something of a client. Where two members have its name, it is not known which of them is meant."""
+        if row.what == ASKED_TO_STOP:
+            meant = [link for link in self.links.values() if link.client_id == row.client]
+            if len({member for link in meant for member in self.members_of(link.client)}) == 1:
+                for link in meant:
+                    link.stopping = row.seq
+
+    def forget(self, link: Link) -> None:
+        """The connection is gone. Its members may come back by another one; those that do not are given up one day."""
+        self.links.pop(link.number, None)
+        link.go()
+        link.beat = None
+        for x in list(link.open.values()):
+            x.abandoned = True
+            self.settle(x)
+        self._without(link)
+        last = link.last
+        if last is not None and last.link is link and not last.gone and last.joined is last.joining is last.beat is None:
+            self._gone(last)  # an id that was only reserved; who comes back with it begins anew
+
+    def lost(self) -> None:
+        """Rows are missing: what was open is not known any more. What clusters have (topics, versions) still is."""
+        self.agenda = Agenda()
+        self.links.clear()
+        self.groups.clear()
+        self._processes.clear()
+
+    # -- heartbeats that repeat
+
+    def catch_up(self, member: Member) -> None:
+        """Of heartbeats that were repeated without rows, the last one counts now."""
+        if self.pulse is not None:
+            for beat in member.beats:
+                if beat.link.beat is beat:
+                    at, row = self.pulse.beaten(beat.link.number)
+                    if (at, row) > (beat.at, beat.seq):
+                        self._again(beat, at, row)
+
+    def catch_up_all(self) -> None:
+        """The same for everybody."""
+        for link in list(self.links.values()):
+            if link.beat is not None and link.beat.member is not None:
+                self.catch_up(link.beat.member)
+
+    def repeats(self, row: RequestRow) -> bool:
+        """Is this request equal to the one before it on its connection, a heartbeat, and is the pause between them short?"""
+        link = self.links.get(row.connection)
+        if link is None or link.beat is None or link.beat.member is None:
+            return False
+        self.catch_up(link.beat.member)
+        beat = link.beat
+        return bool(
+            row.t - beat.at <= link.calm
+            and row.received >= (beat.answered or 0)
+            and (row.api_key, row.api_version, row.client_id) == (beat.key, beat.version, beat.client_id)
+            and _json(row.message) == beat.asked
+        )
+
+    def again(self, row: RequestRow) -> None:
+        """Such a heartbeat was answered at once and without an error."""
+        beat = self.links[row.connection].beat
+        assert beat is not None
+        self._again(beat, row.t, row.seq)
+
+    def calm_until(self, number: int) -> int:
+        """Until when nobody need hear of heartbeats that repeat the last one of this connection; -1: all of them are to be heard."""
+        link = self.links.get(number)
+        return -1 if link is None or link.beat is None else link.beat.at + link.calm
+
+    def _again(self, beat: Exchange, at: int, row: int) -> None:
+        member, link = beat.member, beat.link
+        assert member is not None
+        beat.at = beat.received = beat.answered = at
+        if row:
+            beat.seq, beat.answer_seq = row, row + 1
+        member.seen, member.alive, member.lapsed, member.heard = max(member.seen, at), max(member.alive, at), None, beat
+        if member.beat is None or at >= member.beat.at:
+            member.beat = beat
+        link.spoke = at
+        process = self._processes.get(link.client)
+        if process is not None:
+            process.spoke = max(process.spoke, at)
+        if not beat.repeated:
+            beat.repeated = True
+            self.calm(beat)
+
+    def _disturb(self, member: Member) -> None:
+        """It does something else: rules are asked about its next heartbeat, on whatever connection."""
+        self.catch_up(member)
+        for beat in member.beats:
+            if beat.link.beat is beat:
+                beat.link.beat = None
+                if self.pulse is not None:
+                    self.pulse.retell(beat.link.number)
+
+    # -- who is who
+
+    def group_of(self, x: Exchange) -> str | None:
+        """The group that a request is about; None: none or several (OffsetFetch v8+)."""
+        if x.key == OFFSET_FETCH and x.version >= SEVERAL:
+            groups = x.asked["groups"]
+            return str(groups[0]["group_id"]) if len(groups) == 1 else None
+        name = x.asked.get("group_id")
+        return None if name is None else str(name)
+
+    def sole_member(self, link: Link) -> Member | None:
+        """The one member of the process that this connection is of; None where that cannot be told."""
+        found = self.members_of(link.client)
+        return next(iter(found)) if len(found) == 1 and self._certain(link.client) else None
+
+    def members_of(self, client: tuple[str, str | None]) -> Set[Member]:
+        """Members of this host and client id, of one process or of several."""
+        found = self._processes.get(client)
+        return frozenset() if found is None else found.members
+
+    def spoke(self, member: Member) -> int:
+        """When its process was last heard of (ns), by its own connection or any that is surely of the same process."""
+        process = self._process(member)
+        return member.link.spoke if process is None else max(process.spoke, member.link.spoke)
+
+    def sought(self, member: Member) -> int:
+        """When its process last asked FindCoordinator (ns)."""
+        process = self._process(member)
+        return member.link.sought if process is None else max(process.sought, member.link.sought)
+
+    def _process(self, member: Member) -> Process | None:
+        client = member.host, member.client_id
+        return self._processes[client] if len(self.members_of(client)) == 1 and self._certain(client) else None
+
+    def _certain(self, client: tuple[str, str | None]) -> bool:
+        """Of connections older than the journal the host is not known: one of their members may be of this process, or not."""
+        host, client_id = client
+        unknown = self._processes.get(("", client_id)) if host else None
+        return unknown is None or not unknown.members
+
+    def _group(self, name: str) -> Group:
+        found = self.groups.get(name)
+        if found is None:
+            found = self.groups[name] = Group(name)
+        return found
+
+    def _sender(self, x: Exchange) -> Member | None:
+        """By the id that it gives. A LeaveGroup that names several, or a request without an id, is nobody's."""
+        assert x.group is not None
+        if x.key == LEAVE_GROUP:
+            leavers = leavers_of(x)
+            member_id = leavers[0][0] if len(leavers) == 1 else ""
+        else:
+            member_id = str(x.asked.get("member_id") or "")
+        if not member_id:
+            return None
+        member = x.group.members.get(member_id)
+        if member is None:
+            return self._member(x.group, member_id, x)
+        return None if x.key == LEAVE_GROUP and not _own(member, x.link) else member
+
+    def _member(self, group: Group, member_id: str, x: Exchange) -> Member:
+        found = group.members.get(member_id)
+        if found is None:
+            found = group.members[member_id] = Member(group, member_id, x)
+            last = x.link.last
+            if last is not None and last.group.name == group.name:
+                found.before = last.before if last.id == member_id else last
+                if last.id != member_id:
+                    last.before = None  # one step back is enough, and a chain would grow
+            self._give_up_later(found)
+        return found
+
+    def _spoke(self, x: Exchange) -> None:
+        link = x.link
+        process = self._processes.get((link.host, x.client_id))
+        if process is None:
+            process = self._processes[link.host, x.client_id] = Process()
+        if link.client_id != x.client_id:
+            self._without(link)
+            link.client_id = x.client_id
+        process.links.add(link)
+        process.spoke = link.spoke = x.received
+        if x.key == FIND_COORDINATOR:
+            process.sought = link.sought = x.received
+
+    def _without(self, link: Link) -> None:
+        process = self._processes.get(link.client)
+        if process is not None:
+            process.links.discard(link)
+            self._ended(link.client, process)
+
+    def _named(self, member: Member, x: Exchange) -> None:
+        if (member.host, member.client_id) != x.link.client:
+            self._nameless(member)
+            member.client_id, member.host = x.client_id, x.link.host
+        self._processes.setdefault(x.link.client, Process()).members.add(member)
+
+    def _nameless(self, member: Member) -> None:
+        client = member.host, member.client_id
+        process = self._processes.get(client)
+        if process is not None:
+            process.members.discard(member)
+            self._ended(client, process)
+
+    def _ended(self, client: tuple[str, str | None], process: Process) -> None:
+        if not process.members and not process.links:
+            self._processes.pop(client, None)
+
+    def _gone(self, member: Member) -> None:
+        self._disturb(member)
+        member.go()
+        if member.group.members.get(member.id) is member:
+            del member.group.members[member.id]
+        self._nameless(member)
+        self._over(member.group)
+
+    def _over(self, group: Group) -> None:
+        if not group.members and not group.waiting and self.groups.get(group.name) is group:
+            group.go()
+            del self.groups[group.name]
+
+    def _give_up_later(self, member: Member) -> None:
+        """When it has been silent for so long; one that speaks meanwhile is looked at again."""
+        at = member.seen + min(member.session_ns + member.rebalance_ns + SILENCE_NS, LONGEST_NS)
+
+        def look() -> Judgements:
+            if member.joining is None and member.seen + min(member.session_ns + member.rebalance_ns + SILENCE_NS, LONGEST_NS) <= self.now:
+                self._gone(member)
+            else:
+                self._give_up_later(member)
+            return iter(())
+
+        self.agenda.add(at, member, "", look)
+
+    def _watch(self, member: Member) -> None:
+        """Look whether its session lapses: once per session while it beats."""
+        if member.watched or member.joined is None:
+            return
+        member.watched = True
+
+        def look() -> Judgements:
+            member.watched = False
+            if member.alive + member.session_ns > self.now or member.joining is not None or member.syncing is not None or member.beating:
+                self._watch(member)
+            elif self._awake(member):
+                member.lapsed = member.alive
+            return iter(())
+
+        due = member.alive + member.session_ns
+        self.agenda.add(due if due > self.now else self.now + member.session_ns, member, "", look)
+
+    def _awake(self, member: Member) -> bool:
+        heard = member.heard
+        well = heard is not None and heard.delivered and heard.errors <= {REBALANCE_IN_PROGRESS}
+        busy = member.link.gone or member.leaving is not None or self.sought(member) >= member.alive
+        return well and not busy and self.spoke(member) > member.alive + member.session_ns // 2
+
+    # -- answers that were heard
+
+    def _joined(self, x: Exchange, answer: Json) -> None:
+        group, member = x.group, x.member
+        assert group is not None
+        if x.error in (NONE, MEMBER_ID_REQUIRED):
+            named = str(answer["member_id"]) or (member.id if member is not None else "")
+            if member is None or member.gone or member.id != named:
+                member = x.member = self._begun(group, named, x)
+        if member is None:
+            return
+        if x.error == NONE:
+            member.joined, member.doubt = x, 0
+            self._watch(member)
+            group.newest = max(group.newest, int(answer["generation_id"]))
+            if answer["members"] and _is_new(group.plan, answer):
+                group.plan = Plan(x, answer, str(x.asked["protocol_type"]))
+        else:
+            self._refused(x, x.error)
+
+    def _begun(self, group: Group, member_id: str, x: Exchange) -> Member:
+        """Its connection is this member from now on, and no other of the group."""
+        old = x.link.last
+        member = self._member(group, member_id, x)
+        member.wish, member.instance_id, member.link = x, x.asked.get("group_instance_id"), x.link
+        member.born = True
+        x.link.last = member
+        self._named(member, x)
+        if old is not None and old.id != member_id and old.group is group and old.link is x.link and not old.gone:
+            old.ended = x
+            self._gone(old)
+        return member
+
+    def _synced(self, x: Exchange, answer: Json) -> None:
+        member = x.member
+        if member is None:
+            return
+        if x.error == NONE:
+            member.synced = x
+            member.had, member.told = member.told, told_by(member, data_of(answer["assignment"]))
+        else:
+            self._refused(x, x.error)
+
+    def _beaten(self, x: Exchange, answer: Json) -> None:
+        member, link = x.member, x.link
+        if x.error == NONE and member is not None and not member.gone and not link.open and not link.gone:
+            link.beat, link.calm = x, (member.session_ns or SILENCE_NS) // CALM
+        self._other(x, answer)
+
+    def _other(self, x: Exchange, answer: Json) -> None:
+        for code in x.errors and OVER:
+            if code in x.errors:
+                self._refused(x, code)
+
+    def _refused(self, x: Exchange, code: int) -> None:
+        """Nobody knows it any more: whatever it does next, it does as another member."""
+        if code in OVER and x.member is not None and x.member.ended is None:
+            x.member.ended = x
+            x.member.told = None
+            self._gone(x.member)
+
+    def _left(self, x: Exchange, answer: Json) -> None:
+        assert x.group is not None
+        for member_id, _ in leavers_of(x):
+            member = x.group.members.get(member_id)
+            if member is not None and _own(member, x.link):
+                member.ended = x
+                self._gone(member)
+
+    def _metadata(self, x: Exchange, answer: Json) -> None:
+        if x.errors and x.answered is not None:
+            x.link.troubled = x.answered
+        for topic in answer["topics"]:
+            name = topic.get("name")
+            if not topic["error_code"] and name is not None:
+                self.partitions[str(name)] = count = len(topic["partitions"])
+                self.fewest[str(name)] = min(count, self.fewest.get(str(name), count))
+                if topic.get("topic_id"):
+                    self.topic_names[str(topic["topic_id"])] = str(name)
+
+    def _versions(self, x: Exchange, answer: Json) -> None:
+        if not answer["error_code"]:
+            x.link.versions = {int(each["api_key"]): (int(each["min_version"]), int(each["max_version"])) for each in answer["api_keys"]}
+
+
+_HEARD: Final[dict[int, Callable[[World, Exchange, Json], None]]] = {
+    JOIN_GROUP: World._joined,
+    SYNC_GROUP: World._synced,
+    HEARTBEAT: World._beaten,
+    OFFSET_COMMIT: World._other,
+    LEAVE_GROUP: World._left,
+    METADATA: World._metadata,
+    API_VERSIONS: World._versions,
+}
+
+
+def _is_new(plan: Plan | None, answer: Json) -> bool:
+    """Is this the member list of another round? A leader that asks twice before it has assigned is told the same once more."""
+    if plan is None or plan.generation != answer["generation_id"]:
+        return True
+    return not answer.get("skip_assignment") and (plan.brought is None or plan.leader != answer["leader"])
+
+
+def _own(member: Member, link: Link) -> bool:
+    """Is this the member's own connection? That of an admin who takes it out of the group is not."""
+    return member.link is link or (member.link.gone and member.link.client == link.client)
+
+
+def _json(message: Any) -> Json:
+    """As JSON has it: a row in memory holds the codec's message, one of a file a dict."""
+    if message is None:
+        return {}
+    found: Json = message if message.__class__ is dict else msgspec.to_builtins(message)
+    return found

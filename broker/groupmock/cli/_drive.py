@@ -1,0 +1,164 @@
+"""`groupmock audit --drive -- COMMAND`: the client's own program, in copies, put through situations and judged in each."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from . import BROKEN, CANNOT_START, OK, UNKNOWN
+from ._options import complain
+
+if TYPE_CHECKING:
+    from ..audit.drive.conduct import Wish
+    from ..audit.drive.outcome import Outcome
+    from ..audit.drive.situation import Situation
+    from ..audit.report import Report
+    from ..audit.verdicts import Finding
+
+COPIES: Final = (2, 5)
+SECONDS: Final = 60.0
+
+
+def add_drive_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags of a conformance run."""
+    drive = parser.add_argument_group("a conformance run: groupmock audit --drive [OPTIONS] -- COMMAND [ARGUMENT ...]")
+    drive.add_argument(
+        "--drive", action="store_true",
+        help="start COMMAND in copies and put them through situations. It is to consume GROUPMOCK_TOPIC in the group GROUPMOCK_GROUP of the"
+        " cluster at GROUPMOCK_BOOTSTRAP (also KAFKA_BOOTSTRAP_SERVERS), with GROUPMOCK_CLIENT_ID as its client id and, where it is set,"
+        " GROUPMOCK_INSTANCE_ID as its group.instance.id, to commit what it reads, and to close its consumer on SIGTERM",
+    )  # fmt: skip
+    drive.add_argument("--copies", metavar="N", type=int, default=3, help="how many, 2 to 5 (default %(default)s)")
+    drive.add_argument("--situations", metavar="NAME,...", help="these alone (default: all); `list` lists them")
+    drive.add_argument(
+        "--seconds-per", metavar="S", type=float, default=SECONDS,
+        help="the longest that one event is waited for; a situation whose event does not come is not reached (default %(default)g)",
+    )  # fmt: skip
+    drive.add_argument("--topic", metavar="NAME[:PARTITIONS]", action="append", help="the first is GROUPMOCK_TOPIC (default orders:6)")
+    drive.add_argument("--profile", metavar="NAME", help="whose versions, defaults and quirks the cluster has")
+    drive.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="sets", help="one of Kafka's settings")
+    drive.add_argument("--seed", metavar="N", type=int, help="of the ids that the clusters draw")
+    drive.add_argument("--keep", metavar="DIR", help="keep the journals there, and what the copies print (default: nothing is kept)")
+    drive.add_argument("--table", metavar="FILE", help="write the table rule x situation as JSON")
+
+
+def run_drive(
+    arguments: argparse.Namespace,
+    waive: Callable[[Finding], str | None] | None,
+    notices: Iterable[str],
+    write: Callable[[Report, list[tuple[str, str | None]]], None],
+) -> int:
+    """Do it; returns the exit code. Raises ValueError for bad use. `waive`, `notices`: of the waivers; `write`: the verb's own writer."""
+    from ..audit.drive.situation import situations
+
+    if arguments.situations == "list":
+        for each in situations().values():
+            print(f"{each.name}: {each.does}")
+        return OK
+    chosen = _checked(arguments, situations())
+    with _folder(arguments.keep) as folder:
+        outcomes = _driven(arguments, folder, chosen, waive)
+        return _told(arguments, outcomes, notices, write)
+
+
+def _checked(arguments: argparse.Namespace, known: dict[str, Situation]) -> list[Situation]:
+    from ..suggest import hint
+
+    if not arguments.command:
+        raise ValueError("no command: groupmock audit --drive [OPTIONS] -- COMMAND [ARGUMENT ...]")
+    if arguments.journals:
+        raise ValueError("--drive writes its own journals: leave the JOURNALs out, or audit them in another run")
+    if not COPIES[0] <= arguments.copies <= COPIES[1]:
+        raise ValueError(f"--copies {arguments.copies}: {COPIES[0]} to {COPIES[1]} are possible")
+    if not 0 < arguments.seconds_per <= 3600:
+        raise ValueError(f"--seconds-per {arguments.seconds_per:g}: above 0 and up to 3600")
+    names = arguments.situations.split(",") if arguments.situations else list(known)
+    for name in names:
+        if name not in known:
+            raise ValueError(f"no situation {name!r}{hint(name, known)} (--situations list lists them)")
+    return [known[name] for name in names]
+
+
+@contextmanager
+def _folder(kept: str | None) -> Iterator[Path]:
+    if kept is None:
+        with tempfile.TemporaryDirectory(prefix="groupmock-audit-") as made:
+            yield Path(made)
+        return
+    folder = Path(kept)
+    folder.mkdir(parents=True, exist_ok=True)
+    yield folder
+
+
+def _driven(
+    arguments: argparse.Namespace, folder: Path, chosen: list[Situation], waive: Callable[[Finding], str | None] | None
+) -> list[Outcome] | int:
+    from ..audit.drive.conduct import Wish
+    from ..audit.drive.copies import CannotRun
+    from ..net.loops import run as run_loop
+    from ..running import CannotStart, JournalFailed
+
+    wish = Wish(
+        arguments.command, folder, copies=arguments.copies, topics=arguments.topic or ("orders:6",), bound_s=arguments.seconds_per,
+        profile=arguments.profile, sets=arguments.sets, seed=arguments.seed, codes=arguments.rule, waive=waive,
+    )  # fmt: skip
+    try:
+        return run_loop(_conducted(wish, chosen))
+    except (CannotRun, CannotStart, JournalFailed) as cannot:
+        complain("audit", cannot)
+        return CANNOT_START
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        complain("audit", RuntimeError("interrupted: the copies are ended, nothing is judged"))
+        return 128 + signal.SIGINT
+
+
+async def _conducted(wish: Wish, chosen: list[Situation]) -> list[Outcome]:
+    from ..audit.drive.conduct import conduct
+    from ..audit.drive.outcome import line_of
+
+    here = asyncio.current_task()
+    assert here is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, here.cancel)
+    return await conduct(wish, chosen, lambda outcome: print(line_of(outcome), file=sys.stderr, flush=True))
+
+
+def _told(
+    arguments: argparse.Namespace,
+    outcomes: list[Outcome] | int,
+    notices: Iterable[str],
+    write: Callable[[Report, list[tuple[str, str | None]]], None],
+) -> int:
+    from ..audit.drive.outcome import as_data, as_text, report
+
+    if isinstance(outcomes, int):
+        return outcomes
+    if arguments.table is not None:
+        Path(arguments.table).write_text(json.dumps(as_data(outcomes, arguments.command, arguments.copies)) + "\n", encoding="utf-8")
+    found = report(outcomes)
+    found.notices.extend(notices)
+    if arguments.report:
+        write(found, arguments.report)
+    else:
+        for each in outcomes:
+            _say_findings(each)
+        print(as_text(outcomes), end="")
+    if found.broken:
+        return BROKEN
+    return UNKNOWN if found.unknown else OK
+
+
+def _say_findings(outcome: Outcome) -> None:
+    from ..audit.forms.text import finding_lines
+    from ..printable import lines
+
+    for finding in () if outcome.source is None else outcome.source.audit.findings:
+        print(lines("\n".join(finding_lines(finding, outcome.source.name if outcome.source else ""))))
+        print()

@@ -1,0 +1,159 @@
+"""The audit of each run that goes through a worker: its rows one after the other, in memory only what is open.
+
+A group that is over and comes again is told once for each time; whoever reads the lines adds them up (jobs.audit).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
+
+from groupmock.audit.auditor import Auditor
+from groupmock.audit.subjects import Link
+from groupmock.audit.verdicts import SHOWN, Finding, Tally
+
+from ..arrow import Work
+from ..clients import UNKNOWN, library_of
+from .lake_rows import LakeRow, lake_rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+CLIENTS: Final = 20
+"""So many client ids are named."""
+KNOWN: Final = 256
+"""So many libraries of a group are told apart; the others are `unknown`: a client id that nobody knows stands for a library."""
+TEXT, NUMBER = StringType(), LongType()
+FINDING: Final = StructType(
+    [
+        *(StructField(name, NUMBER) for name in ("t", "at")),
+        *(StructField(name, TEXT) for name in ("sentence", "instead", "member", "member_id", "client_id", "library", "version")),
+        StructField("rows", ArrayType(NUMBER)),
+    ]
+)
+PARTS: Final = StructType(
+    [
+        *(StructField(name, TEXT) for name in ("day", "run", "group", "rule", "severity", "library", "version", "crashed")),
+        *(StructField(name, NUMBER) for name in ("kept", "broken")),
+        StructField("client_ids", ArrayType(TEXT)),
+        StructField("findings", ArrayType(FINDING)),
+    ]
+)
+"""What a library did with a rule in a group, while that was there once. `rule` null: `crashed` says what of the run is missing."""
+
+
+class Judged(msgspec.Struct):
+    """One rule, one library in one version."""
+
+    kept: int = 0
+    broken: int = 0
+    client_ids: dict[str, None] = {}
+    findings: list[dict[str, Any]] = []
+
+
+Client = tuple[str, str | None]
+"""Library and version; the version may not be known."""
+NOBODY: Final[Client] = UNKNOWN, None
+
+
+class RunAudit:
+    """One run. `lines`: what is there to tell so far."""
+
+    def __init__(self, day: str, run: str, epoch: int, codes: Sequence[str] | None) -> None:
+        self.day, self.run, self.epoch = day, run, epoch
+        self.lines: list[dict[str, Any]] = []
+        self._auditor = Auditor(codes, over=self._over, judged=self._judged)
+        self._last, self._ended = 0, False
+        self._groups: dict[str | None, dict[str, dict[Client, Judged]]] = {}
+
+    def feed(self, found: LakeRow) -> None:
+        """One more row."""
+        if found.row is not None:
+            self._auditor.feed(found.row)
+            self._last, self._ended = found.row.seq, found.ends
+        elif found.left_out is not None:
+            self._auditor.lost(found.left_out)
+            self._ended = True  # not its end, but it says so itself
+
+    def close(self) -> None:
+        """There are no more: what is open is told, what nobody exercised, and what is missing."""
+        audit = self._auditor.close()
+        for code, tally in audit.rules.items():
+            if not (tally.kept or tally.broken or tally.crashed):
+                self._line(None, code, None, Judged())
+        ends = [] if self._ended else [f"it has no end after row {self._last}: the run goes on, or was killed"]
+        for sentence in [*audit.holes[:CLIENTS], *ends]:
+            self._line(None, None, None, Judged(), sentence)
+
+    def _judged(self, code: str, group: str | None, link: Link | None, finding: Finding | None) -> None:
+        clients = self._groups.setdefault(group, {}).setdefault(code, {})
+        client = NOBODY if link is None else library_of(link.client_id, link.software)
+        if client not in clients and len(clients) >= KNOWN:
+            client = NOBODY
+        judged = clients.setdefault(client, Judged())
+        if link is not None and link.client_id is not None and len(judged.client_ids) < CLIENTS:
+            judged.client_ids[link.client_id] = None
+        if finding is None:
+            judged.kept += 1
+            return
+        judged.broken += 1
+        if len(judged.findings) < SHOWN:
+            judged.findings.append(self._finding(finding, client))
+
+    def _finding(self, finding: Finding, client: Client) -> dict[str, Any]:
+        told = {name: getattr(finding, name) for name in ("t", "sentence", "instead", "member", "member_id", "client_id", "rows")}
+        return told | {"at": self.epoch + finding.t, "library": client[0], "version": client[1]}
+
+    def _over(self, group: str | None, tallies: dict[str, Tally]) -> None:
+        judged = self._groups.pop(group, {})
+        for code, tally in tallies.items():
+            for client, each in judged.get(code, {}).items():
+                self._line(group, code, client, each)
+            if tally.crashed is not None:
+                self._line(group, code, None, Judged(), tally.crashed)
+
+    def _line(self, group: str | None, rule: str | None, client: Client | None, judged: Judged, crashed: str | None = None) -> None:
+        library, version = client or (None, None)
+        self.lines.append(
+            {
+                "day": self.day, "run": self.run, "group": group, "rule": rule, "library": library, "version": version, "crashed": crashed,
+                "severity": None if rule is None else self._auditor.rules[rule].severity,
+                "kept": judged.kept, "broken": judged.broken, "client_ids": list(judged.client_ids), "findings": judged.findings,
+            }
+        )  # fmt: skip
+
+
+def audited(codes: Sequence[str] | None = None) -> Work:
+    """`lake_rows.COLUMNS` to `PARTS`. `codes`: these rules alone."""
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        schema = to_arrow_schema(PARTS)
+        for lines in audit_runs(batches, codes):
+            yield pa.RecordBatch.from_pylist(lines, schema=schema)
+
+    return work
+
+
+def audit_runs(batches: Iterator[pa.RecordBatch], codes: Sequence[str] | None) -> Iterator[list[dict[str, Any]]]:
+    """The lines of every run, whenever there are some."""
+    run: RunAudit | None = None
+    for batch in batches:
+        for row in lake_rows(batch):
+            if run is None or row.run != run.run:
+                if run is not None:
+                    run.close()
+                    yield run.lines
+                run = RunAudit(row.day, row.run, row.epoch, codes)
+            run.feed(row)
+        if run is not None and run.lines:
+            yield run.lines
+            run.lines = []
+    if run is not None:
+        run.close()
+        yield run.lines

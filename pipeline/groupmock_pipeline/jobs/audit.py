@@ -1,0 +1,99 @@
+"""Clients judged by what they sent: one line per run, group and rule, with a verdict, figures and findings.
+
+Reads `rows` and `runs`, writes the table `audit`. The rules are those of `groupmock audit`, and so are the verdicts
+(docs/reference/pipeline/audit.md).
+
+    groupmock pipeline audit LAKE LAKE
+    groupmock pipeline audit LAKE LAKE --rule CLIENT-05 --rule CLIENT-09
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from groupmock.audit.rule import registered
+from groupmock.audit.verdicts import BROKEN, KEPT, NOT_EXERCISED, SHOWN, UNKNOWN
+
+from .. import tables
+from ..arrow import map_in_arrow
+from ..audited.lake_rows import needed
+from ..audited.run_audit import CLIENTS, PARTS, audited
+from ..errors import BadInput
+
+COLUMNS: Final = {
+    "day": "of the run's begin",
+    "run": "key of the run",
+    "group": "group id; null: connections, or the whole run",
+    "rule": "code of the rule; null: the line says what is missing of the run",
+    "severity": "of the rule: error or warning",
+    "verdict": "kept, broken, unknown or not exercised",
+    "reason": "why it is unknown",
+    "kept": "how often it was kept",
+    "broken": "how often it was broken",
+    "libraries": "of each library and version: kept, broken",
+    "client_ids": "client ids of whom it was judged",
+    "findings": "what broke it, the first ones",
+}
+"""Columns of the table, in order."""
+KEY: Final = ("day", "run", "group", "rule")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which rules."""
+    parser.add_argument("--rule", action="append", default=[], metavar="CODE", help="only this one, as CLIENT-05 (repeatable)")
+
+
+def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
+    """Lake to lake: a partition per day."""
+    strange = [code for code in arguments.rule if code not in registered()]
+    if strange:
+        raise BadInput(f"--rule {strange[0]}: there is no such rule; there are {', '.join(registered())}")
+    rows, runs = (tables.read(spark, arguments.input, name) for name in ("rows", "runs"))
+    tables.write(audit(rows, runs, arguments.rule or None), arguments.output, "audit", ("day",))
+
+
+def audit(rows: DataFrame, runs: DataFrame, codes: Sequence[str] | None = None) -> DataFrame:
+    """Tables `rows` and `runs` -> table `audit`."""
+    parts = map_in_arrow(needed(rows), audited(codes), PARTS)
+    return lines(parts.unionByName(trouble(runs), allowMissingColumns=True))
+
+
+def trouble(runs: DataFrame) -> DataFrame:
+    """A part for every run whose journal is not whole, as the ledger says."""
+    lines = F.when(F.col("quarantined") > 0, F.concat("quarantined", F.lit(" of the journal's lines are no rows (table quarantine)")))
+    said = F.concat_ws("; ", F.concat(F.lit("the journal has a problem: "), "problem"), lines)
+    told = runs.where(F.col("run").isNotNull() & F.col("duplicate_of").isNull()).select("day", "run", said.alias("crashed"))
+    nothing = {name: F.lit(0).cast("bigint") for name in ("kept", "broken")}
+    return told.where(F.col("crashed") != "").withColumns(nothing)
+
+
+def lines(parts: DataFrame) -> DataFrame:
+    """Parts (`run_audit.PARTS`) -> table `audit`: what libraries did, and what was done while a group was there, added up."""
+    each = parts.groupBy(*KEY, "library", "version").agg(
+        F.first("severity", ignorenulls=True).alias("severity"),
+        *(F.sum(name).alias(name) for name in ("kept", "broken")),
+        F.collect_set("crashed").alias("crashed"),
+        *(F.flatten(F.collect_list(name)).alias(name) for name in ("client_ids", "findings")),
+    )
+    library = F.when(F.col("library").isNotNull(), F.struct("library", "version", "kept", "broken"))
+    whole = each.groupBy(*KEY).agg(
+        F.first("severity", ignorenulls=True).alias("severity"),
+        *(F.sum(name).alias(name) for name in ("kept", "broken")),
+        F.array_sort(F.flatten(F.collect_list("crashed"))).alias("crashed"),
+        F.array_sort(F.collect_list(library)).alias("libraries"),
+        F.slice(F.array_sort(F.array_distinct(F.flatten(F.collect_list("client_ids")))), 1, CLIENTS).alias("client_ids"),
+        F.slice(F.array_sort(F.flatten(F.collect_list("findings"))), 1, SHOWN).alias("findings"),
+    )
+    reason = F.nullif(F.array_join("crashed", "; "), F.lit(""))
+    return whole.withColumns({"verdict": verdict(), "reason": reason}).select(*COLUMNS)
+
+
+def verdict() -> Column:
+    """As `verdicts.Tally` has it: a crash takes no finding back."""
+    known = F.when(F.col("broken") > 0, BROKEN).when(F.size("crashed") > 0, UNKNOWN)
+    return known.when(F.col("kept") > 0, KEPT).otherwise(NOT_EXERCISED)

@@ -1,0 +1,98 @@
+"""The forms of a report say the same, are what their standards ask for, and names of peers are only text in them."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree as XML
+
+import pytest
+from audit_examples import played
+
+from groupmock.audit.auditor import Auditor
+from groupmock.audit.forms import FORMS, written
+from groupmock.audit.report import Report, Source, report_of
+from groupmock.audit.rule import registered
+from groupmock.audit.verdicts import BROKEN, Tally
+
+EVIL = "<script>alert(1)</script>\x1b[2J\u202e\n]]>"
+
+
+def report(which: str, waived: str | None = None) -> Report:
+    rule = registered()["CLIENT-05"]
+    auditor = Auditor(waive=lambda finding: waived)
+    for row in played(rule, which):
+        auditor.feed(row)
+    return report_of([Source(name="a journal.jsonl", audit=auditor.close())])
+
+
+@pytest.fixture(scope="module")
+def broken() -> Report:
+    return report("broken")
+
+
+def test_text_names_the_sentence_the_right_way_and_the_rows(broken: Report) -> None:
+    text = written("text", broken)
+    (_, finding), *_ = broken.findings()
+    assert finding.sentence in text and finding.instead in text and str(finding.rows[-1]) in text
+    assert "groupmock explain CLIENT-05" in text
+
+
+def test_json_has_the_verdict_of_every_rule(broken: Report) -> None:
+    told = json.loads(written("json", broken))
+    rules = told["sources"][0]["audit"]["rules"]
+    assert told["verdict"] == BROKEN and rules["CLIENT-05"]["verdict"] == BROKEN
+    assert set(rules) == set(told["rules"]) == set(registered())
+
+
+def test_junit_counts_what_it_has(broken: Report) -> None:
+    root = XML.fromstring(written("junit", broken))
+    (suite,) = root
+    assert int(suite.get("tests", "")) == len(suite) == len(registered())
+    assert int(suite.get("failures", "")) == len(suite.findall("testcase/failure")) >= 1
+    assert int(suite.get("skipped", "")) == len(suite.findall("testcase/skipped"))
+
+
+def test_sarif_points_at_the_line_of_the_row(broken: Report) -> None:
+    told = json.loads(written("sarif", broken))
+    (run,) = told["runs"]
+    result = run["results"][0]
+    assert told["version"] == "2.1.0"
+    assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+    place = result["locations"][0]["physicalLocation"]
+    _, finding = next(broken.findings())
+    assert place["region"]["startLine"] == finding.rows[-1] + 1  # the header is line 1
+    assert place["artifactLocation"]["uri"] == "a%20journal.jsonl"
+
+
+def test_a_waived_finding_breaks_nothing_and_is_shown() -> None:
+    waived = report("broken", "known; TEAM-1")
+    assert not waived.broken
+    assert "waived: known; TEAM-1" in written("text", waived)
+    assert XML.fromstring(written("junit", waived)).get("failures") == "0"
+    (run,) = json.loads(written("sarif", waived))["runs"]
+    assert run["results"][0]["suppressions"][0]["justification"] == "known; TEAM-1"
+
+
+def test_a_rule_that_crashed_is_an_error_and_no_failure() -> None:
+    found = report("kept")
+    found.sources[0].audit.rules["CLIENT-05"] = Tally(crashed="the rule crashed: ValueError: <b>")
+    assert found.unknown and not found.broken
+    assert XML.fromstring(written("junit", found)).get("errors") == "1"
+    assert "the rule crashed" in written("text", found)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_names_of_peers_are_only_text(broken: Report, form: str) -> None:
+    text = written(form, hostile(report("broken")))
+    assert "\x1b" not in text and "\u202e" not in text
+    if form in ("html", "junit"):
+        assert "<script" not in text
+
+
+def hostile(told: Report) -> Report:
+    for source, finding in told.findings():
+        source.name = EVIL
+        source.notices = [EVIL]
+        finding.sentence = finding.instead = finding.group = finding.member = finding.member_id = finding.client_id = finding.waived = EVIL
+    told.notices = [EVIL]
+    return told

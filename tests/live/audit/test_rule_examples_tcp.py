@@ -1,0 +1,108 @@
+"""The examples of every audit rule over TCP: a server process each, whose journal gives the verdicts that the virtual run gave."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+import pytest
+from audit_examples import exchange_of, played
+
+from groupmock.audit.auditor import audit
+from groupmock.audit.offline import audit_journal
+from groupmock.audit.rule import registered
+from groupmock.audit.verdicts import Audit
+from groupmock_clients.probe.language.scope import Value
+from groupmock_clients.probe.stages.contract import NotOnThisStage
+from groupmock_clients.probe.stages.tcp_broker import TcpBroker
+from groupmock_clients.probe.stages.tcp_stage import TcpStage
+from groupmock_clients.probe.verdicts.outcome import BROKEN, DialogueOutcome, again
+from groupmock_clients.probe.verdicts.runner import play
+
+pytestmark = pytest.mark.xdist_group("rule examples over TCP")  # one worker has all of them under way
+
+RULES: Final = registered()
+PARALLEL: Final = 6
+ATTEMPTS: Final = 3
+"""A busy machine delays us more than any server: what is wrong is wrong every time."""
+ROUTES: Final = {"move_coordinator": "/v1/coordinators/move", "unload_coordinator": "/v1/coordinators/unload"}
+"""Commands of exchanges that the control API has, too."""
+
+
+class SteeredStage(TcpStage):
+    """Over TCP, with an operator beside it."""
+
+    control = ""
+
+    def command(self, name: str, arguments: dict[str, Value]) -> None:
+        """By the control API."""
+        if name not in ROUTES:
+            raise NotOnThisStage(f"!{name} has no route here")
+        body = json.dumps(arguments).encode()
+        headers = {"Content-Type": "application/json"}
+        urllib.request.urlopen(urllib.request.Request(self.control + ROUTES[name], body, headers), timeout=10).close()
+
+
+class Server:
+    """One process for one example."""
+
+    def __init__(self, settings: dict[str, str], journal: Path) -> None:
+        sets = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
+        command = [sys.executable, "-m", "groupmock", "serve", "--port", "0", "--profile", "kafka-4.3", "--log", "off", "--control", "0"]
+        self.process = subprocess.Popen([*command, "--journal", str(journal), *sets], stdout=subprocess.PIPE)
+        assert self.process.stdout is not None
+        ready = json.loads(self.process.stdout.readline())
+        self.control = str(ready["control"])
+        host, port = ready["bootstrap"].split(":")
+        self.broker = TcpBroker(host, int(port), "4.3", patience=2)
+
+    def stop(self) -> None:
+        self.broker.close()
+        self.process.terminate()
+        assert self.process.wait(10) == 0
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+
+def over_tcp(code: str, which: str, journal: Path) -> tuple[DialogueOutcome, Audit]:
+    exchange = exchange_of(RULES[code], which)
+    found: DialogueOutcome | None = None
+    for attempt in range(1, ATTEMPTS + 1):
+        journal.unlink(missing_ok=True)
+        server = Server(exchange.wanted_settings, journal)
+        stage = SteeredStage(server.broker, attempt)
+        stage.control = server.control
+        outcome = play(next(exchange.variants()), stage)
+        server.stop()
+        found = outcome if found is None else again(found, outcome)
+        if found.verdict != BROKEN:
+            break
+    assert found is not None
+    with journal.open("rb") as file:
+        return found, audit_journal(journal.name, file).audit
+
+
+CASES: Final = [(code, which) for code in RULES for which in ("kept", "broken")]
+Played = dict[tuple[str, str], "Future[tuple[DialogueOutcome, Audit]]"]
+
+
+@pytest.fixture(scope="module")
+def over_wire(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
+    folder = tmp_path_factory.mktemp("examples")
+    with ThreadPoolExecutor(PARALLEL) as pool:
+        yield {case: pool.submit(over_tcp, *case, folder / f"{'-'.join(case)}.jsonl") for case in CASES}
+
+
+@pytest.mark.parametrize(("code", "which"), CASES)
+def test_the_verdict_is_that_of_the_virtual_run(over_wire: Played, code: str, which: str) -> None:
+    outcome, found = over_wire[code, which].result(timeout=300)
+    assert outcome.verdict == "kept", str(outcome)
+    virtual = audit(played(RULES[code], which))
+    assert found.rules[code].verdict == virtual.rules[code].verdict == which, [each.sentence for each in found.findings]
+    assert {each.rule for each in found.findings} == {each.rule for each in virtual.findings}
