@@ -316,7 +316,7 @@ class Relay:
     def _record_close(self, by: str, reason: str, now: int) -> None:
         if self._asked.buffered:
             reason += f" in the middle of a frame, of which {self._asked.buffered} bytes had come"
-        if self.line.pending or (self.line.beat is not None and self.line.beat.held is not None):
+        if self.line.unanswered:
             reason += ", with a request unanswered"
         self.house.dialogue.closed(self.line, by, reason, now, self._asked.buffered)
 

@@ -19,15 +19,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import until
 
 from groupmock.record.dialogue import STRAY_ANSWER, UNREAD_ANSWER, UNSEEN_ANSWER
+from groupmock.rig.wire import Client
 from groupmock.rounds import rebalances
+from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
+from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 
 ROOT = Path(__file__).resolve().parents[3]
 ORACLE = Path(os.environ.get("GROUPMOCK_SHARED") or ROOT.parent / "shared") / "oracle" / "kafka.py"
 CLIENTS = ["test_client_nodes.py", "test_client_rebalances.py", "test_client_offsets.py", "test_client_static.py"]
 DRIVERS = {"java-4.3.0": ("java", "mvn"), "kafkajs": ("node", "npm"), "franz-go": ("go",)}
 SETTINGS = ("group.initial.rebalance.delay.ms=200", "group.min.session.timeout.ms=100")
+UNKNOWN_MEMBER_ID = 25
+"""What a stranger's heartbeat is answered; while the coordinator loads it is 0."""
 JsonRow = dict[str, Any]
 
 
@@ -38,9 +44,27 @@ def kafka(nodes: int, folder: Path) -> Iterator[str]:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     try:
-        yield json.loads(done.stdout)["bootstrap"]
+        bootstrap: str = json.loads(done.stdout)["bootstrap"]
+        warmed(bootstrap)
+        yield bootstrap
     finally:
         subprocess.run([sys.executable, str(ORACLE), "stop", str(folder)], capture_output=True, check=False)
+
+
+def warmed(bootstrap: str) -> None:
+    """Every coordinator has loaded its groups: KafkaJS gives up where one is loading still, with no proxy between them too."""
+    host, _, port = bootstrap.split(",")[0].rpartition(":")
+    for group in (f"warm-{number}" for number in range(40)):
+        until(f"the coordinator of {group}", lambda group=group: loaded((host, int(port)), group), lambda: "not there")
+
+
+def loaded(address: tuple[str, int], group: str) -> bool:
+    with Client(*address) as client:
+        found = client.ask(10, 4, FindCoordinatorRequest(coordinator_keys=[group])).coordinators[0]
+    if found.error_code:
+        return False
+    with Client(found.host, found.port) as client:
+        return client.ask(12, 4, HeartbeatRequest(group_id=group)).error_code == UNKNOWN_MEMBER_ID
 
 
 @contextmanager
