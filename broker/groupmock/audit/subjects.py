@@ -61,6 +61,8 @@ FENCED_INSTANCE_ID: Final = 82
 UNSTABLE_OFFSET_COMMIT: Final = 88
 FENCED_MEMBER_EPOCH: Final = 110
 STALE_MEMBER_EPOCH: Final = 113
+HARMLESS: Final = frozenset((COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, REBALANCE_IN_PROGRESS))
+"""Errors that take no id away. After any other a client may well begin anew: some do so after 22."""
 
 
 FETCH_BY_ID: Final = 13
@@ -290,8 +292,8 @@ class Exchange:
 
     `at`: when it was handled, `received`: when its last byte came, `seq`: its row. `member`: who sent it, None without an id.
     `answer`: as JSON has it, None while there is none (and for APIs whose answers no rule reads); `answered`: when; `delivered`: did it go
-    out; `abandoned`: there will be no answer; `read`: what the bytes in it say, read once (`inside`). Of a heartbeat that is `repeated` times
-    and rows are those of the last one that was equal to it.
+    out; `abandoned`: there will be no answer; `read`: what the bytes in it say, read once (`inside`). Of a heartbeat that is `repeated`
+    times and rows are those of the last one that was equal to it.
     """
 
     __slots__ = (

@@ -231,7 +231,7 @@ class Stage(Sink):
         return found[0]
 
     @property
-    def last(self) -> Copy:
+    def latest(self) -> Copy:
         """The copy that was started last, of those that run."""
         return [copy for copy in self.copies if copy.alive][-1]
 

@@ -29,11 +29,11 @@ OF_MEMBERS: Final = (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, LEAVE_GROUP, OFFSET_COMM
 
 
 class Departures:
-    """Of one connection: (group, member id, LeaveGroup) of those that left last, and whether something went wrong on it."""
+    """Of one connection: (group, member id, LeaveGroup) of those that left last, and whether one lost its coordinator."""
 
     def __init__(self) -> None:
         self.left: deque[tuple[str, str, Exchange]] = deque(maxlen=REMEMBERED)
-        self.disturbed = False
+        self.lost = False
 
 
 class LeavesOnce(Rule):
@@ -82,10 +82,10 @@ A: LeaveGroup v2 -> 25
             yield Broken(f"{x.who} left its group and sends LeaveGroup with the same member id again", (*before.rows, x.seq), "no request")
 
     @answered(*OF_MEMBERS)
-    def disturbed(self, x: Exchange) -> Judgements:
-        """A connection on which an answer was lost may have swallowed a LeaveGroup too; whoever has no coordinator has nobody to tell."""
-        if not x.heard or x.errors & {COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR}:
-            x.link.note(self.code, Departures).disturbed = True
+    def lost(self, x: Exchange) -> Judgements:
+        """Whoever has no coordinator has nobody to tell."""
+        if x.errors & {COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR}:
+            x.link.note(self.code, Departures).lost = True
         return iter(())
 
     @closed
@@ -96,7 +96,7 @@ A: LeaveGroup v2 -> 25
             return
         if ending is None or ending.by != "client" or link.stopping is None:
             return
-        if not (link.open or ending.unread_bytes or ending.cut_bytes or link.note(self.code, Departures).disturbed):
+        if not (link.open or link.troubled >= 0 or ending.unread_bytes or ending.cut_bytes or link.note(self.code, Departures).lost):
             yield Broken(
                 f"{member.name} was asked to stop and closed its connection without leaving the group: its partitions wait until its "
                 f"session of {member.session_ns // 1_000_000} ms has expired",
