@@ -31,11 +31,13 @@ NO_TAGS: Final = b',"unknown_tags":{}'
 ONLY_NO_TAGS: Final = b'"unknown_tags":{}'
 
 # Numbers that stand for what differs between repeated heartbeats while their template is made; none can be a real one's text.
-SEQUENCE, REPLY_SEQUENCE, TICKET, NOW, CORRELATION = (-9_111_111_111_111_111_110 - place for place in range(5))
+SEQUENCE, REPLY_SEQUENCE, TICKET, NOW, CORRELATION, THEN, WAITED = (-9_111_111_111_111_111_110 - place for place in range(7))
 FRAME: Final = "\0frame\0"
 ORDER: Final = [str(mark) for mark in (SEQUENCE, NOW, TICKET, CORRELATION, NOW, NOW, FRAME, REPLY_SEQUENCE, NOW, TICKET, CORRELATION)]
 """What varies, in the order in which the fields of both rows are written."""
-VARYING: Final = re.compile("|".join(sorted(set(ORDER))))
+LATER: Final = [*ORDER[:8], str(THEN), *ORDER[9:], str(WAITED)]
+"""The same where the answer came later than its heartbeat."""
+VARYING: Final = re.compile("|".join(sorted({*ORDER, *LATER})))
 
 
 class Template(NamedTuple):
@@ -47,8 +49,8 @@ class Template(NamedTuple):
     length: int
 
 
-Unfilled = tuple[Template, bytes, int, int, int]
-"""Template, correlation ids, time, number of the first row, first ticket."""
+Unfilled = tuple[Template, bytes, int, int, int, int]
+"""Template, correlation ids, time, number of the first row, first ticket, time until the answer."""
 
 
 class Place(msgspec.Struct):
@@ -111,7 +113,7 @@ class FileSink(Sink):
         if not isinstance(template, Template):
             template = repeated.template = self._template(repeated)
         identifiers = repeated.identifiers
-        self._lines.append((template, identifiers, repeated.now, repeated.first, repeated.first_ticket))
+        self._lines.append((template, identifiers, repeated.now, repeated.first, repeated.first_ticket, repeated.waited))
         # Two bits to the right: every heartbeat has four bytes in `identifiers`, and one `length` of text.
         self._waiting += template.length * len(identifiers) >> 2
         if self._waiting >= FLUSH_BYTES:
@@ -191,14 +193,18 @@ class FileSink(Sink):
         lines = b"".join(without_empty_tags(self._encode(row)) + b"\n" for row in (request, reply))
         # base64 goes by three bytes: the correlation id is bytes 4 to 7, so bytes 3 to 8, characters 4 to 11, are what differs.
         text = ascii_json(lines).decode().replace(encoded, encoded[:4] + FRAME + encoded[12:])
-        assert VARYING.findall(text) == ORDER, "the fields of rows changed: ORDER and filled_in must follow"
+        assert VARYING.findall(text) == (LATER if reply.waited else ORDER), "the fields of rows changed: ORDER and filled_in must follow"
         return Template(VARYING.split(text), raw[3:4], raw[8:9], len(text))
 
 
-def filled_in(template: Template, identifiers: bytes, now: int, sequence: int, ticket: int) -> bytes:
+def filled_in(template: Template, identifiers: bytes, now: int, sequence: int, ticket: int, waited: int) -> bytes:
     """Request and reply rows of heartbeats that repeat the last one. Joining texts takes half the time of formatting numbers."""
     pieces, before, after, _ = template
     t = str(now)
+    if waited:
+        frame, then, mine, number = base64(before + identifiers + after), str(now + waited), str(ticket), str(_one_id(identifiers)[0])
+        varying = (str(sequence), t, mine, number, t, t, frame, str(sequence + 1), then, mine, number, str(waited), "")
+        return "".join([text for pair in zip(pieces, varying, strict=True) for text in pair]).encode()
     if len(identifiers) == 4:
         return "".join(_pair(pieces, t, sequence, str(ticket), str(_one_id(identifiers)[0]), base64(before + identifiers + after))).encode()
     places = range(0, len(identifiers), 4)
@@ -227,6 +233,8 @@ def base64(data: bytes) -> str:
 def mark_all(row: RequestRow | ReplyRow, sequence: int) -> None:
     """Put the template's numbers where two such heartbeats differ."""
     row.seq, row.t, row.ticket, row.correlation_id = sequence, NOW, TICKET, CORRELATION
+    if isinstance(row, ReplyRow) and row.waited:
+        row.t, row.waited = THEN, WAITED
     if isinstance(row, RequestRow):
         row.received = row.handled = NOW
 

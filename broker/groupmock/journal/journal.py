@@ -24,6 +24,7 @@ class Repeated(Protocol):
     first_ticket: int
     identifiers: bytes  # correlation ids, four bytes each
     now: int
+    waited: int  # ns until the answers; above 0 there is one heartbeat alone
     template: object  # for a sink to keep: the same object for every repetition of this heartbeat
 
     def sample(self) -> tuple[RequestRow, ReplyRow]:

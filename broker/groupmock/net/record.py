@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from .connection import Connection
     from .counters import Counters
     from .repeat import Repeat
-    from .seen import Peer, Seen
+    from .seen import Peer, Repeating, Seen
 
 
 Maker = Callable[[Any, int], Row]
@@ -261,15 +261,18 @@ def error_of(message: Message | None) -> str | None:
 class RepeatedHeartbeats:
     """The rows of heartbeats under a lease: exactly those that the full path would have made."""
 
-    __slots__ = ("connection", "details", "first", "first_ticket", "identifiers", "now", "repeat")
+    __slots__ = ("connection", "details", "first", "first_ticket", "identifiers", "now", "repeat", "waited")
 
-    def __init__(self, connection: Connection, repeat: Repeat, identifiers: bytes, first_ticket: int, now: int, details: bool) -> None:
+    def __init__(
+        self, connection: Peer, repeat: Repeating, identifiers: bytes, first_ticket: int, now: int, details: bool, waited: int = 0
+    ) -> None:
         self.connection = connection
         self.repeat = repeat
         self.identifiers = identifiers  # correlation ids, four bytes each
         self.first_ticket = first_ticket
         self.now = now
         self.details = details
+        self.waited = waited
         self.first = 0
 
     @property
@@ -320,4 +323,5 @@ class RepeatedHeartbeats:
             trailing_bytes=len(frame) - end,
             raw=frame if self.details else None,
         )
-        return request, ReplyRow(**place, size=repeat.answer_size, message=repeat.message)
+        place["t"] += self.waited
+        return request, ReplyRow(**place, waited=self.waited, size=repeat.answer_size, message=repeat.message)

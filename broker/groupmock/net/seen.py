@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from groupmock_codec.declare import Message
 
 
@@ -104,3 +106,35 @@ class Seen(Protocol):
     @property
     def quiet(self) -> bool:
         """A heartbeat that changed nothing?"""
+
+
+class Reading(Named, Protocol):
+    """An API in one version whose requests can be read."""
+
+    def header(self, frame: bytes) -> tuple[str | None, int]:
+        """The client id and where the body starts."""
+
+    @property
+    def decode(self) -> Callable[[bytes, int], tuple[Message, int]]:
+        """(frame, offset) -> (request, end)."""
+
+
+class Repeating(Protocol):
+    """A heartbeat that comes again and again, with its answer: `net.repeat.Repeat` is one."""
+
+    template: object
+
+    @property
+    def codec(self) -> Reading:
+        """What it is."""
+
+    @property
+    def message(self) -> Message:
+        """Of the answer."""
+
+    @property
+    def answer_size(self) -> int:
+        """Bytes of the answer without its length."""
+
+    def frame(self, identifier: bytes) -> bytes:
+        """The heartbeat with this correlation id, without its length."""

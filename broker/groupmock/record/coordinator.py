@@ -33,7 +33,7 @@ from groupmock_codec.errors import ErrorCode
 
 from ..core.effects import Effect
 from ..core.groups import causes
-from .heard_group import COMPLETING, DEAD, PREPARING, STABLE, HeardGroup, HeardMember, Reason, seen
+from .heard_group import COMPLETING, DEAD, NS_PER_MS, PREPARING, STABLE, Effects, HeardGroup, HeardMember, Reason, seen
 
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
@@ -52,7 +52,6 @@ REBALANCE_IN_PROGRESS: Final = 27
 MEMBER_ID_REQUIRED: Final = 79
 IDS_SINCE: Final = 4
 """From this version of JoinGroup on who has no id is given one first (KIP-394)."""
-Effects = list[Effect]
 Told = list[tuple[int, Effect]]
 MOST_GROUPS: Final = 100_000
 """So many are followed; one more, and the oldest is forgotten."""
@@ -100,25 +99,37 @@ class Overheard:
         if take is None or message is None or call.message is None:
             return []
         out: Effects = []
-        told = self._settled(call, getattr(message, "error_code", 0))
+        code = getattr(message, "error_code", 0)
+        joined = call.codec.key == JOIN_GROUP and not code
+        told = self._settled(call, code, joined)
         take(self, call, call.message, message, now, out)
-        return told + [(now, effect) for effect in out]
+        stamped = [(now, effect) for effect in out]
+        group = self.groups.get(getattr(call.message, "group_id", "")) if joined else None
+        if group is None or not (group.unsaid or group.nameless):
+            return told + stamped
+        group.unsaid += stamped
+        return told if group.nameless else told + group.say()
+
+    def member(self, call: Seen) -> HeardMember | None:
+        """Whose heartbeat this is."""
+        return self._member(call.message)
 
     def settle(self) -> Told:
         """Nothing more is heard: what was guessed stands."""
         guesses, self._guesses = self._guesses, {}
-        return [each for guess in guesses.values() for each in guess.told]
+        guessed = [each for guess in guesses.values() for each in guess.told]
+        return guessed + [each for group in self.groups.values() for each in group.say()]
 
-    def _settled(self, call: Seen, code: int) -> Told:
-        """Something is heard of a group: what was guessed about its last JoinGroup stands, unless this is its refusal."""
+    def _settled(self, call: Seen, code: int, joined: bool = False) -> Told:
+        """Something is heard of a group: what was guessed about its last JoinGroup stands, unless this is its refusal. `joined`: one more
+        answer of a generation, after which what those before it showed may be unsaid still."""
         group_id = getattr(call.message, "group_id", "")
-        guess = self._guesses.pop(group_id, None)
-        if guess is None:
-            return []
-        if code and guess.ticket == call.ticket:
+        guess, group = self._guesses.pop(group_id, None), self.groups.get(group_id)
+        if guess is not None and code and guess.ticket == call.ticket:
             self.groups[group_id] = guess.before
             return []
-        return guess.told
+        guessed = [] if guess is None else guess.told
+        return guessed if group is None or joined else guessed + group.say()
 
     # JoinGroup
 
@@ -179,7 +190,7 @@ class Overheard:
         group = self._group(asked.group_id)
         if answer.error_code == MEMBER_ID_REQUIRED:
             group.created(out, call.client_id, now)
-            group.reserve(out, answer.member_id, call.client_id)
+            group.reserve(out, answer.member_id, call.client_id, now + asked.session_timeout_ms * NS_PER_MS)
         elif answer.error_code:
             self._join_refused(group, call, asked, answer.error_code, now, out)
         else:
@@ -349,6 +360,8 @@ class Overheard:
                 left.append(member)
             elif entry.member_id in group.reserved:
                 del group.reserved[entry.member_id]
+                if group.state == PREPARING:  # it was awaited
+                    group.last = causes.members_left([(entry.member_id, instance, reason)])
                 group.changed(out, entry.member_id, "removed", causes.reservation_left(entry.member_id))
         if gone:
             self._left[call.ticket] = left

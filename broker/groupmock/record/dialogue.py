@@ -33,13 +33,14 @@ import msgspec
 from groupmock_codec.errors import CodecError
 
 from ..journal.rows import VERSION, Header
-from ..net.codecs import API_VERSIONS
+from ..net.codecs import API_VERSIONS, HEARTBEAT
 from ..net.counters import Counters
 from ..net.listen import java_host
-from ..net.record import Recorder
+from ..net.record import Recorder, RepeatedHeartbeats
 from ..version import __version__
+from .beat import Beat
 from .coordinator import Overheard
-from .wire_codec import Opaque, WireCodecs, client_id_of, plausible
+from .wire_codec import Opaque, WireCodec, WireCodecs, client_id_of, plausible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,7 +83,7 @@ class Line:
     """One connection between a client and a node. `pending`: requests without an answer, the open one first; bytes of those behind it are
     `waiting`."""
 
-    __slots__ = ("client_host", "cut_bytes", "deaf", "node", "number", "pending", "port", "raw_tokens", "waiting")
+    __slots__ = ("beat", "client_host", "cut_bytes", "deaf", "node", "number", "pending", "port", "raw_tokens", "waiting")
 
     def __init__(self, number: int, node: int | None, client_host: str, port: int) -> None:
         self.number = number
@@ -94,6 +95,7 @@ class Line:
         self.deaf = False
         self.pending: deque[Passing] = deque()
         self.raw_tokens = False
+        self.beat: Beat | None = None  # only while nothing is pending
 
 
 LineT = TypeVar("LineT", bound=Line)
@@ -171,6 +173,12 @@ class Dialogue:
 
     def asked(self, line: Line, frame: bytes, now: int) -> None:
         """A request's frame has come."""
+        beat = line.beat
+        if beat is not None:
+            if beat.held is None and frame[8:] == beat.tail and frame[:4] == beat.head:
+                beat.held = (frame, now)
+                return
+            self._forget_beat(line, beat)
         if line.raw_tokens:
             if not plausible(frame):
                 self.record.remark(RAW_TOKEN, now, connection=line.number, by="client", bytes=len(frame))
@@ -185,6 +193,13 @@ class Dialogue:
 
     def answered(self, line: Line, frame: bytes, now: int, message: Message | None = None) -> None:
         """An answer's frame has come. `message`: what it says, where somebody has read it already."""
+        beat = line.beat
+        if beat is not None:
+            held = beat.held
+            if held is not None and held[1] < now and frame[4:] == beat.answer and frame[:4] == held[0][4:8]:
+                self._repeated(line, beat, frame[:4], held[1], now)
+                return
+            self._forget_beat(line, beat)
         if line.raw_tokens:
             self.record.remark(RAW_TOKEN, now, connection=line.number, by="server", bytes=len(frame))
             return
@@ -195,9 +210,14 @@ class Dialogue:
         if message is None:
             message = self.read_answer(call, frame, now)
         self._over(call, message, len(frame), now)
+        if call.codec.key == HEARTBEAT and isinstance(call.codec, WireCodec) and not line.pending:
+            fine = message is not None and call.message is not None and not getattr(message, "error_code", 1)
+            line.beat = Beat(call, call.codec, frame, message, self.overheard.member(call)) if fine and message is not None else None
 
     def missed(self, line: Line, reason: str, now: int) -> None:
         """Frames were lost: what is open is forgotten, each with a note."""
+        if line.beat is not None:
+            self._forget_beat(line, line.beat)
         while line.pending:
             self._unseen(line.pending[0], reason, now)
 
@@ -205,6 +225,8 @@ class Dialogue:
         """The connection ended."""
         if line.deaf:
             return
+        if line.beat is not None:
+            self._forget_beat(line, line.beat)
         line.cut_bytes = cut_bytes
         line.deaf = True
         self.counters.connections_closed += 1
@@ -274,8 +296,27 @@ class Dialogue:
         self.counters.replies += 1
         self.note_answer(call, message, now)
         self.record.reply(call, message, size, now)
-        self._forget(call.connection)
-        self._begin(call.connection, now)
+        line = call.connection
+        self._forget(line)
+        self._begin(line, now)
+
+    def _repeated(self, line: Line, beat: Beat, identifier: bytes, asked: int, now: int) -> None:
+        """A heartbeat that repeats the last one, and its answer."""
+        counters = self.counters
+        counters.handled += 1
+        counters.replies += 1
+        beat.held = None
+        if beat.member is not None:
+            beat.member.alive = now
+        if self.journal.heartbeats:
+            burst = RepeatedHeartbeats(line, beat, identifier, counters.handled, asked, self.journal.details, now - asked)
+            self.journal.append_repeated(burst, 2)
+
+    def _forget_beat(self, line: Line, beat: Beat) -> None:
+        """Something else comes: what is held takes the full way."""
+        line.beat = None
+        if beat.held is not None:
+            self.asked(line, *beat.held)
 
     def _unseen(self, call: Passing, reason: str, now: int) -> None:
         """It was answered, or not, and nobody saw it."""

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from ..core.effects import Effects, MemberChanged, Moved
+from ..core.effects import Effect, MemberChanged, Moved
 from ..core.groups import causes
 from ..core.groups.causes import Why
 
@@ -22,6 +22,7 @@ STABLE: Final = "Stable"
 DEAD: Final = "Dead"
 SEEN: Final = "as seen from the wire: "
 NS_PER_MS: Final = 1_000_000
+Effects = list[Effect]
 MOST_RESERVED: Final = 10_000
 """Ids that were given and not used yet; of more the oldest is forgotten."""
 
@@ -64,7 +65,8 @@ class HeardMember(msgspec.Struct, eq=False):
 class HeardGroup:
     """`state`: as far as it was heard; `told`: is there a row that says there is this group?; `whole`: was it heard from its beginning, so
     that nobody is in it whom we do not know?; `since`: of the last move (ns); `initial`: the join phase began in Empty; `last`: what
-    happened last in it; `waiting`: tickets of JoinGroups that may begin a rebalance or not, with what it would be called."""
+    happened last in it; `reserved`: ids that wait to be used, and until when; `waiting`: tickets of JoinGroups that may begin a rebalance
+    or not, with what it would be called; `unsaid`: what answers of a new generation showed while some of its members have no id yet."""
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
@@ -74,15 +76,17 @@ class HeardGroup:
         self.whole = True
         self.generation = 0
         self.leader: str | None = None
+        self.led_before = ""
         self.protocol_type: str | None = None
         self.protocol_name: str | None = None
         self.members: dict[str, HeardMember] = {}
-        self.reserved: dict[str, None] = {}
+        self.reserved: dict[str, int] = {}
         self.waiting: dict[int, Reason] = {}
         self.since = 0
         self.initial = False
         self.last: Reason | None = None
         self.begun_by: int | None = None
+        self.unsaid: list[tuple[int, Effect]] = []
 
     def copy(self, member_id: str) -> HeardGroup:
         """As it is now, should what this member asks be refused."""
@@ -115,19 +119,20 @@ class HeardGroup:
 
     # Who comes
 
-    def reserve(self, out: Effects, member_id: str, client_id: str | None) -> None:
-        """79: an id to come back with."""
+    def reserve(self, out: Effects, member_id: str, client_id: str | None, until: int) -> None:
+        """79: an id to come back with, as long as a session lasts."""
         if len(self.reserved) >= MOST_RESERVED:
             del self.reserved[next(iter(self.reserved))]
-        self.reserved[member_id] = None
+        self.reserved[member_id] = until
         self.changed(out, member_id, "reserved", causes.id_reserved(client_id))
 
     def add(self, out: Effects, member: HeardMember, why: Reason) -> None:
         """A newcomer, its JoinGroup parked."""
         self.reserved.pop(member.member_id, None)
+        first = not self.members and self.whole
         self.members[member.member_id] = member
         self.changed(out, member, "added", why)
-        if self.leader is None and self.whole:
+        if first:
             self.lead(out, member.member_id, causes.FIRST_MEMBER)
 
     def named(self, out: Effects, member: HeardMember, member_id: str) -> None:
@@ -176,8 +181,11 @@ class HeardGroup:
 
     def remove(self, out: Effects, member: HeardMember, why: Reason) -> None:
         """It is no member any more."""
-        if self.members.pop(member.member_id, None) is not None:
-            self.changed(out, member, "removed", why)
+        if self.members.pop(member.member_id, None) is None:
+            return
+        self.changed(out, member, "removed", why)
+        if self.leader == member.member_id:  # who leads next the coordinator tells when the join phase ends
+            self.leader, self.led_before = None, member.member_id
 
     def overdue(self, now: int) -> list[HeardMember]:
         """Who gave no sign of life for its session timeout and waits for no answer."""
@@ -201,7 +209,8 @@ class HeardGroup:
 
     def empty(self, out: Effects, why: Reason, now: int) -> None:
         """A join phase with nobody left in it is over; the initial one waits for its delay, which is on no wire."""
-        if self.members or self.initial or not self.whole or self.state != PREPARING:
+        awaited = any(until > now for until in self.reserved.values())
+        if self.members or awaited or self.initial or not self.whole or self.state != PREPARING:
             return
         self.generation += 1
         self.leader = self.protocol_name = None
@@ -214,9 +223,8 @@ class HeardGroup:
         for each in silent:
             if each.group_instance_id is None:
                 self.remove(out, each, causes.member_silent(each.member_id, why) if isinstance(why, Why) else why)
-        former = self.leader
-        if leader != former and leader in self.members:
-            self.lead(out, leader, causes.LEADER_SILENT if former in self.members or former is None else causes.leader_gone(former))
+        if leader != self.leader and leader in self.members:
+            self.lead(out, leader, causes.LEADER_SILENT if self.leader is not None else causes.leader_gone(self.led_before))
         for each in self.members.values():
             each.alive = now  # all sessions start again
         self.generation, self.protocol_name, self.leader = generation, protocol, leader
@@ -226,6 +234,23 @@ class HeardGroup:
         """The join phase that was taken to begin never did."""
         self.begun_by = None
         self.move(out, self.before, why, now)
+
+    def say(self) -> list[tuple[int, Effect]]:
+        """What was unsaid: newcomers in the order in which they asked, which is not that of their answers."""
+        unsaid, self.unsaid = self.unsaid, []
+        places = {member_id: place for place, member_id in enumerate(self.members)}
+        last = len(places)
+
+        def order(each: tuple[int, Effect]) -> int:
+            effect = each[1]
+            return places.get(effect.member_id, last) if isinstance(effect, MemberChanged) and effect.what in ("added", "led") else last
+
+        return sorted(unsaid, key=order)
+
+    @property
+    def nameless(self) -> bool:
+        """Is somebody in it whose id nobody was told yet?"""
+        return any(each.nameless for each in self.members.values())
 
     # Inside
 

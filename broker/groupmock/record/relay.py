@@ -18,6 +18,7 @@ import asyncio
 import socket
 from collections.abc import Callable
 from functools import partial
+from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from groupmock_codec.errors import CodecError
@@ -35,13 +36,15 @@ if TYPE_CHECKING:
 
     from .dialogue import Dialogue, Line
     from .upstream import Node, Upstream
-    from .work import Work
+    from .work import Take, Work
 
 REQUEST_BYTES: Final = 104_857_600
 """Largest request: Kafka's socket.request.max.bytes, above which the node would close it too."""
 ANSWER_BYTES: Final = 268_435_456
 """Largest answer that is recorded: four times what Kafka's fetch.max.bytes lets a client ask for by default."""
 WRITE_BUFFER: Final = 1_048_576
+
+_length = Struct(">i").unpack_from
 
 # Reasons for not reading.
 SLOW_PEER: Final = 1  # the other end's peer does not read
@@ -61,7 +64,7 @@ class House(Protocol):
 
 
 class End(asyncio.Protocol):
-    """One socket. `takes(data)`: what comes; `over(failure)`: it is gone; `made()`: it is there; `blocked(bytes)`: its peer does not read."""
+    """One socket. `made()`: it is there; `takes(data)`: what comes; `blocked(bytes)`: its peer reads not; `over(failure)`: it is gone."""
 
     def __init__(self, takes: Callable[[bytes], None], over: Callable[[Exception | None], None]) -> None:
         self.takes = takes
@@ -167,12 +170,11 @@ class Relay:
     def from_client(self, data: bytes) -> None:
         """To the node, and into the recording."""
         good = self._requests.look(data)
-        if good == len(data):
-            self.server.write(data)
-            self._record(self._asked, True, data)
+        passing = data if good == len(data) else data[:good]
+        self.server.write(passing)
+        self._add(self._take_asked, passing, self.house.now())
+        if passing is data:
             return
-        self.server.write(data[:good])
-        self._record(self._asked, True, data[:good])
         self.shut("client", f"the client sent what is no request: {self._requests.refusal(data[good:])}")
 
     def from_server(self, data: bytes) -> None:
@@ -206,7 +208,7 @@ class Relay:
 
     def _passes(self, data: bytes) -> None:
         self.client.write(data)
-        self._record(self._answered, False, data)
+        self._add(self._take_answered, data, self.house.now())
 
     def _whole(self, frame: bytes) -> None:
         """An answer that may tell addresses."""
@@ -219,7 +221,7 @@ class Relay:
         except CodecError:
             message = None  # told by a note when it is recorded; what cannot be read cannot be changed
         self.client.write(len(told).to_bytes(4, "big") + told)
-        self._later(partial(self._record_answer, told, message, self.house.now()), len(told))
+        self._add(partial(self._record_answer, message), told, self.house.now())
 
     def _client_lost(self, failure: Exception | None) -> None:
         if not self.server.finished:
@@ -254,59 +256,58 @@ class Relay:
 
     # The recording, when there is time
 
-    def _later(self, step: Callable[[], bool], size: int = 0) -> None:
+    def _add(self, take: Take, data: bytes, now: int) -> None:
         work = self.house.work
-        work.add(step, size)
+        work.add(take, data, now)
         if work.full:
             self.client.pause(BEHIND)
             self.server.pause(BEHIND)
 
-    def _record(self, framer: Framer, asks: bool, data: bytes) -> None:
-        if data:
-            self._later(_Frames(self, framer, asks, data, self.house.now()), len(data))
+    def _later(self, call: Callable[[], None]) -> None:
+        """Something without bytes."""
 
-    def _record_open(self, host: str, port: int, now: int) -> bool:
-        self.line = self.house.dialogue.opened(self.number, self.node.number, host, port, now)
-        return False
+        def take(data: bytes, now: int, at: int) -> int:
+            call()
+            return at
 
-    def _record_answer(self, frame: bytes, message: Message | None, now: int) -> bool:
+        self._add(take, b"", 0)
+
+    def _take_asked(self, data: bytes, now: int, at: int) -> int:
+        """One frame at a time, so that a piece of many costs the others no more than a slice. The usual piece is one."""
+        frame: bytes | None
+        if not at and not self._asked.buffered and len(data) >= 4 and _length(data)[0] == len(data) - 4:
+            frame, at = data[4:], len(data)
+        else:
+            frame, at = self._asked.next(data, at)
+        if frame is not None:
+            line = self.line
+            line.node = self.node.number  # it may have been learned since
+            self.house.dialogue.asked(line, frame, now)
+        return at
+
+    def _take_answered(self, data: bytes, now: int, at: int) -> int:
+        frame: bytes | None
+        if not at and not self._answered.buffered and len(data) >= 4 and _length(data)[0] == len(data) - 4:
+            frame, at = data[4:], len(data)
+        else:
+            frame, at = self._answered.next(data, at)
+        if frame is not None:
+            self.house.dialogue.answered(self.line, frame, now)
+        return at
+
+    def _record_answer(self, message: Message | None, frame: bytes, now: int, at: int) -> int:
         self.house.dialogue.answered(self.line, frame, now, message)
-        return False
+        return len(frame)
 
-    def _record_close(self, by: str, reason: str, now: int) -> bool:
+    def _record_open(self, host: str, port: int, now: int) -> None:
+        self.line = self.house.dialogue.opened(self.number, self.node.number, host, port, now)
+
+    def _record_close(self, by: str, reason: str, now: int) -> None:
         if self._asked.buffered:
             reason += f" in the middle of a frame, of which {self._asked.buffered} bytes had come"
-        if self.line.pending:
+        if self.line.pending or (self.line.beat is not None and self.line.beat.held is not None):
             reason += ", with a request unanswered"
         self.house.dialogue.closed(self.line, by, reason, now, self._asked.buffered)
-        return False
 
-    def _remark(self, what: str, now: int, **fields: Any) -> bool:
+    def _remark(self, what: str, now: int, **fields: Any) -> None:
         self.house.dialogue.record.remark(what, now, connection=self.number, **fields)
-        return False
-
-
-class _Frames:
-    """Bytes that passed, cut into frames one by one: a step of the work each."""
-
-    __slots__ = ("_asks", "_at", "_data", "_framer", "_now", "_relay")
-
-    def __init__(self, relay: Relay, framer: Framer, asks: bool, data: bytes, now: int) -> None:
-        self._relay = relay
-        self._framer = framer
-        self._asks = asks
-        self._data = data
-        self._now = now
-        self._at = 0
-
-    def __call__(self) -> bool:
-        frame, self._at = self._framer.next(self._data, self._at)
-        if frame is not None:
-            relay = self._relay
-            relay.line.node = relay.node.number  # it may have been learned since
-            dialogue = relay.house.dialogue
-            if self._asks:
-                dialogue.asked(relay.line, frame, self._now)
-            else:
-                dialogue.answered(relay.line, frame, self._now)
-        return self._at < len(self._data)

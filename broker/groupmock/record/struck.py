@@ -11,6 +11,7 @@ that are not decoded meet no rule: nobody knows what they say.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from groupmock_codec import APIS
@@ -301,13 +302,12 @@ class CarefulRelay(Relay):
 
     # The recording: nothing is put off, since rules decide by what was seen so far
 
-    def _record_open(self, host: str, port: int, now: int) -> bool:
+    def _record_open(self, host: str, port: int, now: int) -> None:
         line = StruckLine(self, self.number, self.node.number, java_host(host), port)
         self.line = self.house.dialogue.begun(line, now)
-        return False
 
-    def _later(self, step: Any, size: int = 0) -> None:
-        step()
+    def _later(self, call: Callable[[], None]) -> None:
+        call()
 
 
 def _relay(call: Passing) -> CarefulRelay:

@@ -18,25 +18,26 @@ EACH: Final = 128
 SLICE_NS: Final = 2_000_000
 """Longest stretch of this work between two turns of the loop, as the server's own (`net.limits`, groupmock.requests.slice.us)."""
 
-Step = Callable[[], bool]
-"""A little of one piece of work. True: there is more of it."""
+Take = Callable[[bytes, int, int], int]
+"""(data, when it came, how much of it is dealt with) -> how much is then; called until that is all of it."""
 
 
 class Work:
-    """Steps in order. `add(step, size)`; `full`: too much waits; `relieved()` is called when it no longer does."""
+    """Pieces in order. `full`: too much waits; `relieved()` is called when it no longer does."""
 
     def __init__(self, relieved: Callable[[], None], most: int = MOST_BYTES) -> None:
         self.waiting = 0
         self.full = False
         self._most = most
         self._relieved = relieved
-        self._steps: deque[tuple[Step, int]] = deque()
+        self._pieces: deque[tuple[Take, bytes, int]] = deque()
+        self._at = 0  # of the first
         self._ordered = False
 
-    def add(self, step: Step, size: int) -> None:
+    def add(self, take: Take, data: bytes, now: int) -> None:
         """To be done soon, after all that was added before."""
-        self._steps.append((step, size))
-        self.waiting += size + EACH
+        self._pieces.append((take, data, now))
+        self.waiting += len(data) + EACH
         if self.waiting > self._most:
             self.full = True
         if not self._ordered:
@@ -45,24 +46,27 @@ class Work:
 
     def finish(self) -> None:
         """Do all of it now."""
-        while self._steps:
+        while self._pieces:
             self._do()
 
     def _turn(self) -> None:
         end = monotonic_ns() + SLICE_NS
-        while self._steps:
+        while self._pieces:
             self._do()
             if monotonic_ns() >= end:
                 break
-        self._ordered = bool(self._steps)
+        self._ordered = bool(self._pieces)
         if self._ordered:
             asyncio.get_running_loop().call_soon(self._turn)
 
     def _do(self) -> None:
-        step, size = self._steps[0]
-        if step():
+        take, data, now = self._pieces[0]
+        self._at = take(data, now, self._at)
+        size = len(data)
+        if self._at < size:
             return
-        self._steps.popleft()
+        self._at = 0
+        self._pieces.popleft()
         self.waiting -= size + EACH
         if self.full and self.waiting <= self._most // 2:
             self.full = False

@@ -182,7 +182,7 @@ def test_only_empty_tags_are_dropped():
 class Beats:
     """Heartbeats that repeat the last one, as the server tells a sink of them."""
 
-    first, first_ticket, now, template = 0, 41, 9_000, None
+    first, first_ticket, now, waited, template = 0, 41, 9_000, 0, None
 
     def __init__(self, *correlations: int) -> None:
         self.correlations = correlations

@@ -1,0 +1,43 @@
+"""A member's heartbeats are all the same but for the correlation id, and so are their answers: one is read, the others are compared.
+
+What repeats is told by its bytes, as at a server of ours (`net.repeat`): the same request, header included, and the same answer. Its rows
+are a template with a few numbers in it, so that the recording of a heartbeat costs a fraction of reading it. Everything that differs in any
+byte takes the full way. What a heartbeat says of its group is the same as well: its member is alive.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from groupmock_codec.declare import Message
+
+    from .dialogue import Passing
+    from .heard_group import HeardMember
+    from .wire_codec import WireCodec
+
+
+class Beat:
+    """The last heartbeat of a connection that was answered without an error. `head` + correlation id + `tail` is its frame, `answer` what
+    follows the id in its answer. `held`: a frame that repeats it and has no answer yet, with its time."""
+
+    __slots__ = ("answer", "codec", "head", "held", "member", "message", "tail", "template")
+
+    def __init__(self, call: Passing, codec: WireCodec, answer: bytes, message: Message, member: HeardMember | None) -> None:
+        self.codec = codec
+        self.head = call.frame[:4]
+        self.tail = call.frame[8:]
+        self.answer = answer[4:]
+        self.message = message
+        self.member = member
+        self.template: object = None
+        self.held: tuple[bytes, int] | None = None
+
+    def frame(self, identifier: bytes) -> bytes:
+        """The heartbeat with this correlation id."""
+        return self.head + identifier + self.tail
+
+    @property
+    def answer_size(self) -> int:
+        """Bytes of the answer without its length."""
+        return len(self.answer) + 4
