@@ -16,7 +16,10 @@ from searching import examples
 
 from groupmock.journal.rows import CloseRow, NoteRow, OpenRow, ReplyRow, RequestRow, Row
 from groupmock.record.capture import Report
-from groupmock.rig.wire import request
+from groupmock.record.known_nodes import KnownNodes
+from groupmock.rig.wire import framed, request
+from groupmock_codec import APIS
+from groupmock_codec.messages.k03_metadata import MetadataResponse, MetadataResponseBroker
 
 WHOLE: Any = ([], False)
 """Nothing to say, and complete."""
@@ -33,12 +36,12 @@ def segments(**made: Any) -> list[Seg]:
 
 
 def wire_rows(rows: list[Row]) -> list[dict[str, Any]]:
-    """Open, request, reply and close rows, but for their number."""
-    return [plain(row, "seq") for row in rows if isinstance(row, WIRE)]
+    """Open, request, reply and close rows, but for their number and the node, which a capture is told by the way."""
+    return [plain(row, "seq", "node") for row in rows if isinstance(row, WIRE)]
 
 
 def notes(rows: list[Row]) -> list[tuple[str, dict[str, Any]]]:
-    return [(row.what, row.fields) for row in rows if isinstance(row, NoteRow)][1:-1]
+    return [(row.what, row.fields) for row in rows if isinstance(row, NoteRow)][1:-1]  # without the broker's and the end's
 
 
 def result(report: Report) -> tuple[list[str], bool]:
@@ -124,6 +127,30 @@ def test_a_spurious_repetition_that_knows_more_than_its_bytes_is_no_circle() -> 
     place = whole.index(answer) + 1
     rows, report = rows_of(written([*whole[:at], *whole[at + 1 : place], again, *whole[place:]]), PORT)
     assert (by_client(rows), result(report)) == (by_client(list(said()[0])), WHOLE)
+
+
+def test_which_node_a_broker_is_is_told_by_its_own_answers() -> None:
+    metadata = MetadataResponse(brokers=[MetadataResponseBroker(node_id=7, host="127.0.0.1", port=PORT)])
+    asked = [(CLIENT, request(3, 0, None, 1)), (BROKER, framed((1).to_bytes(4, "big") + APIS[3].response.encode(0, metadata)))]
+    rows, report = rows_of(written(one(*asked, (CLIENT, beat(2)), (BROKER, beaten(2)))), PORT)
+    assert [row.node for row in rows if isinstance(row, WIRE)] == [None, None, None, 7, 7, 7]
+    assert [(row.what, row.fields) for row in rows if isinstance(row, NoteRow)][:2] == [
+        ("a broker of the capture", {"host": "127.0.0.1", "port": PORT, "node": None}),
+        ("the cluster told which node a broker of the capture is", {"host": "127.0.0.1", "port": PORT, "node": 7}),
+    ]
+    assert result(report) == WHOLE
+
+
+def test_a_name_is_an_address_where_its_port_is_that_of_one_node() -> None:
+    def told(*ports: int) -> KnownNodes:
+        nodes = KnownNodes()
+        nodes.meet((b"\x0a\0\0\1", PORT))
+        brokers = [MetadataResponseBroker(node_id=at, host=f"kafka-{at}", port=port) for at, port in enumerate(ports, 1)]
+        nodes.learn(3, 0, MetadataResponse(brokers=brokers))
+        return nodes
+
+    assert list(told(9091, PORT).seen.values()) == [2]
+    assert list(told(PORT, PORT).seen.values()) == [None]
 
 
 # -- what is not there

@@ -44,6 +44,7 @@ ENCRYPTED: Final = "this connection speaks TLS: nothing in it can be read"
 TOO_MANY: Final = "more requests without an answer than are kept"
 IN_THE_MIDDLE: Final = "the capture begins in the middle of the connection"
 AT_THE_END: Final = "the capture ends in the middle of a frame"
+OVER: Final = "the capture ends"
 STRANGE: Final = "bytes that are no frames of Kafka's"
 
 
@@ -113,6 +114,8 @@ class Conversation:
             if self._line is not None:
                 self._ledger.remark(AT_THE_END, time, connection=self._line.number, bytes=rest)
         self._stop_searching()
+        if self._line is not None:
+            self._ledger.dialogue.missed(self._line, OVER, self._ledger.at(time))
         self._weigh()
 
     def forget(self, reason: str, time: int) -> None:
@@ -175,7 +178,7 @@ class Conversation:
             by, who = ("client", "client") if event.side == self._client else ("server", "broker")
             cut = self._framers[event.side].buffered
             middle = f" in the middle of a frame, of which {cut} bytes had come" if cut else ""
-            open_one = ", with a request unanswered" if self._line.pending else ""
+            open_one = ", with a request unanswered" if unanswered(self._line) else ""
             how = f"the {who} {'reset the connection' if event.reset else 'closed'}{middle}{open_one}"
             self._close(by, how, time, cut)
         self._state = State.DEAF
@@ -257,8 +260,9 @@ class Conversation:
         now = self._ledger.at(time)
         for frame in frames:
             if side != self._client:
-                dialogue.answered(line, frame, now)
+                self._ledger.answered(line, frame, time)
                 continue
+            line.node = self._ledger.nodes.seen.get(self._ends[1 - side])  # it may have been told since
             dialogue.asked(line, frame, now)
             if len(line.pending) > PENDING or line.waiting > WAITING_BYTES:
                 self._unread(line.waiting, TOO_MANY)
@@ -359,6 +363,11 @@ class Conversation:
         weight = buffered + waiting + len(self._first)
         self._ledger.weight += weight - self.weight
         self.weight = weight
+
+
+def unanswered(line: Line) -> bool:
+    """Is a request of it open?"""
+    return bool(line.pending or (line.beat is not None and line.beat.held is not None))
 
 
 def is_tls(data: bytes | bytearray) -> bool:
