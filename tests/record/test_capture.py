@@ -20,6 +20,7 @@ from groupmock.record.known_nodes import KnownNodes
 from groupmock.rig.wire import framed, request
 from groupmock_codec import APIS
 from groupmock_codec.messages.k03_metadata import MetadataResponse, MetadataResponseBroker
+from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 
 WHOLE: Any = ([], False)
 """Nothing to say, and complete."""
@@ -275,6 +276,17 @@ def test_a_capture_that_ends_in_the_middle_of_a_frame_says_so() -> None:
     assert pairs(rows) == [("open1", 0), ("ask1", 1), ("answer1", 1)]
     assert notes(rows) == [("the capture ends in the middle of a frame", {"connection": 1, "bytes": 20})]
     assert report.incomplete
+
+
+def test_requests_that_are_open_when_the_capture_ends_are_told_and_noted() -> None:
+    """The last heartbeat repeats the one before: it waits for its answer to be told in short."""
+    heart = request(12, 0, HeartbeatRequest(group_id="g", generation_id=1, member_id="m"), 1)
+    again = heart[:8] + (2).to_bytes(4, "big") + heart[12:]
+    whole = one((CLIENT, heart), (BROKER, beaten(1)), (CLIENT, again))
+    rows, report = rows_of(written(whole[:-2]), PORT)
+    assert pairs(rows) == [("open1", 0), ("ask1", 1), ("answer1", 1), ("ask1", 2)]
+    assert notes(rows) == [("the answer to a request was not seen", {"connection": 1, "ticket": 2, "reason": "the capture ends"})]
+    assert result(report) == WHOLE
 
 
 # -- connections
