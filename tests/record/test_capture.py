@@ -378,6 +378,17 @@ def test_what_speaks_another_protocol_is_left_alone_unless_its_port_is_told() ->
     assert report.incomplete
 
 
+def test_frames_that_hold_no_header_end_the_dialogue_as_a_broker_would() -> None:
+    rows, report = rows_of(written(one(*beats(1), (CLIENT, beat(2) + bytes(1000)), *beats(3)[4:])), PORT)
+    cut = next(row for row in rows if isinstance(row, CloseRow))
+    assert (cut.by, cut.reason) == ("server", "a frame of less than 8 bytes holds no request header")
+    assert pairs(rows) == [
+        ("open1", 0), ("ask1", 1), ("answer1", 1), ("ask1", 2), ("close1", 0), ("open2", 0), ("ask2", 3), ("answer2", 3), ("close2", 0),
+    ]  # fmt: skip
+    name = "127.0.0.1:40001 -> 127.0.0.1:9092"
+    assert report.sentences == [f"1000 bytes of 1 connection: {name} (1000: bytes that are no frames of Kafka's) could not be read."]
+
+
 def test_only_the_ports_that_are_told_are_followed() -> None:
     other = [packet(seg, port=9999) for seg in one(*beats(1))]
     rows, report = rows_of(pcap(other), PORT)

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from .reassembly import Event
     from .segments import Endpoint
 
+SHORTEST: Final = 8
+"""Bytes of a request: key, version, correlation id (ControlledShutdown v0 has no more in its header)."""
+NO_HEADER: Final = f"a frame of less than {SHORTEST} bytes holds no request header"
 PENDING: Final = 1000
 WAITING_BYTES: Final = 16 << 20
 """So many requests, and so many bytes of them, may be without an answer on one connection."""
@@ -186,8 +189,7 @@ class Conversation:
     # First bytes
 
     def _is_broker(self) -> bool:
-        assert self._client is not None
-        return self._sure or self._ledger.is_broker(self._ends[1 - self._client])
+        return self._sure or self._ledger.is_broker(self._broker_end)
 
     def _listen(self, side: int, data: bytes, time: int) -> None:
         """The connection's first bytes: they say what it speaks."""
@@ -247,30 +249,43 @@ class Conversation:
             frames = framer.feed(data)
         except FrameError:
             frames = []
-        self._tell(side, frames, time)
-        if framer.broken is not None:
-            self._unread(left - sum(LENGTH_BYTES + len(frame) for frame in frames), STRANGE)
-            self._cut(str(framer.broken), time, side)
+        told = self._asked(frames, time) if side == self._client else self._answered(frames, time)
+        if framer.broken is not None or told < len(frames):
+            why = NO_HEADER if told < len(frames) else str(framer.broken)
+            self._unread(left - sum(LENGTH_BYTES + len(frame) for frame in frames[:told]), STRANGE)
+            self._cut(why, time, side)
             self._search()
             self._why = STRANGE
 
-    def _tell(self, side: int, frames: list[bytes], time: int) -> None:
+    def _answered(self, frames: list[bytes], time: int) -> int:
+        assert self._line is not None
+        for frame in frames:
+            self._ledger.answered(self._line, frame, time)
+        return len(frames)
+
+    def _asked(self, frames: list[bytes], time: int) -> int:
+        """How many of them can be requests: all up to the first that cannot, at which a broker would hang up."""
         line, dialogue = self._line, self._ledger.dialogue
         assert line is not None
         now = self._ledger.at(time)
-        for frame in frames:
-            if side != self._client:
-                self._ledger.answered(line, frame, time)
-                continue
-            line.node = self._ledger.nodes.seen.get(self._ends[1 - side])  # it may have been told since
+        for told, frame in enumerate(frames):
+            if len(frame) < SHORTEST and not line.raw_tokens:
+                return told
+            line.node = self._ledger.nodes.seen.get(self._broker_end)  # it may have been told since
             dialogue.asked(line, frame, now)
             if len(line.pending) > PENDING or line.waiting > WAITING_BYTES:
                 self._unread(line.waiting, TOO_MANY)
                 dialogue.missed(line, TOO_MANY, now)
+        return len(frames)
+
+    @property
+    def _broker_end(self) -> Endpoint:
+        assert self._client is not None
+        return self._ends[1 - self._client]
 
     def _open(self, time: int) -> None:
         assert self._client is not None
-        self._line = self._ledger.open(self._ends[self._client], self._ends[1 - self._client], time)
+        self._line = self._ledger.open(self._ends[self._client], self._broker_end, time)
         self.kept = True
 
     def _close(self, by: str, reason: str, time: int, cut_bytes: int = 0) -> None:
