@@ -411,6 +411,12 @@ def test_frames_that_hold_no_header_end_the_dialogue_as_a_broker_would() -> None
     assert report.sentences == [f"1000 bytes of 1 connection: {name} (1000: bytes that are no frames of Kafka's) could not be read."]
 
 
+def test_an_error_code_that_no_release_has_is_told_by_its_number() -> None:
+    later = beaten(1)[:8] + (256).to_bytes(2, "big")
+    rows, _ = rows_of(written(one((CLIENT, beat(1)), (BROKER, later))), PORT)
+    assert [row.error for row in rows if isinstance(row, ReplyRow)] == ["ERROR_256"]
+
+
 def test_only_the_ports_that_are_told_are_followed() -> None:
     other = [packet(seg, port=9999) for seg in one(*beats(1))]
     rows, report = rows_of(pcap(other), PORT)
