@@ -29,11 +29,12 @@ OF_MEMBERS: Final = (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, LEAVE_GROUP, OFFSET_COMM
 
 
 class Departures:
-    """Of one connection: (group, member id, LeaveGroup) of those that left last, and whether one lost its coordinator."""
+    """Of one connection: (group, member id, LeaveGroup) of those that left last, and whether an answer
+    was lost on it, or a coordinator."""
 
     def __init__(self) -> None:
         self.left: deque[tuple[str, str, Exchange]] = deque(maxlen=REMEMBERED)
-        self.lost = False
+        self.disturbed = False
 
 
 class LeavesOnce(Rule):
