@@ -20,8 +20,8 @@ from groupmock.journal.journal import Sink
 from groupmock.journal.read import read
 from groupmock.journal.rows import FindingRow, OpenRow, Row
 from groupmock.net.alarm import ClockAlarm
+from groupmock.net.beats import Beats
 from groupmock.net.driver import Driver
-from groupmock.net.repeat import Beats
 
 CODE = "TEST-00"
 
