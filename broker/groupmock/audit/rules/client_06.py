@@ -72,7 +72,7 @@ A: Heartbeat -> any
             member.joined is x
             and x.answered is not None
             and self._due(member, x)
-            and self.world.spoke(member) > x.answered + self.world.slack
+            and self.world.processes.spoke(member) > x.answered + self.world.slack
         ):
             yield Broken(
                 f"{member.name} joined generation {member.generation} and has sent no SyncGroup for {member.rebalance_ns // NS_PER_MS} "

@@ -98,8 +98,8 @@ A: LeaveGroup v2 -> 25
         member, ending = link.last, link.ending
         if self._went(link) and member is not None and ending is not None:
             member.notes[self.code] = (*member.joined.rows, link.stopping, ending.seq) if member.joined is not None else ()
-        if self.world.last_of_process(link):
-            for each in self.world.members_of(link.client):
+        if self.world.processes.last_of(link):
+            for each in self.world.processes.members_of(link.client):
                 rows: tuple[int, ...] = each.notes.pop(self.code, ())
                 if rows and not each.gone and not link.note(self.code, Departures).disturbed:
                     yield Broken(
