@@ -309,7 +309,7 @@ def left_behind(pen: Watched) -> dict[str, int]:
     pen.pause(7_300_000).connect()
     world = pen.world
     return {
-        "groups": len(world.groups), "processes": len(world._processes), "appointments": len(world.agenda._heap),
+        "groups": len(world.groups), "processes": len(world.processes), "appointments": len(world.agenda._heap),
         "tallies": len(pen.auditor._open), "members": sum(len(group.members) for group in world.groups.values()),
     }  # fmt: skip
 

@@ -7,20 +7,21 @@ from typing import Any
 
 import pytest
 
-from groupmock.audit import auditor as auditor_module
 from groupmock.audit.auditor import Auditor
 from groupmock.audit.judgement import Broken, Judgements
-from groupmock.audit.rule import Rule, answered, asked, closed
+from groupmock.audit.repeating import CALM
+from groupmock.audit.rule import Rule, answered, asked, closed, registered
 from groupmock.audit.sink import AuditSink
 from groupmock.audit.subjects import Exchange, Link, Member
 from groupmock.audit.verdicts import Audit, Finding
-from groupmock.audit.world import CALM, OF_GROUPS
+from groupmock.audit.world import OF_GROUPS
 from groupmock.clock import Clock
 from groupmock.journal.journal import Sink
 from groupmock.journal.read import read
 from groupmock.journal.rows import FindingRow, OpenRow, Row
 from groupmock.net.alarm import ClockAlarm
 from groupmock.net.driver import Driver
+from groupmock.net.repeat import Beats
 
 CODE = "TEST-00"
 
@@ -84,7 +85,7 @@ class Beside:
 
     def __init__(self, driver: Driver, clock: Clock) -> None:
         self.findings = Findings()
-        self.sink = AuditSink(driver.journal, driver, ClockAlarm(clock), clock.now)
+        self.sink = AuditSink(driver.journal, Beats(driver.connections), ClockAlarm(clock), clock.now)
         driver.journal.add(self.findings)
         driver.journal.add(self.sink)
         now = clock.now()
@@ -94,7 +95,7 @@ class Beside:
     def told(self, rows: bool = True) -> list[tuple[Any, ...]]:
         """Its findings, sorted; `rows`: with the rows that they cite."""
         assert not any(tally.crashed for tally in self.sink.audit().rules.values())
-        return sorted((each.at, each.sentence, each.instead, each.rows if rows else ()) for each in self.findings.rows)
+        return sorted((each.happened, each.sentence, each.instead, each.rows if rows else ()) for each in self.findings.rows)
 
 
 def told_of(path: Path) -> tuple[list[tuple[Any, ...]], Audit]:
@@ -114,6 +115,6 @@ def figures(audit: Audit) -> dict[str, tuple[object, ...]]:
 @pytest.fixture
 def witness(monkeypatch: pytest.MonkeyPatch) -> None:
     """The witness is among the rules."""
-    known = {**auditor_module.registered(), CODE: Witness}
-    monkeypatch.setattr(auditor_module, "registered", lambda: known)
+    known = {**registered(), CODE: Witness}
+    monkeypatch.setattr("groupmock.audit.auditor.registered", lambda: known)
     monkeypatch.setattr("groupmock.audit.sink.MOST_ROWS", 1_000_000)

@@ -61,8 +61,14 @@ FENCED_INSTANCE_ID: Final = 82
 UNSTABLE_OFFSET_COMMIT: Final = 88
 FENCED_MEMBER_EPOCH: Final = 110
 STALE_MEMBER_EPOCH: Final = 113
+HARMLESS: Final = frozenset((COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, REBALANCE_IN_PROGRESS))
+"""Errors that take no id away. After any other a client may well begin anew: some do so after 22."""
 
 
+OFFSETS_OF_GROUPS: Final = 8
+"""The version of OffsetFetch that asks for groups (KIP-709); with one of a single group rules can do something."""
+OFFSETS_BY_ID: Final = 10
+"""The version of OffsetFetch that names topics by id."""
 FETCH_BY_ID: Final = 13
 
 
@@ -413,6 +419,18 @@ def fetched_of(fetch: Exchange, names: Mapping[str, str]) -> Partitions:
         if (name := topic["topic"] if fetch.version < FETCH_BY_ID else names.get(str(topic["topic_id"])))
         for each in topic["partitions"]
     )
+
+
+def wanted_of(fetch: Exchange, names: Mapping[str, str]) -> Partitions | None:
+    """Partitions whose offsets an OffsetFetch of one group names, from version 10 on by the topic's id; None: all that have offsets, or a
+    topic that nobody knows."""
+    topics = (fetch.asked["groups"][0] if fetch.version >= OFFSETS_OF_GROUPS else fetch.asked).get("topics")
+    if topics is None:
+        return None
+    called = [str(each["name"]) if fetch.version < OFFSETS_BY_ID else names.get(str(each["topic_id"])) for each in topics]
+    if None in called:
+        return None
+    return frozenset((str(name), int(number)) for name, each in zip(called, topics, strict=True) for number in each["partition_indexes"])
 
 
 def epoch_of(commit: Exchange) -> int:

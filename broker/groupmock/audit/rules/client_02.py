@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from ..rule import KEPT, Broken, Judgements, Rule, asked
 from ..subjects import (
-    COORDINATOR_LOAD_IN_PROGRESS,
-    COORDINATOR_NOT_AVAILABLE,
+    HARMLESS,
     HEARTBEAT,
     JOIN_GROUP,
     LEAVE_GROUP,
-    NOT_COORDINATOR,
     OFFSET_COMMIT,
-    REBALANCE_IN_PROGRESS,
     SYNC_GROUP,
     Exchange,
     Member,
     leavers_of,
 )
-
-HARMLESS: Final = {COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, REBALANCE_IN_PROGRESS}
-"""Errors that take no id away. After any other a client may well begin anew: some do so after 22."""
 
 
 class KeepsItsId(Rule):

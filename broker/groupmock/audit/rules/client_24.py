@@ -27,6 +27,8 @@ KEYS: Final = (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, OFFSET_COMMIT, OFFSET_FETCH, C
 GROUP: Final = 0
 """Key type of FindCoordinator."""
 MOVED: Final = frozenset({COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR})
+FETCH_MOVED: Final = frozenset({NOT_COORDINATOR})
+"""The Java client takes 15 in answer to OffsetFetch for an error that it does not know."""
 REMEMBERED: Final = 4096
 """So many (client, group) that asked last are known: they ask by connections that have nothing else to do with the group."""
 
@@ -78,9 +80,14 @@ A: Heartbeat -> 16
 
     @answered(*KEYS)
     def refused(self, x: Exchange) -> Judgements:
-        """What is to be followed by FindCoordinator."""
-        if x.group is not None and x.heard and x.errors & MOVED:
+        """What is to be followed by FindCoordinator; unless the broker then answers as the group's coordinator after all."""
+        if x.group is None or not x.heard:
+            return iter(())
+        before: Exchange | None = x.link.notes.get(self.code)
+        if x.errors & (FETCH_MOVED if x.key == OFFSET_FETCH else MOVED):
             x.link.notes[self.code] = x
+        elif before is not None and before.group is not None and before.group.name == x.group.name:
+            del x.link.notes[self.code]
         return iter(())
 
     @asked(*KEYS)

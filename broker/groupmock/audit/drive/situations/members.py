@@ -6,7 +6,7 @@ from typing import Final
 
 from ...subjects import FENCED_INSTANCE_ID, HEARTBEAT, JOIN_GROUP, UNKNOWN_MEMBER_ID
 from ..situation import situation
-from ..stage import Stage, refused
+from ..stage import Stage, says
 
 SLEPT: Final = ("CLIENT-06", "CLIENT-13", "CLIENT-16", "CLIENT-17", "CLIENT-23")
 """Rules about being in time, which no process keeps while it is stopped."""
@@ -40,7 +40,7 @@ async def joins_late(stage: Stage) -> None:
 @situation("stopped", "One copy is asked to stop (SIGTERM); the others take over.", "its end, and the next generation without it")
 async def stopped(stage: Stage) -> None:
     """A dynamic member says goodbye; one that does not is waited for as long as its session lasts."""
-    before, leaver = stage.generation, stage.last
+    before, leaver = stage.generation, stage.newest
     stage.stop(leaver)
     await stage.next_round(before)
 
@@ -51,7 +51,7 @@ async def stopped(stage: Stage) -> None:
 )  # fmt: skip
 async def killed(stage: Stage) -> None:
     """The end of the session is ordered: nobody waits for 45 s."""
-    before, victim = stage.generation, stage.last
+    before, victim = stage.generation, stage.newest
     member = stage.member_of(victim).member_id
     stage.kill(victim)
     await stage.until("the killed copy to be gone", lambda: victim.status is not None)
@@ -72,7 +72,7 @@ async def killed(stage: Stage) -> None:
 )
 async def frozen(stage: Stage) -> None:
     """As a long garbage collection, a laptop that sleeps, a container that is throttled."""
-    before, sleeper = stage.generation, stage.last
+    before, sleeper = stage.generation, stage.newest
     member = stage.member_of(sleeper).member_id
     stage.freeze(sleeper)
     await stage.steer_when("expire_member", group=stage.group, member=member)
@@ -91,7 +91,7 @@ async def frozen(stage: Stage) -> None:
 )
 async def misses_round(stage: Stage) -> None:
     """The join phase ends as when its time is over."""
-    before, sleeper = stage.generation, stage.last
+    before, sleeper = stage.generation, stage.newest
     others = [stage.asks(JOIN_GROUP, copy) for copy in stage.copies if copy is not sleeper]
     stage.freeze(sleeper)
     stage.steer("force_rebalance", group=stage.group, reason="groupmock audit --drive")
@@ -110,7 +110,7 @@ async def misses_round(stage: Stage) -> None:
 )  # fmt: skip
 async def static_restart(stage: Stage) -> None:
     """Kafka gives it its place back without a rebalance (KIP-345)."""
-    victim = stage.last
+    victim = stage.newest
     stage.kill(victim)
     await stage.until("the killed copy to be gone", lambda: victim.status is not None)
     joined = stage.asks(JOIN_GROUP, victim)
@@ -121,7 +121,7 @@ async def static_restart(stage: Stage) -> None:
 @situation("static-stopped", "A static member is asked to stop (SIGTERM).", "its end", static=True)
 async def static_stopped(stage: Stage) -> None:
     """It keeps its place for its session; its successor comes in time."""
-    leaver = stage.last
+    leaver = stage.newest
     stage.stop(leaver)
     await stage.until("the copy to end", lambda: leaver.status is not None)
     joined = stage.asks(JOIN_GROUP, leaver)
@@ -136,10 +136,7 @@ async def static_stopped(stage: Stage) -> None:
 async def twin(stage: Stage) -> None:
     """The first one is to stop; what it does instead is judged. Heartbeats of the second show that time passes."""
     first = stage.copies[0]
-    fenced = stage.hears(
-        "the first of the twins to be refused",
-        lambda row: any(refused(row, key, FENCED_INSTANCE_ID) or refused(row, key, UNKNOWN_MEMBER_ID) for key in (JOIN_GROUP, HEARTBEAT)),
-    )
+    fenced = stage.hears("the first of the twins to be refused", lambda row: says(row, FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID))
     beats = stage.asks(HEARTBEAT, stage.next_name, times=5)
     await stage.start(instance=first.instance_id)
     await stage.happens(fenced)
