@@ -411,8 +411,10 @@ class World(Repeating):
                 self._gone(member)
 
     def _metadata(self, x: Exchange, answer: Json) -> None:
-        if x.errors and x.answered is not None:
-            x.link.troubled = x.answered
+        if x.answered is not None:
+            x.link.informed = x.answered
+            if x.errors:
+                x.link.troubled = x.answered
         told: dict[str, int] = {}
         for topic in answer["topics"]:
             name = topic.get("name")
