@@ -36,6 +36,12 @@ A: OffsetCommit generation_id_or_member_epoch=1 topics=[t($t1, o(0, 5))] -> 22
 pause 300
 A: OffsetCommit generation_id_or_member_epoch=9 topics=[t($t1, o(0, 5))] -> 22
 """),
+    "19 the answer waits at a node that is stalled": ("CLIENT-19", SILENT, ALONE + """
+!stall_node node=1 ms=1000
+A: JoinGroup
+A -> 0 generation_id=2 eventually
+A: OffsetCommit generation_id_or_member_epoch=1 topics=[t($t1, o(0, 5))] -> 22
+"""),
     "20 after a SyncGroup that failed": ("CLIENT-20", SILENT, HEADER + """
 do completing1(A)
 A: SyncGroup generation_id=0 -> 22

@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from ..journal.read import UnknownRow
-from ..journal.rows import AbandonedRow, ClientRow, CloseRow, NoteRow, OpenRow, ReplyRow, RequestRow, Row
+from ..journal.rows import NODE_RESUMED, NODE_STALLED, AbandonedRow, ClientRow, CloseRow, NoteRow, OpenRow, ReplyRow, RequestRow, Row
 from .agenda import Appointment
 from .judgement import Broken, Judgements
 from .rule import Rule, registered
@@ -185,9 +185,9 @@ class Auditor:
 
     def _noted(self, row: NoteRow) -> None:
         node = row.fields.get("node")
-        if row.what == "node_stalled":
+        if row.what == NODE_STALLED:
             self._held.setdefault(node, [])
-        elif row.what == "node_resumed":
+        elif row.what == NODE_RESUMED:
             self._goes_on(node, row.t)
 
     def _goes_on(self, node: int | None, now: int) -> None:

@@ -61,6 +61,8 @@ FENCED_INSTANCE_ID: Final = 82
 UNSTABLE_OFFSET_COMMIT: Final = 88
 FENCED_MEMBER_EPOCH: Final = 110
 STALE_MEMBER_EPOCH: Final = 113
+HARMLESS: Final = frozenset((COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, REBALANCE_IN_PROGRESS))
+"""Errors that take no id away. After any other a client may well begin anew: some do so after 22."""
 
 
 OFFSETS_OF_GROUPS: Final = 8
@@ -109,13 +111,13 @@ class Link(Subject):
     """A connection. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request said; `last`: the member
     that spoke by it last; `closed`: when it ended (ns) and by whom; `ending`: the row that says so; `stopping`: the row that says
     that its process was asked to stop; `software`: name and version of the library as ApiVersions told them (KIP-511), None: it told
-    nothing; `spoke`: when its last request came (ns); `sought`: when its last FindCoordinator came; `troubled`: when (ns) an answer on it
-    was lost, or one to Metadata had an error; `beat`: the heartbeat that others may repeat, `calm`: with pauses of so many ns
-    (`World.repeats`)."""
+    nothing; `spoke`: when its last request came (ns); `sought`: when its last FindCoordinator came; `lossy`: an answer on it was lost, and
+    so may be what the client sent after that; `troubled`: when (ns) that was, or an answer to Metadata had an error; `beat`: the heartbeat
+    that others may repeat, `calm`: with pauses of so many ns (`World.repeats`)."""
 
     __slots__ = (
-        "beat", "calm", "client_id", "closed", "ending", "host", "last", "number", "open", "software", "sought", "spoke", "stopping",
-        "troubled", "versions",
+        "beat", "calm", "client_id", "closed", "ending", "host", "last", "lossy", "number", "open", "software", "sought", "spoke",
+        "stopping", "troubled", "versions",
     )  # fmt: skip
 
     def __init__(self, number: int, host: str = "") -> None:
@@ -126,6 +128,7 @@ class Link(Subject):
         self.last: Member | None = None
         self.closed: tuple[int, str] | None = None
         self.spoke = self.sought = self.troubled = -1
+        self.lossy = False
         self.beat: Exchange | None = None
         self.calm = 0
         self.ending: CloseRow | None = None

@@ -36,7 +36,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from ..journal.rows import ASKED_TO_STOP, AbandonedRow, ClientRow, CloseRow, OpenRow, ReplyRow, RequestRow
+from ..journal.rows import (
+    ASKED_TO_STOP,
+    AbandonedRow,
+    ClientRow,
+    CloseRow,
+    OpenRow,
+    ReplyRow,
+    RequestRow,
+)
 from .agenda import Agenda
 from .inside import told_by
 from .subjects import (
@@ -45,6 +53,7 @@ from .subjects import (
     FENCED_INSTANCE_ID,
     FETCH,
     FIND_COORDINATOR,
+    HARMLESS,
     HEARTBEAT,
     JOIN_GROUP,
     LEAVE_GROUP,
@@ -192,8 +201,9 @@ class World:
             return None
         x.answered, x.answer_seq = row.t, row.seq
         if isinstance(row, AbandonedRow):
-            x.abandoned = True
+            x.abandoned = x.link.lossy = True
             return x
+        x.link.lossy = x.link.lossy or not row.delivered
         x.delivered = row.delivered and row.message is not None
         x.answer = _json(row.message) if x.key in ANSWERS and row.message is not None else None
         return x
@@ -214,6 +224,8 @@ class World:
                 if x.delivered and x.answered is not None and not x.errors:
                     member.doubt = max(member.doubt, x.answered - member.confirmed)
                     member.confirmed = x.answered
+                elif not x.delivered or x.errors - HARMLESS:
+                    member.doubt = LONGEST_NS
             if x.key in (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, OFFSET_COMMIT) and x.answered is not None:
                 member.alive = max(member.alive, x.answered)
         if not x.delivered and x.answered is not None:
@@ -310,6 +322,7 @@ class World:
         if row:
             beat.seq, beat.answer_seq = row, row + 1
         member.seen, member.alive, member.lapsed, member.heard = max(member.seen, at), max(member.alive, at), None, beat
+        member.confirmed = max(member.confirmed, at)
         if member.beat is None or at >= member.beat.at:
             member.beat = beat
         link.spoke = at
@@ -489,7 +502,7 @@ class World:
     def _awake(self, member: Member) -> bool:
         heard = member.heard
         well = heard is not None and heard.delivered and heard.errors <= {REBALANCE_IN_PROGRESS}
-        busy = member.link.gone or member.leaving is not None or self.sought(member) >= member.alive
+        busy = member.link.gone or member.link.lossy or member.leaving is not None or self.sought(member) >= member.alive
         return well and not busy and self.spoke(member) > member.alive + member.session_ns // 2
 
     # -- answers that were heard

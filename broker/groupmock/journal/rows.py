@@ -26,6 +26,9 @@ NOT_SERVED: Final = "{api} version {version} is not served: {lowest} to {highest
 """`reason` of the close row of a connection that asked for an API in a version that is not advertised: Kafka hangs up, so do we."""
 ASKED_TO_STOP: Final = "asked to stop"
 """`what` of a client row: the process whose client id is `client` is to end in good order now. The wire cannot tell an end from a crash."""
+NODE_STALLED: Final = "node_stalled"
+NODE_RESUMED: Final = "node_resumed"
+"""`what` of the notes between which nothing goes in or out of the node that `fields` names: what it answers waits for the second one."""
 SURROUNDINGS: Final = (END, NOT_READING, CANNOT_ACCEPT)
 """Notes about the world outside, which a replay takes as they are."""
 

@@ -39,6 +39,7 @@ class GatedCall(Seen, Protocol):
     """An open request that rules may hold."""
 
     quiet: bool
+    hidden: bool
     recorded: bool
     held_by: Rule | None
     go_on: Callable[[int], None] | None

@@ -114,6 +114,7 @@ class Passing(msgspec.Struct, eq=False):
     handled: int = 0
     ticket: int = 0
     quiet: bool = False
+    hidden: bool = False
     protocol_type: str | None = None
     note: str | None = None
     recorded: bool = False  # its row is there already, because a fault rule struck it

@@ -27,6 +27,8 @@ KEYS: Final = (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, OFFSET_COMMIT, OFFSET_FETCH, C
 GROUP: Final = 0
 """Key type of FindCoordinator."""
 MOVED: Final = frozenset({COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR})
+FETCH_MOVED: Final = frozenset({NOT_COORDINATOR})
+"""The Java client takes 15 in answer to OffsetFetch for an error that it does not know."""
 REMEMBERED: Final = 4096
 """So many (client, group) that asked last are known: they ask by connections that have nothing else to do with the group."""
 
@@ -79,7 +81,7 @@ A: Heartbeat -> 16
     @answered(*KEYS)
     def refused(self, x: Exchange) -> Judgements:
         """What is to be followed by FindCoordinator."""
-        if x.group is not None and x.heard and x.errors & MOVED:
+        if x.group is not None and x.heard and x.errors & (FETCH_MOVED if x.key == OFFSET_FETCH else MOVED):
             x.link.notes[self.code] = x
         return iter(())
 

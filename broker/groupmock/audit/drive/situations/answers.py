@@ -35,7 +35,7 @@ def _at_leaving(script: Callable[[Stage], Awaitable[None]]) -> Callable[[Stage],
     """The same with a copy that is asked to stop: LeaveGroup comes only then."""
 
     async def stopping(stage: Stage) -> None:
-        stage.stop(stage.newest)
+        stage.stop(stage.latest)
         await script(stage)
 
     return stopping
@@ -66,7 +66,7 @@ def _later(made: dict[str, Any]) -> Callable[[Stage], Awaitable[None]]:
         if stage.rest:
             await stage.start()
         else:
-            stage.steer("force_rebalance", group=stage.group, reason="groupmock audit --drive")
+            await stage.rebalance()
         await stage.strikes(made["name"])
         await stage.mute_noticed()
 
