@@ -120,7 +120,7 @@ def drawn(library: str, seed: int) -> History:
     shared = {
         "assignors": dice.choice(ASSIGNORS[library]),
         "session_ms": session,
-        "heartbeat_ms": max(50, session // dice.choice((3, 5, 10))),
+        "heartbeat_ms": max(50, session // dice.choice((4, 5, 10))),
         "commit_ms": dice.choice((None, 100, 300, 1000)),
         "metadata_ms": dice.choice((300, 1000, 300_000)),
         "listens": dice.random() < 0.7,

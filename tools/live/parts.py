@@ -63,6 +63,7 @@ NEEDS: Final[Mapping[str, Callable[[], str]]] = {
     "capture": without_captures,
     "judge": without_kafka,
     "kafka": without_kafka,
+    "record": without_kafka,
     "benchmarks": lambda: "" if shutil.which("gcc") or shutil.which("cc") else "not on the PATH: gcc, cc",
 }
 """Folder of tests/live -> what it lacks."""

@@ -41,6 +41,10 @@ ROUND_NS: Final = 50 * NS_PER_MS
 ROUNDS: Final = 3
 """So many repetitions at once are a loop."""
 
+ROUNDS_OF_COMMITS: Final = 12
+"""Of an application that commits the same offsets again and again (auto-commit with nothing new), each with a backoff of its own, several
+come close together."""
+
 
 class Streak:
     """One request that was refused, with which of the errors, and the rows of its repetitions that came at once."""
@@ -76,11 +80,12 @@ def again(streaks: Streaks, x: Exchange) -> Judgements:
         yield KEPT
     else:
         streak.last = x
-        if len(streak.rows) == 2 * ROUNDS:
+        rounds = ROUNDS_OF_COMMITS if x.key == OFFSET_COMMIT else ROUNDS
+        if len(streak.rows) == 2 * rounds:
             rows, streak.rows = streak.rows, ()
             error = " or ".join(ErrorCode(code).name for code in sorted(streak.errors))
             yield Broken(
-                f"{x.who} had {x.name} refused with {error} and sent the same again at once, {ROUNDS} times in a row, the last time after "
+                f"{x.who} had {x.name} refused with {error} and sent the same again at once, {rounds} times in a row, the last time after "
                 f"{waited / NS_PER_MS:.1f} ms",
                 (*rows, x.seq),
                 "a pause before each new try (retry.backoff.ms, 100 ms in the Java client), a longer one after each refusal",

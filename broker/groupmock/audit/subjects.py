@@ -108,27 +108,26 @@ class Pulse(Protocol):
 
 
 class Link(Subject):
-    """A connection. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request said; `last`: the member
-    that spoke by it last; `closed`: when it ended (ns) and by whom; `ending`: the row that says so; `stopping`: the row that says
-    that its process was asked to stop; `software`: name and version of the library as ApiVersions told them (KIP-511), None: it told
-    nothing; `spoke`: when its last request came (ns); `sought`: when its last FindCoordinator came; `lossy`: an answer on it was lost, and
-    so may be what the client sent after that; `troubled`: when (ns) that was, or an answer to Metadata had an error; `beat`: the heartbeat
-    that others may repeat, `calm`: with pauses of so many ns (`World.repeats`)."""
+    """A connection, to `node`. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request said; `last`:
+    the member that spoke by it last; `closed`: when it ended (ns) and by whom; `ending`: the row that says so; `stopping`: the row that
+    says that its process was asked to stop; `software`: name and version of the library as ApiVersions told them (KIP-511), None: it told
+    nothing; `spoke`: when its last request came (ns); `sought`: when its last FindCoordinator came; `troubled`: when (ns) an answer on it
+    was lost, or one to Metadata had an error; `beat`: the heartbeat that others may repeat, `calm`: with pauses of so many ns
+    (`World.repeats`)."""
 
     __slots__ = (
-        "beat", "calm", "client_id", "closed", "ending", "host", "last", "lossy", "number", "open", "software", "sought", "spoke",
+        "beat", "calm", "client_id", "closed", "ending", "host", "last", "node", "number", "open", "software", "sought", "spoke",
         "stopping", "troubled", "versions",
     )  # fmt: skip
 
-    def __init__(self, number: int, host: str = "") -> None:
+    def __init__(self, number: int, host: str = "", node: int | None = None) -> None:
         super().__init__()
-        self.number, self.host = number, host
+        self.number, self.host, self.node = number, host, node
         self.client_id: str | None = None
         self.open: dict[int, Exchange] = {}
         self.last: Member | None = None
         self.closed: tuple[int, str] | None = None
         self.spoke = self.sought = self.troubled = -1
-        self.lossy = False
         self.beat: Exchange | None = None
         self.calm = 0
         self.ending: CloseRow | None = None
@@ -155,15 +154,15 @@ class Member(Subject):
     that may be repeated, one of each connection; `since`: when it was first seen.
 
     `alive`: its last sign of life, ns: a heartbeat or commit as it came, the answer to a JoinGroup or SyncGroup; `heard`: its last exchange
-    that is over; `confirmed`: when (ns) it was last answered without an error, `doubt`: the longest that it was not, since
-    it joined; `lapsed`: the sign of life after which its session passed
-    by, while its process sent other requests and had no reason to be silent; None: it did not.
+    that is over; `confirmed`: when (ns) it was last answered without an error, `doubt`: the longest that it was not, since it joined;
+    `lapsed`: the sign of life after which its session passed by, while its process sent other requests and had no reason to be silent;
+    None: it did not.
     """
 
     __slots__ = (
-        "alive", "beat", "beating", "beats", "before", "born", "client_id", "confirmed", "doubt", "ended", "group", "had", "heard", "host",
-        "id", "instance_id", "joined", "joining", "lapsed", "leaving", "link", "seen", "since", "synced", "syncing", "told", "watched",
-        "wish",
+        "alive", "beat", "beating", "beats", "before", "born", "client_id", "confirmed", "doubt", "ended", "group", "had", "heard",
+        "host", "id", "instance_id", "joined", "joining", "lapsed", "leaving", "link", "seen", "since", "synced", "syncing", "told",
+        "watched", "wish",
     )  # fmt: skip
 
     def __init__(self, group: Group, member_id: str, x: Exchange) -> None:
@@ -297,8 +296,8 @@ class Exchange:
 
     `at`: when it was handled, `received`: when its last byte came, `seq`: its row. `member`: who sent it, None without an id.
     `answer`: as JSON has it, None while there is none (and for APIs whose answers no rule reads); `answered`: when; `delivered`: did it go
-    out; `abandoned`: there will be no answer; `read`: what the bytes in it say, read once (`inside`). Of a heartbeat that is `repeated` times
-    and rows are those of the last one that was equal to it.
+    out; `abandoned`: there will be no answer; `read`: what the bytes in it say, read once (`inside`). Of a heartbeat that is `repeated`
+    times and rows are those of the last one that was equal to it.
     """
 
     __slots__ = (

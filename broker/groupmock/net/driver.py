@@ -179,6 +179,8 @@ class Driver:
         self.tickets.open(call)
         if self._before is None or self._before(call, now):
             self.apply(call, now)
+        else:
+            connection.run = None
         if end > codec.quick_below:
             connection.slow = self.now() - received > self.turns.slice_ns
 
@@ -292,17 +294,6 @@ class Driver:
         for connection in self.connections.values():
             connection.repeat = connection.run = None
 
-    def beaten(self, number: int) -> tuple[int, int]:
-        """When a heartbeat that changed nothing came last on this connection, and the number of its row; 0: it has none, or none came."""
-        connection = self.connections.get(number)
-        return (0, 0) if connection is None else (connection.beaten, connection.beat_row)
-
-    def retell(self, number: int) -> None:
-        """The next heartbeat of this connection is to be told, whatever it is equal to."""
-        connection = self.connections.get(number)
-        if connection is not None:
-            connection.repeat = connection.run = None
-
     # Time
 
     def expire(self, now: int) -> None:
@@ -364,7 +355,7 @@ class Driver:
         except CodecError as defect:
             self._defect(f"answer to {call.codec.name} v{call.codec.version}", defect, call)
             return
-        if self.journal.wanted and not call.hidden:
+        if self.journal.wanted and not (call.hidden and call.quiet):
             self.record.reply(call, reply.message, len(answer) - 4, now, told=call.told)
         if connection.state & DEAF:
             self.counters.lost_replies += 1  # the core goes on as if it had been heard (P1-d7)
@@ -456,7 +447,6 @@ class Driver:
         assert self._admission is not None
         effects = self._admission.stops(call, now)
         if effects is not None:
-            call.connection.run = None
             self.record.request(call)
             self.perform(effects, now)
             return False

@@ -15,6 +15,8 @@ from typing import Final
 MOST_BYTES: Final = 16 * 1024 * 1024
 EACH: Final = 128
 """What a waiting piece costs beyond its bytes."""
+PAUSE_S: Final = 0.001
+"""What comes within it is done together: a turn for each piece would cost more than the work."""
 SLICE_NS: Final = 2_000_000
 """Longest stretch of this work between two turns of the loop, as the server's own (`net.limits`, groupmock.requests.slice.us)."""
 
@@ -42,7 +44,7 @@ class Work:
             self.full = True
         if not self._ordered:
             self._ordered = True
-            asyncio.get_running_loop().call_soon(self._turn)
+            asyncio.get_running_loop().call_later(PAUSE_S, self._turn)
 
     def finish(self) -> None:
         """Do all of it now."""

@@ -284,7 +284,7 @@ class Stage(Sink):
             raise NotReached("no member is static: the program takes no group.instance.id from GROUPMOCK_INSTANCE_ID")
 
     @property
-    def latest(self) -> Copy:
+    def newest(self) -> Copy:
         """The copy that was started last, of those that run."""
         return [copy for copy in self.copies if copy.alive][-1]
 

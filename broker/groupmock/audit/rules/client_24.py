@@ -80,9 +80,14 @@ A: Heartbeat -> 16
 
     @answered(*KEYS)
     def refused(self, x: Exchange) -> Judgements:
-        """What is to be followed by FindCoordinator."""
-        if x.group is not None and x.heard and x.errors & (FETCH_MOVED if x.key == OFFSET_FETCH else MOVED):
+        """What is to be followed by FindCoordinator; unless the broker then answers as the group's coordinator after all."""
+        if x.group is None or not x.heard:
+            return iter(())
+        before: Exchange | None = x.link.notes.get(self.code)
+        if x.errors & (FETCH_MOVED if x.key == OFFSET_FETCH else MOVED):
             x.link.notes[self.code] = x
+        elif before is not None and before.group is not None and before.group.name == x.group.name:
+            del x.link.notes[self.code]
         return iter(())
 
     @asked(*KEYS)

@@ -48,7 +48,7 @@ class NoNeedlessRound(Rule):
         "After an assignment that takes nothing away, a cooperative member joins again only if it is told to (27 or another error), its "
         "subscription changes, or partitions do. An application may ask for a rebalance too; below JoinGroup 8 the wire does not show that."
     )
-    why = "Every JoinGroup is a round of the whole group: each member joins and syncs again, for the assignment that they have."
+    why = "A JoinGroup of the leader, or with other metadata, is a round of the whole group: everybody joins and syncs again, for nothing."
     source = ("clients.md#client-38", "KIP-429", "ConsumerCoordinator.rejoinNeededOrPending")
     fix = "Join again only if partitions were revoked, the group rebalances, or subscription or metadata changed."
     kept = HEADER + LOOKED + ALONE + JOINED + ONE_TAKEN + GIVEN_UP
@@ -73,20 +73,21 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
             return
         settled = member.notes[self.code] = Settled(x, claim, self._counts(claim))
         assert member.joined.answered is not None
-        # What the leader hears of topics after it was given the list of members may be news to what it assigned by.
+        # What it hears of topics after the leader was given the list of members may be news to what that assigned by: to librdkafka it is
+        # a reason to join again for followers too (rd_kafka_cgrp_metadata_update_check).
         settled.reason = bool(x.link.open.keys() - {x.ticket}) or member.notes.get(NEWS, -1) >= member.joined.answered
         yield from ()
 
     @answered(HEARTBEAT, OFFSET_COMMIT, OFFSET_FETCH, JOIN_GROUP, SYNC_GROUP, LEAVE_GROUP, METADATA, FIND_COORDINATOR)
     def hears(self, x: Exchange) -> Judgements:
-        """Any error, any answer that was lost, a look for the coordinator; for a leader also news of topics."""
+        """Any error, any answer that was lost, a look for the coordinator, news of topics."""
         member = x.member or self.world.sole_member(x.link) or x.link.last
         settled: Settled | None = None if member is None else member.notes.get(self.code)
-        if x.key == METADATA and member is not None and member.leads:
+        if x.key == METADATA and member is not None:
             member.notes[NEWS] = x.answered
-        if settled is not None and member is not None and settled.sync is not x:
-            news = x.key == METADATA and member.leads
-            settled.reason = settled.reason or news or bool(x.errors) or x.abandoned or not x.heard or x.key == FIND_COORDINATOR
+        if settled is not None and settled.sync is not x:
+            told = x.key in (METADATA, FIND_COORDINATOR)
+            settled.reason = settled.reason or told or bool(x.errors) or x.abandoned or not x.heard
         yield from ()
 
     @asked(JOIN_GROUP)
@@ -103,8 +104,7 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
             yield KEPT
             return
         yield Broken(
-            f"{member.name} has lost nothing, was told of nothing new, and joins again: generation {member.generation} ends for the "
-            "whole group",
+            f"{member.name} has lost nothing, was told of nothing new, and joins again, for the assignment that it has",
             (*settled.sync.rows, x.seq),
             "stay in the generation until there is something new; a rebalance that the application asked for says so in `reason`",
         )

@@ -35,7 +35,7 @@ def _at_leaving(script: Callable[[Stage], Awaitable[None]]) -> Callable[[Stage],
     """The same with a copy that is asked to stop: LeaveGroup comes only then."""
 
     async def stopping(stage: Stage) -> None:
-        stage.stop(stage.latest)
+        stage.stop(stage.newest)
         await script(stage)
 
     return stopping

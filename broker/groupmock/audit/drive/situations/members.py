@@ -33,7 +33,7 @@ async def joins_late(stage: Stage) -> None:
 @situation("stopped", "One copy is asked to stop (SIGTERM); the others take over.", "its end, and the next generation without it")
 async def stopped(stage: Stage) -> None:
     """A dynamic member says goodbye; one that does not is waited for as long as its session lasts."""
-    before, leaver = stage.generation, stage.latest
+    before, leaver = stage.generation, stage.newest
     stage.stop(leaver)
     await stage.next_round(before)
 
@@ -44,7 +44,7 @@ async def stopped(stage: Stage) -> None:
 )  # fmt: skip
 async def killed(stage: Stage) -> None:
     """The end of the session is ordered: nobody waits for 45 s."""
-    before, victim = stage.generation, stage.latest
+    before, victim = stage.generation, stage.newest
     member = stage.member_of(victim).member_id
     stage.kill(victim)
     await stage.until("the killed copy to be gone", lambda: victim.status is not None)
@@ -65,7 +65,7 @@ async def killed(stage: Stage) -> None:
 )
 async def frozen(stage: Stage) -> None:
     """As a long garbage collection, a laptop that sleeps, a container that is throttled."""
-    before, sleeper = stage.generation, stage.latest
+    before, sleeper = stage.generation, stage.newest
     member = stage.member_of(sleeper).member_id
     stage.freeze(sleeper)
     await stage.steer_when("expire_member", group=stage.group, member=member)
@@ -84,7 +84,7 @@ async def frozen(stage: Stage) -> None:
 )
 async def misses_round(stage: Stage) -> None:
     """The join phase ends as when its time is over."""
-    sleeper = stage.latest
+    sleeper = stage.newest
     await stage.settled()
     others = [stage.asks(JOIN_GROUP, copy) for copy in stage.copies if copy is not sleeper]
     stage.freeze(sleeper)
@@ -105,7 +105,7 @@ async def misses_round(stage: Stage) -> None:
 )  # fmt: skip
 async def static_restart(stage: Stage) -> None:
     """Kafka gives it its place back without a rebalance (KIP-345)."""
-    victim = stage.latest
+    victim = stage.newest
     stage.kill(victim)
     await stage.until("the killed copy to be gone", lambda: victim.status is not None)
     joined = stage.asks(JOIN_GROUP, victim)
@@ -116,7 +116,7 @@ async def static_restart(stage: Stage) -> None:
 @situation("static-stopped", "A static member is asked to stop (SIGTERM).", "its end", static=True)
 async def static_stopped(stage: Stage) -> None:
     """It keeps its place for its session; its successor comes in time."""
-    leaver = stage.latest
+    leaver = stage.newest
     stage.stop(leaver)
     await stage.until("the copy to end", lambda: leaver.status is not None)
     joined = stage.asks(JOIN_GROUP, leaver)

@@ -67,7 +67,7 @@ async def rebalance_in_sync(stage: Stage) -> None:
 )  # fmt: skip
 async def rebalance_in_join(stage: Stage) -> None:
     """Its LeaveGroup, if it sends one, comes while its JoinGroup waits."""
-    leaver = stage.latest
+    leaver = stage.newest
     member = stage.member_of(leaver).member_id
     await stage.settled()
     joins = [stage.asks(JOIN_GROUP, copy) for copy in stage.copies]
@@ -88,7 +88,7 @@ async def rebalance_in_join(stage: Stage) -> None:
 @situation("session-ends", "The session of a copy that lives ends: the group goes on without it.", "a JoinGroup of that copy")
 async def session_ends(stage: Stage) -> None:
     """It is told by its next heartbeat (25, UNKNOWN_MEMBER_ID)."""
-    before, copy = stage.generation, stage.latest
+    before, copy = stage.generation, stage.newest
     member = stage.member_of(copy).member_id
     again = stage.asks(JOIN_GROUP, copy)
     await stage.steer_when("expire_member", group=stage.group, member=member)
