@@ -199,6 +199,7 @@ LEFT_ALONE: list[tuple[str, str, tuple[Told, ...]]] = [
     ("CLIENT-06", "it leaves", (join(), pause(300), leave("m1"), pause(300), says(METADATA), pause(900))),
     ("CLIENT-06", "it was told of something", (join(), pause(300), beat(2, error=16), pause(300), join(generation=3), sync(3))),
     ("CLIENT-06", "its leader was refused Metadata", (join(), pause(300), refused_metadata, pause(300), join(generation=3))),
+    ("CLIENT-06", "its leader was told of other partitions", (join(), pause(300), says(METADATA), join(generation=3))),
     ("CLIENT-12", "a thread was a little late", (leave("m1"), pause(100), beat(error=25))),
     ("CLIENT-12", "under way when JoinGroup was answered", (join(), pause(100), beat(generation=1, error=22))),
     ("CLIENT-12", "two connections share the id", (elsewhere(join()), pause(300), beat(generation=1, error=22))),

@@ -34,7 +34,7 @@ class Watched(AuditPen):
 
 def of(pen: Watched, line: Line) -> Member | None:
     """Whose is a fetch by this connection?"""
-    return pen.world.sole_member(pen.world.links[line.number])
+    return pen.world.processes.sole_member(pen.world.links[line.number])
 
 
 # -- coming and going

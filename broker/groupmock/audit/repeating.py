@@ -9,7 +9,7 @@ it runs need not make rows of the others: it is asked when a rule, or the world,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -25,28 +25,14 @@ CALM: Final = 3
 """A pause between heartbeats of up to a third of the session timeout is nobody's business: Kafka advises it (heartbeat.interval.ms)."""
 
 
-class Process:
-    """What has one host and client id: `members` and connections; `sought`: see Link; `topics`: topic -> the fewest partitions that it was
-    told of."""
-
-    __slots__ = ("links", "members", "sought", "topics")
-
-    def __init__(self) -> None:
-        self.members: set[Member] = set()
-        self.links: set[Link] = set()
-        self.sought = -1
-        self.topics: Mapping[str, int] = {}
-
-
 class Repeating:
-    """`links`: by number; `processes`: by host and client id; `pulse`: a broker that runs, and knows of heartbeats without rows; `calm` is
+    """`links`: by number; `pulse`: a broker that runs, and knows of heartbeats without rows; `calm` is
     told of a heartbeat when it is repeated for the first time."""
 
     def __init__(self, pulse: Pulse | None) -> None:
         self.pulse = pulse
         self.calm: Callable[[Exchange], None] = lambda x: None
         self.links: dict[int, Link] = {}
-        self.processes: dict[tuple[str, str | None], Process] = {}
 
     def catch_up(self, member: Member) -> None:
         """Of heartbeats that were repeated without rows, the last one counts now."""

@@ -47,9 +47,7 @@ class AuditSink(Sink):
     pulse = True
     behind = True
 
-    def __init__(
-        self, journal: Journal, pulse: Pulse, alarm: Alarm, now: Callable[[], int], waivers: Waivers | None = None
-    ) -> None:
+    def __init__(self, journal: Journal, pulse: Pulse, alarm: Alarm, now: Callable[[], int], waivers: Waivers | None = None) -> None:
         self.waivers = waivers
         self._journal, self._alarm, self._now = journal, alarm, now
         self._auditor = Auditor(found=self._found, waive=None if waivers is None else waivers.of, pulse=pulse)

@@ -135,7 +135,7 @@ def judged(numbered: tuple[list[AnyRow], dict[int, int]]) -> Told:
 
     def over(group: str | None, tallies: dict[str, Tally]) -> None:
         for code, tally in tallies.items():
-            told[group, code, "kept"] += tally.kept
+            told[group, code, "kept"] += tally.kept > 0  # how often depends on which heartbeats stand side by side, and merely repeat
             told[group, code, "broken"] += tally.broken
             for each in tally.findings:
                 told[group, code, each.t, each.sentence, each.instead, each.member, tuple(before[row] for row in each.rows)] += 1

@@ -58,7 +58,7 @@ B: SyncGroup -> 0
             claimed = frozenset().union(*(claim.owned for claim in claims.values())) if plan.protocol == STICKY else frozenset()
             known = member.note(self.code, set[str])
             known.update(topic for topic, _ in all_given)
-            wrong.extend(_left_out(claims, all_given | claimed, known, self.world.heard_of(member)))
+            wrong.extend(_left_out(claims, all_given | claimed, known, self.world.processes.heard_of(member)))
         if not wrong:
             yield KEPT
             return

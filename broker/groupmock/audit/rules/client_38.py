@@ -81,7 +81,7 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
     @answered(HEARTBEAT, OFFSET_COMMIT, OFFSET_FETCH, JOIN_GROUP, SYNC_GROUP, LEAVE_GROUP, METADATA, FIND_COORDINATOR)
     def hears(self, x: Exchange) -> Judgements:
         """Any error, any answer that was lost, a look for the coordinator, news of topics."""
-        member = x.member or self.world.sole_member(x.link) or x.link.last
+        member = x.member or self.world.processes.sole_member(x.link) or x.link.last
         settled: Settled | None = None if member is None else member.notes.get(self.code)
         if x.key == METADATA and member is not None:
             member.notes[NEWS] = x.answered
@@ -110,7 +110,7 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
         )
 
     def _has_reason(self, x: Exchange, member: Member, settled: Settled, claim: Subscribed) -> bool:
-        alone = self.world.sole_member(x.link) is member
+        alone = self.world.processes.sole_member(x.link) is member
         return (
             settled.reason
             or not alone

@@ -73,7 +73,8 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
         """Classic members do not say who they are here: it is the member of its connection or process."""
         if x.group is None:
             return
-        member = x.member or (x.link.last if x.link.last is not None and x.link.last.group is x.group else self.world.sole_member(x.link))
+        last = x.link.last
+        member = x.member or (last if last is not None and last.group is x.group else self.world.processes.sole_member(x.link))
         added: Added | None = None if member is None else member.notes.get(self.code)
         if member is None:
             x.group.note(self.code, Strangers).count += 1

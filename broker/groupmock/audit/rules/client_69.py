@@ -153,7 +153,7 @@ A: Fetch v12 topics=[read($t1, 0, 0)] -> any
         if x.group is None or x.member is not None:
             return x.member
         last = x.link.last
-        return last if last is not None and last.group is x.group and not last.gone else self.world.sole_member(x.link)
+        return last if last is not None and last.group is x.group and not last.gone else self.world.processes.sole_member(x.link)
 
 
 def _error(x: Exchange) -> str:
