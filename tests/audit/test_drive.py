@@ -118,7 +118,7 @@ def test_a_program_that_cannot_be_started(tmp_path: Path, capsys: pytest.Capture
         (["--drive", "--seconds-per", "0", "--", "true"], "--seconds-per 0"),
         (["--drive", "journal.jsonl", "--", "true"], "--drive writes its own journals"),
         (["--drive", "--topic", "a b", "--", "true"], "no topic name"),
-        (["--drive", "--rule", "CLIENT-999", "--", "true"], "no rule"),
+        (["--drive", "--rule", "CLIENT-5", "--", "true"], "no rule"),
         (["journal.jsonl", "--", "true"], "a COMMAND is for --drive"),
     ],
 )

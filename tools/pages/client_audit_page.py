@@ -30,8 +30,10 @@ def text() -> str:
 def scripts(folder: Path = FINDINGS) -> dict[tuple[str, str], str]:
     """(client as the script names it, rule) -> file: a minimal program each."""
     found = {}
-    for file in sorted(folder.glob("*.py")):
-        told = dict(re.findall(r"^# (\w+): (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE))
+    for file in sorted(folder.glob("*.*")):
+        told = dict(re.findall(r"^(?:#|//) (\w+): (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE))
+        if "breaks" not in told:
+            continue
         found[told["client"], told["breaks"]] = file.name
     return found
 

@@ -165,9 +165,7 @@ class Stage(Sink):
             await self.until(f"the fault {rule!r} to strike", lambda: self.struck(rule) or self._is_settled())
             if self.struck(rule):
                 return
-            before = self.generation
-            self.steer("force_rebalance", group=self.group, reason=f"the fault {rule!r} is awaited")
-            await self.next_round(before)
+            await self.next_round(await self.rebalance())
         await self.strikes(rule)
 
     async def mute_noticed(self) -> None:
@@ -179,6 +177,13 @@ class Stage(Sink):
         """Look on for so long, or until it is so: what is to be seen is what the copies do meanwhile, and that may be nothing."""
         with suppress(NotReached):
             await self.until("nothing", test, seconds)
+
+    async def rebalance(self) -> int:
+        """Let the group rebalance, once it is Stable (a cooperative one may owe a round to the last); returns the generation before."""
+        await self.settled()
+        before = self.generation
+        self.steer("force_rebalance", group=self.group, reason="groupmock audit --drive")
+        return before
 
     async def settled(self) -> None:
         """Wait until the group is Stable, with everybody who runs and nobody else."""

@@ -66,7 +66,7 @@ def _later(made: dict[str, Any]) -> Callable[[Stage], Awaitable[None]]:
         if stage.rest:
             await stage.start()
         else:
-            stage.steer("force_rebalance", group=stage.group, reason="groupmock audit --drive")
+            await stage.rebalance()
         await stage.strikes(made["name"])
         await stage.mute_noticed()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...subjects import COORDINATOR_LOAD_IN_PROGRESS, FIND_COORDINATOR, METADATA
-from ..situation import situation
+from ..situation import IN_TIME, situation
 from ..stage import Stage, says
 
 
@@ -63,6 +63,7 @@ async def node_stops(stage: Stage) -> None:
 @situation(
     "node-silent", "Nothing goes in or out of the coordinator's node, until the sessions of all copies have ended; then it goes on.",
     "the end of every session",
+    excuses=IN_TIME,
 )  # fmt: skip
 async def node_silent(stage: Stage) -> None:
     """The sessions end by themselves: nobody can be heard."""

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from ...subjects import FENCED_INSTANCE_ID, HEARTBEAT, JOIN_GROUP, UNKNOWN_MEMBER_ID
-from ..situation import situation
+from ..situation import IN_TIME, situation
 from ..stage import Stage, says
-
-SLEPT: Final = ("CLIENT-06", "CLIENT-13", "CLIENT-16", "CLIENT-17", "CLIENT-23")
-"""Rules about being in time, which no process keeps while it is stopped."""
 
 
 @situation("works", "The copies start together, read and commit, and are asked to stop.", "a Stable group of all copies, and a commit")
@@ -22,9 +17,7 @@ async def works(stage: Stage) -> None:
 @situation("static-works", "Static members start together, rebalance once, read and commit.", "the next generation, Stable", static=True)
 async def static_works(stage: Stage) -> None:
     """Each has its group.instance.id in all that it sends."""
-    before = stage.generation
-    stage.steer("force_rebalance", group=stage.group, reason="groupmock audit --drive")
-    await stage.next_round(before)
+    await stage.next_round(await stage.rebalance())
     for copy in stage.copies:
         await stage.happens(stage.asks(HEARTBEAT, copy))
 
@@ -68,7 +61,7 @@ async def killed(stage: Stage) -> None:
     "One copy is stopped in its tracks (SIGSTOP), its session ends, the others take over; then it goes on (SIGCONT) and is told that"
     " nobody knows it (UNKNOWN_MEMBER_ID).",
     "a generation without it, the refusal, and a generation with it again",
-    excuses=SLEPT,
+    excuses=IN_TIME,
 )
 async def frozen(stage: Stage) -> None:
     """As a long garbage collection, a laptop that sleeps, a container that is throttled."""
@@ -87,13 +80,15 @@ async def frozen(stage: Stage) -> None:
     "misses-round",
     "One copy is stopped in its tracks (SIGSTOP) while the group rebalances, the round ends without it, and it goes on.",
     "a generation without it, and one with it again",
-    excuses=SLEPT,
+    excuses=IN_TIME,
 )
 async def misses_round(stage: Stage) -> None:
     """The join phase ends as when its time is over."""
-    before, sleeper = stage.generation, stage.newest
+    sleeper = stage.newest
+    await stage.settled()
     others = [stage.asks(JOIN_GROUP, copy) for copy in stage.copies if copy is not sleeper]
     stage.freeze(sleeper)
+    before = stage.generation
     stage.steer("force_rebalance", group=stage.group, reason="groupmock audit --drive")
     for heard in others:
         await stage.happens(heard)
