@@ -1,4 +1,4 @@
-"""The plain TCP proxy: bytes from one socket to the other and back on uvloop, nothing looked at. What a recording proxy is measured against.
+"""The plain TCP proxy: bytes from one socket to the other on uvloop, nothing looked at. What a recording proxy is measured against.
 
     python -m benchmarks.peers.pump HOST PORT
 """
@@ -59,9 +59,9 @@ class Client(End):
 
     def __init__(self, host: str, port: int) -> None:
         super().__init__()
-        self.other = End()
-        self.other.other = self
-        self.connecting = asyncio.ensure_future(asyncio.get_running_loop().create_connection(lambda: cast(End, self.other), host, port))
+        other = self.other = End()
+        other.other = self
+        self.connecting = asyncio.ensure_future(asyncio.get_running_loop().create_connection(lambda: other, host, port))
 
 
 async def serve(host: str, port: int) -> None:

@@ -1,4 +1,4 @@
-"""How much CPU one build's driver takes for one kind of work as a share of another's: `python hot_path.py KIND BUILD OTHER PAIRS [AUDITED]`.
+"""How much CPU one build's driver takes for a kind of work as a share of another's: `python hot_path.py KIND BUILD OTHER PAIRS [AUDITED]`.
 
 KIND: lease (equal heartbeats, repeated), full (the same with repeating off), rounds (JoinGroup and SyncGroup of one member), storm (members
 who come together: two JoinGroups and a SyncGroup each, on connections of their own, until their sessions end).

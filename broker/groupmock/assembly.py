@@ -25,6 +25,8 @@ from .running import CannotStart, Running
 from .version import __version__
 
 if TYPE_CHECKING:
+    from .audit.sink import AuditSink
+    from .audit.waivers import Waivers
     from .faults.plan import Plan
 
 RING_BYTES: Final = 8 * 1024 * 1024
@@ -41,6 +43,7 @@ async def start(
     goes before `config.port`; `stories`: keep recent rows in memory for `Running.story` (a server whose memory nobody can look into
     would build a row for every join in vain); `plan` goes before `config.plan`. Raises CannotStart, BadPlan."""
     plan = _read_plan(config) if plan is None else plan
+    waivers = _read_waivers(config)
     seed = _seed(config, plan)
     # Before the identity, which tells clients the ports: port 0 is none until it is bound.
     listeners = _listen(config, ports)
@@ -68,7 +71,8 @@ async def start(
         for listener in listeners.values():
             listener.close()
         raise CannotStart(f"cannot write the journal {config.journal}: {failure.strerror}") from None
-    running = Running(config, core, server, clock, seed, ring, [listener.getsockname()[1] for listener in listeners.values()])
+    beside = _audit(server, waivers) if config.audit else None  # nobody was accepted meanwhile: that takes a turn of the loop
+    running = Running(config, core, server, clock, seed, ring, [listener.getsockname()[1] for listener in listeners.values()], beside)
     if config.topics:
         from .core.steering.topics import CREATE_TOPIC  # the one file of commands that a start needs
 
@@ -90,6 +94,29 @@ def _read_plan(config: Config) -> Plan | None:
     from .faults.plan import read_plan
 
     return read_plan(config.plan)
+
+
+def _read_waivers(config: Config) -> Waivers | None:
+    if config.audit_waivers is None:
+        return None
+    from datetime import date
+
+    from .audit.waivers import BadWaivers, read_waivers
+
+    try:
+        return read_waivers(config.audit_waivers, date.today())
+    except OSError as trouble:
+        raise BadWaivers(f"cannot read the waivers {config.audit_waivers}: {trouble.strerror}") from None
+
+
+def _audit(server: Server, waivers: Waivers | None) -> AuditSink:
+    from .audit.sink import AuditSink
+    from .net.alarm import ClockAlarm
+    from .net.beats import Beats
+
+    beside = AuditSink(server.journal, Beats(server.driver.connections), ClockAlarm(server.clock), server.clock.now, waivers)
+    server.journal.add(beside)
+    return beside
 
 
 def _seed(config: Config, plan: Plan | None) -> int:

@@ -19,6 +19,8 @@ from .profiles import Profile
 
 ENVIRONMENT: Final = "GROUPMOCK_"
 ENVIRONMENT_SET: Final = "GROUPMOCK_SET_"
+YES: Final = ("true", "yes", "on", "1")
+NO: Final = ("false", "no", "off", "0", "")
 LOGS: Final = ("text", "json", "off")
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 UNROUTABLE: Final = ("0.0.0.0", "::", "")  # clients connect to what Metadata and FindCoordinator say, not to what was bound
@@ -58,7 +60,8 @@ class Token(str):
 
 
 class Option(NamedTuple):
-    """One of groupmock's own options: flag `--name`, key `name` of the TOML file, variable GROUPMOCK_NAME with underscores."""
+    """One of groupmock's own options: flag `--name`, key `name` of the TOML file, variable GROUPMOCK_NAME with underscores. Without a
+    `metavar` it is on or off."""
 
     name: str
     metavar: str
@@ -85,6 +88,13 @@ OPTIONS: Final = (
     ),
     Option("log", "text|json|off", "what is said on stderr", "text"),
     Option("plan", "FILE", "fault rules from the start (docs/how-to/faults.md): a TOML or JSON file, or the name of a ready plan", None),
+    Option(
+        "audit",
+        "",
+        "judge the clients as they speak: a broken rule is a row, a line on stderr, and in the control API (groupmock explain)",
+        False,
+    ),
+    Option("audit-waivers", "FILE", "findings that do not count, each with its reason and last day (TOML)", None),
     Option("seed", "N", "seed of every id that is drawn; a run with the same seed draws the same ids", None),
     Option("run", "NAME", "what its journal calls this run: a scenario, a client's version, ... (default: the seed)", None),
 )
@@ -104,6 +114,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     journal: str | None
     journal_max_bytes: int | None
     plan: str | None
+    audit: bool
+    audit_waivers: str | None
     control: Address | None
     token: Token | None
     log: str
@@ -158,6 +170,8 @@ def resolve(
         journal=values["journal"],
         journal_max_bytes=_journal_limit(values["journal-max-bytes"], options.origins["journal-max-bytes"]),
         plan=values["plan"],
+        audit=_yes(values["audit"], options.origins["audit"]),
+        audit_waivers=values["audit-waivers"],
         control=_control(values["control"], options.origins["control"], values["token"]),
         token=token_of(values["token"], options.origins["token"]),
         log=_one_of(values["log"], LOGS, options.origins["log"]),
@@ -165,6 +179,8 @@ def resolve(
         run=_run_name(values["run"], options.origins["run"]),
         origins={**options.origins, **layers.origins},
     )
+    if config.audit_waivers is not None and not config.audit:
+        raise ConfigError(f"{options.origins['audit-waivers']}: nobody is audited: add --audit (audit = true, GROUPMOCK_AUDIT=true)")
     if config.host in UNROUTABLE and config.advertise is None:
         raise ConfigError(
             f"listening on {config.host or 'every address'} gives clients no address to connect to: "
@@ -308,6 +324,12 @@ def _number(value: object, origin: str, low: int, high: int) -> int:
     if not low <= number <= high:
         raise ConfigError(f"{origin}: {value!r} is not a whole number from {low} to {high}")
     return number
+
+
+def _yes(value: object, origin: str) -> bool:
+    if value not in (True, False, *YES, *NO):
+        raise ConfigError(f"{origin}: {value!r} is not one of true, false")
+    return value is True or value in YES
 
 
 def _seed(value: object, origin: str) -> int | None:

@@ -22,6 +22,8 @@ from .version import __version__
 from .views import Record
 
 if TYPE_CHECKING:
+    from .audit.sink import AuditSink
+    from .audit.verdicts import Audit
     from .faults.plan import Plan
 
 T = TypeVar("T")
@@ -37,10 +39,16 @@ class JournalFailed(Exception):
     """The journal that was asked for could not be written to its end. Exit code 3."""
 
 
+class NotAudited(RuntimeError):
+    """An audit was asked for where there is none; the text says how to have one."""
+
+
 class Running:
     """A cluster that serves. Everything here is called on its loop's thread."""
 
-    def __init__(self, config: Config, core: Core, server: Server, clock: Clock, seed: int, ring: Ring | None, ports: list[int]) -> None:
+    def __init__(self, config: Config, core: Core, server: Server, clock: Clock, seed: int, ring: Ring | None, ports: list[int],
+        beside: AuditSink | None = None,
+    ) -> None:  # fmt: skip
         self.config = config
         self.core = core
         self.cluster = core.cluster
@@ -49,6 +57,10 @@ class Running:
         self.seed = seed
         self.ring = ring
         """The rows that are kept in memory, if any are."""
+        self.beside = beside
+        """Who judges the clients, if anybody does."""
+        self.earlier: list[Audit] = []
+        """What was found before the cluster was reset: one audit, or none."""
         self.closed = False
         self._ports = ports
 
@@ -114,6 +126,12 @@ class Running:
             for record in decode_records(batch)
             if record.offset >= self.cluster.topics.require_partition(topic, index).start  # DeleteRecords may end inside a batch (KIP-107)
         ]
+
+    def audit(self, group: str | None = None) -> Audit:
+        """What the clients were found to do; in one group, as long as it is there. Raises NotAudited."""
+        if self.beside is None:
+            raise NotAudited("nobody is audited: start with --audit (audit = true in the file, GROUPMOCK_AUDIT=true, Broker(audit=True))")
+        return self.beside.audit(group)
 
     def story(self, group: str) -> str:
         """What happened to a group, a line an event; only where `start(stories=True)` kept the rows."""

@@ -21,15 +21,17 @@ if TYPE_CHECKING:
 BROKERS: pytest.StashKey[list[Broker]] = pytest.StashKey()
 MUST_FIRE: pytest.StashKey[bool] = pytest.StashKey()
 FAILED: pytest.StashKey[bool] = pytest.StashKey()
-KNOWN_MARKS = "plan, must_fire, seed, topics, nodes, profile, settings"
+KNOWN_MARKS = "plan, must_fire, audit, audit_waivers, seed, topics, nodes, profile, settings"
 RIG_MARKS = ("seed", "topics", "nodes", "profile", "settings")
 """What a rig takes too: it has no fault rules."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """--groupmock-journal DIR."""
+    """--groupmock-journal DIR, and what the configuration file may say."""
     group = parser.getgroup("groupmock")
     group.addoption("--groupmock-journal", metavar="DIR", help="keep the journals of failed tests in this directory")
+    parser.addini("groupmock_audit", "judge the clients of every test that uses `groupmock`: a broken rule fails it", type="bool")
+    parser.addini("groupmock_waivers", "file of findings that do not count (docs/how-to/audit.md)", type="paths", default=[])
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -46,7 +48,7 @@ def groupmock_config() -> dict[str, Any]:
 @pytest.fixture
 def groupmock(request: pytest.FixtureRequest, groupmock_config: dict[str, Any]) -> Iterator[Broker]:
     """A mock cluster for this test alone, with blocking calls."""
-    settings = groupmock_config | _marked(request.node)
+    settings = _with_audit(request.config, groupmock_config | _marked(request.node))
     if settings.pop("must_fire", True) and "plan" in settings:
         request.node.stash[MUST_FIRE] = True
     with _broker(request, settings) as broker:
@@ -96,6 +98,10 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
             from groupmock.printable import one_line
 
             pytest.fail(one_line("; ".join(idle) + " (must_fire=False in the marker allows it)"), pytrace=False)
+    broken = [told for broker in item.stash.get(BROKERS, []) for told in _findings(broker, "error")]
+    if broken:
+        first = "a client broke a rule of the group protocol (audit=False in the marker allows it)"
+        pytest.fail("\n".join([first, *broken]), pytrace=False)
     return result
 
 
@@ -107,6 +113,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         item.stash[FAILED] = True
         for broker in item.stash.get(BROKERS, []):
             report.sections.append(("groupmock", _last_words(broker)))
+            if found := _findings(broker, "error", "warning"):
+                report.sections.append(("groupmock audit", "\n".join(found)))
     return report
 
 
@@ -129,6 +137,27 @@ def _marked(item: pytest.Item) -> dict[str, Any]:
     if wrong:
         raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.groupmock takes {KNOWN_MARKS} by name, not {', '.join(wrong)}")
     return dict(marker.kwargs)
+
+
+def _with_audit(config: pytest.Config, settings: dict[str, Any]) -> dict[str, Any]:
+    """What the configuration file says of audits, where nobody said something else."""
+    waivers = [str(each) for each in config.getini("groupmock_waivers")]
+    if len(waivers) > 1:
+        raise pytest.UsageError(f"groupmock_waivers: one file, not {len(waivers)}: {', '.join(waivers)}")
+    if settings.setdefault("audit", bool(config.getini("groupmock_audit"))) and waivers:
+        settings.setdefault("audit_waivers", waivers[0])
+    return settings
+
+
+def _findings(broker: Broker, *severities: str) -> list[str]:
+    """What its clients were found to do wrong, some lines each; nothing where they are not audited. Waived findings are left out."""
+    if not broker.audited:
+        return []
+    from groupmock.audit.forms.text import finding_lines
+    from groupmock.printable import lines
+
+    wanted = [each for each in broker.audit().findings if each.severity in severities and each.waived is None]
+    return [lines(line) for each in wanted for line in finding_lines(each, broker.journal or "")]
 
 
 def _last_words(broker: Broker) -> str:

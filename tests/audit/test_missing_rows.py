@@ -6,9 +6,11 @@ import pytest
 from audit_examples import played
 
 from groupmock.audit.auditor import Auditor, audit
-from groupmock.audit.rule import registered
-from groupmock.audit.subjects import Link
+from groupmock.audit.judgement import KEPT, Judgements
+from groupmock.audit.rule import Rule, asked, registered
+from groupmock.audit.subjects import HEARTBEAT, Exchange, Link
 from groupmock.audit.verdicts import Finding
+from groupmock.journal.rows import RequestRow
 
 RULES = registered()
 CODE = "CLIENT-05"
@@ -41,3 +43,46 @@ def test_every_judgement_is_told_with_whose_it_is() -> None:
     assert (found.broken, found.kept) == (sum(each[3] is not None for each in told), sum(each[3] is None for each in told))
     assert [each[3] for each in told if each[3] is not None] == found.findings
     assert {each[1] for each in told} == {"g"} and all(each[2] is not None for each in told)
+
+
+class CrashesLater(Rule):
+    """Looks again in a while, and crashes before."""
+
+    code, title = "CLIENT-998", "crashes"
+
+    @asked(HEARTBEAT)
+    def beats(self, x: Exchange) -> Judgements:
+        """The first time an appointment, the second time a crash."""
+        if x.link.note(self.code, list):
+            raise ValueError("no")
+        x.link.notes[self.code].append(1)
+        self.later(x.at + 1, x.link, self.looks)
+        self.later(x.at + 3_600_000_000_000, x.link, self.looks)
+        yield KEPT
+
+    def looks(self) -> Judgements:
+        """At once, and in an hour."""
+        yield KEPT
+
+
+def test_a_rule_that_crashed_is_asked_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not at its appointments either, nor is a group that is over kept for it."""
+    monkeypatch.setattr("groupmock.audit.auditor.registered", lambda: {"CLIENT-998": CrashesLater})
+    rows = played(RULES[CODE], "kept")
+    link = next(row.connection for row in rows if isinstance(row, RequestRow))
+    beat = {
+        "connection": link,
+        "correlation_id": 1,
+        "api_key": HEARTBEAT,
+        "api_name": "Heartbeat",
+        "api_version": 4,
+        "size": 1,
+        "handled": 0,
+    }
+    message = {"group_id": "g", "member_id": "m", "generation_id": 1}
+    last = rows[-1]
+    for number, pause in enumerate((0, 5, 4_000_000_000_000)):
+        t = last.t + pause
+        rows.append(RequestRow(seq=last.seq + 1 + number, t=t, ticket=1000 + number, received=t, message=message, **beat))
+    found = audit(rows).rules["CLIENT-998"]
+    assert (found.kept, found.broken, found.crashed) == (2, 0, "the rule crashed: ValueError: no")

@@ -15,7 +15,7 @@ from witness import Beside, figures, told_of
 from witness import witness as witness
 
 ROWS = re.compile(r"\([0-9, ]*\)")
-SEEDS = 120
+SEEDS = 60
 SHARES = 2
 
 
@@ -54,17 +54,21 @@ steps = st.one_of(
 
 @pytest.mark.property
 @pytest.mark.usefixtures("witness")
-@examples(150)
+@examples(60)
 @given(st.lists(steps, min_size=3, max_size=16), st.booleans())
-def test_whatever_heartbeats_come_and_when(tmp_path_factory: pytest.TempPathFactory, script: list[tuple[object, ...]], leases: bool) -> None:
+def test_whatever_heartbeats_come_and_when(
+    tmp_path_factory: pytest.TempPathFactory, script: list[tuple[object, ...]], leases: bool
+) -> None:
     folder = tmp_path_factory.mktemp("audited")
     side = Side(folder / "j.jsonl", leases)
     beside = Beside(side.driver, side.clock)
+    side.connect()
     play(side, script)
     side.end()
     alone = Side(folder / "alone.jsonl", leases)  # nobody beside the audit wants heartbeats: most are no rows at all
     alone.driver.journal.remove(alone.sink)
     only = Beside(alone.driver, alone.clock)
+    alone.connect()
     play(alone, script)
     alone.end()
     side.lines()

@@ -69,7 +69,7 @@ def test_unknown_marker_argument_is_named(pytester: pytest.Pytester) -> None:
     )
     result = pytester.runpytest_subprocess()
     result.assert_outcomes(errors=1)
-    takes = "plan, must_fire, seed, topics, nodes, profile, settings"
+    takes = "plan, must_fire, audit, audit_waivers, seed, topics, nodes, profile, settings"
     result.stdout.fnmatch_lines([f"*@pytest.mark.groupmock takes {takes} by name, not seeed*"])
 
 
@@ -294,4 +294,90 @@ def test_coroutines(groupmock_async):
 
 def test_fixtures_steer(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(STEERS)
+    pytester.runpytest_subprocess().assert_outcomes(passed=2)
+
+
+WRONG_CLIENT = """
+import pytest
+
+from groupmock.rig.wire import Client
+from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+
+
+def wrong(bootstrap):
+    host, port = bootstrap.split(":")
+    with Client(host, int(port), "wrong-app") as client:
+        join = JoinGroupRequest(
+            group_id="billing", session_timeout_ms=6000, rebalance_timeout_ms=6000, protocol_type="consumer",
+            protocols=[JoinGroupRequestProtocol(name="range", metadata=bytes(10))],
+        )
+        join.member_id = client.ask(11, 5, join).member_id
+        member = client.ask(11, 5, join)
+        told = [SyncGroupRequestAssignment(member_id=member.member_id, assignment=b"")]
+        sync = SyncGroupRequest(group_id="billing", generation_id=7, member_id=member.member_id, assignments=told)
+        assert client.ask(14, 3, sync).error_code == 22
+"""
+WAIVERS = """
+[[waiver]]
+rule = "CLIENT-05"
+reason = "TEAM-412"
+until = 2999-12-31
+"""
+
+
+def test_a_client_that_breaks_a_rule_fails_the_test(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        WRONG_CLIENT
+        + """
+SETTINGS = {"group.initial.rebalance.delay.ms": 0}
+
+@pytest.mark.groupmock(audit=True, settings=SETTINGS)
+def test_audited(groupmock):
+    wrong(groupmock.bootstrap)
+    assert groupmock.audit().rules["CLIENT-05"].broken == 1
+
+@pytest.mark.groupmock(settings=SETTINGS)
+def test_not_audited(groupmock):
+    wrong(groupmock.bootstrap)
+
+@pytest.mark.groupmock(audit=True, settings=SETTINGS)
+def test_fails_by_itself(groupmock):
+    wrong(groupmock.bootstrap)
+    assert 1 == 2
+"""
+    )
+    result = pytester.runpytest_subprocess("--groupmock-journal", "kept")
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "*a client broke a rule of the group protocol (audit=False in the marker allows it)",
+            "*BROKEN CLIENT-05: wrong-app#* joined generation 1 and sent a SyncGroup for generation 7",
+            "*right: a SyncGroup with generation_id 1 and the member id of the JoinGroup answer",
+            "*where: group billing, *, row * of kept/*test_audited.jsonl",
+        ]
+    )
+    result.stdout.fnmatch_lines(["*assert 1 == 2", "*groupmock audit*", "*BROKEN CLIENT-05: *"])
+
+
+def test_the_configuration_file_audits_every_test_but_for_what_is_waived(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        WRONG_CLIENT
+        + """
+@pytest.fixture(scope="session")
+def groupmock_config():
+    return {"settings": {"group.initial.rebalance.delay.ms": 0}}
+
+def test_audited(groupmock):
+    wrong(groupmock.bootstrap)
+
+@pytest.mark.groupmock(audit=False)
+def test_not_this_one(groupmock):
+    wrong(groupmock.bootstrap)
+"""
+    )
+    pytester.makeini("[pytest]\ngroupmock_audit = true\n")
+    pytester.runpytest_subprocess().assert_outcomes(passed=1, failed=1)
+    pytester.makefile(".toml", waivers=WAIVERS)
+    pytester.makeini("[pytest]\ngroupmock_audit = true\ngroupmock_waivers = waivers.toml\n")
     pytester.runpytest_subprocess().assert_outcomes(passed=2)

@@ -46,12 +46,10 @@ SCRIPT: list[tuple[str, bytes]] = [
 ]
 
 
-def play(dialogue: Dialogue, beats: bool) -> None:
+def play(dialogue: Dialogue) -> None:
     line = dialogue.opened(1, 1, "127.0.0.1", 4000, 0)
     for place, (what, frame) in enumerate(SCRIPT, 1):
         getattr(dialogue, what)(line, frame, 1000 * place)
-        if not beats:
-            line.beat = None
     dialogue.closed(line, "client", "the client closed", 99_000)
     dialogue.ended()
 
@@ -64,8 +62,8 @@ def journal(*sinks: Any) -> Journal:
 
 def test_the_rows_are_those_of_the_full_way() -> None:
     short, full = Rows(), Rows()
-    play(Dialogue(journal(short)), beats=True)
-    play(Dialogue(journal(full)), beats=False)
+    play(Dialogue(journal(short), beats=True))
+    play(Dialogue(journal(full)))
     assert short.rows == full.rows
     assert [row["kind"] for row in short.rows].count("request") == 12
 
@@ -73,7 +71,7 @@ def test_the_rows_are_those_of_the_full_way() -> None:
 def test_a_file_has_them_too(tmp_path: Path) -> None:
     rows, path = Rows(), tmp_path / "j.jsonl"
     made = journal(rows, FileSink(str(path), pytest.fail))
-    play(Dialogue(made), beats=True)
+    play(Dialogue(made, beats=True))
     made.close()
     assert [json.loads(line) for line in path.read_text().splitlines()[1:]] == [without_tags(row) for row in rows.rows]
 
@@ -87,5 +85,5 @@ def test_most_of_them_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[object] = []
     real = Passing.read
     monkeypatch.setattr(Passing, "read", lambda self: (read.append(self), real(self)))
-    play(Dialogue(journal(Rows())), beats=True)
+    play(Dialogue(journal(Rows()), beats=True))
     assert len(read) < 12

@@ -99,7 +99,7 @@ class Tapped:
         self.rig = WireRig.make(sinks=[self.own], **made)
         journal = Journal(header("tapped", self.rig.clock.epoch_ns, {}), [self.recorded])
         journal.begin()
-        self.dialogue = Dialogue(journal)
+        self.dialogue = Dialogue(journal, beats=True)
 
     def connect(self, node: int = 1) -> TappedWire:
         return self.rig.plug(TappedWire(self.dialogue), node)

@@ -7,19 +7,20 @@ from typing import Any
 
 import pytest
 
-from groupmock.audit import auditor as auditor_module
 from groupmock.audit.auditor import Auditor
 from groupmock.audit.judgement import Broken, Judgements
-from groupmock.audit.rule import Rule, answered, asked, closed
+from groupmock.audit.repeating import CALM
+from groupmock.audit.rule import Rule, answered, asked, closed, registered
 from groupmock.audit.sink import AuditSink
-from groupmock.audit.subjects import HEARTBEAT, Exchange, Link, Member
+from groupmock.audit.subjects import Exchange, Link, Member
 from groupmock.audit.verdicts import Audit, Finding
-from groupmock.audit.world import CALM, OF_GROUPS
+from groupmock.audit.world import OF_GROUPS
 from groupmock.clock import Clock
 from groupmock.journal.journal import Sink
 from groupmock.journal.read import read
-from groupmock.journal.rows import FindingRow, Row
+from groupmock.journal.rows import FindingRow, OpenRow, Row
 from groupmock.net.alarm import ClockAlarm
+from groupmock.net.beats import Beats
 from groupmock.net.driver import Driver
 
 CODE = "TEST-00"
@@ -84,14 +85,17 @@ class Beside:
 
     def __init__(self, driver: Driver, clock: Clock) -> None:
         self.findings = Findings()
-        self.sink = AuditSink(driver.journal, driver, ClockAlarm(clock), clock.now)
+        self.sink = AuditSink(driver.journal, Beats(driver.connections), ClockAlarm(clock), clock.now)
         driver.journal.add(self.findings)
         driver.journal.add(self.sink)
+        now = clock.now()
+        for each in driver.connections.values():  # the file has their rows
+            self.sink.take(OpenRow(t=now, node=each.node, connection=each.number, client_host=each.client_host, client_port=each.port))
 
     def told(self, rows: bool = True) -> list[tuple[Any, ...]]:
         """Its findings, sorted; `rows`: with the rows that they cite."""
         assert not any(tally.crashed for tally in self.sink.audit().rules.values())
-        return sorted((each.at, each.sentence, each.instead, each.rows if rows else ()) for each in self.findings.rows)
+        return sorted((each.happened, each.sentence, each.instead, each.rows if rows else ()) for each in self.findings.rows)
 
 
 def told_of(path: Path) -> tuple[list[tuple[Any, ...]], Audit]:
@@ -111,6 +115,6 @@ def figures(audit: Audit) -> dict[str, tuple[object, ...]]:
 @pytest.fixture
 def witness(monkeypatch: pytest.MonkeyPatch) -> None:
     """The witness is among the rules."""
-    known = {**auditor_module.registered(), CODE: Witness}
-    monkeypatch.setattr(auditor_module, "registered", lambda: known)
+    known = {**registered(), CODE: Witness}
+    monkeypatch.setattr("groupmock.audit.auditor.registered", lambda: known)
     monkeypatch.setattr("groupmock.audit.sink.MOST_ROWS", 1_000_000)

@@ -63,6 +63,7 @@ NEEDS: Final[Mapping[str, Callable[[], str]]] = {
     "capture": without_captures,
     "judge": without_kafka,
     "kafka": without_kafka,
+    "record": without_kafka,
     "benchmarks": lambda: "" if shutil.which("gcc") or shutil.which("cc") else "not on the PATH: gcc, cc",
 }
 """Folder of tests/live -> what it lacks."""
@@ -151,5 +152,6 @@ def parts() -> list[Part]:
         _demo_under("3.13"),
         ShellCommand("interop", "groups in three other languages", [python, "tests/interop/run"], without_languages, ALL),
         ShellCommand("matrix", "stock clients, as Kafka showed them", [python, "tests/interop/matrix", "--live"], without_languages, ALL),
+        ShellCommand("audit-table", "the conduct of stock clients", [python, "tests/interop/audit"], without_languages, limit_s=2 * 3600),
         ShellCommand("containers-up", "the compose file in an engine", ["bash", "docker/try"], without_docker),
     ]

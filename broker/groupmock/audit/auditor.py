@@ -68,6 +68,7 @@ class Auditor:
                 self._hooks[moment, key].append((made, getattr(made, name)))
         self._open: dict[str | None, dict[str, Tally]] = {}
         self._groups = 0
+        self._crashed: set[str] = set()
         self._held: dict[int | None, list[ReplyRow | AbandonedRow]] = {}
 
     def feed(self, row: Row | UnknownRow) -> None:
@@ -125,14 +126,14 @@ class Auditor:
         self._held.clear()
         self._settle_groups()
 
-    def so_far(self) -> Audit:
-        """What was found up to now, in tallies of their own; more may come."""
+    def so_far(self, group: str | None = None) -> Audit:
+        """What was found up to now, in tallies of their own; more may come. `group`: in this one alone, as long as it is there."""
         self._world.catch_up_all()
         rules = {code: Tally(findings=[]) for code in self.rules}
-        for tallies in (self.totals, *self._open.values()):
+        for tallies in (self.totals, *self._open.values()) if group is None else (self._open.get(group, {}),):
             for code, tally in tallies.items():
                 rules[code].add(tally)
-        groups = self._groups + sum(name is not None for name in self._open)
+        groups = int(group in self._open) if group is not None else self._groups + sum(name is not None for name in self._open)
         return Audit(rules=rules, groups=groups, rows=self.rows, holes=list(self.holes))
 
     def close(self) -> Audit:
@@ -205,7 +206,7 @@ class Auditor:
 
     def _look(self, over: Appointment) -> None:
         look, about = over.look, over.about
-        if look is None or about is None:
+        if look is None or about is None or over.code in self._crashed:
             return
         self._catch_up(about if isinstance(about, Member) else about.last if isinstance(about, Link) else None)
         if over.code:
@@ -240,8 +241,9 @@ class Auditor:
                     tally.kept += 1
                     if self._judged is not None:
                         self._judged(code, _group_of(about), link, None)
-        except Exception as crash:  # a rule that crashes is unknown; the audit goes on without it
+        except Exception as crash:  # a rule that crashes is unknown and asked no more; the audit goes on without it
             self._tally(code, about).crashed = f"the rule crashed: {type(crash).__name__}: {crash}"
+            self._crashed.add(code)
             for place, hooks in self._hooks.items():
                 self._hooks[place] = [each for each in hooks if each[0].code != code]
 

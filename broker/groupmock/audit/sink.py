@@ -20,6 +20,7 @@ from ..journal.rows import FindingRow, Row
 from .auditor import KINDS, Auditor
 from .subjects import Pulse
 from .verdicts import Audit, Finding
+from .waivers import Waivers
 
 MOST_ROWS: Final = 1_000
 """So many findings of one rule become rows; the others are counted. A client that is wrong with each request is not to fill the log."""
@@ -38,18 +39,18 @@ class Alarm(Protocol):
 
 
 class AuditSink(Sink):
-    """Judges the clients of one run. `pulse`: who knows of heartbeats without rows; `now`: the run's time; `waive`: see `Auditor`."""
+    """Judges the clients of one run. `pulse`: who knows of heartbeats without rows; `now`: the run's time; `waivers`: of findings that do
+    not count."""
 
     kinds = KINDS
     routine = True
     pulse = True
-    last = True
+    behind = True
 
-    def __init__(
-        self, journal: Journal, pulse: Pulse, alarm: Alarm, now: Callable[[], int], waive: Callable[[Finding], str | None] | None = None
-    ) -> None:
+    def __init__(self, journal: Journal, pulse: Pulse, alarm: Alarm, now: Callable[[], int], waivers: Waivers | None = None) -> None:
+        self.waivers = waivers
         self._journal, self._alarm, self._now = journal, alarm, now
-        self._auditor = Auditor(found=self._found, waive=waive, pulse=pulse)
+        self._auditor = Auditor(found=self._found, waive=None if waivers is None else waivers.of, pulse=pulse)
         self._fresh: list[Finding] = []
         self._told: Counter[str] = Counter()
         self._failure: str | None = None
@@ -86,11 +87,11 @@ class AuditSink(Sink):
             self._alarm.cancel()
             self._done = self._so_far()
 
-    def audit(self) -> Audit:
-        """What was found up to now; of a run that is over, all of it."""
+    def audit(self, group: str | None = None) -> Audit:
+        """What was found up to now; of a run that is over, all of it. `group`: in this one alone, as long as it is there."""
         if self._done is None:
             self._ring()
-        return self._done or self._so_far()
+        return self._so_far(group) if self._done is None or group is not None else self._done
 
     def _ring(self) -> None:
         if self._done is None:
@@ -112,8 +113,8 @@ class AuditSink(Sink):
             if self._fresh:
                 self._tell(now)
 
-    def _so_far(self) -> Audit:
-        found = self._auditor.so_far()
+    def _so_far(self, group: str | None = None) -> Audit:
+        found = self._auditor.so_far(group)
         if self._failure is not None:
             for tally in found.rules.values():
                 tally.crashed = tally.crashed or self._failure
@@ -132,7 +133,8 @@ class AuditSink(Sink):
             self._journal.append(
                 FindingRow(
                     t=now, rule=each.rule, severity=each.severity, group=each.group, member=each.member, member_id=each.member_id,
-                    client_id=each.client_id, at=each.t, sentence=each.sentence, instead=each.instead, rows=each.rows, waived=each.waived,
+                    client_id=each.client_id, happened=each.t, sentence=each.sentence, instead=each.instead,
+                    rows=each.rows, waived=each.waived,
                 )
             )  # fmt: skip
 

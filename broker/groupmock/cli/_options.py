@@ -15,6 +15,9 @@ def add_options(parser: argparse.ArgumentParser, without: tuple[str, ...] = ()) 
     for option in OPTIONS:
         if option.name in without:
             continue
+        if not option.metavar:
+            parser.add_argument(f"--{option.name}", action="store_true", default=None, help=option.about)
+            continue
         default = f" (default {option.default})" if option.default not in (None, ()) else ""
         action = "append" if option.name == "topic" else "store"
         parser.add_argument(f"--{option.name}", metavar=option.metavar, action=action, help=option.about + default)
@@ -39,14 +42,19 @@ def resolve_arguments(arguments: argparse.Namespace, **defaults: object) -> Conf
 
 
 def bad_use(config: Config) -> tuple[type[Exception], ...]:
-    """What a start may raise that is bad use: a plan that cannot be, where there is one, and an event loop that does not exist."""
+    """What a start may raise that is bad use: a plan or waivers that cannot be, where there are any, and an event loop that is none."""
     from ..net.loops import UnknownLoop
 
-    if config.plan is None:
-        return (UnknownLoop,)
-    from ..faults.plan import BadPlan
+    found: tuple[type[Exception], ...] = (UnknownLoop,)
+    if config.plan is not None:
+        from ..faults.plan import BadPlan
 
-    return BadPlan, UnknownLoop
+        found = (*found, BadPlan)
+    if config.audit_waivers is not None:
+        from ..audit.waivers import BadWaivers
+
+        found = (*found, BadWaivers)
+    return found
 
 
 def complain(verb: str, trouble: Exception) -> None:

@@ -2,6 +2,9 @@
 
 The command finds the cluster in GROUPMOCK_BOOTSTRAP, KAFKA_BOOTSTRAP and KAFKA_BOOTSTRAP_SERVERS. Its status is passed on;
 groupmock's own failures are 125, a COMMAND that cannot be started among them (bad use 2). The port is a free one unless --port is given.
+
+With --audit the clients are judged beside: at the end stderr has what they did wrong, and where COMMAND succeeded although a rule of
+severity error was broken the status is 1. `groupmock explain RULE` says why a rule is there and how to mend what breaks it.
 """
 
 from __future__ import annotations
@@ -10,13 +13,15 @@ import argparse
 import asyncio
 import os
 import signal
+import sys
 from typing import TYPE_CHECKING, Final
 
-from . import BAD_USE
+from . import BAD_USE, BROKEN, OK
 from ._options import ConfigError, add_options, bad_use, complain, resolve_arguments
 
 if TYPE_CHECKING:
     from ..config import Config
+    from ..running import Running
 
 OWN_FAILURE: Final = 125
 TAKES_COMMAND: Final = True
@@ -83,7 +88,23 @@ async def _run(config: Config, command: list[str]) -> int:
     if trouble_at_end is not None:
         complain("run", trouble_at_end)
         return OWN_FAILURE
-    return status if status >= 0 else 128 - status
+    status = status if status >= 0 else 128 - status
+    return _judged(running, status) if running.beside is not None else status
+
+
+def _judged(running: Running, status: int) -> int:
+    """Tell on stderr what the clients did wrong; returns the status that this makes of the command's."""
+    from ..audit.forms import written
+    from ..audit.report import Source, report_of
+    from ..audit.verdicts import together
+
+    beside, config = running.beside, running.config
+    assert beside is not None
+    audit = together([*running.earlier, beside.audit()])
+    source = Source(name=config.journal or "this run", audit=audit, run=config.run or "", profile=config.profile.name)
+    report = report_of([source], beside.waivers.notices() if beside.waivers is not None else ())
+    print(written("text", report), end="", file=sys.stderr)
+    return BROKEN if status == OK and report.broken else status
 
 
 def pass_on(child: asyncio.subprocess.Process, number: int) -> None:

@@ -11,6 +11,7 @@ from groupmock_codec import APIS
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
+    from ..audit.verdicts import Audit
     from ..running import Running
 
 TOTALS = {
@@ -38,6 +39,20 @@ class Scrape:
         """Every family."""
         yield from self._counters()
         yield from self._now()
+        if self._running.beside is not None:
+            yield from self._audited(self._running.audit())
+
+    def _audited(self, audit: Audit) -> Iterator[Metric]:
+        from prometheus_client.core import CounterMetricFamily
+
+        broken = CounterMetricFamily("groupmock_audit_broken", "times that a client broke a rule, waived ones left out", labels=["rule"])
+        waived = CounterMetricFamily("groupmock_audit_waived", "times that it did and a waiver covers it", labels=["rule"])
+        kept = CounterMetricFamily("groupmock_audit_kept", "times that it kept one; heartbeats that repeat count once", labels=["rule"])
+        for code, tally in audit.rules.items():
+            broken.add_metric([code], tally.broken - tally.waived)
+            waived.add_metric([code], tally.waived)
+            kept.add_metric([code], tally.kept)
+        yield from (broken, waived, kept)
 
     def _counters(self) -> Iterator[Metric]:
         from prometheus_client.core import CounterMetricFamily

@@ -12,6 +12,7 @@ from ..bounded_text import BadText, bounded
 from ..core.steering import BadArguments, NoSuch, NotNow, UnknownCommand
 from ..faults.plan import BadPlan
 from ..faults.registry import UnknownRule
+from ..running import NotAudited
 from .arrivals import TooMany
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ ERRORS: Final[tuple[tuple[type[Exception], int], ...]] = (
     (NotInTime, 408),
     (TooMany, 503),
     (NotNow, 409),
+    (NotAudited, 409),
     (NoSuch, 404),
     (UnknownRule, 404),
     (UnknownCommand, 404),

@@ -7,9 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
+from ..audit.verdicts import Finding
 from ..faults.plan import Plan, Rule
 from ..net.fault_commands import every_command
-from . import cluster_calls, queries, rules
+from . import audits, cluster_calls, queries, rules
 from .cluster_calls import GroupDetails, GroupPath, GroupRow, Health, NodePath, Seed, TopicName, TopicPath
 from .context import ControlContext, Done
 from .openapi import document
@@ -103,6 +104,10 @@ ROUTES: Final[tuple[Route, ...]] = (
     Route("GET", "/journal/find", ("journal", "find"), "The kept rows that fit.", queries.find, query=Find, answer=Found),
     Route("GET", "/journal/wait", ("journal", "wait"), "Wait until so many rows fit; 408 when the time is over.", queries.wait, query=Wait,
           answer=Found),
+    Route("GET", "/audit", None, "What the clients were found to do, rule by rule; 409 where nobody is audited (`--audit`).",
+          audits.verdicts, query=audits.Which, answer=audits.Audited),
+    Route("GET", "/audit/findings", None, "What they did wrong, at most 20 findings of one rule; the rows of the journal have up to 1,000.",
+          audits.findings, query=audits.WhichFindings, answer=list[Finding]),
     Route("GET", "/metrics", None, "Counters and gauges for Prometheus.", cluster_calls.metrics, answer=str),
     Route("GET", "/openapi.json", None, "This API as an OpenAPI 3.1 document.", _described),
 )  # fmt: skip

@@ -28,7 +28,12 @@ async def start_control(
             raise trouble
         if config.journal is not None:
             keep_journal(config.journal)
-        return await start(config, on_failure, old.ports, stories=True, plan=plan)
+        running = await start(config, on_failure, old.ports, stories=True, plan=plan)
+        if old.beside is not None:
+            from ..audit.verdicts import together
+
+            running.earlier = [together([*old.earlier, old.audit()])]
+        return running
 
     try:
         return await _serve(config, running, restart)

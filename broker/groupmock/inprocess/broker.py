@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 
 from ..assembly import start
+from ..audit.verdicts import Audit
 from ..config import ConfigError, all_settings, resolve, settings_by_name
 from ..core.groups.view import GroupView
 from ..net.loops import UnknownLoop, new_loop
@@ -32,7 +33,8 @@ T = TypeVar("T")
 Offset = TypeVar("Offset")
 Records = TypeVar("Records")
 View = TypeVar("View")
-"""What `produce`, `records` and `wait_for` give: a value, or a coroutine of it."""
+Found = TypeVar("Found")
+"""What `produce`, `records`, `wait_for` and `audit` give: a value, or a coroutine of it."""
 Later = Coroutine[Any, Any, T]
 Topics = Mapping[str, int] | Iterable[str]
 
@@ -41,7 +43,7 @@ class GroupTimeout(AssertionError):
     """A group did not get where a test wanted it in time. The text has what was wanted, what is, and the group's story."""
 
 
-class InProcess(Commands[R, Lasting], Faults[R, Block, Text, Texts], Generic[R, Lasting, Block, Text, Texts, Offset, Records, View]):
+class InProcess(Commands[R, Lasting], Faults[R, Block, Text, Texts], Generic[R, Lasting, Block, Text, Texts, Offset, Records, View, Found]):
     """What both brokers are asked beside steering and faults."""
 
     @property
@@ -53,6 +55,11 @@ class InProcess(Commands[R, Lasting], Faults[R, Block, Text, Texts], Generic[R, 
     def seed(self) -> int:
         """The seed of this run's ids: give it to `Broker(seed=...)` to draw the same again."""
         return self._up().seed
+
+    @property
+    def audited(self) -> bool:
+        """Are the clients judged?"""
+        return self._up().beside is not None
 
     @property
     def groups(self) -> dict[str, GroupView]:
@@ -97,6 +104,11 @@ class InProcess(Commands[R, Lasting], Faults[R, Block, Text, Texts], Generic[R, 
         done: Text = self._do(lambda: self._post(lambda: self._up().story(group)))
         return done
 
+    def audit(self) -> Found:
+        """What the clients were found to do up to now, rule by rule (`groupmock.audit`). NotAudited unless started with `audit=True`."""
+        done: Found = self._do(lambda: self._post(lambda: self._up().audit()))
+        return done
+
     def wait_for(
         self,
         group: str,
@@ -139,12 +151,13 @@ class InProcess(Commands[R, Lasting], Faults[R, Block, Text, Texts], Generic[R, 
         return found
 
 
-class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record], GroupView]):
+class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record], GroupView, Audit]):
     """A mock Kafka cluster in this process.
 
     `topics`: {"orders": 12} or ["orders:12"]; `settings`: Kafka's names, {"group.max.size": 3}; the same as keywords with
     underscores: `group_max_size=3`. `journal`: a file, of at most `journal_max_bytes`; `run`: what it calls this run;
-    `plan`: fault rules from the start; `control`: serve the control API (docs/reference/control.md) on that port, 0 for
+    `plan`: fault rules from the start; `audit`: judge the clients (`Broker.audit`), `audit_waivers`: a file of
+    findings that do not count; `control`: serve the control API (docs/reference/control.md) on that port, 0 for
     a free one. Raises ConfigError for a bad value, CannotStart for a taken port.
     """
 
@@ -163,6 +176,8 @@ class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record]
         advertise: str | None = None,
         log: str = "off",
         plan: PlanLike | None = None,
+        audit: bool = False,
+        audit_waivers: str | None = None,
         control: int | str | None = None,
         token: str | None = None,
         settings: Mapping[str, Any] | None = None,
@@ -180,6 +195,8 @@ class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record]
             "port": port,
             "advertise": advertise,
             "log": log,
+            "audit": audit or None,
+            "audit-waivers": audit_waivers,
             "control": None if control is None else str(control),
             "token": token,
         }
@@ -302,7 +319,10 @@ class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record]
 
 
 class AsyncBroker(
-    InProcess[Later[None], AsyncUndo, AsyncFaultBlock, Later[str], Later[list[str]], Later[int], Later[list[Record]], Later[GroupView]]
+    InProcess[
+        Later[None], AsyncUndo, AsyncFaultBlock, Later[str], Later[list[str]], Later[int], Later[list[Record]], Later[GroupView],
+        Later[Audit],
+    ]
 ):
     """The same names as `Broker`, as coroutines where `Broker` blocks."""
 

@@ -41,12 +41,14 @@ VARYING: Final = re.compile("|".join(sorted({*ORDER, *LATER})))
 
 
 class Template(NamedTuple):
-    """What stands between the varying texts of two rows, and the frame's bytes before and after the correlation id."""
+    """What stands between the varying texts of two rows, and the frame's bytes before and after the correlation id. `later`: the text for
+    `%`, where the answer comes later than its heartbeat."""
 
     pieces: list[str]
     before: bytes
     after: bytes
     length: int
+    later: str
 
 
 Unfilled = tuple[Template, bytes, int, int, int, int]
@@ -194,17 +196,17 @@ class FileSink(Sink):
         # base64 goes by three bytes: the correlation id is bytes 4 to 7, so bytes 3 to 8, characters 4 to 11, are what differs.
         text = ascii_json(lines).decode().replace(encoded, encoded[:4] + FRAME + encoded[12:])
         assert VARYING.findall(text) == (LATER if reply.waited else ORDER), "the fields of rows changed: ORDER and filled_in must follow"
-        return Template(VARYING.split(text), raw[3:4], raw[8:9], len(text))
+        pieces = VARYING.split(text)
+        return Template(pieces, raw[3:4], raw[8:9], len(text), "%s".join(piece.replace("%", "%%") for piece in pieces))
 
 
 def filled_in(template: Template, identifiers: bytes, now: int, sequence: int, ticket: int, waited: int) -> bytes:
     """Request and reply rows of heartbeats that repeat the last one. Joining texts takes half the time of formatting numbers."""
-    pieces, before, after, _ = template
-    t = str(now)
+    pieces, before, after, _, later = template
     if waited:
-        frame, then, mine, number = base64(before + identifiers + after), str(now + waited), str(ticket), str(_one_id(identifiers)[0])
-        varying = (str(sequence), t, mine, number, t, t, frame, str(sequence + 1), then, mine, number, str(waited), "")
-        return "".join([text for pair in zip(pieces, varying, strict=True) for text in pair]).encode()
+        number, frame = _one_id(identifiers)[0], base64(before + identifiers + after)
+        return (later % (sequence, now, ticket, number, now, now, frame, sequence + 1, now + waited, ticket, number, waited)).encode()
+    t = str(now)
     if len(identifiers) == 4:
         return "".join(_pair(pieces, t, sequence, str(ticket), str(_one_id(identifiers)[0]), base64(before + identifiers + after))).encode()
     places = range(0, len(identifiers), 4)

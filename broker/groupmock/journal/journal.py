@@ -52,7 +52,7 @@ class Sink:
     run of equal ones on a connection with nothing between them, and every one that comes after the time which `silence` names."""
     details: bool = False
     """Does it want what costs something: embedded copies, payload digests, raw frames?"""
-    last: bool = False
+    behind: bool = False
     """Is it handed rows after all others? One that appends rows of its own is: theirs are in order then."""
 
     def begin(self, header: Header) -> None:
@@ -179,7 +179,7 @@ class Journal:
 
     def _arrange(self) -> None:
         before = self.heartbeats, self.pulse
-        self._sinks.sort(key=lambda sink: sink.last)
+        self._sinks.sort(key=lambda sink: sink.behind)
         self._takers = {row: [sink for sink in self._sinks if kind in sink.kinds] for kind, row in ROWS.items()}
         self.wanted = frozenset(kind for kind, row in ROWS.items() if self._takers[row])
         self.routine = any(sink.routine for sink in self._sinks)

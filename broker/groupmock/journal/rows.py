@@ -28,7 +28,7 @@ ASKED_TO_STOP: Final = "asked to stop"
 """`what` of a client row: the process whose client id is `client` is to end in good order now. The wire cannot tell an end from a crash."""
 NODE_STALLED: Final = "node_stalled"
 NODE_RESUMED: Final = "node_resumed"
-"""`what` of the notes between which nothing goes in or out of the node that `fields` names: what it answers waits for the second one."""
+"""`what` of notes about a node of ours: between them it handles nothing, and what it has answered does not go out."""
 SURROUNDINGS: Final = (END, NOT_READING, CANNOT_ACCEPT)
 """Notes about the world outside, which a replay takes as they are."""
 
@@ -208,7 +208,7 @@ class FindingRow(Row, tag="finding", kw_only=True):
     member: Annotated[str | None, about("who: client id and four characters of the member id")] = None
     member_id: Annotated[str | None, about("member id")] = None
     client_id: Annotated[str | None, about("as the client calls itself")] = None
-    at: Annotated[int, about("when the client did it, ns since epoch_ns; `t`: when that was plain")]
+    happened: Annotated[int, about("when the client did it, ns since epoch_ns; `t`: when that was plain")]
     sentence: Annotated[str, about("what the client did")]
     instead: Annotated[str, about("what would have been right")]
     rows: Annotated[tuple[int, ...], about("numbers of the rows that show it, where somebody keeps them")] = ()

@@ -88,7 +88,6 @@ class FaultGate(Generic[C]):
         self._driver.record.request(call)
         # Written before the fault's row, which names its ticket; `apply` must not write it again when a wait is over.
         call.recorded = True
-        call.connection.run = None
         target = Target(facts, call.asked(), None, self.registry.dice)
         return all(self._lets_pass(armed, target, call, now) for armed in fired)
 
@@ -149,7 +148,7 @@ class FaultGate(Generic[C]):
                 reply.message = action.message
                 muted = max(muted, action.mute_ns)
                 continue
-            call.quiet = call.hidden = False  # what became of it is worth a row
+            call.quiet = False  # what became of it is worth a row
             if isinstance(action, Wait):
                 self._wait(armed, call, action.ns, now, partial(self._late_reply, call, reply))
             elif isinstance(action, Write):

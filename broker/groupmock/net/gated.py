@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 
 class Strikeable(Peer, Protocol):
-    """A connection that a rule can strike."""
+    """A connection that a rule can strike. `run`: what its heartbeats are equal to, where they are not all seen."""
+
+    run: Any
 
     def answer(self, frame: bytes) -> None:
         """Write this."""

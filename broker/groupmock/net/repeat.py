@@ -42,8 +42,8 @@ ONE_ID: Final = {4}
 
 
 class Run:
-    """What the heartbeats of a connection are equal to, on the full path too, and until when no sink need hear of more of them. It ends with
-    any other request of the connection."""
+    """What the heartbeats of a connection are equal to, on the full path too, and until when no sink need hear of more of them. It ends
+    with any other request of the connection."""
 
     __slots__ = ("codec", "tail", "until")
 

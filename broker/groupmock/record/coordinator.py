@@ -15,10 +15,10 @@ answer, so that an onlooker who sees both can name it:
     | Heartbeat, SyncGroup answered 25                              | that member is gone                                        |
     | DeleteGroups answered 0                                       | Dead                                                       |
 
-A request is taken at its word when it comes, since its answer may be minutes away: a JoinGroup of a known member begins the rebalance that
-our coordinator would begin. Its rows wait for the next thing that is heard of the group, with their own time; if that is its refusal
-there are none. A refusal that comes later takes the move back, by a row that says so. Where the recording cannot know (a member it never
-saw, a static one that comes back), it waits for evidence: the answer, or a 27 to somebody else.
+A JoinGroup or LeaveGroup is taken at its word when it comes, since an answer may be minutes away: that of a known member begins the
+rebalance that our coordinator would begin. Its rows wait for the next thing that is heard of the group, with their own time; if that is
+its refusal there are none. A refusal that comes later takes the move back, by a row that says so. Where the recording cannot know (a
+member it never saw, a static one that comes back), it waits for evidence: the answer, or a 27 to somebody else.
 
 What no wire shows is in docs/how-to/record.md: timers, who expired while nobody asked, a leader chosen before anybody is told.
 Groups of the next protocol (KIP-848) have no phases; their rows are their requests.
@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec.errors import error_name
 
 from ..core.effects import Effect
 from ..core.groups import causes
@@ -53,12 +53,14 @@ MEMBER_ID_REQUIRED: Final = 79
 IDS_SINCE: Final = 4
 """From this version of JoinGroup on who has no id is given one first (KIP-394)."""
 Told = list[tuple[int, Effect]]
+GUESSED: Final = (JOIN_GROUP, LEAVE_GROUP)
+"""What is taken at its word."""
 MOST_GROUPS: Final = 100_000
 """So many are followed; one more, and the oldest is forgotten."""
 
 
 class Guess(NamedTuple):
-    """What a JoinGroup does if it is not refused: rows that wait for the next thing heard of its group, and the group as it was."""
+    """What a request does if it is not refused: rows that wait for the next thing heard of its group, and the group as it was."""
 
     ticket: int
     told: Told
@@ -71,7 +73,7 @@ class Overheard:
     def __init__(self) -> None:
         self.groups: dict[str, HeardGroup] = {}
         self._left: dict[int, list[HeardMember]] = {}  # ticket of a LeaveGroup -> who went by it
-        self._guesses: dict[str, Guess] = {}  # group -> its last JoinGroup, if nothing was heard of the group since
+        self._guesses: dict[str, Guess] = {}  # group -> what was asked of it last, if nothing was heard of the group since
 
     def noticed(self, call: Seen) -> Told:
         """A request's turn comes: what was guessed of its group before it stands."""
@@ -83,8 +85,8 @@ class Overheard:
         if take is None or message is None:
             return []
         out: Effects = []
-        group_id, joins = getattr(message, "group_id", ""), call.codec.key == JOIN_GROUP
-        before = self._group(group_id).copy(getattr(message, "member_id", "")) if joins else None
+        group_id, guessed = getattr(message, "group_id", ""), call.codec.key in GUESSED
+        before = self._group(group_id).copy(getattr(message, "member_id", "")) if guessed else None
         self._expire(call, message, call.handled, out)
         take(self, call, message, out)
         stamped = [(call.handled, effect) for effect in out]
@@ -121,8 +123,8 @@ class Overheard:
         return guessed + [each for group in self.groups.values() for each in group.say()]
 
     def _settled(self, call: Seen, code: int, joined: bool = False) -> Told:
-        """Something is heard of a group: what was guessed about its last JoinGroup stands, unless this is its refusal. `joined`: one more
-        answer of a generation, after which what those before it showed may be unsaid still."""
+        """Something is heard of a group: what was guessed of it stands, unless this is its refusal. `joined`: one more answer of a
+        generation, after which what those before it showed may be unsaid still."""
         group_id = getattr(call.message, "group_id", "")
         guess, group = self._guesses.pop(group_id, None), self.groups.get(group_id)
         if guess is not None and code and guess.ticket == call.ticket:
@@ -244,7 +246,7 @@ class Overheard:
             group.changed(out, made, "added", seen(f"member {member_id} is among those of generation {answer.generation_id}"))
 
     def _join_refused(self, group: HeardGroup, call: Seen, asked: Any, code: int, now: int, out: Effects) -> None:
-        why = seen(f"its JoinGroup was answered {_name(code)}")
+        why = seen(f"its JoinGroup was answered {error_name(code)}")
         member = next((each for each in group.members.values() if each.parked == call.ticket), None)
         if member is None:
             if code == UNKNOWN_MEMBER_ID:
@@ -254,7 +256,7 @@ class Overheard:
         if member.alive == call.handled or code == UNKNOWN_MEMBER_ID:
             group.remove(out, member, why)
         if group.state == PREPARING and group.begun_by == call.ticket and not any(each.parked for each in group.members.values()):
-            group.back(out, seen(f"the JoinGroup that was taken for the beginning of a rebalance was answered {_name(code)}"), now)
+            group.back(out, seen(f"the JoinGroup that was taken for the beginning of a rebalance was answered {error_name(code)}"), now)
 
     # SyncGroup, Heartbeat, OffsetCommit
 
@@ -330,13 +332,12 @@ class Overheard:
         """25: it is a member no more."""
         member = group.members.get(member_id)
         if member is None:
-            group.reserved.pop(member_id, None)
             return
         overdue = member in group.overdue(now)
         why: Reason = (
             causes.session_expired(member_id, member.session_timeout_ms, False)
             if overdue
-            else seen(f"{api} of member {member_id} was answered {_name(UNKNOWN_MEMBER_ID)}")
+            else seen(f"{api} of member {member_id} was answered {error_name(UNKNOWN_MEMBER_ID)}")
         )
         group.remove(out, member, why)
         if group.whole:
@@ -375,9 +376,10 @@ class Overheard:
         for member in left:
             if (answer.error_code or member.member_id in refused) and answer.error_code != UNKNOWN_MEMBER_ID:
                 group.members[member.member_id] = member
-                group.changed(out, member, "added", seen(f"its LeaveGroup was answered {_name(answer.error_code or UNKNOWN_MEMBER_ID)}"))
+                why = error_name(answer.error_code or UNKNOWN_MEMBER_ID)
+                group.changed(out, member, "added", seen(f"its LeaveGroup was answered {why}"))
         if group.state == PREPARING and group.begun_by == call.ticket and answer.error_code:
-            group.back(out, seen(f"the LeaveGroup that was taken for the beginning was answered {_name(answer.error_code)}"), now)
+            group.back(out, seen(f"the LeaveGroup that was taken for the beginning was answered {error_name(answer.error_code)}"), now)
 
     def _delete_answered(self, call: Seen, asked: Any, answer: Any, now: int, out: Effects) -> None:
         for result in answer.results:
@@ -418,10 +420,6 @@ def _protocols(asked: Any) -> tuple[tuple[str, bytes], ...]:
 def _joins_nameless(instance: str | None, client_id: str | None) -> Reason:
     who = f"static member {instance}" if instance is not None else f"client {client_id or ''!r}"
     return causes.Why("member_joined", f"as seen from the wire: {who} joined without a member id")
-
-
-def _name(code: int) -> str:
-    return ErrorCode(code).name
 
 
 _ASKED: Final[dict[int, Callable[[Overheard, Seen, Any, Effects], None]]] = {

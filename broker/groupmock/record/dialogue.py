@@ -97,6 +97,11 @@ class Line:
         self.raw_tokens = False
         self.beat: Beat | None = None  # only while nothing is pending
 
+    @property
+    def unanswered(self) -> bool:
+        """Is there a request without an answer?"""
+        return bool(self.pending) or (self.beat is not None and self.beat.held is not None)
+
 
 LineT = TypeVar("LineT", bound=Line)
 
@@ -153,10 +158,12 @@ class Passing(msgspec.Struct, eq=False):
 
 
 class Dialogue:
-    """Every connection of one recording; `journal` takes the rows. See above for the order of calls."""
+    """Every connection of one recording; `journal` takes the rows. See above for the order of calls. `beats`: heartbeats that repeat the
+    last one are compared, not read (`record.beat`); who looks at `Line.pending` wants them read."""
 
-    def __init__(self, journal: Journal, counters: Counters | None = None) -> None:
+    def __init__(self, journal: Journal, counters: Counters | None = None, beats: bool = False) -> None:
         self.journal = journal
+        self._beats = beats
         self.counters = Counters() if counters is None else counters
         self.record = Recorder(journal, self.counters)
         self.codecs = WireCodecs()
@@ -198,7 +205,7 @@ class Dialogue:
         if beat is not None:
             held = beat.held
             if held is not None and held[1] < now and frame[4:] == beat.answer and frame[:4] == held[0][4:8]:
-                self._repeated(line, beat, frame[:4], held[1], now)
+                self.repeated(line, beat, frame[:4], held[1], now)
                 return
             self._forget_beat(line, beat)
         if line.raw_tokens:
@@ -211,7 +218,7 @@ class Dialogue:
         if message is None:
             message = self.read_answer(call, frame, now)
         self._over(call, message, len(frame), now)
-        if call.codec.key == HEARTBEAT and isinstance(call.codec, WireCodec) and not line.pending:
+        if self._beats and call.codec.key == HEARTBEAT and isinstance(call.codec, WireCodec) and not line.pending:
             fine = message is not None and call.message is not None and not getattr(message, "error_code", 1)
             line.beat = Beat(call, call.codec, frame, message, self.overheard.member(call)) if fine and message is not None else None
 
@@ -301,7 +308,7 @@ class Dialogue:
         self._forget(line)
         self._begin(line, now)
 
-    def _repeated(self, line: Line, beat: Beat, identifier: bytes, asked: int, now: int) -> None:
+    def repeated(self, line: Line, beat: Beat, identifier: bytes, asked: int, now: int) -> None:
         """A heartbeat that repeats the last one, and its answer."""
         counters = self.counters
         counters.handled += 1

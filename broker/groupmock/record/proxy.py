@@ -50,7 +50,7 @@ class Proxy:
         self.work = Work(self._relieved)
         self.relays: dict[int, Relay] = {}
         self.journal = Journal(header(settings.run, self.clock.epoch_ns, self._config(), {"nodes": []}))
-        self.dialogue = Dialogue(self.journal)
+        self.dialogue = Dialogue(self.journal, beats=True)
         self._striker = self._with_rules()
         self._on_failure = on_failure
         self._numbers = 0

@@ -34,6 +34,7 @@ from .wire_codec import WireCodec
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
+    from .beat import Beat
     from .dialogue import Dialogue, Line
     from .upstream import Node, Upstream
     from .work import Take, Work
@@ -75,6 +76,7 @@ class End(asyncio.Protocol):
         self.finished = False
         self.lost = False
         self.made: Callable[[], None] = lambda: None
+        self.ends: Callable[[End], None] = lambda end: None
         self.blocked: Callable[[int], None] = lambda size: None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -90,11 +92,13 @@ class End(asyncio.Protocol):
     def eof_received(self) -> bool:
         """Its peer sends no more: the other end's is told, and it may still be written to."""
         self.finished = True
+        self.ends(self)
         return self.other.finish()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It is gone."""
         self.lost = True
+        self.ends(self)
         self.over(exc)
 
     def pause_writing(self) -> None:
@@ -159,6 +163,8 @@ class Relay:
         self.server = End(self.from_server, self._server_lost)
         self.client.other, self.server.other = self.server, self.client
         self.client.blocked = self._not_reading
+        self.client.ends = self.server.ends = self._ends
+        self._first: End | None = None  # of the two to end
         self._requests = Requests(REQUEST_BYTES, watched(), self._noticed)
         self._answers = Answers(ANSWER_BYTES, self._passes, self._whole)
         self._asked = Framer(REQUEST_BYTES)  # of the recording, which is later
@@ -168,7 +174,12 @@ class Relay:
     # Bytes
 
     def from_client(self, data: bytes) -> None:
-        """To the node, and into the recording."""
+        """To the node, and into the recording: at once where nothing waits and it repeats what was read before."""
+        beat = self._beat()
+        if beat is not None and not self._asked.buffered and beat.is_asked(data):
+            beat.held = (data[4:], self.house.now())
+            self.server.write(data)
+            return
         good = self._requests.look(data)
         passing = data if good == len(data) else data[:good]
         self.server.write(passing)
@@ -179,6 +190,13 @@ class Relay:
 
     def from_server(self, data: bytes) -> None:
         """To the client, and into the recording."""
+        beat = self._beat()
+        if beat is not None and self._answers.between and beat.is_answered(data):
+            asked, now = beat.held[1], self.house.now()  # type: ignore[index]  # it is answered
+            if asked < now:
+                self.client.write(data)
+                self.house.dialogue.repeated(self.line, beat, data[4:8], asked, now)
+                return
         try:
             self._answers.feed(data)
         except FrameError as broken:
@@ -199,6 +217,10 @@ class Relay:
         self.server.close()
 
     # Inside
+
+    def _beat(self) -> Beat | None:
+        """The heartbeat of this client, while all that passed by is recorded: rows keep the order in which they were seen."""
+        return None if self.house.work.pieces else self.line.beat
 
     def _noticed(self, start: bytes, correlation: bytes) -> None:
         """A request of an API some of whose answers are changed on the way."""
@@ -223,19 +245,25 @@ class Relay:
         self.client.write(len(told).to_bytes(4, "big") + told)
         self._add(partial(self._record_answer, message), told, self.house.now())
 
+    def _ends(self, end: End) -> None:
+        if self._first is None:
+            self._first = end
+
     def _client_lost(self, failure: Exception | None) -> None:
-        if not self.server.finished:
-            self._over("client", f"the connection broke: {failure}" if failure is not None else "the client closed")
-        elif not self.client.finished:
-            self._over("server", f"the upstream {self.node.where} closed the connection")
+        self._lost(failure if self._first is self.client else None)
         self._pass_on(self.server, failure)
 
     def _server_lost(self, failure: Exception | None) -> None:
-        if self.client.finished:
-            self._over("client", "the client closed")  # the node only answered that
-        how = f"broke the connection: {failure}" if failure is not None else "closed the connection"
-        self._over("server", f"the upstream {self.node.where} {how}")
+        self._lost(failure if self._first is self.server else None)
         self._pass_on(self.client, failure)
+
+    def _lost(self, failure: Exception | None) -> None:
+        """Whoever was the first is who ended it; the other only answered that."""
+        if self._first is self.client:
+            self._over("client", f"the connection broke: {failure}" if failure is not None else "the client closed")
+        else:
+            how = f"broke the connection: {failure}" if failure is not None else "closed the connection"
+            self._over("server", f"the upstream {self.node.where} {how}")
 
     def _pass_on(self, end: End, failure: Exception | None) -> None:
         """The other end learns how it ended."""
@@ -305,7 +333,7 @@ class Relay:
     def _record_close(self, by: str, reason: str, now: int) -> None:
         if self._asked.buffered:
             reason += f" in the middle of a frame, of which {self._asked.buffered} bytes had come"
-        if self.line.pending or (self.line.beat is not None and self.line.beat.held is not None):
+        if self.line.unanswered:
             reason += ", with a request unanswered"
         self.house.dialogue.closed(self.line, by, reason, now, self._asked.buffered)
 

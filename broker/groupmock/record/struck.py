@@ -49,11 +49,12 @@ MOST_TOPICS: Final = 100_000
 class StruckLine(Line):
     """A line that rules can strike."""
 
-    __slots__ = ("relay",)
+    __slots__ = ("relay", "run")
 
     def __init__(self, relay: CarefulRelay, number: int, node: int | None, host: str, port: int) -> None:
         super().__init__(number, node, host, port)
         self.relay = relay
+        self.run = None  # nothing is repeated here (`net.gated`)
 
     def answer(self, frame: bytes) -> None:
         """Write this."""

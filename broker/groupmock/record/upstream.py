@@ -8,6 +8,7 @@ clients were told stays true.
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import ssl
 from collections.abc import Callable
@@ -123,19 +124,26 @@ class Upstream:
                 reader, writer = await asyncio.open_connection(
                     where.host, where.port, ssl=self.tls, server_hostname=where.host if self.tls is not None else None
                 )
-        except TimeoutError:
-            raise CannotStart(f"cannot reach the upstream {where}: no answer within {CONNECT_S:.0f} s: is it the right address?") from None
-        except ssl.SSLError as failure:
-            raise CannotStart(f"cannot speak TLS with the upstream {where}: {_why(failure)}: {_remedy(failure)}") from None
         except OSError as failure:
-            remedy = "start it, or name another one in --upstream"
-            raise CannotStart(f"cannot reach the upstream {where}: {failure.strerror or failure}: {remedy}") from None
+            raise CannotStart(self._why_not(where, failure)) from None
         try:
             await self._ask_metadata(where, reader, writer)
         finally:
             writer.close()
 
     # Inside
+
+    def _why_not(self, where: Where, failure: OSError) -> str:
+        """What happened, and what would have been right."""
+        if isinstance(failure, ssl.SSLCertVerificationError):
+            return f"the upstream {where} shows a certificate that is not trusted: {failure.verify_message}: name its CA with --tls-ca FILE"
+        if self.tls is not None and isinstance(failure, (ssl.SSLError, ConnectionResetError, ConnectionAbortedError)):
+            why = getattr(failure, "reason", None) or failure.strerror or str(failure)
+            return f"cannot speak TLS with the upstream {where}: {why}: is it a listener without TLS? Then leave --tls out"
+        if isinstance(failure, TimeoutError):
+            return f"cannot reach the upstream {where}: no answer within {CONNECT_S:.0f} s: is it the right address?"
+        why = os.strerror(failure.errno) if failure.errno is not None and failure.errno > 0 else failure.strerror or str(failure)
+        return f"cannot reach the upstream {where}: {why}: start it, or name another one in --upstream"
 
     async def _ask_metadata(self, where: Where, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Who is there. A node that wants credentials first hangs up: then its clients' answers will tell."""
@@ -176,11 +184,3 @@ def _who_is_there() -> bytes:
     return len(frame).to_bytes(4, "big") + frame
 
 
-def _why(failure: ssl.SSLError) -> str:
-    return getattr(failure, "verify_message", "") or failure.reason or str(failure)
-
-
-def _remedy(failure: ssl.SSLError) -> str:
-    if isinstance(failure, ssl.SSLCertVerificationError):
-        return "name its CA with --tls-ca FILE"
-    return "is it a listener without TLS? Then leave --tls out"

@@ -15,6 +15,8 @@ from typing import Final
 MOST_BYTES: Final = 16 * 1024 * 1024
 EACH: Final = 128
 """What a waiting piece costs beyond its bytes."""
+PAUSE_S: Final = 0.001
+"""What comes within it is done together: a turn for each piece would cost more than the work."""
 SLICE_NS: Final = 2_000_000
 """Longest stretch of this work between two turns of the loop, as the server's own (`net.limits`, groupmock.requests.slice.us)."""
 
@@ -23,50 +25,50 @@ Take = Callable[[bytes, int, int], int]
 
 
 class Work:
-    """Pieces in order. `full`: too much waits; `relieved()` is called when it no longer does."""
+    """Pieces in order. `pieces`: those that wait; `full`: too many do; `relieved()` is called when it is no longer so."""
 
     def __init__(self, relieved: Callable[[], None], most: int = MOST_BYTES) -> None:
         self.waiting = 0
         self.full = False
         self._most = most
         self._relieved = relieved
-        self._pieces: deque[tuple[Take, bytes, int]] = deque()
+        self.pieces: deque[tuple[Take, bytes, int]] = deque()
         self._at = 0  # of the first
         self._ordered = False
 
     def add(self, take: Take, data: bytes, now: int) -> None:
         """To be done soon, after all that was added before."""
-        self._pieces.append((take, data, now))
+        self.pieces.append((take, data, now))
         self.waiting += len(data) + EACH
         if self.waiting > self._most:
             self.full = True
         if not self._ordered:
             self._ordered = True
-            asyncio.get_running_loop().call_soon(self._turn)
+            asyncio.get_running_loop().call_later(PAUSE_S, self._turn)
 
     def finish(self) -> None:
         """Do all of it now."""
-        while self._pieces:
+        while self.pieces:
             self._do()
 
     def _turn(self) -> None:
         end = monotonic_ns() + SLICE_NS
-        while self._pieces:
+        while self.pieces:
             self._do()
             if monotonic_ns() >= end:
                 break
-        self._ordered = bool(self._pieces)
+        self._ordered = bool(self.pieces)
         if self._ordered:
             asyncio.get_running_loop().call_soon(self._turn)
 
     def _do(self) -> None:
-        take, data, now = self._pieces[0]
+        take, data, now = self.pieces[0]
         self._at = take(data, now, self._at)
         size = len(data)
         if self._at < size:
             return
         self._at = 0
-        self._pieces.popleft()
+        self.pieces.popleft()
         self.waiting -= size + EACH
         if self.full and self.waiting <= self._most // 2:
             self.full = False

@@ -42,8 +42,13 @@ class Side:
         rig = WireRig(core, clock=self.clock, sinks=[self.sink])
         self.driver = rig.driver
         self.driver.use_leases(leases)
-        self.wires = [rig.connect() for _ in range(MEMBERS + 1)]
+        self.rig = rig
+        self.connect()
         self.members = [("", 0)] * MEMBERS
+
+    def connect(self) -> None:
+        """Each member by a connection of its own, and one for who asks."""
+        self.wires = [self.rig.connect() for _ in range(MEMBERS + 1)]
 
     def failed(self, reason: str) -> None:
         raise AssertionError(reason)

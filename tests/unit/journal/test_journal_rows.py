@@ -18,6 +18,7 @@ def sample(kind: str) -> Row:
         "bytes": b"\0\1",
         "dict[str, Any]": {"a": 1},
         "tuple[str, ...]": ("g", "m"),
+        "tuple[int, ...]": (1, 2),
         "Any": {"a": 1},
     }
     filled = {}

@@ -1,0 +1,107 @@
+"""Heartbeats that repeat are taken down and not judged.
+
+Nearly all rows of a journal are heartbeats that are equal to the one before them, on the same connection and with nothing between, and
+answered at once and without an error. Of those rules are not asked: nothing has changed since they were asked of the first. What they tell,
+when the member was heard last, is taken down all the same (`again`). One that comes after a pause longer than a third of the session
+timeout is asked about, and so is the first one after the member did anything else, on whatever connection. A broker that is audited while
+it runs need not make rows of the others: it is asked when a rule, or the world, wants to know (`catch_up`), and the verdicts are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from .subjects import NS_PER_MS, Exchange, Json, Link, Member
+
+if TYPE_CHECKING:
+    from ..journal.rows import RequestRow
+    from .subjects import Pulse
+
+SILENCE_NS: Final = 60_000 * NS_PER_MS
+CALM: Final = 3
+"""A pause between heartbeats of up to a third of the session timeout is nobody's business: Kafka advises it (heartbeat.interval.ms)."""
+
+
+class Repeating:
+    """`links`: by number; `pulse`: a broker that runs, and knows of heartbeats without rows; `calm` is
+    told of a heartbeat when it is repeated for the first time."""
+
+    def __init__(self, pulse: Pulse | None) -> None:
+        self.pulse = pulse
+        self.calm: Callable[[Exchange], None] = lambda x: None
+        self.links: dict[int, Link] = {}
+
+    def catch_up(self, member: Member) -> None:
+        """Of heartbeats that were repeated without rows, the last one counts now."""
+        if self.pulse is not None:
+            for beat in member.beats:
+                if beat.link.beat is beat:
+                    at, row = self.pulse.beaten(beat.link.number)
+                    if (at, row) > (beat.at, beat.seq):
+                        self._again(beat, at, row)
+
+    def catch_up_all(self) -> None:
+        """The same for everybody."""
+        for link in list(self.links.values()):
+            if link.beat is not None and link.beat.member is not None:
+                self.catch_up(link.beat.member)
+
+    def repeats(self, row: RequestRow) -> bool:
+        """Is this request equal to the one before it on its connection, a heartbeat, and is the pause between them short?"""
+        link = self.links.get(row.connection)
+        if link is None or link.beat is None or link.beat.member is None:
+            return False
+        self.catch_up(link.beat.member)
+        beat = link.beat
+        return bool(
+            row.t - beat.at <= link.calm
+            and row.received >= (beat.answered or 0)
+            and (row.api_key, row.api_version, row.client_id) == (beat.key, beat.version, beat.client_id)
+            and json_of(row.message) == beat.asked
+        )
+
+    def again(self, row: RequestRow) -> None:
+        """Such a heartbeat was answered at once and without an error."""
+        beat = self.links[row.connection].beat
+        assert beat is not None
+        self._again(beat, row.t, row.seq)
+
+    def calm_until(self, number: int) -> int:
+        """Until when nobody need hear of heartbeats that repeat the last one of this connection; -1: all of them are to be heard."""
+        link = self.links.get(number)
+        return -1 if link is None or link.beat is None else link.beat.at + link.calm
+
+    def _again(self, beat: Exchange, at: int, row: int) -> None:
+        member, link = beat.member, beat.link
+        assert member is not None
+        beat.at = beat.received = beat.answered = at
+        if row:
+            beat.seq, beat.answer_seq = row, row + 1
+        member.seen, member.alive, member.lapsed, member.heard = max(member.seen, at), max(member.alive, at), None, beat
+        member.confirmed = max(member.confirmed, at)  # `doubt` stays: pauses are short, else it were no repetition
+        if member.beat is None or at >= member.beat.at:
+            member.beat = beat
+        link.spoke = at
+        if not beat.repeated:
+            beat.repeated = True
+            self.calm(beat)
+
+    def disturb(self, member: Member) -> None:
+        """It does something else: rules are asked about its next heartbeat, on whatever connection."""
+        self.catch_up(member)
+        for beat in member.beats:
+            if beat.link.beat is beat:
+                beat.link.beat = None
+                if self.pulse is not None:
+                    self.pulse.retell(beat.link.number)
+
+
+def json_of(message: Any) -> Json:
+    """As JSON has it: a row in memory holds the codec's message, one of a file a dict."""
+    if message is None:
+        return {}
+    found: Json = message if message.__class__ is dict else msgspec.to_builtins(message)
+    return found

@@ -1,0 +1,86 @@
+"""What the clients of this cluster were found to do, where it is audited (`--audit`)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from ..audit.rule import registered
+from ..audit.verdicts import VERDICTS, Audit, Finding
+from ..core.steering import NoSuch
+from ..suggest import hint
+from .context import ControlContext
+from .route import ControlCall
+
+Verdict = Annotated[str, Meta(pattern=f"^({'|'.join(VERDICTS)})$")]
+
+
+class Which(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Which rules."""
+
+    rule: Annotated[str | None, Meta(description="this rule alone, by its code")] = None
+    verdict: Annotated[Verdict | None, Meta(description=f"those with this verdict: {', '.join(VERDICTS)}")] = None
+    group: Annotated[str | None, Meta(description="what was found of this group, where it is still known")] = None
+
+
+class WhichFindings(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Which findings."""
+
+    rule: Annotated[str | None, Meta(description="of this rule alone, by its code")] = None
+    group: Annotated[str | None, Meta(description="of this group alone")] = None
+    waived: Annotated[bool, Meta(description="also those that a waiver covers")] = True
+
+
+class RuleVerdict(msgspec.Struct):
+    """A rule, its verdict and how often it was kept and broken. `crashed`: why it could not be judged."""
+
+    rule: str
+    title: str
+    severity: str
+    verdict: str
+    kept: int
+    broken: int
+    waived: int
+    crashed: str | None
+
+
+class Audited(msgspec.Struct):
+    """`verdict`: the worst of the rules'. `groups`: so many were judged; `rows`: so many rows were looked at."""
+
+    verdict: str
+    groups: int
+    rows: int
+    rules: list[RuleVerdict]
+
+
+async def verdicts(context: ControlContext, call: ControlCall) -> Audited:
+    """Rule by rule. Raises NotAudited, NoSuch."""
+    wanted: Which = call.query
+    audit = context.running.audit(wanted.group)
+    _known(audit, wanted.rule)
+    known = registered()
+    rules = [
+        RuleVerdict(code, known[code].title, known[code].severity, tally.verdict, tally.kept, tally.broken, tally.waived, tally.crashed)
+        for code, tally in audit.rules.items()
+        if wanted.rule in (None, code) and wanted.verdict in (None, tally.verdict)
+    ]
+    return Audited(audit.verdict, audit.groups, audit.rows, rules)
+
+
+async def findings(context: ControlContext, call: ControlCall) -> list[Finding]:
+    """Those that are kept whole, by time. Raises NotAudited, NoSuch."""
+    wanted: WhichFindings = call.query
+    audit = context.running.audit()
+    _known(audit, wanted.rule)
+    return [
+        each
+        for each in audit.findings
+        if wanted.rule in (None, each.rule) and wanted.group in (None, each.group) and (wanted.waived or each.waived is None)
+    ]
+
+
+def _known(audit: Audit, rule: str | None) -> None:
+    if rule is not None and rule not in audit.rules:
+        raise NoSuch(f"no rule {rule!r}{hint(rule, audit.rules)} (`groupmock explain` lists them)")

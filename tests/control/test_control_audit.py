@@ -1,0 +1,75 @@
+"""What clients were found to do, as the control API and the metrics tell it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+
+from groupmock import Broker
+from groupmock.rig.wire import Client
+from groupmock.running import NotAudited
+from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+
+SETTINGS = {"group.initial.rebalance.delay.ms": 0}
+
+
+def ask(broker: Broker, path: str) -> Any:
+    assert broker.control is not None
+    with urlopen(broker.control + path) as answer:
+        text = answer.read().decode()
+        return json.loads(text) if answer.headers.get_content_type() == "application/json" else text
+
+
+def refused(broker: Broker, path: str) -> tuple[int, str]:
+    with pytest.raises(HTTPError) as caught, urlopen(f"{broker.control}{path}"):
+        pass
+    return caught.value.code, caught.value.read().decode()
+
+
+def wrong(bootstrap: str, group: str = "billing") -> None:
+    """A client that syncs a generation which it was never told."""
+    host, port = bootstrap.split(":")
+    with Client(host, int(port), "wrong\x1b[31m-app") as client:
+        join = JoinGroupRequest(
+            group_id=group, session_timeout_ms=6000, rebalance_timeout_ms=6000, protocol_type="consumer",
+            protocols=[JoinGroupRequestProtocol(name="range", metadata=bytes(10))],
+        )  # fmt: skip
+        join.member_id = client.ask(11, 5, join).member_id
+        member = client.ask(11, 5, join)
+        assignments = [SyncGroupRequestAssignment(member_id=member.member_id, assignment=b"")]
+        sync = SyncGroupRequest(group_id=group, generation_id=7, member_id=member.member_id, assignments=assignments)
+        assert client.ask(14, 3, sync).error_code == 22
+
+
+def test_verdicts_findings_and_metrics() -> None:
+    with Broker(control=0, audit=True, settings=SETTINGS) as broker:
+        wrong(broker.bootstrap)
+        told = ask(broker, "/v1/audit?rule=CLIENT-05")
+        assert told["verdict"] == "broken" and [rule["broken"] for rule in told["rules"]] == [1]
+        assert ask(broker, "/v1/audit?verdict=broken&group=billing")["rules"]
+        assert ask(broker, "/v1/audit?group=elsewhere")["verdict"] == "not exercised"
+        (finding,) = ask(broker, "/v1/audit/findings?rule=CLIENT-05&group=billing")
+        assert finding["sentence"].endswith("joined generation 1 and sent a SyncGroup for generation 7")
+        assert "\x1b" not in finding["sentence"]
+        rows = ask(broker, "/v1/journal/find?kind=finding")["rows"]
+        assert finding["sentence"] in [row["sentence"] for row in rows]
+        assert 'groupmock_audit_broken_total{rule="CLIENT-05"} 1.0' in ask(broker, "/metrics")
+        assert "CLIENT-05 broken: " in broker.story("billing")
+        assert refused(broker, "/v1/audit?rule=CLIENT-5")[0] == 404
+        assert refused(broker, "/v1/audit?verdict=good")[0] == 400
+        broker.clear()
+        assert ask(broker, "/v1/audit")["verdict"] == "not exercised"
+
+
+def test_without_an_audit_there_is_none() -> None:
+    with Broker(control=0) as broker:
+        status, said = refused(broker, "/v1/audit")
+        assert status == 409 and "start with --audit" in said
+        assert "groupmock_audit" not in ask(broker, "/metrics")
+        with pytest.raises(NotAudited, match="audit=True"):
+            broker.audit()
