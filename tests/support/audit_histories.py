@@ -24,6 +24,7 @@ import msgspec
 from stock_members import LIBRARIES, Member, spec
 
 from groupmock import Broker
+from groupmock.audit.drive.situation import IN_TIME
 from groupmock.audit.offline import audit_journal
 from groupmock.audit.rule import registered
 from groupmock.audit.verdicts import NOT_EXERCISED, Audit, Finding, together
@@ -57,6 +58,8 @@ ERRORS: Final = {
 }
 """What a broker may answer there."""
 LONGEST_STALL_S: Final = 1.0
+TOO_LATE_MS: Final = 200
+"""If a thread here had to wait so long, nobody is judged for not being in time: the shortest session is three times that."""
 PROFILES: Final = ("groupmock", "groupmock", "kafka-4.3", "kafka-3.9", "kafka-2.8")
 KNOWN: Final[tuple[tuple[str, str, re.Pattern[str]], ...]] = tuple(
     (each["library"], each["rule"], re.compile(each["says"]))
@@ -274,9 +277,11 @@ def played(history: History, folder: Path, lateness: Lateness) -> Played:
             play.run()
         finally:
             play.close()
-    slack = SLACK_NS + round(2 * lateness.since(begin) * NS_PER_MS)
+    late_ms = lateness.since(begin)
+    codes = [code for code in registered() if code not in IN_TIME or late_ms < TOO_LATE_MS]
     with journal.open("rb") as file:
-        return Played(history, journal, audit_journal(journal.name, file, slack=slack).audit, play.raised)
+        audit = audit_journal(journal.name, file, codes=codes, slack=SLACK_NS + round(2 * late_ms * NS_PER_MS)).audit
+    return Played(history, journal, audit, play.raised)
 
 
 def _hurried(plan: Plan) -> Plan:
