@@ -88,7 +88,7 @@ class Work:
         if audited:
             from groupmock.audit.sink import AuditSink  # a build before it had one is not audited
             from groupmock.net.alarm import ClockAlarm
-            from groupmock.net.repeat import Beats
+            from groupmock.net.beats import Beats
 
             self.audit = AuditSink(self.driver.journal, Beats(self.driver.connections), ClockAlarm(self.clock), self.clock.now)
             self.driver.journal.add(self.audit)

@@ -112,7 +112,7 @@ def _read_waivers(config: Config) -> Waivers | None:
 def _audit(server: Server, waivers: Waivers | None) -> AuditSink:
     from .audit.sink import AuditSink
     from .net.alarm import ClockAlarm
-    from .net.repeat import Beats
+    from .net.beats import Beats
 
     beside = AuditSink(server.journal, Beats(server.driver.connections), ClockAlarm(server.clock), server.clock.now, waivers)
     server.journal.add(beside)

@@ -255,3 +255,11 @@ RETRIABLE: Final = frozenset(
         ErrorCode.SHARE_SESSION_LIMIT_REACHED,
     }
 )
+
+
+def error_name(code: int) -> str:
+    """Kafka's name of a code that came from elsewhere: `ERROR_256` for one that no release so far has."""
+    try:
+        return ErrorCode(code).name
+    except ValueError:
+        return f"ERROR_{code}"

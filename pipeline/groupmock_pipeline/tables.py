@@ -17,7 +17,7 @@ log = logging.getLogger("groupmock_pipeline")
 
 EXPLAIN = "groupmock.explain"
 """Spark setting: print the plan of what is written."""
-MADE_BY = {"rows": "ingest", "runs": "ingest", "quarantine": "ingest", "characteristics": "campaign"}
+MADE_BY = {"rows": "ingest", "runs": "ingest", "quarantine": "ingest", "characteristics": "campaign", "rule_drift": "drift"}
 """Table -> the job that makes it, where the names differ."""
 
 

@@ -79,6 +79,6 @@ def test_findings_are_rows_that_a_replay_takes_as_they_are(tmp_path: Path) -> No
     assert replay(tmp_path / "j.jsonl").difference is None
     with (tmp_path / "j.jsonl").open("rb") as source:
         offline = audit_journal("j", source).audit.findings
-    assert sorted((row.rule, row.at, row.sentence, row.rows) for row in findings) == sorted(
+    assert sorted((row.rule, row.happened, row.sentence, row.rows) for row in findings) == sorted(
         (each.rule, each.t, each.sentence, each.rows) for each in offline
     )

@@ -34,7 +34,7 @@ class Watched(AuditPen):
 
 def of(pen: Watched, line: Line) -> Member | None:
     """Whose is a fetch by this connection?"""
-    return pen.world.sole_member(pen.world.links[line.number])
+    return pen.world.processes.sole_member(pen.world.links[line.number])
 
 
 # -- coming and going
@@ -243,11 +243,11 @@ def test_a_hole_leaves_nothing_of_what_was_open() -> None:
 # -- sessions that lapse
 
 
-def lapsed(spoken: list[tuple[float, int]], *, heard: int = 0, lost: bool = False, closed: bool = False) -> Any:
+def lapsed(spoken: list[tuple[float, int]], *, heard: int = 0, lost: bool = False, closed: bool = False, node: int = 1) -> Any:
     """A member with a session of a second is silent for 1500 ms after a heartbeat that was answered so. `spoken`: when (ms) its process
-    sends which other request."""
+    sends which other request, and to which node."""
     pen = Watched()
-    line, other = pen.connect(), pen.connect()
+    line, other = pen.connect(), pen.connect(node=node)
     line.enters("m1", session_ms=1000)
     line.beats("m1", error=heard, delivered=not lost)
     passed = 0.0
@@ -274,6 +274,7 @@ def test_whoever_is_silent_altogether_or_has_a_reason_is_not_blamed() -> None:
     assert lapsed([(700, FETCH)], heard=16) is None  # it looks for its coordinator
     assert lapsed([(700, FETCH)], lost=True) is None  # it waits for an answer
     assert lapsed([(700, FETCH)], closed=True) is None
+    assert lapsed([(700, FETCH)], node=2) is None  # it may not reach its coordinator's
 
 
 def test_a_session_does_not_lapse_while_a_join_waits_nor_with_commits() -> None:

@@ -163,7 +163,8 @@ def batch_of(lines: Lines) -> Any:
     rows = [json.loads(line) for line in lines[1:]]
     names = {"day": "d", "run": "r", "at": 0, "delivered": True}
     columns = {name: [names[name] if name in names and name not in row else row.get(name) for row in rows] for name in COLUMNS[:-1]}
-    content = [json.dumps(row["message"]) if row.get("message") is not None else None for row in rows]
+    said = [row.get("message", row.get("fields")) for row in rows]
+    content = [None if each is None else json.dumps(each) for each in said]
     return pa.RecordBatch.from_pydict({**columns, "content": content})
 
 

@@ -15,8 +15,9 @@ from groupmock_pipeline import schema, tables
 from groupmock_pipeline.campaign.characteristics import characteristics
 from groupmock_pipeline.campaign.table_row import RECORD
 from groupmock_pipeline.comparison.measures import SHAPE
+from groupmock_pipeline.comparison.rule_verdicts import rule_verdicts
 from groupmock_pipeline.errors import BadInput
-from groupmock_pipeline.jobs import compare, drift, faults, heartbeats, rebalances, report
+from groupmock_pipeline.jobs import audit, compare, drift, faults, heartbeats, rebalances, report
 from groupmock_pipeline.report import draw
 from groupmock_pipeline.report.ask import AnswerableValues, answer, shown
 from groupmock_pipeline.report.page import DARK_COLOURS, DARK_INK, Shown, page
@@ -160,13 +161,16 @@ def made(spark: SparkSession) -> dict[str, DataFrame]:
 
     rows, campaign, samples = of(schema.ROWS), of(RECORD), of(SHAPE)
     drifted, compared = drift.drift(samples, F.lit(True), F.lit(False)), samples.withColumn("scenario", F.lit("s"))
+    judged = audit.audit(rows, of(schema.RUNS))
     return {
         "runs": of(schema.RUNS),
         "quarantine": of(schema.QUARANTINE),
         "rebalances": rebalances.rebalances(rows),
         "heartbeats": heartbeats.heartbeats(rows),
         "faults": faults.faults(rows),
+        "audit": judged,
         "drift": drifted,
+        "rule_drift": rule_verdicts(judged, F.lit(True), F.lit(False), lambda each: each),
         "compare": compare.compare(compared, compared),
         "campaign": campaign,
         "characteristics": characteristics(campaign),

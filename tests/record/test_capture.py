@@ -16,7 +16,11 @@ from searching import examples
 
 from groupmock.journal.rows import CloseRow, NoteRow, OpenRow, ReplyRow, RequestRow, Row
 from groupmock.record.capture import Report
-from groupmock.rig.wire import request
+from groupmock.record.known_nodes import KnownNodes
+from groupmock.rig.wire import framed, request
+from groupmock_codec import APIS
+from groupmock_codec.messages.k03_metadata import MetadataResponse, MetadataResponseBroker
+from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 
 WHOLE: Any = ([], False)
 """Nothing to say, and complete."""
@@ -33,12 +37,12 @@ def segments(**made: Any) -> list[Seg]:
 
 
 def wire_rows(rows: list[Row]) -> list[dict[str, Any]]:
-    """Open, request, reply and close rows, but for their number."""
-    return [plain(row, "seq") for row in rows if isinstance(row, WIRE)]
+    """Open, request, reply and close rows, but for their number and the node, which a capture is told by the way."""
+    return [plain(row, "seq", "node") for row in rows if isinstance(row, WIRE)]
 
 
 def notes(rows: list[Row]) -> list[tuple[str, dict[str, Any]]]:
-    return [(row.what, row.fields) for row in rows if isinstance(row, NoteRow)][1:-1]
+    return [(row.what, row.fields) for row in rows if isinstance(row, NoteRow)][1:-1]  # without the broker's and the end's
 
 
 def result(report: Report) -> tuple[list[str], bool]:
@@ -105,6 +109,28 @@ def test_segments_in_any_order_and_any_number_of_times_give_the_same(data: st.Da
     assert (by_client(rows), result(report)) == (by_client(list(said()[0])), WHOLE)
 
 
+@pytest.mark.property
+@examples(80)
+@given(st.data())
+def test_whatever_is_lost_what_is_told_was_said_in_that_order(data: st.DataObject) -> None:
+    """Packets, their ends, or all of one side: rows may lack, none is invented, and where one lacks between others it is said."""
+    whole = segments(mss=data.draw(st.sampled_from([40, 1448]), "mss"))
+    lost = data.draw(st.sets(st.integers(0, len(whole) - 1), max_size=12), "lost")
+    cut = data.draw(st.sets(st.integers(0, len(whole) - 1), max_size=3), "cut")
+    begin = data.draw(st.integers(0, len(whole) // 2), "begin")
+    some = [replace(seg, kept=len(seg.data) // 2) if at in cut else seg for at, seg in enumerate(whole) if at not in lost and at >= begin]
+    rows, report = rows_of(written(some), *data.draw(st.sampled_from([(), (PORT,)]), "ports"))
+    # Whose assignments these are is in a JoinGroup that may be lost: then they are shown as bytes.
+    truth = by_client(list(said()[0]), "embedded")
+    for port, told in by_client(rows, "embedded").items():
+        there, heard = ([row for row in each if row["kind"] in ("request", "reply")] for each in (truth[port], told))
+        rest = iter(there)
+        assert all(row in rest for row in heard)
+        if not report.incomplete and heard:
+            first = there.index(heard[0])
+            assert heard == there[first : first + len(heard)]
+
+
 def test_bytes_that_come_again_in_other_pieces_come_once() -> None:
     out = []
     for seg in segments():
@@ -124,6 +150,30 @@ def test_a_spurious_repetition_that_knows_more_than_its_bytes_is_no_circle() -> 
     place = whole.index(answer) + 1
     rows, report = rows_of(written([*whole[:at], *whole[at + 1 : place], again, *whole[place:]]), PORT)
     assert (by_client(rows), result(report)) == (by_client(list(said()[0])), WHOLE)
+
+
+def test_which_node_a_broker_is_is_told_by_its_own_answers() -> None:
+    metadata = MetadataResponse(brokers=[MetadataResponseBroker(node_id=7, host="127.0.0.1", port=PORT)])
+    asked = [(CLIENT, request(3, 0, None, 1)), (BROKER, framed((1).to_bytes(4, "big") + APIS[3].response.encode(0, metadata)))]
+    rows, report = rows_of(written(one(*asked, (CLIENT, beat(2)), (BROKER, beaten(2)))), PORT)
+    assert [row.node for row in rows if isinstance(row, WIRE)] == [None, None, None, 7, 7, 7]
+    assert [(row.what, row.fields) for row in rows if isinstance(row, NoteRow)][:2] == [
+        ("a broker of the capture", {"host": "127.0.0.1", "port": PORT, "node": None}),
+        ("the cluster told which node a broker of the capture is", {"host": "127.0.0.1", "port": PORT, "node": 7}),
+    ]
+    assert result(report) == WHOLE
+
+
+def test_a_name_is_an_address_where_its_port_is_that_of_one_node() -> None:
+    def told(*ports: int) -> KnownNodes:
+        nodes = KnownNodes()
+        nodes.meet((b"\x0a\0\0\1", PORT))
+        brokers = [MetadataResponseBroker(node_id=at, host=f"kafka-{at}", port=port) for at, port in enumerate(ports, 1)]
+        nodes.learn(3, 0, MetadataResponse(brokers=brokers))
+        return nodes
+
+    assert list(told(9091, PORT).seen.values()) == [2]
+    assert list(told(PORT, PORT).seen.values()) == [None]
 
 
 # -- what is not there
@@ -250,6 +300,17 @@ def test_a_capture_that_ends_in_the_middle_of_a_frame_says_so() -> None:
     assert report.incomplete
 
 
+def test_requests_that_are_open_when_the_capture_ends_are_told_and_noted() -> None:
+    """The last heartbeat repeats the one before: it waits for its answer to be told in short."""
+    heart = request(12, 0, HeartbeatRequest(group_id="g", generation_id=1, member_id="m"), 1)
+    again = heart[:8] + (2).to_bytes(4, "big") + heart[12:]
+    whole = one((CLIENT, heart), (BROKER, beaten(1)), (CLIENT, again))
+    rows, report = rows_of(written(whole[:-2]), PORT)
+    assert pairs(rows) == [("open1", 0), ("ask1", 1), ("answer1", 1), ("ask1", 2)]
+    assert notes(rows) == [("the answer to a request was not seen", {"connection": 1, "ticket": 2, "reason": "the capture ends"})]
+    assert result(report) == WHOLE
+
+
 # -- connections
 
 
@@ -337,6 +398,23 @@ def test_what_speaks_another_protocol_is_left_alone_unless_its_port_is_told() ->
     rows, report = rows_of(written(web), PORT)
     assert pairs(rows)[:2] == [("open1", 0), ("close1", 0)]
     assert report.incomplete
+
+
+def test_frames_that_hold_no_header_end_the_dialogue_as_a_broker_would() -> None:
+    rows, report = rows_of(written(one(*beats(1), (CLIENT, beat(2) + bytes(1000)), *beats(3)[4:])), PORT)
+    cut = next(row for row in rows if isinstance(row, CloseRow))
+    assert (cut.by, cut.reason) == ("server", "a frame of less than 8 bytes holds no request header")
+    assert pairs(rows) == [
+        ("open1", 0), ("ask1", 1), ("answer1", 1), ("ask1", 2), ("close1", 0), ("open2", 0), ("ask2", 3), ("answer2", 3), ("close2", 0),
+    ]  # fmt: skip
+    name = "127.0.0.1:40001 -> 127.0.0.1:9092"
+    assert report.sentences == [f"1000 bytes of 1 connection: {name} (1000: bytes that are no frames of Kafka's) could not be read."]
+
+
+def test_an_error_code_that_no_release_has_is_told_by_its_number() -> None:
+    later = beaten(1)[:8] + (256).to_bytes(2, "big")
+    rows, _ = rows_of(written(one((CLIENT, beat(1)), (BROKER, later))), PORT)
+    assert [row.error for row in rows if isinstance(row, ReplyRow)] == ["ERROR_256"]
 
 
 def test_only_the_ports_that_are_told_are_followed() -> None:

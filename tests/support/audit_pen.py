@@ -25,12 +25,12 @@ class AuditPen:
         self.t += int(ms * NS_PER_MS)
         return self
 
-    def connect(self, client_id: str = "app", host: str = "/10.0.0.1", seen: bool = True) -> Line:
+    def connect(self, client_id: str = "app", host: str = "/10.0.0.1", seen: bool = True, node: int = 1) -> Line:
         """A connection; not `seen`: it is older than the journal."""
         self.connection += 1
-        line = Line(self, self.connection, client_id)
+        line = Line(self, self.connection, client_id, node)
         if seen:
-            self.write(OpenRow(t=self.t, connection=line.number, client_host=host, client_port=4000))
+            self.write(OpenRow(t=self.t, node=node, connection=line.number, client_host=host, client_port=4000))
         return line
 
     def write(self, row: Row) -> None:
@@ -43,8 +43,8 @@ class AuditPen:
 class Line:
     """A client's connection. Its methods write what it sends and what it is told; `ms`: how long the answer takes."""
 
-    def __init__(self, pen: AuditPen, number: int, client_id: str) -> None:
-        self.pen, self.number, self.client_id = pen, number, client_id
+    def __init__(self, pen: AuditPen, number: int, client_id: str, node: int) -> None:
+        self.pen, self.number, self.client_id, self.node = pen, number, client_id, node
 
     def asks(self, key: int, sent_ms_ago: float = 0, **message: Any) -> dict[str, Any]:
         """A request. What it returns is to be `told`."""
@@ -56,13 +56,13 @@ class Line:
         now = self.pen.t
         received = now - int(sent_ms_ago * NS_PER_MS)
         self.pen.write(
-            RequestRow(t=now, node=1, received=received, handled=now, size=1, client_id=self.client_id, message=message, **place)
+            RequestRow(t=now, node=self.node, received=received, handled=now, size=1, client_id=self.client_id, message=message, **place)
         )
         return place
 
     def told(self, place: dict[str, Any], delivered: bool = True, **message: Any) -> None:
         """The answer."""
-        self.pen.write(ReplyRow(t=self.pen.t, node=1, size=1, delivered=delivered, message=message, **place))
+        self.pen.write(ReplyRow(t=self.pen.t, node=self.node, size=1, delivered=delivered, message=message, **place))
 
     def abandoned(self, place: dict[str, Any]) -> None:
         """There will be none."""

@@ -18,10 +18,10 @@ from groupmock.audit.world import OF_GROUPS
 from groupmock.clock import Clock
 from groupmock.journal.journal import Sink
 from groupmock.journal.read import read
-from groupmock.journal.rows import FindingRow, Row
+from groupmock.journal.rows import FindingRow, OpenRow, Row
 from groupmock.net.alarm import ClockAlarm
+from groupmock.net.beats import Beats
 from groupmock.net.driver import Driver
-from groupmock.net.repeat import Beats
 
 CODE = "TEST-00"
 
@@ -88,11 +88,14 @@ class Beside:
         self.sink = AuditSink(driver.journal, Beats(driver.connections), ClockAlarm(clock), clock.now)
         driver.journal.add(self.findings)
         driver.journal.add(self.sink)
+        now = clock.now()
+        for each in driver.connections.values():  # the file has their rows
+            self.sink.take(OpenRow(t=now, node=each.node, connection=each.number, client_host=each.client_host, client_port=each.port))
 
     def told(self, rows: bool = True) -> list[tuple[Any, ...]]:
         """Its findings, sorted; `rows`: with the rows that they cite."""
         assert not any(tally.crashed for tally in self.sink.audit().rules.values())
-        return sorted((each.at, each.sentence, each.instead, each.rows if rows else ()) for each in self.findings.rows)
+        return sorted((each.happened, each.sentence, each.instead, each.rows if rows else ()) for each in self.findings.rows)
 
 
 def told_of(path: Path) -> tuple[list[tuple[Any, ...]], Audit]:

@@ -13,6 +13,7 @@ PAGES: Final[dict[str, str]] = {
     "audit_rules": "docs/reference/audit-rules.md",
     "bad_bytes": "docs/proof/bad-bytes.md",
     "campaign": "docs/reference/pipeline/campaign.md",
+    "client_audit": "docs/proof/client-audit.md",
     "clients": "docs/proof/clients.md",
     "compare": "docs/start/compare.md",
     "control": "docs/reference/control.md",

@@ -10,9 +10,9 @@ from groupmock.audit.rule import registered
 from .markdown import cell, notice, table
 
 ABOUT = """
-What `groupmock audit` asks of a client ([how to](../how-to/audit.md)). A rule reads the wire alone: connections, requests and answers. Broken
-rules of severity *error* fail a run; a *warning* is told. `groupmock explain RULE` shows the same, with a client that keeps the rule and one
-that does not.
+What `groupmock audit` asks of a client ([how to](../how-to/audit.md)). A rule reads the wire alone: connections, requests and answers.
+Broken rules of severity *error* fail a run; a *warning* is told. `groupmock explain RULE` shows the same, with a client that keeps the rule
+and one that does not.
 """.strip()
 
 

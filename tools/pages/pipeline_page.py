@@ -34,6 +34,7 @@ have none; a job is a command, on all cores of this machine or on a cluster:
 groupmock pipeline ingest   journals/ lake/     # JSON Lines (.gz, .zst) -> Parquet, by day and run; again and again, only what is new
 groupmock pipeline rebalances  lake/ lake/      # one line per rebalance
 groupmock pipeline heartbeats  lake/ lake/
+groupmock pipeline audit       lake/ lake/      # what clients did wrong, run by run, group by group, rule by rule
 groupmock pipeline report      lake/ out/       # one HTML page, and its plots as PNG
 ```
 
@@ -48,8 +49,8 @@ Every job takes `--master URL` (default `local[*]`), `--set KEY=VALUE` for Spark
 it writes. `spark-submit .../groupmock_pipeline/__main__.py JOB IN OUT` is the same. Exit codes: 0 done, 2 bad use or input, 3 Spark or
 Java does not start, or the extra is not there.
 
-Jobs are functions from data frames to data frames: no row reaches the driver, and only `ingest` (it reads lines) and `campaign` (it plays
-simulations) start Python workers; a test reads that off the plans and Spark's event log."""
+Jobs are functions from data frames to data frames: no row reaches the driver, and only `ingest` (it reads lines), `campaign` (it plays
+simulations), `audit` (it judges row after row) and `export` (it writes lines) start Python workers."""
 
 
 def text() -> str:

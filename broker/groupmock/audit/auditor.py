@@ -17,6 +17,7 @@ import msgspec
 
 from ..journal.read import UnknownRow
 from ..journal.rows import NODE_RESUMED, NODE_STALLED, AbandonedRow, ClientRow, CloseRow, NoteRow, OpenRow, ReplyRow, RequestRow, Row
+from ..printable import one_line
 from .agenda import Appointment
 from .judgement import Broken, Judgements
 from .rule import Rule, registered
@@ -68,6 +69,7 @@ class Auditor:
                 self._hooks[moment, key].append((made, getattr(made, name)))
         self._open: dict[str | None, dict[str, Tally]] = {}
         self._groups = 0
+        self._crashed: set[str] = set()
         self._held: dict[int | None, list[ReplyRow | AbandonedRow]] = {}
 
     def feed(self, row: Row | UnknownRow) -> None:
@@ -75,7 +77,10 @@ class Auditor:
         if row.seq != self._next and self._next:
             self.lost(_hole(self._next, row.seq))
         self._next = row.seq + 1
-        self.take(row)
+        try:
+            self.take(row)
+        except (AttributeError, LookupError, TypeError, ValueError) as wrong:  # written by hand, or by another program
+            self.lost(one_line(f"row {row.seq} does not say what its API says: {type(wrong).__name__}: {wrong}"))
 
     def take(self, row: Row | UnknownRow) -> None:
         """One more row, from somebody who passes only some kinds on: KINDS at least, and all of those."""
@@ -205,7 +210,7 @@ class Auditor:
 
     def _look(self, over: Appointment) -> None:
         look, about = over.look, over.about
-        if look is None or about is None:
+        if look is None or about is None or over.code in self._crashed:
             return
         self._catch_up(about if isinstance(about, Member) else about.last if isinstance(about, Link) else None)
         if over.code:
@@ -240,8 +245,9 @@ class Auditor:
                     tally.kept += 1
                     if self._judged is not None:
                         self._judged(code, _group_of(about), link, None)
-        except Exception as crash:  # a rule that crashes is unknown; the audit goes on without it
+        except Exception as crash:  # a rule that crashes is unknown and asked no more; the audit goes on without it
             self._tally(code, about).crashed = f"the rule crashed: {type(crash).__name__}: {crash}"
+            self._crashed.add(code)
             for place, hooks in self._hooks.items():
                 self._hooks[place] = [each for each in hooks if each[0].code != code]
 

@@ -1,11 +1,10 @@
 """Heartbeats that repeat are taken down and not judged.
 
-Nearly all rows of a journal are heartbeats that are equal to the one before them, on the same connection and with
-nothing between, and answered at once and without an error. Of those rules are not asked: nothing has changed since they were asked of the
-first. What they tell, when the member was heard last, is taken down all the same (`again`). One that comes after a pause longer than a
-third of the session timeout is asked about, and so is the first one after the member did anything else, on whatever connection. A broker
-that is audited while it runs need not make rows of the others: it is asked when a rule, or the world, wants to know (`catch_up`), and the
-verdicts are the same.
+Nearly all rows of a journal are heartbeats that are equal to the one before them, on the same connection and with nothing between, and
+answered at once and without an error. Of those rules are not asked: nothing has changed since they were asked of the first. What they tell,
+when the member was heard last, is taken down all the same (`again`). One that comes after a pause longer than a third of the session
+timeout is asked about, and so is the first one after the member did anything else, on whatever connection. A broker that is audited while
+it runs need not make rows of the others: it is asked when a rule, or the world, wants to know (`catch_up`), and the verdicts are the same.
 """
 
 from __future__ import annotations
@@ -26,26 +25,14 @@ CALM: Final = 3
 """A pause between heartbeats of up to a third of the session timeout is nobody's business: Kafka advises it (heartbeat.interval.ms)."""
 
 
-class Process:
-    """What has one host and client id: `members` and connections; `spoke`, `sought`: see Link."""
-
-    __slots__ = ("links", "members", "sought", "spoke")
-
-    def __init__(self) -> None:
-        self.members: set[Member] = set()
-        self.links: set[Link] = set()
-        self.spoke = self.sought = -1
-
-
 class Repeating:
-    """`links`: by number; `processes`: by host and client id; `pulse`: a broker that runs, and knows of heartbeats without rows; `calm` is
+    """`links`: by number; `pulse`: a broker that runs, and knows of heartbeats without rows; `calm` is
     told of a heartbeat when it is repeated for the first time."""
 
     def __init__(self, pulse: Pulse | None) -> None:
         self.pulse = pulse
         self.calm: Callable[[Exchange], None] = lambda x: None
         self.links: dict[int, Link] = {}
-        self.processes: dict[tuple[str, str | None], Process] = {}
 
     def catch_up(self, member: Member) -> None:
         """Of heartbeats that were repeated without rows, the last one counts now."""
@@ -94,13 +81,10 @@ class Repeating:
         if row:
             beat.seq, beat.answer_seq = row, row + 1
         member.seen, member.alive, member.lapsed, member.heard = max(member.seen, at), max(member.alive, at), None, beat
-        member.confirmed = max(member.confirmed, at)
+        member.confirmed = max(member.confirmed, at)  # `doubt` stays: pauses are short, else it were no repetition
         if member.beat is None or at >= member.beat.at:
             member.beat = beat
         link.spoke = at
-        process = self.processes.get(link.client)
-        if process is not None:
-            process.spoke = max(process.spoke, at)
         if not beat.repeated:
             beat.repeated = True
             self.calm(beat)

@@ -1,11 +1,10 @@
 """What a rule is: what it asks of a client, and hooks that look at one exchange at a time.
 
 A rule is a class in a file of its own in `rules/`. Its hooks are methods marked with `asked(KEY, ...)`, `answered(KEY, ...)`,
-`calm(HEARTBEAT)` or `closed`:
-they
-are called in the journal's order, *before* the exchange changes what is known of group and member, so that a hook sees the state that
-the client was in. A hook yields `KEPT` each time that the client did what the rule asks, a `Broken` each time that it did not, and nothing
-where the rule has nothing to say. What a rule has to remember goes into the `notes` of the link, member or group that it is about.
+`calm(HEARTBEAT)` or `closed`: they are called in the journal's order, *before* the exchange changes what is known of group and member, so
+that a hook sees the state that the client was in. A hook yields `KEPT` each time that the client did what the rule asks, a `Broken` each
+time that it did not, and nothing where the rule has nothing to say. What a rule has to remember goes into the `notes` of the link, member
+or group that it is about.
 
 What waits for time to pass is said with `self.later(...)`: a client that does nothing sends no row.
 """

@@ -47,9 +47,7 @@ class AuditSink(Sink):
     pulse = True
     behind = True
 
-    def __init__(
-        self, journal: Journal, pulse: Pulse, alarm: Alarm, now: Callable[[], int], waivers: Waivers | None = None
-    ) -> None:
+    def __init__(self, journal: Journal, pulse: Pulse, alarm: Alarm, now: Callable[[], int], waivers: Waivers | None = None) -> None:
         self.waivers = waivers
         self._journal, self._alarm, self._now = journal, alarm, now
         self._auditor = Auditor(found=self._found, waive=None if waivers is None else waivers.of, pulse=pulse)
@@ -135,7 +133,8 @@ class AuditSink(Sink):
             self._journal.append(
                 FindingRow(
                     t=now, rule=each.rule, severity=each.severity, group=each.group, member=each.member, member_id=each.member_id,
-                    client_id=each.client_id, at=each.t, sentence=each.sentence, instead=each.instead, rows=each.rows, waived=each.waived,
+                    client_id=each.client_id, happened=each.t, sentence=each.sentence, instead=each.instead,
+                    rows=each.rows, waived=each.waived,
                 )
             )  # fmt: skip
 

@@ -65,6 +65,10 @@ HARMLESS: Final = frozenset((COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAIL
 """Errors that take no id away. After any other a client may well begin anew: some do so after 22."""
 
 
+OFFSETS_OF_GROUPS: Final = 8
+"""The version of OffsetFetch that asks for groups (KIP-709); with one of a single group rules can do something."""
+OFFSETS_BY_ID: Final = 10
+"""The version of OffsetFetch that names topics by id."""
 FETCH_BY_ID: Final = 13
 
 
@@ -104,28 +108,29 @@ class Pulse(Protocol):
 
 
 class Link(Subject):
-    """A connection. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request said; `last`: the member
-    that spoke by it last; `closed`: when it ended (ns) and by whom; `ending`: the row that says so; `stopping`: the row that says
-    that its process was asked to stop; `software`: name and version of the library as ApiVersions told them (KIP-511), None: it told
-    nothing; `spoke`: when its last request came (ns); `sought`: when its last FindCoordinator came; `troubled`: when (ns) an answer on it
-    was lost, or one to Metadata had an error; `beat`: the heartbeat that others may repeat, `calm`: with pauses of so many ns
-    (`World.repeats`)."""
+    """A connection, to `node`. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request said; `last`:
+    the member that spoke by it last; `closed`: when it ended (ns) and by whom; `ending`: the row that says so; `stopping`: the row that
+    says that its process was asked to stop; `software`: name and version of the library as ApiVersions told them (KIP-511), None: it told
+    nothing; `spoke`: when its last request came (ns); `sought`: when its last FindCoordinator came; `lossy`: an answer on it was lost, and
+    so may be what the client sent after that; `troubled`: when (ns) that was, or an answer to Metadata had an error; `informed`: when (ns)
+    Metadata was answered on it; `beat`: the heartbeat that others may repeat, `calm`: with pauses of so many ns (`World.repeats`)."""
 
     __slots__ = (
-        "beat", "calm", "client_id", "closed", "ending", "host", "last", "number", "open", "software", "sought", "spoke", "stopping",
-        "troubled", "versions",
+        "beat", "calm", "client_id", "closed", "ending", "host", "informed", "last", "lossy", "node", "number", "open", "software",
+        "sought", "spoke", "stopping", "troubled", "versions",
     )  # fmt: skip
 
-    def __init__(self, number: int, host: str = "") -> None:
+    def __init__(self, number: int, host: str = "", node: int | None = None) -> None:
         super().__init__()
-        self.number, self.host = number, host
+        self.number, self.host, self.node = number, host, node
         self.client_id: str | None = None
         self.open: dict[int, Exchange] = {}
         self.last: Member | None = None
         self.closed: tuple[int, str] | None = None
-        self.spoke = self.sought = self.troubled = -1
+        self.spoke = self.sought = self.troubled = self.informed = -1
         self.beat: Exchange | None = None
         self.calm = 0
+        self.lossy = False
         self.ending: CloseRow | None = None
         self.stopping: int | None = None
         self.software: tuple[str, str] | None = None
@@ -150,15 +155,15 @@ class Member(Subject):
     that may be repeated, one of each connection; `since`: when it was first seen.
 
     `alive`: its last sign of life, ns: a heartbeat or commit as it came, the answer to a JoinGroup or SyncGroup; `heard`: its last exchange
-    that is over; `confirmed`: when (ns) it was last answered without an error, `doubt`: the longest that it was not, since
-    it joined; `lapsed`: the sign of life after which its session passed
-    by, while its process sent other requests and had no reason to be silent; None: it did not.
+    that is over; `confirmed`: when (ns) it was last answered without an error, `doubt`: the longest that it was not, since it joined;
+    `lapsed`: the sign of life after which its session passed by, while its process sent other requests and had no reason to be silent;
+    None: it did not.
     """
 
     __slots__ = (
-        "alive", "beat", "beating", "beats", "before", "born", "client_id", "confirmed", "doubt", "ended", "group", "had", "heard", "host",
-        "id", "instance_id", "joined", "joining", "lapsed", "leaving", "link", "seen", "since", "synced", "syncing", "told", "watched",
-        "wish",
+        "alive", "beat", "beating", "beats", "before", "born", "client_id", "confirmed", "doubt", "ended", "group", "had", "heard",
+        "host", "id", "instance_id", "joined", "joining", "lapsed", "leaving", "link", "seen", "since", "synced", "syncing", "told",
+        "watched", "wish",
     )  # fmt: skip
 
     def __init__(self, group: Group, member_id: str, x: Exchange) -> None:
@@ -415,6 +420,18 @@ def fetched_of(fetch: Exchange, names: Mapping[str, str]) -> Partitions:
         if (name := topic["topic"] if fetch.version < FETCH_BY_ID else names.get(str(topic["topic_id"])))
         for each in topic["partitions"]
     )
+
+
+def wanted_of(fetch: Exchange, names: Mapping[str, str]) -> Partitions | None:
+    """Partitions whose offsets an OffsetFetch of one group names, from version 10 on by the topic's id; None: all that have offsets, or a
+    topic that nobody knows."""
+    topics = (fetch.asked["groups"][0] if fetch.version >= OFFSETS_OF_GROUPS else fetch.asked).get("topics")
+    if topics is None:
+        return None
+    called = [str(each["name"]) if fetch.version < OFFSETS_BY_ID else names.get(str(each["topic_id"])) for each in topics]
+    if None in called:
+        return None
+    return frozenset((str(name), int(number)) for name, each in zip(called, topics, strict=True) for number in each["partition_indexes"])
 
 
 def epoch_of(commit: Exchange) -> int:

@@ -15,8 +15,8 @@ does not tell more of a process, and of two with one name none is blamed for the
 
 Did a session lapse (`Member.lapsed`)? A process that is silent altogether may have been stopped, or its network cut, or the broker stands
 still; one that has lost its connection, was answered an error or asks for its coordinator is busy with that. Only of one that went on with
-other requests until its session was over, its last answer well, it is said. Whether it was silent all the while is known when it speaks
-again: what it sent may have been held up.
+other requests to the same node until its session was over, its last answer well, it is said. Whether it was silent all the while is known
+when it speaks again: what it sent may have been held up.
 
 Heartbeats that merely repeat are taken down and not judged (`repeating`).
 
@@ -26,13 +26,14 @@ Rows that are missing (numbers of rows that jump, a capture that lost packets) m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from ..journal.rows import ASKED_TO_STOP, AbandonedRow, ClientRow, CloseRow, OpenRow, ReplyRow, RequestRow
 from .agenda import Agenda
 from .inside import told_by
-from .repeating import CALM, SILENCE_NS, Process, Repeating, json_of
+from .processes import Processes
+from .repeating import CALM, SILENCE_NS, Repeating, json_of
 from .subjects import (
     API_VERSIONS,
     CONSUMER_GROUP_HEARTBEAT,
@@ -85,32 +86,31 @@ LONGEST_NS: Final = 3_600_000 * NS_PER_MS
 
 class World(Repeating):
     """`feed` it rows. `links`: by number; `groups`: by name; `partitions`: topic -> how many, as the last answer to Metadata said;
-    `fewest`: topic -> the fewest that any answer said: so many are known to whoever has ever heard of it; `topic_names`:
-    id -> name; `now`: the latest time of a row, ns; `slack`: see SLACK_NS; `pulse`: a broker that runs, which knows of heartbeats without
-    rows; `calm` is told of a heartbeat when it is repeated for the first time."""
+    `topic_names`: id -> name; `now`: the latest time of a row, ns; `slack`: see SLACK_NS; `pulse`: a broker that runs, which knows of
+    heartbeats without rows; `calm` is told of a heartbeat when it is repeated for the first time."""
 
     def __init__(self, slack: int = SLACK_NS, pulse: Pulse | None = None) -> None:
         super().__init__(pulse)
+        self.processes = Processes()
         self.slack = slack
         self.now = 0
         self.agenda = Agenda()
         self.groups: dict[str, Group] = {}
         self.partitions: dict[str, int] = {}
-        self.fewest: dict[str, int] = {}
         self.topic_names: dict[str, str] = {}
 
     # -- rows
 
     def opened(self, row: OpenRow) -> None:
         """A connection begins."""
-        self.links[row.connection] = Link(row.connection, row.client_host)
+        self.links[row.connection] = Link(row.connection, row.client_host, row.node)
 
     def asked(self, row: RequestRow) -> Exchange:
         """A request: the exchange that it begins, with whoever sent it as far as that is known. `take` it in when the rules have seen
         it."""
         link = self.links.get(row.connection)
         if link is None:  # the journal begins later than the connection
-            link = self.links[row.connection] = Link(row.connection)
+            link = self.links[row.connection] = Link(row.connection, node=row.node)
         if link.client_id is None:
             link.client_id = row.client_id
         x = Exchange(row, json_of(row.message) if row.api_key in SEEN else {}, link)
@@ -120,7 +120,7 @@ class World(Repeating):
                 x.group = self._group(name)
                 x.member = self._sender(x)
         elif row.api_key == FETCH:
-            x.member = self.sole_member(link)
+            x.member = self.processes.sole_member(link)
             x.group = None if x.member is None else x.member.group
         return x
 
@@ -129,7 +129,7 @@ class World(Repeating):
         link = x.link
         link.beat = None
         link.open[x.ticket] = x
-        self._spoke(x)
+        self.processes.speaks(x)
         if x.group is not None:
             x.group.waiting += 1
         member = x.member
@@ -139,7 +139,7 @@ class World(Repeating):
             return
         link.last = member
         member.link, member.seen = link, x.at
-        self._named(member, x)
+        self.processes.named(member, x)
         if x.key in (HEARTBEAT, OFFSET_COMMIT):
             member.alive, member.lapsed = max(member.alive, x.received), None
             self._watch(member)
@@ -154,6 +154,7 @@ class World(Repeating):
             plan = x.group.plan if x.group is not None else None
             if plan is not None and plan.brought is None and (member.id, x.asked["generation_id"]) == (plan.leader, plan.generation):
                 plan.brought = {str(each["member_id"]): data_of(each["assignment"]) for each in x.asked["assignments"]}
+                plan.read.clear()  # judged
         elif x.key == HEARTBEAT:
             member.beat = x
             member.beating.append(x)
@@ -170,8 +171,9 @@ class World(Repeating):
             return None
         x.answered, x.answer_seq = row.t, row.seq
         if isinstance(row, AbandonedRow):
-            x.abandoned = True
+            x.abandoned = x.link.lossy = True
             return x
+        x.link.lossy = x.link.lossy or not row.delivered
         x.delivered = row.delivered and row.message is not None
         x.answer = json_of(row.message) if x.key in ANSWERS and row.message is not None else None
         return x
@@ -223,7 +225,7 @@ class World(Repeating):
         """Somebody outside says something of a client. Where two members have its name, it is not known which of them is meant."""
         if row.what == ASKED_TO_STOP:
             meant = [link for link in self.links.values() if link.client_id == row.client]
-            if len({member for link in meant for member in self.members_of(link.client)}) == 1:
+            if len({member for link in meant for member in self.processes.members_of(link.client)}) == 1:
                 for link in meant:
                     link.stopping = row.seq
 
@@ -235,7 +237,7 @@ class World(Repeating):
         for x in list(link.open.values()):
             x.abandoned = True
             self.settle(x)
-        self._without(link)
+        self.processes.without(link)
         last = link.last
         if last is not None and last.link is link and not last.gone and last.joined is last.joining is last.beat is None:
             self._gone(last)  # an id that was only reserved; who comes back with it begins anew
@@ -256,36 +258,6 @@ class World(Repeating):
             return str(groups[0]["group_id"]) if len(groups) == 1 else None
         name = x.asked.get("group_id")
         return None if name is None else str(name)
-
-    def sole_member(self, link: Link) -> Member | None:
-        """The one member of the process that this connection is of; None where that cannot be told."""
-        found = self.members_of(link.client)
-        return next(iter(found)) if len(found) == 1 and self._certain(link.client) else None
-
-    def members_of(self, client: tuple[str, str | None]) -> Set[Member]:
-        """Members of this host and client id, of one process or of several."""
-        found = self.processes.get(client)
-        return frozenset() if found is None else found.members
-
-    def spoke(self, member: Member) -> int:
-        """When its process was last heard of (ns), by its own connection or any that is surely of the same process."""
-        process = self._process(member)
-        return member.link.spoke if process is None else max(process.spoke, member.link.spoke)
-
-    def sought(self, member: Member) -> int:
-        """When its process last asked FindCoordinator (ns)."""
-        process = self._process(member)
-        return member.link.sought if process is None else max(process.sought, member.link.sought)
-
-    def _process(self, member: Member) -> Process | None:
-        client = member.host, member.client_id
-        return self.processes[client] if len(self.members_of(client)) == 1 and self._certain(client) else None
-
-    def _certain(self, client: tuple[str, str | None]) -> bool:
-        """Of connections older than the journal the host is not known: one of their members may be of this process, or not."""
-        host, client_id = client
-        unknown = self.processes.get(("", client_id)) if host else None
-        return unknown is None or not unknown.members
 
     def _group(self, name: str) -> Group:
         found = self.groups.get(name)
@@ -320,48 +292,12 @@ class World(Repeating):
             self._give_up_later(found)
         return found
 
-    def _spoke(self, x: Exchange) -> None:
-        link = x.link
-        process = self.processes.get((link.host, x.client_id))
-        if process is None:
-            process = self.processes[link.host, x.client_id] = Process()
-        if link.client_id != x.client_id:
-            self._without(link)
-            link.client_id = x.client_id
-        process.links.add(link)
-        process.spoke = link.spoke = x.received
-        if x.key == FIND_COORDINATOR:
-            process.sought = link.sought = x.received
-
-    def _without(self, link: Link) -> None:
-        process = self.processes.get(link.client)
-        if process is not None:
-            process.links.discard(link)
-            self._ended(link.client, process)
-
-    def _named(self, member: Member, x: Exchange) -> None:
-        if (member.host, member.client_id) != x.link.client:
-            self._nameless(member)
-            member.client_id, member.host = x.client_id, x.link.host
-        self.processes.setdefault(x.link.client, Process()).members.add(member)
-
-    def _nameless(self, member: Member) -> None:
-        client = member.host, member.client_id
-        process = self.processes.get(client)
-        if process is not None:
-            process.members.discard(member)
-            self._ended(client, process)
-
-    def _ended(self, client: tuple[str, str | None], process: Process) -> None:
-        if not process.members and not process.links:
-            self.processes.pop(client, None)
-
     def _gone(self, member: Member) -> None:
         self.disturb(member)
         member.go()
         if member.group.members.get(member.id) is member:
             del member.group.members[member.id]
-        self._nameless(member)
+        self.processes.nameless(member)
         self._over(member.group)
 
     def _over(self, group: Group) -> None:
@@ -403,8 +339,8 @@ class World(Repeating):
         heard = member.heard
         well = heard is not None and heard.delivered and heard.errors <= {REBALANCE_IN_PROGRESS}
         lost = member.link.gone or member.link.troubled >= member.alive
-        busy = lost or member.leaving is not None or self.sought(member) >= member.alive
-        return well and not busy and self.spoke(member) > member.alive + member.session_ns // 2
+        busy = lost or member.leaving is not None or self.processes.sought(member) >= member.alive
+        return well and not busy and self.processes.spoke(member) > member.alive + member.session_ns // 2
 
     # -- answers that were heard
 
@@ -433,7 +369,7 @@ class World(Repeating):
         member.wish, member.instance_id, member.link = x, x.asked.get("group_instance_id"), x.link
         member.born = True
         x.link.last = member
-        self._named(member, x)
+        self.processes.named(member, x)
         if old is not None and old.id != member_id and old.group is group and old.link is x.link and not old.gone:
             old.ended = x
             self._gone(old)
@@ -476,15 +412,19 @@ class World(Repeating):
                 self._gone(member)
 
     def _metadata(self, x: Exchange, answer: Json) -> None:
-        if x.errors and x.answered is not None:
-            x.link.troubled = x.answered
+        if x.answered is not None:
+            x.link.informed = x.answered
+            if x.errors:
+                x.link.troubled = x.answered
+        told: dict[str, int] = {}
         for topic in answer["topics"]:
             name = topic.get("name")
             if not topic["error_code"] and name is not None:
-                self.partitions[str(name)] = count = len(topic["partitions"])
-                self.fewest[str(name)] = min(count, self.fewest.get(str(name), count))
+                told[str(name)] = len(topic["partitions"])
                 if topic.get("topic_id"):
                     self.topic_names[str(topic["topic_id"])] = str(name)
+        self.partitions.update(told)
+        self.processes.told(x.link, told)
 
     def _versions(self, x: Exchange, answer: Json) -> None:
         if not answer["error_code"]:
@@ -510,5 +450,6 @@ def _is_new(plan: Plan | None, answer: Json) -> bool:
 
 
 def _own(member: Member, link: Link) -> bool:
-    """Is this the member's own connection? That of an admin who takes it out of the group is not."""
-    return member.link is link or (member.link.gone and member.link.client == link.client)
+    """Is this a connection of the member's own process? That of an admin who takes it out of the group is not. (franz-go joins by one and
+    leaves by another.)"""
+    return member.link is link or link.last is member or member.link.client == link.client

@@ -53,7 +53,7 @@ def _ports(arguments: argparse.Namespace) -> frozenset[int]:
     """Of --port; none: they are guessed. Raises ConfigError, for flags too that have no place here."""
     given = [f"--{name.replace('_', '-')}" for name in OF_THE_PROXY if getattr(arguments, name)] + ["-- COMMAND"] * bool(arguments.command)
     if given:
-        raise ConfigError(f"--pcap reads a file, to which {' and '.join(given)} means nothing: leave it out")
+        raise ConfigError(f"--pcap reads a file and connects to nobody, so leave out {' and '.join(given)}")
     both = [path for path in (arguments.pcap, arguments.journal) if path and os.path.exists(path)]
     if len(both) == 2 and os.path.samefile(*both):
         raise ConfigError(f"--journal: {arguments.journal} is the capture itself")

@@ -208,7 +208,7 @@ class FindingRow(Row, tag="finding", kw_only=True):
     member: Annotated[str | None, about("who: client id and four characters of the member id")] = None
     member_id: Annotated[str | None, about("member id")] = None
     client_id: Annotated[str | None, about("as the client calls itself")] = None
-    at: Annotated[int, about("when the client did it, ns since epoch_ns; `t`: when that was plain")]
+    happened: Annotated[int, about("when the client did it, ns since epoch_ns; `t`: when that was plain")]
     sentence: Annotated[str, about("what the client did")]
     instead: Annotated[str, about("what would have been right")]
     rows: Annotated[tuple[int, ...], about("numbers of the rows that show it, where somebody keeps them")] = ()

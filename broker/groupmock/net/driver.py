@@ -57,9 +57,10 @@ from ..journal.rows import DISCONNECTED, NOT_READING
 from .alarm import ClockAlarm
 from .backlog import Backlog
 from .call import Call
-from .codecs import FETCH, HEARTBEAT, ApiCodec, Codecs, Refused, unknown_api_versions, why
+from .codecs import FETCH, HEARTBEAT, Codecs, Refused
 from .connection import DEAF, DUE, STOPPED, Connection
 from .nodes import Nodes
+from .not_taken import not_taken
 from .record import Recorder
 from .repeat import Repeat, Run
 from .tickets import Tickets
@@ -172,7 +173,7 @@ class Driver:
             client_id, at = codec.header(frame)
             message, end = codec.decode(frame, at)
         except (Refused, CodecError) as refusal:
-            self._not_taken(connection, frame, received, refusal)
+            not_taken(self, connection, frame, received, refusal)
             return
         now = self.now()
         call = Call(connection, codec, frame, client_id, message, end, received, now)
@@ -451,27 +452,6 @@ class Driver:
             self.perform(effects, now)
             return False
         return self.gate is None or self.gate.before(call, now)
-
-    def _not_taken(self, connection: Connection, frame: bytes, received: int, refusal: Refused | CodecError) -> None:
-        """Refused, broken or too expensive: closed with the reason, unless it is ApiVersions in a version we have not."""
-        connection.run = None
-        try:
-            # Below 8 bytes there is no correlation id to answer with: closed as a cut header (docs/kafka/seen-on-brokers.md#bad-bytes).
-            unknown = unknown_api_versions(frame, self.codecs.advertised) if isinstance(refusal, Refused) and len(frame) >= 8 else None
-        except CodecError as broken:
-            unknown, refusal = None, broken
-        if unknown is None:
-            self.counters.over_budget += refusal.budget
-            self.refuse(connection, why(refusal))
-            return
-        header, message, answer = unknown
-        now = self.now()
-        call = Call(connection, ApiCodec(header.api_key, 0), frame, header.client_id, None, len(frame), received, now)
-        self.tickets.open(call)
-        self.record.request(call, note=f"{refusal}; answered in version 0")
-        self.tickets.close(call.ticket)
-        self.record.reply(call, message, len(answer) - 4, now)
-        connection.answer(answer)
 
     def _happen(self, event: Event, now: int) -> None:
         try:

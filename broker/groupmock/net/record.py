@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec.errors import error_name
 
 from ..core.effects import Effects, MemberChanged, Moved, Note, TimerFired
 from ..journal.journal import Journal
@@ -269,7 +269,7 @@ def arguments_as_json(arguments: dict[str, Any]) -> dict[str, Any]:
 def error_of(message: Message | None) -> str | None:
     """Kafka's name of the top-level error of a response, None if there is none or it has no such field."""
     code = getattr(message, "error_code", 0)
-    return ErrorCode(code).name if code else None
+    return error_name(code) if code else None
 
 
 class RepeatedHeartbeats:

@@ -31,13 +31,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from groupmock_codec.declare import Message
 
     from ..core.effects import Lease
     from .codecs import ApiCodec
-    from .connection import Connection
 
 ID_AT: Final = 8  # size, key, version; then the correlation id
 ID_END: Final = 12
@@ -98,21 +95,3 @@ class Repeat:
     def answer_size(self) -> int:
         """Bytes of the answer without its length."""
         return len(self.answer_tail) + 4
-
-
-class Beats:
-    """What a sink with `pulse` asks about heartbeats of which it was not told. `connections`: by number."""
-
-    def __init__(self, connections: Mapping[int, Connection]) -> None:
-        self._connections = connections
-
-    def beaten(self, number: int) -> tuple[int, int]:
-        """When a heartbeat that changed nothing came last on this connection, and the number of its row; 0: it has none, or none came."""
-        connection = self._connections.get(number)
-        return (0, 0) if connection is None else (connection.beaten, connection.beat_row)
-
-    def retell(self, number: int) -> None:
-        """The next heartbeat of this connection is to be told, whatever it is equal to."""
-        connection = self._connections.get(number)
-        if connection is not None:
-            connection.repeat = connection.run = None

@@ -92,6 +92,7 @@ class Capture:
         for followed in [*self._known.values(), *self._strangers.values()]:
             followed.conversation.take(followed.stream.finish(self._now))
             followed.conversation.finish(self._now)
+        self.ledger.dialogue.ended()
         self.ledger.dialogue.record.remark(END, self.ledger.at(self._now))
 
     def _followed(self, key: Key, side: int, segment: Segment) -> Followed:

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from .reassembly import Event
     from .segments import Endpoint
 
+SHORTEST: Final = 8
+"""Bytes of a request: key, version, correlation id (ControlledShutdown v0 has no more in its header)."""
+NO_HEADER: Final = f"a frame of less than {SHORTEST} bytes holds no request header"
 PENDING: Final = 1000
 WAITING_BYTES: Final = 16 << 20
 """So many requests, and so many bytes of them, may be without an answer on one connection."""
@@ -44,6 +47,7 @@ ENCRYPTED: Final = "this connection speaks TLS: nothing in it can be read"
 TOO_MANY: Final = "more requests without an answer than are kept"
 IN_THE_MIDDLE: Final = "the capture begins in the middle of the connection"
 AT_THE_END: Final = "the capture ends in the middle of a frame"
+OVER: Final = "the capture ends"
 STRANGE: Final = "bytes that are no frames of Kafka's"
 
 
@@ -113,6 +117,8 @@ class Conversation:
             if self._line is not None:
                 self._ledger.remark(AT_THE_END, time, connection=self._line.number, bytes=rest)
         self._stop_searching()
+        if self._line is not None:
+            self._ledger.dialogue.missed(self._line, OVER, self._ledger.at(time))
         self._weigh()
 
     def forget(self, reason: str, time: int) -> None:
@@ -175,7 +181,7 @@ class Conversation:
             by, who = ("client", "client") if event.side == self._client else ("server", "broker")
             cut = self._framers[event.side].buffered
             middle = f" in the middle of a frame, of which {cut} bytes had come" if cut else ""
-            open_one = ", with a request unanswered" if self._line.pending else ""
+            open_one = ", with a request unanswered" if unanswered(self._line) else ""
             how = f"the {who} {'reset the connection' if event.reset else 'closed'}{middle}{open_one}"
             self._close(by, how, time, cut)
         self._state = State.DEAF
@@ -183,8 +189,7 @@ class Conversation:
     # First bytes
 
     def _is_broker(self) -> bool:
-        assert self._client is not None
-        return self._sure or self._ledger.is_broker(self._ends[1 - self._client])
+        return self._sure or self._ledger.is_broker(self._broker_end)
 
     def _listen(self, side: int, data: bytes, time: int) -> None:
         """The connection's first bytes: they say what it speaks."""
@@ -244,29 +249,43 @@ class Conversation:
             frames = framer.feed(data)
         except FrameError:
             frames = []
-        self._tell(side, frames, time)
-        if framer.broken is not None:
-            self._unread(left - sum(LENGTH_BYTES + len(frame) for frame in frames), STRANGE)
-            self._cut(str(framer.broken), time, side)
+        told = self._asked(frames, time) if side == self._client else self._answered(frames, time)
+        if framer.broken is not None or told < len(frames):
+            why = NO_HEADER if told < len(frames) else str(framer.broken)
+            self._unread(left - sum(LENGTH_BYTES + len(frame) for frame in frames[:told]), STRANGE)
+            self._cut(why, time, side)
             self._search()
             self._why = STRANGE
 
-    def _tell(self, side: int, frames: list[bytes], time: int) -> None:
+    def _answered(self, frames: list[bytes], time: int) -> int:
+        assert self._line is not None
+        for frame in frames:
+            self._ledger.answered(self._line, frame, time)
+        return len(frames)
+
+    def _asked(self, frames: list[bytes], time: int) -> int:
+        """How many of them can be requests: all up to the first that cannot, at which a broker would hang up."""
         line, dialogue = self._line, self._ledger.dialogue
         assert line is not None
         now = self._ledger.at(time)
-        for frame in frames:
-            if side != self._client:
-                dialogue.answered(line, frame, now)
-                continue
+        for told, frame in enumerate(frames):
+            if len(frame) < SHORTEST and not line.raw_tokens:
+                return told
+            line.node = self._ledger.nodes.seen.get(self._broker_end)  # it may have been told since
             dialogue.asked(line, frame, now)
             if len(line.pending) > PENDING or line.waiting > WAITING_BYTES:
                 self._unread(line.waiting, TOO_MANY)
                 dialogue.missed(line, TOO_MANY, now)
+        return len(frames)
+
+    @property
+    def _broker_end(self) -> Endpoint:
+        assert self._client is not None
+        return self._ends[1 - self._client]
 
     def _open(self, time: int) -> None:
         assert self._client is not None
-        self._line = self._ledger.open(self._ends[self._client], self._ends[1 - self._client], time)
+        self._line = self._ledger.open(self._ends[self._client], self._broker_end, time)
         self.kept = True
 
     def _close(self, by: str, reason: str, time: int, cut_bytes: int = 0) -> None:
@@ -359,6 +378,11 @@ class Conversation:
         weight = buffered + waiting + len(self._first)
         self._ledger.weight += weight - self.weight
         self.weight = weight
+
+
+def unanswered(line: Line) -> bool:
+    """Is a request of it open?"""
+    return bool(line.pending or (line.beat is not None and line.beat.held is not None))
 
 
 def is_tls(data: bytes | bytearray) -> bool:

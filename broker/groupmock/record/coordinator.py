@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from groupmock_codec.errors import ErrorCode
+from groupmock_codec.errors import error_name
 
 from ..core.effects import Effect
 from ..core.groups import causes
@@ -246,7 +246,7 @@ class Overheard:
             group.changed(out, made, "added", seen(f"member {member_id} is among those of generation {answer.generation_id}"))
 
     def _join_refused(self, group: HeardGroup, call: Seen, asked: Any, code: int, now: int, out: Effects) -> None:
-        why = seen(f"its JoinGroup was answered {_name(code)}")
+        why = seen(f"its JoinGroup was answered {error_name(code)}")
         member = next((each for each in group.members.values() if each.parked == call.ticket), None)
         if member is None:
             if code == UNKNOWN_MEMBER_ID:
@@ -256,7 +256,7 @@ class Overheard:
         if member.alive == call.handled or code == UNKNOWN_MEMBER_ID:
             group.remove(out, member, why)
         if group.state == PREPARING and group.begun_by == call.ticket and not any(each.parked for each in group.members.values()):
-            group.back(out, seen(f"the JoinGroup that was taken for the beginning of a rebalance was answered {_name(code)}"), now)
+            group.back(out, seen(f"the JoinGroup that was taken for the beginning of a rebalance was answered {error_name(code)}"), now)
 
     # SyncGroup, Heartbeat, OffsetCommit
 
@@ -337,7 +337,7 @@ class Overheard:
         why: Reason = (
             causes.session_expired(member_id, member.session_timeout_ms, False)
             if overdue
-            else seen(f"{api} of member {member_id} was answered {_name(UNKNOWN_MEMBER_ID)}")
+            else seen(f"{api} of member {member_id} was answered {error_name(UNKNOWN_MEMBER_ID)}")
         )
         group.remove(out, member, why)
         if group.whole:
@@ -376,9 +376,10 @@ class Overheard:
         for member in left:
             if (answer.error_code or member.member_id in refused) and answer.error_code != UNKNOWN_MEMBER_ID:
                 group.members[member.member_id] = member
-                group.changed(out, member, "added", seen(f"its LeaveGroup was answered {_name(answer.error_code or UNKNOWN_MEMBER_ID)}"))
+                why = error_name(answer.error_code or UNKNOWN_MEMBER_ID)
+                group.changed(out, member, "added", seen(f"its LeaveGroup was answered {why}"))
         if group.state == PREPARING and group.begun_by == call.ticket and answer.error_code:
-            group.back(out, seen(f"the LeaveGroup that was taken for the beginning was answered {_name(answer.error_code)}"), now)
+            group.back(out, seen(f"the LeaveGroup that was taken for the beginning was answered {error_name(answer.error_code)}"), now)
 
     def _delete_answered(self, call: Seen, asked: Any, answer: Any, now: int, out: Effects) -> None:
         for result in answer.results:
@@ -419,10 +420,6 @@ def _protocols(asked: Any) -> tuple[tuple[str, bytes], ...]:
 def _joins_nameless(instance: str | None, client_id: str | None) -> Reason:
     who = f"static member {instance}" if instance is not None else f"client {client_id or ''!r}"
     return causes.Why("member_joined", f"as seen from the wire: {who} joined without a member id")
-
-
-def _name(code: int) -> str:
-    return ErrorCode(code).name
 
 
 _ASKED: Final[dict[int, Callable[[Overheard, Seen, Any, Effects], None]]] = {

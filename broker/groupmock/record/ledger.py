@@ -5,16 +5,18 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 
+from .known_nodes import KnownNodes
+
 if TYPE_CHECKING:
     from .dialogue import Dialogue, Line
     from .segments import Endpoint
 
 LATEST: Final = 1 << 62
 """ns: JSON's readers know no larger number than 2^63, and a packet may claim any time."""
-BROKERS: Final = 10_000
 NAMED: Final = 1000
 """Connections, or brokers, of which something is counted by name; those beyond count together."""
 BROKER_SEEN: Final = "a broker of the capture"
+NODE_TOLD: Final = "the cluster told which node a broker of the capture is"
 SHOWN: Final = 3
 """Connections that a sentence names."""
 
@@ -32,7 +34,7 @@ class Ledger:
         """Connections in TLS to where nobody said that a broker is."""
         self._epoch = epoch
         self._last = 0
-        self._nodes: dict[Endpoint, int | None] = {}
+        self.nodes = KnownNodes()
         self._unread: dict[str, Counted] = {}
         self._missing: dict[str, Counted] = {}
         self._encrypted: dict[str, Counted] = {}
@@ -49,15 +51,25 @@ class Ledger:
 
     def is_broker(self, end: Endpoint) -> bool:
         """Was a broker seen there?"""
-        return end in self._nodes
+        return end in self.nodes.seen
 
     def open(self, client: Endpoint, broker: Endpoint, time: int) -> Line:
-        """A connection is there; brokers are nodes in the order in which they appear."""
-        if broker not in self._nodes and len(self._nodes) < BROKERS:
-            node = self._nodes[broker] = len(self._nodes) + 1
-            self.remark(BROKER_SEEN, time, node=node, host=str(ip_address(broker[0])), port=broker[1])
+        """A connection is there."""
+        if self.nodes.meet(broker):
+            self.remark(BROKER_SEEN, time, host=str(ip_address(broker[0])), port=broker[1], node=self.nodes.seen[broker])
         self.opened += 1
-        return self.dialogue.opened(self.opened, self._nodes.get(broker), str(ip_address(client[0])), client[1], self.at(time))
+        return self.dialogue.opened(self.opened, self.nodes.seen.get(broker), str(ip_address(client[0])), client[1], self.at(time))
+
+    def answered(self, line: Line, frame: bytes, time: int) -> None:
+        """An answer; what it says of the cluster's nodes counts from now on."""
+        now, call = self.at(time), line.pending[0] if line.pending else None
+        if call is None or call.correlation != frame[:4] or call.codec.opaque or not self.nodes.tells(call.codec.key, call.codec.version):
+            self.dialogue.answered(line, frame, now)
+            return
+        message = self.dialogue.read_answer(call, frame, now)
+        self.dialogue.answered(line, frame, now, message)
+        for end in () if message is None else self.nodes.learn(call.codec.key, call.codec.version, message):
+            self.remark(NODE_TOLD, time, host=str(ip_address(end[0])), port=end[1], node=self.nodes.seen[end])
 
     def unread(self, connection: str, count: int, why: str) -> None:
         """Bytes that are in the capture and could not be told."""

@@ -1,6 +1,6 @@
-"""Lines of table `rows` as the rows that an audit is fed: those of the wire, with the content that a rule may read and no other.
+"""Lines of table `rows` as the rows that an audit is fed: those of `auditor.KINDS`, with what a rule may read.
 
-Whatever else a journal has comes as its number alone, so that a row that is missing shows.
+Whatever else a journal has comes as its number and time alone: a row that is missing shows, and time passes.
 """
 
 from __future__ import annotations
@@ -14,26 +14,16 @@ from pyspark.sql import functions as F
 
 from groupmock.audit.world import ANSWERS, SEEN
 from groupmock.journal.read import LeftOut, UnknownRow
-from groupmock.journal.rows import END, LEFT_OUT, AbandonedRow, CloseRow, OpenRow, ReplyRow, RequestRow, Row
+from groupmock.journal.rows import END, LEFT_OUT, AbandonedRow, ClientRow, CloseRow, NoteRow, OpenRow, ReplyRow, RequestRow, Row
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 PLACE: Final = ("day", "run", "at")
 WIRE: Final = (
-    "kind",
-    "seq",
-    "t",
-    "connection",
-    "ticket",
-    "api_key",
-    "api_version",
-    "client_id",
-    "client_host",
-    "received",
-    "delivered",
-    "by",
-)
+    "kind", "seq", "t", "connection", "ticket", "api_key", "api_version", "client_id", "client_host", "received", "delivered", "by", "node",
+    "error", "client", "cut_bytes", "unread_bytes", "reason", "what",
+)  # fmt: skip
 CONTENT: Final = "content"
 COLUMNS: Final = (*PLACE, *WIRE, CONTENT)
 EMPTY: Final = "{}"
@@ -59,25 +49,22 @@ def needed(rows: DataFrame) -> DataFrame:
 
 
 def content() -> Column:
-    """The message of a request or a reply, where a rule may read it; what tells the notes of the end and of rows left out."""
+    """The message of a request or a reply, where a rule may read it; what a note or somebody outside says."""
     read = F.when(F.col("kind") == "request", F.col("api_key").isin(*SEEN)).otherwise(F.col("api_key").isin(*ANSWERS))
     message = F.when(read, F.col("message")).when(F.col("message").isNotNull(), EMPTY)
-    note = F.when(F.col("kind") == "note", F.when(F.col("what") == LEFT_OUT, F.col("fields")).when(F.col("what") == END, EMPTY))
-    return F.when(F.col("kind").isin("request", "reply"), message).otherwise(note)
+    said = F.when(F.col("kind").isin("note", "client"), F.col("fields"))
+    return F.when(F.col("kind").isin("request", "reply"), message).otherwise(said)
 
 
 def lake_rows(batch: pa.RecordBatch) -> Iterator[LakeRow]:
     """The rows of `COLUMNS`."""
     for day, run, at, kind, seq, t, *fields, text in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-        if kind == "note" and text == EMPTY:
-            yield LakeRow(day, run, at - t, UnknownRow(kind, seq, t, {}), ends=True)
-            continue
-        if kind == "note" and text is not None:
-            yield LakeRow(day, run, at - t, None, str(msgspec.json.decode(text, type=LeftOut)))
-            continue
-        make = _MADE.get(kind)
-        message = None if text is None else msgspec.json.decode(text)
-        yield LakeRow(day, run, at - t, UnknownRow(kind, seq, t, {}) if make is None else make(seq, t, message, WireFields(*fields)))
+        make, content = _MADE.get(kind), None if text is None else msgspec.json.decode(text)
+        row = UnknownRow(kind, seq, t, {}) if make is None else make(seq, t, content, WireFields(*fields))
+        if row.__class__ is NoteRow and fields[-1] == LEFT_OUT:
+            yield LakeRow(day, run, at - t, None, str(msgspec.convert(content, LeftOut)))
+        else:
+            yield LakeRow(day, run, at - t, row, ends=row.__class__ is NoteRow and fields[-1] == END)
 
 
 class WireFields(NamedTuple):
@@ -92,37 +79,56 @@ class WireFields(NamedTuple):
     received: int
     delivered: bool
     by: str
+    node: int | None
+    error: str | None
+    client: str
+    cut_bytes: int
+    unread_bytes: int
+    reason: str
+    what: str
 
 
 def _open(seq: int, t: int, _: Any, each: WireFields) -> Row:
-    return OpenRow(seq=seq, t=t, connection=each.connection, client_host=each.client_host, client_port=0)
+    return OpenRow(seq=seq, t=t, node=each.node, connection=each.connection, client_host=each.client_host, client_port=0)
 
 
 def _close(seq: int, t: int, _: Any, each: WireFields) -> Row:
-    return CloseRow(seq=seq, t=t, connection=each.connection, by=each.by, reason="")
+    return CloseRow(
+        seq=seq, t=t, node=each.node, connection=each.connection, by=each.by, reason=each.reason, cut_bytes=each.cut_bytes or 0,
+        unread_bytes=each.unread_bytes or 0,
+    )  # fmt: skip
 
 
 def _request(seq: int, t: int, message: Any, each: WireFields) -> Row:
     return RequestRow(
-        seq=seq, t=t, connection=each.connection, ticket=each.ticket, correlation_id=0, api_key=each.key, api_name="",
+        seq=seq, t=t, node=each.node, connection=each.connection, ticket=each.ticket, correlation_id=0, api_key=each.key, api_name="",
         api_version=each.version, client_id=each.client_id, received=each.received, handled=t, size=0, message=message,
     )  # fmt: skip
 
 
 def _reply(seq: int, t: int, message: Any, each: WireFields) -> Row:
     return ReplyRow(
-        seq=seq, t=t, connection=each.connection, ticket=each.ticket, correlation_id=0, api_key=each.key, api_name="",
-        api_version=each.version, size=0, delivered=each.delivered, message=message,
+        seq=seq, t=t, node=each.node, connection=each.connection, ticket=each.ticket, correlation_id=0, api_key=each.key, api_name="",
+        api_version=each.version, size=0, delivered=each.delivered, error=each.error, message=message,
     )  # fmt: skip
 
 
 def _abandoned(seq: int, t: int, _: Any, each: WireFields) -> Row:
     return AbandonedRow(
-        seq=seq, t=t, connection=each.connection, ticket=each.ticket, correlation_id=0, api_key=each.key, api_name="",
-        api_version=each.version, reason="",
+        seq=seq, t=t, node=each.node, connection=each.connection, ticket=each.ticket, correlation_id=0, api_key=each.key, api_name="",
+        api_version=each.version, reason=each.reason,
     )  # fmt: skip
 
 
+def _client(seq: int, t: int, fields: Any, each: WireFields) -> Row:
+    return ClientRow(seq=seq, t=t, client=each.client, what=each.what, fields=fields or {})
+
+
+def _note(seq: int, t: int, fields: Any, each: WireFields) -> Row:
+    return NoteRow(seq=seq, t=t, node=each.node, what=each.what, fields=fields or {})
+
+
 _MADE: Final[dict[str, Callable[[int, int, Any, WireFields], Row]]] = {
-    "open": _open, "close": _close, "request": _request, "reply": _reply, "abandoned": _abandoned,
+    "open": _open, "close": _close, "request": _request, "reply": _reply, "abandoned": _abandoned, "client": _client,
+    "note": _note,
 }  # fmt: skip

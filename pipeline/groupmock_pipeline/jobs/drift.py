@@ -1,7 +1,8 @@
-"""Which measure of rebalances and heartbeats, of which client in which version, moved between two windows of runs, and by how much.
+"""Which measure of rebalances and heartbeats, of which client in which version, moved between two windows of runs, and which rule it broke.
 
 Reads `rebalances` and `heartbeats`, writes `drift`: one line per measure, library and version, with medians, their intervals, the size of
-the effect, p and q, a verdict, and the runs to look at (docs/reference/pipeline/drift.md).
+the effect, p and q, a verdict, and the runs to look at. Reads `audit`, writes `rule_drift`: one line per rule, library and version, with
+the verdicts before and after. Of the three tables one is enough (docs/reference/pipeline/drift.md).
 
     groupmock pipeline drift LAKE LAKE --split 2026-11-08
     groupmock pipeline drift LAKE LAKE --before 2026-11-01..2026-11-07 --after 2026-11-08..2026-11-14
@@ -19,8 +20,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from .. import tables
-from ..comparison import statistics
-from ..comparison.measures import MEASURES, SHAPE, Measure, measured_tables, per_run, samples
+from ..comparison import rule_verdicts, statistics
+from ..comparison.measures import MEASURES, SHAPE, TABLES, Measure, measured_tables, per_run, samples
 from ..errors import BadInput
 
 KEYS: Final = ("library", "version")
@@ -62,16 +63,27 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(spark: SparkSession, arguments: Namespace) -> None:
     """Lake to lake."""
     before, after = windows(arguments.before, arguments.after, arguments.split)
+    words = (arguments.before or f"until {arguments.split}", arguments.after or f"from {arguments.split}")
+    labels = {"before": F.lit(words[0]), "after": F.lit(words[1])}
+    judged = tables.exists(spark, arguments.input, "audit")
+    if judged:
+        audit = tables.read(spark, arguments.input, "audit")
+        _inhabited(audit, before | after, arguments.input)
+        told = rule_verdicts.rule_verdicts(audit, before, after, _with_all_versions).withColumns(labels)
+        tables.write(told.select(*rule_verdicts.COLUMNS).coalesce(1), arguments.output, "rule_drift")
+    if not judged or any(tables.exists(spark, arguments.input, name) for name in TABLES):
+        whole = _measured(spark, arguments, before, after).withColumns(labels)
+        tables.write(whole.select(*COLUMNS).coalesce(1), arguments.output, "drift")
+
+
+def _measured(spark: SparkSession, arguments: Namespace, before: Column, after: Column) -> DataFrame:
     values, missing = samples(measured_tables(spark, arguments.input))
     if values is not None:
         _inhabited(values, before | after, arguments.input)
     limits = DriftLimits(arguments.least_runs, arguments.alpha, arguments.effect)
     empty = spark.createDataFrame([], SHAPE)
     told = drift(empty if values is None else values, before, after, limits)
-    whole = told.unionByName(not_measured(spark, missing), allowMissingColumns=True)
-    words = (arguments.before or f"until {arguments.split}", arguments.after or f"from {arguments.split}")
-    labels = whole.withColumns({"before": F.lit(words[0]), "after": F.lit(words[1])})
-    tables.write(labels.select(*COLUMNS).coalesce(1), arguments.output, "drift")
+    return told.unionByName(not_measured(spark, missing), allowMissingColumns=True)
 
 
 def _inhabited(values: DataFrame, windows: Column, lake: str) -> None:

@@ -232,6 +232,55 @@ DRIFT: Final = Section(
     ),
 )
 
+AUDIT: Final = Section(
+    "audit",
+    "Audit",
+    "Clients judged by what they sent: a rule per line, over all groups of all runs (groupmock explain RULE says what it asks).",
+    (
+        Totals(
+            "By rule",
+            same("rule", "severity"),
+            (
+                Value("broken", "sum(broken)"),
+                Value("kept", "sum(kept)"),
+                Value("runs that broke it", "count(distinct if(broken > 0, run, null))"),
+                Value("runs", "count(distinct run)"),
+            ),
+            where="rule is not null and verdict <> 'not exercised'",
+            limit=100,
+        ),
+        Listing(
+            "Broken rules",
+            (*same("rule", "severity", "run", "group", "broken"), Value("the first", "get(findings, 0).sentence")),
+            ("broken",),
+            where="verdict = 'broken'",
+            limit=40,
+        ),
+        Totals("Unknown", same("rule", "reason"), (Value("runs", "count(distinct run)"),), where="verdict = 'unknown'"),
+    ),
+)
+
+RULE_DRIFT: Final = Section(
+    "rule_drift",
+    "Drift of rules",
+    "Which rule each library broke, or kept again, in the runs after and not in those before; version *: all versions of it.",
+    (
+        Listing(
+            "What changed",
+            (
+                Value("rule", "rule"),
+                *CLIENT,
+                *same("change", "verdict_before", "verdict_after", "broken_runs_before", "runs_before", "broken_runs_after", "runs_after"),
+                Value("the first", "get(evidence, 0).sentence"),
+            ),
+            ("broken_runs_after",),
+            where="change in ('broke', 'mended', 'unknown')",
+            limit=40,
+        ),
+        Totals("Changes", (Value("change", "change"),), (Value("rules of clients", "count(*)"),), bars="rules of clients"),
+    ),
+)
+
 COMPARE: Final = Section(
     "compare",
     "Compare",
@@ -334,5 +383,5 @@ CAMPAIGN: Final = Section(
     ),
 )
 
-SECTIONS: Final = (RUNS, QUARANTINE, REBALANCES, HEARTBEATS, FAULTS, DRIFT, COMPARE, CHARACTERISTICS, CAMPAIGN)
+SECTIONS: Final = (RUNS, QUARANTINE, REBALANCES, HEARTBEATS, FAULTS, AUDIT, DRIFT, RULE_DRIFT, COMPARE, CHARACTERISTICS, CAMPAIGN)
 """In the page's order."""

@@ -47,14 +47,15 @@ def _java(release: str, assignor: str, default: bool = False) -> Judge:
                  lambda where: building.java(where, "groupmock.interop.Member"), assignor, default=default)
 
 
-def _driver(where: Path) -> list[str]:
+def driver(where: Path) -> list[str]:
+    """Of a Go program."""
     return [str(where / "driver")]
 
 
-_FRANZ = Program("member-franz-go", "members/franz-go", ("go",), building.go, shared=GO)
-_SARAMA = Program("member-sarama", "members/sarama", ("go",), building.go, shared=GO)
-_KAFKAJS = Program("member-kafkajs", "members/kafkajs", ("node", "npm"), building.npm)
-_PLATFORMATIC = Program("member-platformatic", "members/platformatic", ("node", "npm"), building.npm)
+FRANZ = Program("member-franz-go", "members/franz-go", ("go",), building.go, shared=GO)
+SARAMA = Program("member-sarama", "members/sarama", ("go",), building.go, shared=GO)
+KAFKAJS = Program("member-kafkajs", "members/kafkajs", ("node", "npm"), building.npm)
+PLATFORMATIC = Program("member-platformatic", "members/platformatic", ("node", "npm"), building.npm)
 _STREAMS = Program("member-streams-4.3.0", "members/streams", ("java", "mvn"), building.maven("4.3.0"), "4.3.0", JAVA)
 _CONNECT = Program("connect-4.3.0", "members/connect", ("java", "mvn"), building.maven("4.3.0", "validate"), "4.3.0")
 
@@ -72,15 +73,15 @@ JUDGES = (
     _python("confluent-kafka", "2.3.0", "roundrobin", live="short"),
     _python("confluent-kafka", "2.16.1", "range", default=True),
     _python("confluent-kafka", "2.16.1", "cooperative-sticky"),
-    Judge("KafkaJS 2.2.4, RoundRobinAssigner", _KAFKAJS, lambda where: ["node", str(where / "member.js")], "RoundRobinAssigner",
+    Judge("KafkaJS 2.2.4, RoundRobinAssigner", KAFKAJS, lambda where: ["node", str(where / "member.js")], "RoundRobinAssigner",
           static=False, default=True, note="the library has no group.instance.id"),
-    Judge("@platformatic/kafka 1.35.0, roundrobin", _PLATFORMATIC, lambda where: ["node", str(where / "member.mjs")], "roundrobin",
+    Judge("@platformatic/kafka 1.35.0, roundrobin", PLATFORMATIC, lambda where: ["node", str(where / "member.mjs")], "roundrobin",
           default=True, live="full",
           note="hands on what a fetch parked before a rebalance brings of partitions lost since, on Kafka as on groupmock"),
-    Judge("franz-go 1.21.6, range", _FRANZ, _driver, "range"),
-    Judge("franz-go 1.21.6, cooperative-sticky", _FRANZ, _driver, "cooperative-sticky", default=True),
-    Judge("sarama 1.61.1, range", _SARAMA, _driver, "range", default=True, live="full"),
-    Judge("sarama 1.61.1, sticky", _SARAMA, _driver, "sticky"),
+    Judge("franz-go 1.21.6, range", FRANZ, driver, "range"),
+    Judge("franz-go 1.21.6, cooperative-sticky", FRANZ, driver, "cooperative-sticky", default=True),
+    Judge("sarama 1.61.1, range", SARAMA, driver, "range", default=True, live="full"),
+    Judge("sarama 1.61.1, sticky", SARAMA, driver, "sticky"),
     *(_java(release, assignor, default=(release, assignor) == ("4.3.0", "range"))
       for release in ("2.8.2", "3.9.1", "4.3.0") for assignor in ("range", "cooperative-sticky")),
     Judge("Kafka Streams 4.3.0, two instances", _STREAMS, lambda where: building.java(where, "groupmock.interop.Member"), "stream",

@@ -59,7 +59,7 @@ class Wish:
 async def conduct(wish: Wish, situations: Iterable[Situation], tell: Callable[[Outcome], None] = lambda outcome: None) -> list[Outcome]:
     """Every situation in turn; `tell` is called with each outcome. Raises CannotRun when the program cannot be judged, CannotStart."""
     outcomes: list[Outcome] = []
-    commits = True
+    commits: bool | None = None
     for situation in situations:
         began = monotonic()
         outcome, commits = await _one(wish, situation, commits, stood=any(each.stood for each in outcomes))
@@ -69,7 +69,7 @@ async def conduct(wish: Wish, situations: Iterable[Situation], tell: Callable[[O
     return outcomes
 
 
-async def _one(wish: Wish, situation: Situation, commits: bool, stood: bool) -> tuple[Outcome, bool]:
+async def _one(wish: Wish, situation: Situation, commits: bool | None, stood: bool) -> tuple[Outcome, bool | None]:
     """`stood`: did a group stand in an earlier situation? Without that, a program that makes none cannot be judged."""
     from ...faults.plan import make_plan
 
@@ -80,14 +80,14 @@ async def _one(wish: Wish, situation: Situation, commits: bool, stood: bool) -> 
     outcome = Outcome(name=situation.name, does=situation.does, waits=situation.waits, excused=list(situation.excuses))
     try:
         await _play(stage, outcome)
+        if not outcome.stood and not stood:
+            raise CannotRun(_why(stage, outcome))
         await stage.over()
     finally:
         await stage.abandon()
         trouble = await running.close()
     if trouble is not None:
         raise trouble
-    if not outcome.stood and not stood:
-        raise CannotRun(_why(stage, outcome))
     outcome.source = _audited(wish, situation, journal)
     outcome.remarks, outcome.clients = stage.remarks, sorted(stage.clients)
     return outcome, stage.commits
@@ -98,6 +98,8 @@ async def _play(stage: Stage, outcome: Outcome) -> None:
     try:
         await _stand(stage)
         outcome.stood = True
+        if situation.static:
+            stage.check_static()
         await situation.script(stage)
         if situation.bare:
             await stage.settled()
@@ -109,20 +111,15 @@ async def _play(stage: Stage, outcome: Outcome) -> None:
 
 
 async def _stand(stage: Stage) -> None:
-    """Start the copies and wait until the group stands and commits; where the topic is not there yet, until all have asked for it."""
+    """Start the copies and wait until the group stands and commits; where the topic is not there yet, until somebody has asked for it."""
     from ..subjects import METADATA
 
-    asked = []
     if stage.situation.bare:
         stage.steer("delete_topic", name=stage.topic)
+    asked = stage.asks(METADATA)
     for _ in range(stage.rest - stage.situation.late):
-        asked.append(stage.asks(METADATA, stage.next_name))
         await stage.start()
-    if not stage.situation.bare:
-        await stage.goes_on()
-        return
-    for heard in asked:
-        await stage.happens(heard)
+    await (stage.happens(asked) if stage.situation.bare else stage.goes_on())
 
 
 def _why(stage: Stage, outcome: Outcome) -> str:

@@ -9,11 +9,13 @@ import msgspec
 
 from ...printable import lines, one_line
 from ..report import Report, Source, counts, report_of, told
+from ..rule import WARNING, registered
 from ..verdicts import BROKEN, KEPT, NOT_EXERCISED, UNKNOWN, WAIVED, Tally
 
 NOT_JUDGED: Final = "not judged"
 """Verdict of a rule that a situation excuses."""
-SIGNS: Final = {KEPT: "+", BROKEN: "B", UNKNOWN: "?", WAIVED: "w", NOT_EXERCISED: ".", NOT_JUDGED: "-"}
+WARNED: Final = "broken (a warning)"
+SIGNS: Final = {KEPT: "+", BROKEN: "B", WARNED: "b", UNKNOWN: "?", WAIVED: "w", NOT_EXERCISED: ".", NOT_JUDGED: "-"}
 
 
 class Outcome(msgspec.Struct, kw_only=True):
@@ -47,13 +49,12 @@ def report(outcomes: Sequence[Outcome]) -> Report:
 def line_of(outcome: Outcome) -> str:
     """A situation while the run goes on."""
     found = "not reached: " + one_line(outcome.why) if not outcome.reached else "reached"
-    broken = _broken(outcome)
-    return f"{outcome.name:26} {outcome.seconds:6.1f} s  {found}" + (f"; BROKEN {', '.join(broken)}" if broken else "")
-
-
-def _broken(outcome: Outcome) -> list[str]:
     rules = {} if outcome.source is None else outcome.source.audit.rules
-    return [code for code, tally in rules.items() if tally.verdict == BROKEN]
+    broken = [code for code, tally in rules.items() if tally.verdict == BROKEN]
+    errors = [code for code in broken if registered()[code].severity != WARNING]
+    warnings = [code for code in broken if code not in errors]
+    said = [f"; {word} {', '.join(codes)}" for word, codes in (("BROKEN", errors), ("warning", warnings)) if codes]
+    return f"{outcome.name:26} {outcome.seconds:6.1f} s  {found}{''.join(said)}"
 
 
 def as_text(outcomes: Sequence[Outcome]) -> str:
@@ -70,14 +71,16 @@ def _lines(outcomes: Sequence[Outcome], found: Report) -> Iterator[str]:
     yield f"{'rule':10} {' '.join(f'{number:2}' for number in range(1, len(outcomes) + 1))}  in all"
     whole = found.whole.rules
     for code, facts in found.rules.items():
-        signs = " ".join(f"{SIGNS[each.verdict(code)]:>2}" for each in outcomes)
+        verdicts = (each.verdict(code) for each in outcomes)
+        mild = facts.severity == WARNING
+        signs = " ".join(f"{SIGNS[WARNED if mild and verdict == BROKEN else verdict]:>2}" for verdict in verdicts)
         yield f"{code:10} {signs}  {_told(whole[code])}  {facts.title}"
     yield f"({', '.join(f'{sign} {verdict}' for verdict, sign in SIGNS.items())})"
     for each in outcomes:
         for remark in [*([f"not reached: {each.why}"] if each.why else []), *each.remarks]:
             yield f"{each.name}: {one_line(remark)}"
-    verdicts = ", ".join(f"{number} {verdict}" for verdict, number in counts(found.whole).items())
-    yield f"{sum(each.reached for each in outcomes)} of {len(outcomes)} situations reached; rules: {verdicts}"
+    summed = ", ".join(f"{number} {verdict}" for verdict, number in counts(found.whole).items())
+    yield f"{sum(each.reached for each in outcomes)} of {len(outcomes)} situations reached; rules: {summed}"
 
 
 def _told(tally: Tally) -> str:

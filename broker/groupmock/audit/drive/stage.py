@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -27,6 +28,8 @@ PRODUCE_S: Final = 0.2
 """So often every partition gets a record while a situation runs: consumers are to have something to commit."""
 STOP_S: Final = 15.0
 """So long a copy may take to end after SIGTERM."""
+ROUNDS: Final = 10
+COMMITS: Final = (OFFSET_COMMIT, TXN_OFFSET_COMMIT)
 Test = Callable[[Row], bool]
 
 
@@ -49,7 +52,7 @@ class Heard:
 
 class Stage(Sink):
     """One run of one situation. `bound_s`: the longest that one event is waited for; `remarks`: what a reader of the result should know;
-    `clients`: libraries and versions, as they said in ApiVersions (KIP-511); `commits`: do the copies commit, as far as is known?
+    `clients`: libraries and versions, as they said in ApiVersions (KIP-511); `commits`: does the program commit? None: not known yet.
 
     Everything is called on the cluster's loop.
     """
@@ -57,7 +60,7 @@ class Stage(Sink):
     routine = heartbeats = True
 
     def __init__(
-        self, situation: Situation, running: Running, command: Sequence[str], count: int, folder: Path, bound_s: float, commits: bool
+        self, situation: Situation, running: Running, command: Sequence[str], count: int, folder: Path, bound_s: float, commits: bool | None
     ) -> None:
         self.situation, self.running = situation, running
         self.bound_s, self.commits = bound_s, commits
@@ -69,6 +72,8 @@ class Stage(Sink):
         self.topic, self.partitions = self._topics[0], running.config.topics[0].partitions or running.config.settings.num_partitions
         self._heard: list[Heard] = []
         self._mute: set[int] = set()
+        self._committing: dict[int, str | None] = {}
+        self._commits: Counter[str | None] = Counter()
         self._changed = asyncio.Event()
         running.server.journal.add(self)
         self._producing = asyncio.ensure_future(self._produce())
@@ -82,6 +87,10 @@ class Stage(Sink):
                 heard.hear(row)
         if isinstance(row, RequestRow) and row.api_key == API_VERSIONS:
             self._introduced(row)
+        elif isinstance(row, RequestRow) and row.api_key in COMMITS:
+            self._committing[row.ticket] = row.client_id
+        elif isinstance(row, ReplyRow) and row.api_key in COMMITS:
+            self._committed(row)
         elif isinstance(row, FaultRow) and row.action == "drop" and row.connection is not None:
             self._mute.add(row.connection)
         self._changed.set()
@@ -95,6 +104,11 @@ class Stage(Sink):
     def close(self) -> None:
         """See `Sink`."""
         self._changed.set()
+
+    def _committed(self, row: ReplyRow) -> None:
+        client = self._committing.pop(row.ticket, None)
+        if row.delivered and row.message is not None and not any(errors_of(row.message)):
+            self._commits[client] += 1
 
     def _introduced(self, row: RequestRow) -> None:
         name, version = (one_line(str(getattr(row.message, f"client_software_{each}", "") or ""))[:80] for each in ("name", "version"))
@@ -137,10 +151,22 @@ class Stage(Sink):
         """Wait for what is listened for."""
         await self.until(heard.what, lambda: heard.done, seconds)
 
+    def struck(self, rule: str, times: int = 1) -> bool:
+        """Has a fault rule struck so often since it was registered?"""
+        return any(each.name == rule and each.fired >= times for each in self.running.server.driver.rules.reports())
+
     async def strikes(self, rule: str, times: int = 1) -> None:
-        """Wait until a fault rule has struck so often since it was registered."""
-        rules = self.running.server.driver.rules.registry
-        await self.until(f"the fault {rule!r} to strike", lambda: rules.report(rule).fired >= times)
+        """Wait until a fault rule has struck so often."""
+        await self.until(f"the fault {rule!r} to strike", lambda: self.struck(rule, times))
+
+    async def strikes_in_rounds(self, rule: str) -> None:
+        """The same for a fault that wants rounds: a group that has come to rest rebalances again, up to ROUNDS times."""
+        for _ in range(ROUNDS):
+            await self.until(f"the fault {rule!r} to strike", lambda: self.struck(rule) or self._is_settled())
+            if self.struck(rule):
+                return
+            await self.next_round(await self.rebalance())
+        await self.strikes(rule)
 
     async def mute_noticed(self) -> None:
         """Wait until connections that a fault made mute are given up by their client, as it does by a timeout of its own."""
@@ -152,19 +178,40 @@ class Stage(Sink):
         with suppress(NotReached):
             await self.until("nothing", test, seconds)
 
+    async def rebalance(self) -> int:
+        """Let the group rebalance, once it is Stable (a cooperative one may owe a round to the last); returns the generation before."""
+        await self.settled()
+        before = self.generation
+        self.steer("force_rebalance", group=self.group, reason="groupmock audit --drive")
+        return before
+
     async def settled(self) -> None:
         """Wait until the group is Stable, with everybody who runs and nobody else."""
         await self.until("the group to be Stable with every copy that runs", self._is_settled)
 
     async def works(self) -> None:
-        """Wait for a commit that succeeds; programs that never commit are not waited for twice."""
-        if not self.commits:
+        """Wait until every copy that has partitions has committed; a program that never commits is not waited for twice."""
+        if self.commits is False:
             return
+        began = self._commits.copy()
         try:
-            await self.happens(self.hears("a copy to commit", _committed))
-        except NotReached:
+            await self.until("every copy that has partitions to commit", lambda: not self._idle(began))
+            self.commits = True
+        except NotReached as why:
+            if self.commits:
+                raise NotReached(f"{why} (not done: {', '.join(sorted(map(str, self._idle(began))))})") from None
             self.commits = False
             self.remarks.append(f"no copy committed an offset within {self.bound_s:g} s: rules about commits are not exercised")
+
+    def _idle(self, began: Counter[str | None]) -> set[str | None]:
+        """Clients that have partitions and have not committed since; where the program has names of its own, any commit will do."""
+        view = self.view
+        holders: set[str | None] = set() if view is None else {each.client_id for each in view.members if each.assignment}
+        known = {copy.client_id for copy in self.copies if copy.alive and not copy.frozen}
+        busy = {client for client, count in self._commits.items() if count > began[client]}
+        if holders & known:
+            return (holders & known) - busy
+        return set() if busy else {None}
 
     async def goes_on(self) -> None:
         """Wait until all is well again: Stable, and commits."""
@@ -230,8 +277,14 @@ class Stage(Sink):
             )
         return found[0]
 
+    def check_static(self) -> None:
+        """Raises NotReached if no member of the group is static."""
+        view = self.view
+        if view is not None and not any(member.group_instance_id for member in view.members):
+            raise NotReached("no member is static: the program takes no group.instance.id from GROUPMOCK_INSTANCE_ID")
+
     @property
-    def latest(self) -> Copy:
+    def newest(self) -> Copy:
         """The copy that was started last, of those that run."""
         return [copy for copy in self.copies if copy.alive][-1]
 
@@ -345,12 +398,15 @@ class Stage(Sink):
             await asyncio.sleep(PRODUCE_S)
 
 
-def _committed(row: Row) -> bool:
-    if not isinstance(row, ReplyRow) or row.api_key not in (OFFSET_COMMIT, TXN_OFFSET_COMMIT) or row.message is None or not row.delivered:
+def errors_of(commit: Any) -> Iterator[int]:
+    """The error of every partition in an answer to OffsetCommit or TxnOffsetCommit, 0 among them."""
+    return (partition.error_code for topic in commit.topics for partition in topic.partitions)
+
+
+def says(row: Row, *codes: int) -> bool:
+    """Is this an answer with one of these errors, to the whole request or to a commit of a partition?"""
+    if not isinstance(row, ReplyRow):
         return False
-    return all(not partition.error_code for topic in row.message.topics for partition in topic.partitions)
-
-
-def refused(row: Row, key: int, code: int) -> bool:
-    """Is this an answer of that API with that error?"""
-    return isinstance(row, ReplyRow) and row.api_key == key and getattr(row.message, "error_code", 0) == code
+    if row.api_key in COMMITS and row.message is not None:
+        return any(error in codes for error in errors_of(row.message))
+    return getattr(row.message, "error_code", 0) in codes

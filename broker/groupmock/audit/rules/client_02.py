@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ..rule import KEPT, Broken, Judgements, Rule, asked
+from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
 from ..subjects import (
     HARMLESS,
     HEARTBEAT,
+    ILLEGAL_GENERATION,
     JOIN_GROUP,
     LEAVE_GROUP,
     OFFSET_COMMIT,
@@ -44,6 +45,13 @@ pause 300
 A: JoinGroup member_id="" -> 79
 """
 
+    @answered(SYNC_GROUP, HEARTBEAT, OFFSET_COMMIT)
+    def refused(self, x: Exchange) -> Judgements:
+        """After ILLEGAL_GENERATION a client may begin anew (CLIENT-04), whatever it is answered afterwards in that generation."""
+        if x.member is not None and ILLEGAL_GENERATION in x.errors:
+            x.member.notes[self.code] = x.member.joined
+        return iter(())
+
     @asked(JOIN_GROUP, SYNC_GROUP, HEARTBEAT, OFFSET_COMMIT, LEAVE_GROUP)
     def speaks(self, x: Exchange) -> Judgements:
         """As the member that its connection is, or as another one."""
@@ -70,6 +78,7 @@ A: JoinGroup member_id="" -> 79
             or last.gone
             or last.leaving is not None
             or last.joined is None
+            or last.notes.get(self.code) is last.joined
             or max(last.doubt, x.received - last.confirmed) > last.session_ns * 9 // 10
         ):
             return False

@@ -59,7 +59,9 @@ A: Heartbeat -> any
         member = x.speaker
         if member is None or member.joined is None or not self._due(member, member.joined) or member.link is not x.link:
             return
-        if self.knew(x, member.joined):
+        # A leader asks for Metadata before it assigns; if that shows other partitions, it may begin again.
+        news = member.leads and member.joined.answered is not None and x.link.informed >= member.joined.answered
+        if not news and self.knew(x, member.joined):
             yield Broken(
                 f"{member.name} joined generation {member.generation} and, without a SyncGroup, joined again",
                 (*member.joined.rows, x.seq),
@@ -72,7 +74,7 @@ A: Heartbeat -> any
             member.joined is x
             and x.answered is not None
             and self._due(member, x)
-            and self.world.spoke(member) > x.answered + self.world.slack
+            and self.world.processes.spoke(member) > x.answered + self.world.slack
         ):
             yield Broken(
                 f"{member.name} joined generation {member.generation} and has sent no SyncGroup for {member.rebalance_ns // NS_PER_MS} "

@@ -58,7 +58,7 @@ B: SyncGroup -> 0
             claimed = frozenset().union(*(claim.owned for claim in claims.values())) if plan.protocol == STICKY else frozenset()
             known = member.note(self.code, set[str])
             known.update(topic for topic, _ in all_given)
-            wrong.extend(self._left_out(claims, all_given | claimed, known))
+            wrong.extend(_left_out(claims, all_given | claimed, known, self.world.processes.heard_of(member)))
         if not wrong:
             yield KEPT
             return
@@ -68,13 +68,14 @@ B: SyncGroup -> 0
             "every partition of the subscribed topics given to one member, which subscribes to its topic",
         )
 
-    def _left_out(self, claims: Mapping[str, Subscribed], given: Partitions, known: set[str]) -> Iterator[str]:
-        """Partitions of which the leader has heard: their topic is one that it gives from, or gave from before, and they were there in
-        every answer to Metadata."""
-        topics = frozenset().union(*(claim.topics for claim in claims.values())) & known
-        missing = {(topic, each) for topic in topics for each in range(self.world.fewest.get(topic, 0)) if (topic, each) not in given}
-        if missing:
-            yield f"gives {named(missing)} to nobody"
+
+def _left_out(claims: Mapping[str, Subscribed], given: Partitions, known: set[str], heard: Mapping[str, int]) -> Iterator[str]:
+    """Partitions that the leader knows of: of topics that it gives from, or gave from before, and in every answer to Metadata that its
+    process has had."""
+    topics = frozenset().union(*(claim.topics for claim in claims.values())) & known
+    missing = {(topic, each) for topic in topics for each in range(heard.get(topic, 0)) if (topic, each) not in given}
+    if missing:
+        yield f"gives {named(missing)} to nobody"
 
 
 def _given_wrong(claims: Mapping[str, Subscribed], given: list[tuple[str, Told]]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..rule import KEPT, Broken, Judgements, Rule, asked, calm
+from ..rule import KEPT, WARNING, Broken, Judgements, Rule, asked, calm
 from ..subjects import HEARTBEAT, NS_PER_MS, Exchange
 
 
@@ -11,10 +11,11 @@ class OneHeartbeatAtATime(Rule):
 
     code = "CLIENT-15"
     title = "At most one heartbeat of a member is under way"
+    severity = WARNING
     what = "A member waits for the answer to its heartbeat before it sends the next one, for as long as its session lasts."
     why = (
         "The answers tell it what to do, in order. With several under way it reacts to old news: a 22 or 27 of before the rebalance "
-        "makes it join again, and the group rebalances for nothing."
+        "makes it join again, and the group rebalances for nothing. (Java sends one every interval behind a SyncGroup that waits.)"
     )
     source = ("clients.md#client-15", "AbstractCoordinator.HeartbeatThread")
     fix = "Send the next heartbeat only when the last one was answered or has timed out."

@@ -63,7 +63,7 @@ A -> 0 generation_id=2
         well = heard is not None and heard.delivered and heard.errors <= {REBALANCE_IN_PROGRESS}
         if member.notes.get(self.code) is not x or x.answered is None or not well or member.link.gone or member.leaving or member.gone:
             return
-        if self.world.spoke(member) > x.answered + self.world.slack:
+        if self.world.processes.spoke(member) > x.answered + self.world.slack:
             del member.notes[self.code]
             yield Broken(
                 f"{member.name} was told of a rebalance (REBALANCE_IN_PROGRESS, in answer to {x.name}) and did not join for "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..rule import KEPT, Broken, Judgements, Rule, asked, closed
-from ..subjects import FENCED_INSTANCE_ID, HEARTBEAT, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP, Exchange, Link, Member
+from ..subjects import FENCED_INSTANCE_ID, HEARTBEAT, JOIN_GROUP, SYNC_GROUP, Exchange, Link, Member
 
 
 class StopsWhenFenced(Rule):
@@ -12,8 +12,9 @@ class StopsWhenFenced(Rule):
     code = "CLIENT-25"
     title = "After FENCED_INSTANCE_ID a static member stops"
     what = (
-        "A static member that any request was answered 82 sends no JoinGroup, SyncGroup, Heartbeat or OffsetCommit any more: neither "
-        "with its old member id nor, by the same connection, as a new member with the same instance id."
+        "A static member that any request was answered 82 sends no JoinGroup, SyncGroup or Heartbeat any more: neither with its old "
+        "member id "
+        "nor, by the same connection, as a new member with the same instance id. A commit as it closes is refused and does no harm."
     )
     why = (
         "Another process with its `group.instance.id` has taken its place. If it joins again it throws that one out, which then does the "
@@ -42,7 +43,7 @@ pause 300
 B: Heartbeat -> 82
 """
 
-    @asked(JOIN_GROUP, SYNC_GROUP, HEARTBEAT, OFFSET_COMMIT)
+    @asked(JOIN_GROUP, SYNC_GROUP, HEARTBEAT)
     def goes_on(self, x: Exchange) -> Judgements:
         """As the member that was fenced, or as a new one in its place?"""
         last = x.link.last

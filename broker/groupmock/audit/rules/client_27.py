@@ -29,11 +29,12 @@ OF_MEMBERS: Final = (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, LEAVE_GROUP, OFFSET_COMM
 
 
 class Departures:
-    """Of one connection: (group, member id, LeaveGroup) of those that left last, and whether one lost its coordinator."""
+    """Of one connection: (group, member id, LeaveGroup) of those that left last, and whether an answer
+    was lost on it, or a coordinator."""
 
     def __init__(self) -> None:
         self.left: deque[tuple[str, str, Exchange]] = deque(maxlen=REMEMBERED)
-        self.lost = False
+        self.disturbed = False
 
 
 class LeavesOnce(Rule):
@@ -82,24 +83,37 @@ A: LeaveGroup v2 -> 25
             yield Broken(f"{x.who} left its group and sends LeaveGroup with the same member id again", (*before.rows, x.seq), "no request")
 
     @answered(*OF_MEMBERS)
-    def lost(self, x: Exchange) -> Judgements:
-        """Whoever has no coordinator has nobody to tell."""
-        if x.errors & {COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR}:
-            x.link.note(self.code, Departures).lost = True
+    def disturbed(self, x: Exchange) -> Judgements:
+        """A connection on which an answer was lost may have swallowed a LeaveGroup too; whoever has no coordinator has nobody to tell."""
+        if not x.heard or x.errors & {COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR}:
+            x.link.note(self.code, Departures).disturbed = True
+            if x.member is not None:
+                x.member.notes.pop(self.code, None)
         return iter(())
 
     @closed
     def gone(self, link: Link) -> Judgements:
-        """Asked to stop, and its own end closed the connection by which it was a member; what waits there may be a LeaveGroup."""
+        """Asked to stop, and its own end closed the connection by which it was a member; what waits there may be a LeaveGroup. Where the
+        process has other connections it may still leave by one of those, or by a new one: it is judged when the last one is closed."""
+        member, ending = link.last, link.ending
+        if self._went(link) and member is not None and ending is not None:
+            member.notes[self.code] = (*member.joined.rows, link.stopping, ending.seq) if member.joined is not None else ()
+        if self.world.processes.last_of(link):
+            for each in self.world.processes.members_of(link.client):
+                rows: tuple[int, ...] = each.notes.pop(self.code, ())
+                if rows and not each.gone and not link.note(self.code, Departures).disturbed:
+                    yield Broken(
+                        f"{each.name} was asked to stop and closed its connection without leaving the group: its partitions wait until its "
+                        f"session of {each.session_ns // 1_000_000} ms has expired",
+                        rows,
+                        "LeaveGroup with its member id before the connection is closed",
+                    )
+
+    def _went(self, link: Link) -> bool:
         member, ending = link.last, link.ending
         if member is None or member.gone or member.joined is None or member.link is not link or member.instance_id is not None:
-            return
+            return False
         if ending is None or ending.by != "client" or link.stopping is None:
-            return
-        if not (link.open or link.troubled >= 0 or ending.unread_bytes or ending.cut_bytes or link.note(self.code, Departures).lost):
-            yield Broken(
-                f"{member.name} was asked to stop and closed its connection without leaving the group: its partitions wait until its "
-                f"session of {member.session_ns // 1_000_000} ms has expired",
-                (*member.joined.rows, link.stopping, ending.seq),
-                "LeaveGroup with its member id before the connection is closed",
-            )
+            return False
+        disturbed = link.troubled >= 0 or link.note(self.code, Departures).disturbed
+        return not (disturbed or link.open or ending.unread_bytes or ending.cut_bytes)

@@ -48,7 +48,7 @@ class NoNeedlessRound(Rule):
         "After an assignment that takes nothing away, a cooperative member joins again only if it is told to (27 or another error), its "
         "subscription changes, or partitions do. An application may ask for a rebalance too; below JoinGroup 8 the wire does not show that."
     )
-    why = "Every JoinGroup is a round of the whole group: each member joins and syncs again, for the assignment that they have."
+    why = "A JoinGroup of the leader, or with other metadata, is a round of the whole group: everybody joins and syncs again, for nothing."
     source = ("clients.md#client-38", "KIP-429", "ConsumerCoordinator.rejoinNeededOrPending")
     fix = "Join again only if partitions were revoked, the group rebalances, or subscription or metadata changed."
     kept = HEADER + LOOKED + ALONE + JOINED + ONE_TAKEN + GIVEN_UP
@@ -81,7 +81,7 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
     @answered(HEARTBEAT, OFFSET_COMMIT, OFFSET_FETCH, JOIN_GROUP, SYNC_GROUP, LEAVE_GROUP, METADATA, FIND_COORDINATOR)
     def hears(self, x: Exchange) -> Judgements:
         """Any error, any answer that was lost, a look for the coordinator, news of topics."""
-        member = x.member or self.world.sole_member(x.link) or x.link.last
+        member = x.member or self.world.processes.sole_member(x.link) or x.link.last
         settled: Settled | None = None if member is None else member.notes.get(self.code)
         if x.key == METADATA and member is not None:
             member.notes[NEWS] = x.answered
@@ -104,14 +104,13 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 1, held("
             yield KEPT
             return
         yield Broken(
-            f"{member.name} has lost nothing, was told of nothing new, and joins again: generation {member.generation} ends for the "
-            "whole group",
+            f"{member.name} has lost nothing, was told of nothing new, and joins again, for the assignment that it has",
             (*settled.sync.rows, x.seq),
             "stay in the generation until there is something new; a rebalance that the application asked for says so in `reason`",
         )
 
     def _has_reason(self, x: Exchange, member: Member, settled: Settled, claim: Subscribed) -> bool:
-        alone = self.world.sole_member(x.link) is member
+        alone = self.world.processes.sole_member(x.link) is member
         return (
             settled.reason
             or not alone

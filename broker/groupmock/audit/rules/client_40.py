@@ -66,8 +66,9 @@ B -> 0
 
 
 def _owners(claims: Mapping[str, Subscribed]) -> dict[Partition, str]:
-    """Who alone claims a partition, among those of the newest generation; who dropped the topic, or is gone, owns nothing of it."""
-    newest = max((claim.generation for claim in claims.values() if claim.owned), default=-1)
+    """Who alone claims a partition, among those of the newest generation that any member says (AbstractStickyAssignor); who dropped the
+    topic owns nothing of it."""
+    newest = max((claim.generation for claim in claims.values()), default=-1)
     owner: dict[Partition, str] = {}
     twice: set[Partition] = set()
     for member, claim in claims.items():

@@ -57,6 +57,8 @@ A: JoinGroup protocols=[p("cooperative-sticky", subscribed(3, ["$t1"], 7, held("
         if member.joined is not None and not one_process(x, member.joined):
             return
         wrong = found - self._had(x, member)
+        if not owning or (not member.born and member.synced is None):  # nothing is owned since then, or the journal begins after it
+            wrong = {each for each in wrong if each > member.generation}
         if not wrong:
             if found - {-1}:
                 yield KEPT

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
-
 from ...rounds.embedded import Partition
 from ..inside import CONSUMER, named, told_by
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered, asked
-from ..subjects import FETCH, OFFSET_FETCH, SYNC_GROUP, Exchange, Group, data_of, fetched_of
-
-BY_ID: Final = 10
-"""From this version on an OffsetFetch names topics by their ids (KIP-848)."""
+from ..subjects import FETCH, OFFSET_FETCH, SYNC_GROUP, Exchange, Group, data_of, fetched_of, wanted_of
 
 
 class Added:
@@ -79,12 +73,13 @@ A: Fetch v12 topics=[read($t1, 1, 0)] -> any
         """Classic members do not say who they are here: it is the member of its connection or process."""
         if x.group is None:
             return
-        member = x.member or (x.link.last if x.link.last is not None and x.link.last.group is x.group else self.world.sole_member(x.link))
+        last = x.link.last
+        member = x.member or (last if last is not None and last.group is x.group else self.world.processes.sole_member(x.link))
         added: Added | None = None if member is None else member.notes.get(self.code)
         if member is None:
             x.group.note(self.code, Strangers).count += 1
         elif added is not None:
-            wanted = _wanted(x, self.world.topic_names)
+            wanted = wanted_of(x, self.world.topic_names)
             found = set(added.unasked) if wanted is None else added.unasked & wanted
             added.unasked -= found
             added.asked |= found
@@ -123,15 +118,3 @@ class Strangers:
 
 def _strangers(group: Group, code: str) -> int:
     return group.note(code, Strangers).count
-
-
-def _wanted(x: Exchange, names: Mapping[str, str]) -> set[Partition] | None:
-    """Partitions that an OffsetFetch names, from version 10 on by the topic's id; None: all that have offsets, or a topic that nobody "
-    "knows."""
-    topics = x.asked["groups"][0].get("topics") if x.version >= 8 else x.asked.get("topics")
-    if topics is None:
-        return None
-    called = [str(each["name"]) if x.version < BY_ID else names.get(str(each["topic_id"])) for each in topics]
-    if None in called:
-        return None
-    return {(str(name), int(number)) for name, each in zip(called, topics, strict=True) for number in each["partition_indexes"]}

@@ -83,7 +83,7 @@ end
     @answered(METADATA)
     def hears(self, x: Exchange) -> Judgements:
         """Of the only member of its process."""
-        member = self.world.sole_member(x.link)
+        member = self.world.processes.sole_member(x.link)
         led: Led | None = None if member is None else member.notes.get(self.code)
         if led is None or member is None or led.off is not None or x.answer is None or not x.heard or x.answered is None:
             return

@@ -52,6 +52,8 @@ A: OffsetCommit topics=[t($t1, o(0, 5)), t($t2, o(0, 5))] -> 0
             return
         if epoch_of(x) != member.generation or member.synced.asked["generation_id"] != member.generation:
             return
+        if member.had is None and not member.born:  # older than the journal: what it had before is not known
+            return
         allowed = member.told | self._before(member, x)
         names = self.world.topic_names
         foreign = sorted({(topic, number) for topic, number in _named(x, names) if (topic, number) not in allowed})

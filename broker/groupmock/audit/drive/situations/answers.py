@@ -15,18 +15,18 @@ ERRORS: Final[dict[str, tuple[str, ...]]] = {
     "JoinGroup": ("COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE"),
     "SyncGroup": ("NOT_COORDINATOR", "REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"),
     "Heartbeat": ("NOT_COORDINATOR", "REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"),
-    "OffsetFetch": ("COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS"),
+    "OffsetFetch": ("COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR"),
     "OffsetCommit": ("COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR", "REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"),
 }
 """API -> errors that a real coordinator answers with, one after the other."""
 
 
-def _strikes(*names: str) -> Callable[[Stage], Awaitable[None]]:
-    """A script: every one of these rules strikes."""
+def _strikes(api: str, *names: str) -> Callable[[Stage], Awaitable[None]]:
+    """A script: every one of these rules strikes; where a request comes once a round, there are as many rounds."""
 
     async def script(stage: Stage) -> None:
         for name in names:
-            await stage.strikes(name)
+            await (stage.strikes_in_rounds(name) if api in ("JoinGroup", "SyncGroup") else stage.strikes(name))
 
     return script
 
@@ -35,14 +35,14 @@ def _at_leaving(script: Callable[[Stage], Awaitable[None]]) -> Callable[[Stage],
     """The same with a copy that is asked to stop: LeaveGroup comes only then."""
 
     async def stopping(stage: Stage) -> None:
-        stage.stop(stage.latest)
+        stage.stop(stage.newest)
         await script(stage)
 
     return stopping
 
 
 def _declare(name: str, does: str, api: str, made: dict[str, Any]) -> None:
-    script = _strikes(made["name"])
+    script = _strikes(api, made["name"])
     waits = f"the fault to strike a {api}, and the group Stable"
     declare(Situation(name, does, waits, _at_leaving(script) if api == "LeaveGroup" else script, rules=(made,)))
 
@@ -59,11 +59,14 @@ for _api in GROUP_APIS:
 
 
 def _later(made: dict[str, Any]) -> Callable[[Stage], Awaitable[None]]:
-    """A script: the group works already, and rebalances once more, when the rule strikes."""
+    """A script: the group works already, and rebalances once more, when the rule strikes; a copy that is held back comes now."""
 
     async def script(stage: Stage) -> None:
         stage.break_by(made)
-        stage.steer("force_rebalance", group=stage.group, reason="groupmock audit --drive")
+        if stage.rest:
+            await stage.start()
+        else:
+            await stage.rebalance()
         await stage.strikes(made["name"])
         await stage.mute_noticed()
 
@@ -86,6 +89,7 @@ for _api in ("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "OffsetFetch
             f"A group that works rebalances; a {_api} is applied, its answer is lost, and its connection is mute from then on.",
             "the end of that connection, and the group Stable",
             _later(rule(_api, "drop", stage="reply", nth=1)),
+            late=int(_api == "OffsetFetch"),  # of partitions that somebody else had
         )
     )
 for _api, _codes in ERRORS.items():
@@ -95,7 +99,7 @@ for _api, _codes in ERRORS.items():
             f"errors-of-{_api}",
             f"{_api} is refused every other time, with {', '.join(dict.fromkeys(_codes))}.",
             "every one of the errors, and the group Stable",
-            _strikes(*(each["name"] for each in _rules)),
+            _strikes(_api, *(each["name"] for each in _rules)),
             rules=_rules,
         )
     )

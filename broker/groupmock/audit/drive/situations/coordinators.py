@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...subjects import COORDINATOR_LOAD_IN_PROGRESS, FIND_COORDINATOR, METADATA
-from ..situation import situation
-from ..stage import Stage
+from ..situation import IN_TIME, situation
+from ..stage import Stage, says
 
 
 @situation("coordinator-moves-stable", "The coordinator moves to another node while the group is Stable.", "a FindCoordinator of a copy")
@@ -22,7 +22,7 @@ async def moves(stage: Stage) -> None:
 async def loads(stage: Stage) -> None:
     """Heartbeats are answered while it loads, commits and joins are not."""
     found = stage.asks(FIND_COORDINATOR)
-    loading = stage.hears("an answer that the coordinator loads", lambda row: _says(row, COORDINATOR_LOAD_IN_PROGRESS))
+    loading = stage.hears("an answer that the coordinator loads", lambda row: says(row, COORDINATOR_LOAD_IN_PROGRESS))
     stage.steer("move_coordinator", group=stage.group, loading_ms=3000)
     await stage.until("a copy to hear of it", lambda: found.done or loading.done)
 
@@ -63,6 +63,7 @@ async def node_stops(stage: Stage) -> None:
 @situation(
     "node-silent", "Nothing goes in or out of the coordinator's node, until the sessions of all copies have ended; then it goes on.",
     "the end of every session",
+    excuses=IN_TIME,
 )  # fmt: skip
 async def node_silent(stage: Stage) -> None:
     """The sessions end by themselves: nobody can be heard."""
@@ -90,7 +91,7 @@ async def leaders_move(stage: Stage) -> None:
 
 @situation(
     "unknown-topic", "The topic is not there when the copies subscribe to it; then it is created.",
-    "a Metadata request of every copy before the topic is there, and the group Stable after", bare=True,
+    "a Metadata request of a copy before the topic is there, and the group Stable after", bare=True,
     settings={"auto.create.topics.enable": "false"},
 )  # fmt: skip
 async def unknown_topic(stage: Stage) -> None:
@@ -114,9 +115,3 @@ async def topic_returns(stage: Stage) -> None:
     stage.steer("delete_topic", name=stage.topic)
     await stage.happens(asked)
     stage.steer("create_topic", name=stage.topic, partitions=stage.partitions)
-
-
-def _says(row: object, code: int) -> bool:
-    from ....journal.rows import ReplyRow
-
-    return isinstance(row, ReplyRow) and getattr(row.message, "error_code", 0) == code

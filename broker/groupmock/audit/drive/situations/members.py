@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from ...subjects import FENCED_INSTANCE_ID, HEARTBEAT, JOIN_GROUP, UNKNOWN_MEMBER_ID
-from ..situation import situation
-from ..stage import Stage, refused
-
-SLEPT: Final = ("CLIENT-06", "CLIENT-13", "CLIENT-16", "CLIENT-17", "CLIENT-23")
-"""Rules about being in time, which no process keeps while it is stopped."""
+from ..situation import IN_TIME, situation
+from ..stage import Stage, says
 
 
 @situation("works", "The copies start together, read and commit, and are asked to stop.", "a Stable group of all copies, and a commit")
@@ -22,9 +17,7 @@ async def works(stage: Stage) -> None:
 @situation("static-works", "Static members start together, rebalance once, read and commit.", "the next generation, Stable", static=True)
 async def static_works(stage: Stage) -> None:
     """Each has its group.instance.id in all that it sends."""
-    before = stage.generation
-    stage.steer("force_rebalance", group=stage.group, reason="groupmock audit --drive")
-    await stage.next_round(before)
+    await stage.next_round(await stage.rebalance())
     for copy in stage.copies:
         await stage.happens(stage.asks(HEARTBEAT, copy))
 
@@ -40,7 +33,7 @@ async def joins_late(stage: Stage) -> None:
 @situation("stopped", "One copy is asked to stop (SIGTERM); the others take over.", "its end, and the next generation without it")
 async def stopped(stage: Stage) -> None:
     """A dynamic member says goodbye; one that does not is waited for as long as its session lasts."""
-    before, leaver = stage.generation, stage.latest
+    before, leaver = stage.generation, stage.newest
     stage.stop(leaver)
     await stage.next_round(before)
 
@@ -51,7 +44,7 @@ async def stopped(stage: Stage) -> None:
 )  # fmt: skip
 async def killed(stage: Stage) -> None:
     """The end of the session is ordered: nobody waits for 45 s."""
-    before, victim = stage.generation, stage.latest
+    before, victim = stage.generation, stage.newest
     member = stage.member_of(victim).member_id
     stage.kill(victim)
     await stage.until("the killed copy to be gone", lambda: victim.status is not None)
@@ -68,11 +61,11 @@ async def killed(stage: Stage) -> None:
     "One copy is stopped in its tracks (SIGSTOP), its session ends, the others take over; then it goes on (SIGCONT) and is told that"
     " nobody knows it (UNKNOWN_MEMBER_ID).",
     "a generation without it, the refusal, and a generation with it again",
-    excuses=SLEPT,
+    excuses=IN_TIME,
 )
 async def frozen(stage: Stage) -> None:
     """As a long garbage collection, a laptop that sleeps, a container that is throttled."""
-    before, sleeper = stage.generation, stage.latest
+    before, sleeper = stage.generation, stage.newest
     member = stage.member_of(sleeper).member_id
     stage.freeze(sleeper)
     await stage.steer_when("expire_member", group=stage.group, member=member)
@@ -87,13 +80,15 @@ async def frozen(stage: Stage) -> None:
     "misses-round",
     "One copy is stopped in its tracks (SIGSTOP) while the group rebalances, the round ends without it, and it goes on.",
     "a generation without it, and one with it again",
-    excuses=SLEPT,
+    excuses=IN_TIME,
 )
 async def misses_round(stage: Stage) -> None:
     """The join phase ends as when its time is over."""
-    before, sleeper = stage.generation, stage.latest
+    sleeper = stage.newest
+    await stage.settled()
     others = [stage.asks(JOIN_GROUP, copy) for copy in stage.copies if copy is not sleeper]
     stage.freeze(sleeper)
+    before = stage.generation
     stage.steer("force_rebalance", group=stage.group, reason="groupmock audit --drive")
     for heard in others:
         await stage.happens(heard)
@@ -110,7 +105,7 @@ async def misses_round(stage: Stage) -> None:
 )  # fmt: skip
 async def static_restart(stage: Stage) -> None:
     """Kafka gives it its place back without a rebalance (KIP-345)."""
-    victim = stage.latest
+    victim = stage.newest
     stage.kill(victim)
     await stage.until("the killed copy to be gone", lambda: victim.status is not None)
     joined = stage.asks(JOIN_GROUP, victim)
@@ -121,7 +116,7 @@ async def static_restart(stage: Stage) -> None:
 @situation("static-stopped", "A static member is asked to stop (SIGTERM).", "its end", static=True)
 async def static_stopped(stage: Stage) -> None:
     """It keeps its place for its session; its successor comes in time."""
-    leaver = stage.latest
+    leaver = stage.newest
     stage.stop(leaver)
     await stage.until("the copy to end", lambda: leaver.status is not None)
     joined = stage.asks(JOIN_GROUP, leaver)
@@ -136,10 +131,7 @@ async def static_stopped(stage: Stage) -> None:
 async def twin(stage: Stage) -> None:
     """The first one is to stop; what it does instead is judged. Heartbeats of the second show that time passes."""
     first = stage.copies[0]
-    fenced = stage.hears(
-        "the first of the twins to be refused",
-        lambda row: any(refused(row, key, FENCED_INSTANCE_ID) or refused(row, key, UNKNOWN_MEMBER_ID) for key in (JOIN_GROUP, HEARTBEAT)),
-    )
+    fenced = stage.hears("the first of the twins to be refused", lambda row: says(row, FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID))
     beats = stage.asks(HEARTBEAT, stage.next_name, times=5)
     await stage.start(instance=first.instance_id)
     await stage.happens(fenced)

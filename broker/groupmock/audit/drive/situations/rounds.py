@@ -6,15 +6,11 @@ from ...subjects import HEARTBEAT, JOIN_GROUP, SYNC_GROUP
 from ..situation import rule, situation
 from ..stage import Stage
 
-WHY = "groupmock audit --drive"
-
 
 @situation("rebalance", "A Stable group is made to rebalance.", "the next generation, Stable")
 async def rebalance(stage: Stage) -> None:
     """Its members learn of it by a heartbeat (27, REBALANCE_IN_PROGRESS)."""
-    before = stage.generation
-    stage.steer("force_rebalance", group=stage.group, reason=WHY)
-    await stage.next_round(before)
+    await stage.next_round(await stage.rebalance())
 
 
 @situation(
@@ -23,10 +19,10 @@ async def rebalance(stage: Stage) -> None:
 )  # fmt: skip
 async def long_join(stage: Stage) -> None:
     """As when a member that does not come is waited for."""
-    before = stage.generation
+    await stage.settled()
     joins = [stage.asks(JOIN_GROUP, copy) for copy in stage.copies]
     stage.steer("hold_group", group=stage.group, state="PreparingRebalance")
-    stage.steer("force_rebalance", group=stage.group, reason=WHY)
+    before = await stage.rebalance()
     for heard in joins:
         await stage.happens(heard)
     await stage.watches(2)
@@ -40,10 +36,10 @@ async def long_join(stage: Stage) -> None:
 )  # fmt: skip
 async def long_sync(stage: Stage) -> None:
     """As when the leader thinks for long."""
-    before = stage.generation
+    await stage.settled()
     syncs = [stage.asks(SYNC_GROUP, copy) for copy in stage.copies]
     stage.steer("hold_group", group=stage.group, state="CompletingRebalance")
-    stage.steer("force_rebalance", group=stage.group, reason=WHY)
+    before = await stage.rebalance()
     for heard in syncs:
         await stage.happens(heard)
     await stage.watches(2)
@@ -58,9 +54,9 @@ async def long_sync(stage: Stage) -> None:
 )  # fmt: skip
 async def rebalance_in_sync(stage: Stage) -> None:
     """Two rounds for one."""
-    before = stage.generation
+    await stage.settled()
     stage.break_by(rule("SyncGroup", "force_rebalance", "again", state="CompletingRebalance", role="leader", nth=1))
-    stage.steer("force_rebalance", group=stage.group, reason=WHY)
+    before = await stage.rebalance()
     await stage.strikes("again")
     await stage.next_round(before + 1)
 
@@ -71,11 +67,12 @@ async def rebalance_in_sync(stage: Stage) -> None:
 )  # fmt: skip
 async def rebalance_in_join(stage: Stage) -> None:
     """Its LeaveGroup, if it sends one, comes while its JoinGroup waits."""
-    before, leaver = stage.generation, stage.latest
+    leaver = stage.newest
     member = stage.member_of(leaver).member_id
+    await stage.settled()
     joins = [stage.asks(JOIN_GROUP, copy) for copy in stage.copies]
     stage.steer("hold_group", group=stage.group, state="PreparingRebalance")
-    stage.steer("force_rebalance", group=stage.group, reason=WHY)
+    before = await stage.rebalance()
     for heard in joins:
         await stage.happens(heard)
     stage.stop(leaver)
@@ -91,7 +88,7 @@ async def rebalance_in_join(stage: Stage) -> None:
 @situation("session-ends", "The session of a copy that lives ends: the group goes on without it.", "a JoinGroup of that copy")
 async def session_ends(stage: Stage) -> None:
     """It is told by its next heartbeat (25, UNKNOWN_MEMBER_ID)."""
-    before, copy = stage.generation, stage.latest
+    before, copy = stage.generation, stage.newest
     member = stage.member_of(copy).member_id
     again = stage.asks(JOIN_GROUP, copy)
     await stage.steer_when("expire_member", group=stage.group, member=member)
@@ -114,19 +111,17 @@ async def all_sessions_end(stage: Stage) -> None:
 @situation("leader-changes", "Another copy than before leads the next generation.", "the next generation, Stable, with another leader")
 async def leader_changes(stage: Stage) -> None:
     """Whoever led must follow, whoever followed must assign."""
-    view, before = stage.view, stage.generation
+    await stage.settled()
+    view = stage.view
     follower = next((each.member_id for each in view.members if each.member_id != view.leader), None) if view is not None else None
     if follower is not None:
         stage.steer("choose_leader", group=stage.group, member=follower)
-    stage.steer("force_rebalance", group=stage.group, reason=WHY)
-    await stage.next_round(before)
+    await stage.next_round(await stage.rebalance())
 
 
 @situation("many-rebalances", "The group rebalances ten times, each time as soon as it is Stable.", "ten generations, Stable")
 async def many_rebalances(stage: Stage) -> None:
     """A heartbeat of everybody in between, so that each round is one that was noticed."""
     for _ in range(10):
-        before = stage.generation
-        await stage.steer_when("force_rebalance", group=stage.group, reason=WHY)
-        await stage.next_round(before)
+        await stage.next_round(await stage.rebalance())
     await stage.happens(stage.asks(HEARTBEAT))

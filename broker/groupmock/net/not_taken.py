@@ -1,0 +1,53 @@
+"""What becomes of a request that is not taken: refused, broken or too expensive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from groupmock_codec.errors import CodecError
+
+from .call import Call
+from .codecs import ApiCodec, Codecs, Refused, unknown_api_versions, why
+
+if TYPE_CHECKING:
+    from .connection import Connection
+    from .counters import Counters
+    from .record import Recorder
+    from .tickets import Tickets
+
+
+class Refusing(Protocol):
+    """What is needed of the driver."""
+
+    codecs: Codecs
+    counters: Counters
+    record: Recorder
+    tickets: Tickets
+
+    def now(self) -> int:
+        """ns of the run."""
+
+    def refuse(self, connection: Connection, reason: str, now: int | None = None) -> None:
+        """Close who sent something that Kafka does not take."""
+
+
+def not_taken(driver: Refusing, connection: Connection, frame: bytes, received: int, refusal: Refused | CodecError) -> None:
+    """Its connection is closed with the reason, unless it is ApiVersions in a version we have not."""
+    connection.run = None
+    try:
+        # Below 8 bytes there is no correlation id to answer with: closed as a cut header (docs/kafka/seen-on-brokers.md#bad-bytes).
+        unknown = unknown_api_versions(frame, driver.codecs.advertised) if isinstance(refusal, Refused) and len(frame) >= 8 else None
+    except CodecError as broken:
+        unknown, refusal = None, broken
+    if unknown is None:
+        driver.counters.over_budget += refusal.budget
+        driver.refuse(connection, why(refusal))
+        return
+    header, message, answer = unknown
+    now = driver.now()
+    call = Call(connection, ApiCodec(header.api_key, 0), frame, header.client_id, None, len(frame), received, now)
+    driver.tickets.open(call)
+    driver.record.request(call, note=f"{refusal}; answered in version 0")
+    driver.tickets.close(call.ticket)
+    driver.record.reply(call, message, len(answer) - 4, now)
+    connection.answer(answer)

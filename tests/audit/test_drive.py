@@ -1,0 +1,143 @@
+"""`groupmock audit --drive`: a scripted member in copies, put through situations: what is reached, what is judged, what is said."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import driven_member
+import pytest
+
+from groupmock.audit.drive.situation import Situation, situations
+from groupmock.audit.rule import registered
+from groupmock.cli import main
+from groupmock.faults.plan import make_plan, ready_plans
+from groupmock.journal.read import read
+from groupmock.journal.rows import ASKED_TO_STOP, ClientRow
+
+MEMBER = [sys.executable, str(Path(driven_member.__file__))]
+PATIENCE = "60"
+"""Seconds that a busy machine may take for one event; nothing waits so long where all is well."""
+
+
+def drive(folder: Path, which: str, *command: str, copies: int = 2, patience: str = PATIENCE) -> tuple[int, dict[str, Any]]:
+    """Exit code and table."""
+    table = folder / "table.json"
+    words = ["--situations", which, "--copies", str(copies), "--seconds-per", patience, "--keep", str(folder), "--table", str(table)]
+    code = main(["audit", "--drive", *words, "--seed", "5", "--topic", "orders:4", "--", *(command or MEMBER)])
+    return code, json.loads(table.read_text()) if table.exists() else {}
+
+
+@pytest.mark.parametrize(
+    "which",
+    [
+        "works,rebalance,stopped,joins-late,killed",
+        "coordinator-moves-stable,session-ends,long-join,unknown-topic",
+        "closed-at-JoinGroup,answer-lost-SyncGroup,errors-of-Heartbeat,coordinator-nowhere",
+        "static-works,static-restart,twin,slow-leader",
+    ],
+)
+def test_a_member_that_keeps_every_rule(tmp_path: Path, which: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, table = drive(tmp_path, which)
+    said = capsys.readouterr()
+    assert [each["why"] for each in table["situations"]] == [None] * len(which.split(",")), said.err
+    assert [finding for each in table["situations"] for finding in each["findings"]] == []
+    assert code == 0, said.err
+    assert table["rules"]["CLIENT-05"]["verdict"] == "kept"
+    for name in which.split(","):
+        assert f" {name}: " in said.out
+        assert (tmp_path / f"{name}.jsonl").is_file()
+        assert (tmp_path / f"{name}.copy-1.txt").is_file()
+
+
+@pytest.mark.parametrize("code", driven_member.BREAKS)
+def test_a_member_that_breaks_a_rule(
+    tmp_path: Path, code: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DRIVEN_BREAKS", code)
+    status, table = drive(tmp_path, "works")
+    (situation,) = table["situations"]
+    assert situation["reached"] and status == 1
+    assert {finding["rule"] for finding in situation["findings"]} - {code} <= set(registered()[code].implies)
+    assert table["rules"][code]["verdict"] == "broken"
+    assert f"BROKEN {code}: " in capsys.readouterr().out
+
+
+def test_who_is_asked_to_stop_stands_in_the_journal(tmp_path: Path) -> None:
+    drive(tmp_path, "stopped", copies=3)
+    _, rows = read(tmp_path / "stopped.jsonl")
+    assert [row.client for row in rows if isinstance(row, ClientRow) and row.what == ASKED_TO_STOP] == ["copy-3", "copy-1", "copy-2"]
+
+
+def test_a_process_that_slept_is_not_judged_by_rules_about_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, table = drive(tmp_path, "frozen")
+    (situation,) = table["situations"]
+    assert code == 0 and situation["reached"], situation
+    assert "CLIENT-13" in situation["excused"] and "CLIENT-13" not in situation["rules"]
+
+
+def test_a_situation_that_a_program_cannot_be_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DRIVEN_BREAKS", "not static")
+    code, table = drive(tmp_path, "static-restart")
+    (situation,) = table["situations"]
+    assert code == 0 and not situation["reached"]
+    assert situation["why"] == "no member is static: the program takes no group.instance.id from GROUPMOCK_INSTANCE_ID"
+    assert "static-restart (NOT REACHED)" in capsys.readouterr().out
+
+
+def test_a_program_that_never_connects(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, table = drive(tmp_path, "works", *MEMBER, "nobody", patience="1")
+    assert (code, table) == (3, {})
+    assert "no copy connected to 127.0.0.1:" in capsys.readouterr().err
+
+
+def test_a_program_that_ends_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _ = drive(tmp_path, "works", sys.executable, "-c", "raise SystemExit('no such topic\\x1b[2J')")
+    assert code == 3
+    said = capsys.readouterr().err
+    assert "copy 1 ended with status 1; the last that it said: no such topic" in said
+    assert "\x1b" not in said and said.count("\n") == 1
+
+
+def test_a_program_that_cannot_be_started(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _ = drive(tmp_path, "works", str(tmp_path / "nothing"))
+    assert code == 3
+    assert capsys.readouterr().err == f"groupmock audit: cannot run {tmp_path / 'nothing'}: No such file or directory\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--drive"], "no command"),
+        (["--drive", "--copies", "9", "--", "true"], "2 to 5"),
+        (["--drive", "--situations", "work", "--", "true"], "works"),
+        (["--drive", "--seconds-per", "0", "--", "true"], "--seconds-per 0"),
+        (["--drive", "journal.jsonl", "--", "true"], "--drive writes its own journals"),
+        (["--drive", "--topic", "a b", "--", "true"], "no topic name"),
+        (["--drive", "--rule", "CLIENT-5", "--", "true"], "no rule"),
+        (["journal.jsonl", "--", "true"], "a COMMAND is for --drive"),
+    ],
+)
+def test_bad_use(words: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", *words]) == 2
+    said = capsys.readouterr().err
+    assert why in said and said.count("\n") == 1
+
+
+SITUATIONS = situations()
+
+
+@pytest.mark.parametrize("found", SITUATIONS.values(), ids=SITUATIONS)
+def test_every_situation_says_what_it_is(found: Situation) -> None:
+    assert found.does.endswith(".") and found.does[0].isupper() and found.waits
+    assert all(code.startswith("CLIENT-") for code in found.excuses)
+    assert make_plan({"rule": list(found.rules)}).rule is not None
+
+
+def test_every_ready_plan_is_a_situation() -> None:
+    assert set(ready_plans()) - set(SITUATIONS) == {"network-stall"}
+    assert next(iter(SITUATIONS)) == "works"

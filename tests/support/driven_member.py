@@ -1,0 +1,190 @@
+"""A consumer as a script over the wire client, for tests of `groupmock audit --drive`: everything from the environment, closed on SIGTERM.
+
+It keeps every rule, unless DRIVEN_BREAKS names one of `BREAKS`. One connection at a time, one request at a time, `range` over one topic.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from groupmock.rig.wire import Client, Unreadable
+from groupmock_codec.embedded import consumer
+from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
+from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
+from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
+from groupmock_codec.messages.k10_find_coordinator import FindCoordinatorRequest
+from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
+from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
+from groupmock_codec.messages.k14_sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+
+METADATA, OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR, JOIN, HEARTBEAT, LEAVE, SYNC = 3, 8, 9, 10, 11, 12, 13, 14
+VERSIONS: Final = {METADATA: 7, OFFSET_COMMIT: 7, OFFSET_FETCH: 7, FIND_COORDINATOR: 2, JOIN: 5, HEARTBEAT: 3, LEAVE: 3, SYNC: 3}
+SESSION_MS, REBALANCE_MS, BEAT_S, PAUSE_S = 10_000, 20_000, 0.1, 0.3
+LOADING, NOWHERE, ELSEWHERE, OLD, UNKNOWN, REBALANCING, ID_REQUIRED, FENCED = 14, 15, 16, 22, 25, 27, 79, 82
+BREAKS: Final = ("CLIENT-07", "CLIENT-27")
+"""Rules that it can break, and with `not static` it ignores its group.instance.id."""
+
+
+class Rejoin(Exception):
+    """The group wants everybody to join again, or the coordinator is to be found again."""
+
+
+class Stopped(Exception):
+    """SIGTERM."""
+
+
+class DrivenMember:
+    def __init__(self) -> None:
+        self.bootstrap = os.environ["GROUPMOCK_BOOTSTRAP"].split(",")
+        self.group, self.topic = os.environ["GROUPMOCK_GROUP"], os.environ["GROUPMOCK_TOPIC"]
+        self.name, self.instance = os.environ["GROUPMOCK_CLIENT_ID"], os.environ.get("GROUPMOCK_INSTANCE_ID")
+        self.breaks = os.environ.get("DRIVEN_BREAKS", "")
+        if self.breaks == "not static":
+            self.instance = None
+        self.stopping = False
+        self.member_id, self.generation = "", -1
+        self.offsets: dict[int, int] = {}
+        self.leads, self.known = False, 0
+        self._link: Client | None = None
+        signal.signal(signal.SIGTERM, self._stop)
+
+    def _stop(self, *_: object) -> None:
+        self.stopping = True
+
+    def run(self) -> None:
+        while not self.stopping:
+            try:
+                self._take_part()
+            except Rejoin:
+                continue
+            except (OSError, Unreadable):
+                self._drop()
+                time.sleep(PAUSE_S)
+        self._leave()
+
+    def _take_part(self) -> None:
+        self._join()
+        self._fetch_offsets()
+        while not self.stopping:
+            time.sleep(BEAT_S)
+            self._refused(self._ask(HEARTBEAT, HeartbeatRequest(self.group, self.generation, self.member_id, self.instance)).error_code)
+            self._commit()
+            if self.leads and self._partitions() != self.known:
+                raise Rejoin
+
+    def _coordinator(self) -> Client:
+        while self._link is None:
+            if self.stopping:
+                raise Rejoin
+            for address in self.bootstrap:
+                host, _, port = address.rpartition(":")
+                try:
+                    with Client(host, int(port), self.name) as link:
+                        found = link.ask(FIND_COORDINATOR, VERSIONS[FIND_COORDINATOR], FindCoordinatorRequest(key=self.group))
+                except OSError:
+                    continue
+                if not found.error_code:
+                    self._link = Client(found.host, found.port, self.name)
+                    return self._link
+                break
+            time.sleep(PAUSE_S)
+        return self._link
+
+    def _ask(self, key: int, request: Any) -> Any:
+        return self._coordinator().ask(key, VERSIONS[key], request)
+
+    def _drop(self) -> None:
+        if self._link is not None:
+            self._link.close()
+            self._link = None
+
+    def _refused(self, code: int) -> None:
+        """Raises what an error asks for; nothing for none."""
+        if not code:
+            return
+        if code == FENCED:
+            sys.exit("fenced: another process has my group.instance.id")
+        if code in (NOWHERE, ELSEWHERE):
+            self._drop()
+            time.sleep(PAUSE_S)
+        elif code == LOADING:
+            time.sleep(PAUSE_S)
+        elif code == UNKNOWN:
+            self.member_id, self.generation = "", -1
+        raise Rejoin
+
+    def _join(self) -> None:
+        wish = consumer.encode_subscription(consumer.Subscription(0, [self.topic]))
+        while True:
+            joined = self._ask(JOIN, JoinGroupRequest(
+                self.group, SESSION_MS, REBALANCE_MS, self.member_id, self.instance, "consumer", [JoinGroupRequestProtocol("range", wish)],
+            ))  # fmt: skip
+            if joined.error_code != ID_REQUIRED:
+                break
+            self.member_id = joined.member_id
+        self._refused(joined.error_code)
+        self.member_id, self.generation = joined.member_id, joined.generation_id
+        self.leads = joined.leader == self.member_id
+        given = self._assign([each.member_id for each in joined.members]) if self.leads else []
+        if self.breaks == "CLIENT-07" and not given:
+            given = [SyncGroupRequestAssignment(self.member_id, consumer.encode_assignment(consumer.Assignment(0, [])))]
+        synced = self._ask(SYNC, SyncGroupRequest(self.group, self.generation, self.member_id, self.instance, assignments=given))
+        self._refused(synced.error_code)
+        told = consumer.decode_assignment(synced.assignment).assigned_partitions if synced.assignment else []
+        self.offsets = {partition: 0 for topic in told for partition in topic.partitions}
+
+    def _assign(self, members: list[str]) -> list[SyncGroupRequestAssignment]:
+        count = self.known = self._partitions()
+        return [
+            SyncGroupRequestAssignment(
+                member, consumer.encode_assignment(
+                    consumer.Assignment(0, [consumer.TopicPartitions(self.topic, list(range(place, count, len(members))))])
+                ),
+            )
+            for place, member in enumerate(sorted(members))
+        ]  # fmt: skip
+
+    def _partitions(self) -> int:
+        """How many the topic has; 0 while it is not there."""
+        return len(self._ask(METADATA, MetadataRequest([MetadataRequestTopic(name=self.topic)])).topics[0].partitions)
+
+    def _fetch_offsets(self) -> None:
+        answer = self._ask(OFFSET_FETCH, OffsetFetchRequest(
+            self.group, [OffsetFetchRequestTopic(self.topic, sorted(self.offsets))], require_stable=True,
+        ))  # fmt: skip
+        self._refused(answer.error_code)
+        for topic in answer.topics:
+            for each in topic.partitions:
+                self.offsets[each.partition_index] = max(0, each.committed_offset)
+
+    def _commit(self) -> None:
+        """One record of each partition was read, says the script."""
+        if not self.offsets:
+            return
+        self.offsets = {partition: offset + 1 for partition, offset in self.offsets.items()}
+        places = [OffsetCommitRequestPartition(partition_index=each, committed_offset=offset) for each, offset in self.offsets.items()]
+        answer = self._ask(OFFSET_COMMIT, OffsetCommitRequest(
+            self.group, self.generation, self.member_id, self.instance, topics=[OffsetCommitRequestTopic(self.topic, partitions=places)],
+        ))  # fmt: skip
+        self._refused(next((each.error_code for topic in answer.topics for each in topic.partitions if each.error_code), 0))
+
+    def _leave(self) -> None:
+        if self._link is None or not self.member_id or self.instance is not None or self.breaks == "CLIENT-27":
+            return
+        try:
+            self._ask(LEAVE, LeaveGroupRequest(self.group, members=[MemberIdentity(self.member_id)]))
+        except (OSError, Unreadable):
+            pass  # the broker gives it up when its session ends
+
+
+PROGRAMS: Final[dict[str, Callable[[], None]]] = {"member": lambda: DrivenMember().run(), "nobody": lambda: time.sleep(600)}
+"""`nobody`: a program that never connects."""
+
+if __name__ == "__main__":
+    PROGRAMS[sys.argv[1] if len(sys.argv) > 1 else "member"]()

@@ -1,0 +1,114 @@
+"""The conduct of stock clients: what `tests/interop/audit` recorded of each, rule by rule."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from groupmock.audit.drive.situation import situations
+from groupmock.audit.rule import registered
+from groupmock.printable import one_line
+from tools.records import RECORDS
+from tools.runs import ROOT
+
+from .markdown import cell, notice, table
+
+NOTICE = notice("client_audit", "client-audit.json")
+FINDINGS = ROOT / "docs" / "how-to" / "client-findings"
+PROGRAMS = "https://github.com/groupmock/groupmock/blob/main/docs/how-to/client-findings/"
+Entry = dict[str, Any]
+
+
+def text() -> str:
+    """The page of what is recorded."""
+    return page(json.loads((RECORDS / "client-audit.json").read_text()), scripts())
+
+
+def scripts(folder: Path = FINDINGS) -> dict[tuple[str, str], str]:
+    """(client as the script names it, rule) -> file: a minimal program each."""
+    found = {}
+    for file in sorted(folder.glob("*.*")):
+        told = dict(re.findall(r"^(?:#|//) (\w+): (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE))
+        if "breaks" not in told:
+            continue
+        found[told["client"], told["breaks"]] = file.name
+    return found
+
+
+def page(data: dict[str, Entry], known: dict[tuple[str, str], str]) -> str:
+    """The whole page. `data`: client -> what `judges.audited.entry` keeps of it."""
+    lines = [NOTICE, "# Clients, audited", "", *_introduction(data), "", "## Rule by rule", "", *_matrix(data), ""]
+    lines += ["## What is broken", ""]
+    for client, entry in data.items():
+        lines += [*_broken(client, entry, known), ""]
+    lines += ["## What was not reached", "", *_not_reached(data), ""]
+    lines += ["## The situations", ""]
+    lines += table(["situation", "what happens"], ([f"`{name}`", cell(each.does)] for name, each in situations().items()))
+    return "\n".join(lines) + "\n"
+
+
+def _introduction(data: dict[str, Entry]) -> Iterator[str]:
+    most = max((entry["situations"] for entry in data.values()), default=0)
+    yield "Stock clients, three copies each of a program as their users write it (`tests/interop/members/`), are put through the"
+    yield "situations of [`groupmock audit --drive`](../how-to/audit.md#drive-a-client) and judged by [every"
+    yield "rule](../reference/audit-rules.md):"
+    yield f"{len(data)} clients, {most} situations, {len(registered())} rules. `tests/interop/audit` records it again (in `make live` it is"
+    yield "the part `audit-table`). Where a minimal script shows how a rule is broken it is linked, and `make live` runs it."
+
+
+def _matrix(data: dict[str, Entry]) -> Iterator[str]:
+    yield "A number: in so many situations the rule was broken (**error**, *warning*); `+`: kept wherever it was exercised; nothing: not"
+    yield "exercised."
+    yield ""
+    codes = [code for code in registered() if any(_exercised(entry, code) for entry in data.values())]
+    rows = ([f"[{code}](../reference/audit-rules.md#{code.lower()})", *(_sign(entry, code) for entry in data.values())] for code in codes)
+    yield from table(["rule", *data], rows)
+    unused = [code for code in registered() if code not in codes]
+    yield ""
+    yield f"Exercised by none of them: {', '.join(unused) or 'none'}."
+
+
+def _exercised(entry: Entry, code: str) -> bool:
+    return entry["rules"].get(code, {"verdict": "not exercised"})["verdict"] != "not exercised"
+
+
+def _sign(entry: Entry, code: str) -> str:
+    rule = entry["rules"].get(code)
+    if rule is None or rule["verdict"] == "not exercised":
+        return ""
+    if rule["verdict"] != "broken":
+        return "+" if rule["verdict"] == "kept" else rule["verdict"]
+    mark = "**" if rule["severity"] == "error" else "*"
+    return f"{mark}{len(entry['broken'][code])}{mark}"
+
+
+def _broken(client: str, entry: Entry, known: dict[tuple[str, str], str]) -> Iterator[str]:
+    said = ", ".join(map(one_line, entry["clients"])) or "it says nothing of itself (KIP-511)"
+    yield f"### {client}"
+    yield ""
+    yield f"It calls itself: {said}. {entry['reached']} of {entry['situations']} situations reached. {entry['note']}".rstrip()
+    yield ""
+    if not entry["broken"]:
+        yield "Nothing."
+    for code, places in sorted(entry["broken"].items()):
+        rule = entry["rules"][code]
+        times = sum(place["times"] for place in places)
+        more = f" and {len(places) - 4} more" if len(places) > 4 else ""
+        names = ", ".join(f"`{place['situation']}`" for place in places[:4]) + more
+        script = next((file for (of, broken), file in known.items() if broken == code and client.startswith(of)), None)
+        shown = f" ([script]({PROGRAMS}{script}))" if script else ""
+        yield f"- {code} ({rule['severity']}), {times} times in {names}: {cell(one_line(places[0]['sentence']))}{shown}"
+
+
+def _not_reached(data: dict[str, Entry]) -> Iterator[str]:
+    rows = [[client, f"`{name}`", cell(one_line(why))] for client, entry in data.items() for name, why in entry["not reached"].items()]
+    if rows:
+        yield "The event that makes the situation did not come, or the group did not come to rest after it, within 30 s. That may be the"
+        yield "client's right, or a finding of its own."
+        yield ""
+        yield from table(["client", "situation", "why"], rows)
+    else:
+        yield "All were reached by all."
