@@ -78,6 +78,18 @@ pause 300
 B: FindCoordinator client_id=A -> 15
 A: Heartbeat -> 16
 """),
+    "24 it has a connection that swallows what it asks": ("CLIENT-24", SILENT, """
+do stable1(A)
+!unload_coordinator partition=hash($group, 50)
+!add_faults rules=[{when: {api: FindCoordinator}, do: {kind: drop}}]
+B: FindCoordinator client_id=A
+A: FindCoordinator client_id=A
+pause 100
+A drops
+A: Heartbeat -> 16
+pause 300
+A: Heartbeat -> 16
+"""),
     "24 it had asked already when the answer came": ("CLIENT-24", KEPT, """
 do stable1(A)
 !unload_coordinator partition=hash($group, 50)

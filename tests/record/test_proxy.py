@@ -381,3 +381,22 @@ def test_a_full_journal_says_what_is_left_out(tmp_path: Path) -> None:
             asker.receive()
         rows = proxy.close()
     assert (tmp_path / "j").stat().st_size <= 3000 and rows[-1]["fields"]["rows"] > 0
+
+
+def test_heartbeats_that_repeat_have_their_rows_in_the_order_in_which_they_passed(tmp_path: Path) -> None:
+    def fine(link: socket.socket, frame: bytes) -> None:
+        link.sendall(framed(frame[4:8] + bytes(8)))
+
+    with upstream(fine) as node, recording(node.address, tmp_path / "j") as proxy, client(proxy) as first, client(proxy) as second:
+        for number in range(1, 41):
+            for asker in (first, second):
+                asker.send(12, 4, HEARTBEAT)
+                assert asker.receive() == number.to_bytes(4, "big") + bytes(8)
+        first.write(request(12, 4, HEARTBEAT, 90) + request(12, 4, HEARTBEAT, 91))
+        assert [first.receive()[:4], first.receive()[:4]] == [(90).to_bytes(4, "big"), (91).to_bytes(4, "big")]
+        rows = proxy.close()
+    asked = of_kind(rows, "request")
+    told = [row["correlation_id"] for row in asked if row["connection"] == asked[0]["connection"]]
+    assert told == [*range(1, 41), 90, 91] and len(asked) == len(of_kind(rows, "reply")) == 82
+    assert [row["received"] for row in asked] == sorted(row["received"] for row in asked)
+    assert [row["ticket"] for row in asked] == list(range(1, 83)) and {row["message"]["member_id"] for row in asked} == {"m"}

@@ -46,6 +46,11 @@ class Processes:
         found = self.members_of(link.client)
         return next(iter(found)) if len(found) == 1 and self._certain(link.client) else None
 
+    def muffled(self, link: Link) -> bool:
+        """Has the process of this connection one on which an answer was lost? What it asked there since may not be seen."""
+        process = self._by_client.get(link.client)
+        return link.lossy or (process is not None and any(each.lossy for each in process.links))
+
     def members_of(self, client: tuple[str, str | None]) -> Set[Member]:
         """Members of this host and client id, of one process or of several."""
         found = self._by_client.get(client)

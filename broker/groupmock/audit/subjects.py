@@ -111,13 +111,13 @@ class Link(Subject):
     """A connection, to `node`. `open`: requests without an answer, oldest first, by ticket; `client_id`: as its last request said; `last`:
     the member that spoke by it last; `closed`: when it ended (ns) and by whom; `ending`: the row that says so; `stopping`: the row that
     says that its process was asked to stop; `software`: name and version of the library as ApiVersions told them (KIP-511), None: it told
-    nothing; `spoke`: when its last request came (ns); `sought`: when its last FindCoordinator came; `troubled`: when (ns) an answer on it
-    was lost, or one to Metadata had an error; `informed`: when (ns) Metadata was answered on it; `beat`: the heartbeat that others may
-    repeat, `calm`: with pauses of so many ns (`World.repeats`)."""
+    nothing; `spoke`: when its last request came (ns); `sought`: when its last FindCoordinator came; `lossy`: an answer on it was lost, and
+    so may be what the client sent after that; `troubled`: when (ns) that was, or an answer to Metadata had an error; `informed`: when (ns)
+    Metadata was answered on it; `beat`: the heartbeat that others may repeat, `calm`: with pauses of so many ns (`World.repeats`)."""
 
     __slots__ = (
-        "beat", "calm", "client_id", "closed", "ending", "host", "informed", "last", "node", "number", "open", "software", "sought",
-        "spoke", "stopping", "troubled", "versions",
+        "beat", "calm", "client_id", "closed", "ending", "host", "informed", "last", "lossy", "node", "number", "open", "software",
+        "sought", "spoke", "stopping", "troubled", "versions",
     )  # fmt: skip
 
     def __init__(self, number: int, host: str = "", node: int | None = None) -> None:
@@ -130,6 +130,7 @@ class Link(Subject):
         self.spoke = self.sought = self.troubled = self.informed = -1
         self.beat: Exchange | None = None
         self.calm = 0
+        self.lossy = False
         self.ending: CloseRow | None = None
         self.stopping: int | None = None
         self.software: tuple[str, str] | None = None

@@ -171,8 +171,9 @@ class World(Repeating):
             return None
         x.answered, x.answer_seq = row.t, row.seq
         if isinstance(row, AbandonedRow):
-            x.abandoned = True
+            x.abandoned = x.link.lossy = True
             return x
+        x.link.lossy = x.link.lossy or not row.delivered
         x.delivered = row.delivered and row.message is not None
         x.answer = json_of(row.message) if x.key in ANSWERS and row.message is not None else None
         return x

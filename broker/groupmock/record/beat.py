@@ -19,15 +19,17 @@ if TYPE_CHECKING:
 
 class Beat:
     """The last heartbeat of a connection that was answered without an error. `head` + correlation id + `tail` is its frame, `answer` what
-    follows the id in its answer. `held`: a frame that repeats it and has no answer yet, with its time."""
+    follows the id in its answer; `start` and `answer_start`: with their lengths, what is before the id. `held`: a frame that repeats it and has no answer yet, with its time."""
 
-    __slots__ = ("answer", "codec", "head", "held", "member", "message", "tail", "template")
+    __slots__ = ("answer", "answer_start", "codec", "head", "held", "member", "message", "start", "tail", "template")
 
     def __init__(self, call: Passing, codec: WireCodec, answer: bytes, message: Message, member: HeardMember | None) -> None:
         self.codec = codec
         self.head = call.frame[:4]
         self.tail = call.frame[8:]
         self.answer = answer[4:]
+        self.start = len(call.frame).to_bytes(4, "big") + self.head
+        self.answer_start = len(answer).to_bytes(4, "big")
         self.message = message
         self.member = member
         self.template: object = None
@@ -36,6 +38,15 @@ class Beat:
     def frame(self, identifier: bytes) -> bytes:
         """The heartbeat with this correlation id."""
         return self.head + identifier + self.tail
+
+    def is_asked(self, data: bytes) -> bool:
+        """Are these bytes that heartbeat once more, nothing else, and does none wait for its answer?"""
+        return self.held is None and data[:8] == self.start and data[12:] == self.tail
+
+    def is_answered(self, data: bytes) -> bool:
+        """Are these bytes the answer to the one that is held, and nothing else?"""
+        held = self.held
+        return held is not None and data[8:] == self.answer and data[:4] == self.answer_start and data[4:8] == held[0][4:8]
 
     @property
     def answer_size(self) -> int:

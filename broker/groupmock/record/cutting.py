@@ -90,6 +90,11 @@ class Answers:
         self._held = b""  # of a frame's head that came apart
         self._frame: bytearray | None = None  # that is collected, with its length
 
+    @property
+    def between(self) -> bool:
+        """Does a frame begin with the next byte, and is none awaited?"""
+        return not (self._left or self._held or self.awaited)
+
     def wait_for(self, correlation: bytes, what: object) -> None:
         """The answer with this id is to be seen whole."""
         if len(self.awaited) >= MOST_AWAITED:

@@ -205,7 +205,7 @@ class Dialogue:
         if beat is not None:
             held = beat.held
             if held is not None and held[1] < now and frame[4:] == beat.answer and frame[:4] == held[0][4:8]:
-                self._repeated(line, beat, frame[:4], held[1], now)
+                self.repeated(line, beat, frame[:4], held[1], now)
                 return
             self._forget_beat(line, beat)
         if line.raw_tokens:
@@ -308,7 +308,7 @@ class Dialogue:
         self._forget(line)
         self._begin(line, now)
 
-    def _repeated(self, line: Line, beat: Beat, identifier: bytes, asked: int, now: int) -> None:
+    def repeated(self, line: Line, beat: Beat, identifier: bytes, asked: int, now: int) -> None:
         """A heartbeat that repeats the last one, and its answer."""
         counters = self.counters
         counters.handled += 1

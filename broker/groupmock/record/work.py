@@ -25,20 +25,20 @@ Take = Callable[[bytes, int, int], int]
 
 
 class Work:
-    """Pieces in order. `full`: too much waits; `relieved()` is called when it no longer does."""
+    """Pieces in order. `pieces`: those that wait; `full`: too many do; `relieved()` is called when it is no longer so."""
 
     def __init__(self, relieved: Callable[[], None], most: int = MOST_BYTES) -> None:
         self.waiting = 0
         self.full = False
         self._most = most
         self._relieved = relieved
-        self._pieces: deque[tuple[Take, bytes, int]] = deque()
+        self.pieces: deque[tuple[Take, bytes, int]] = deque()
         self._at = 0  # of the first
         self._ordered = False
 
     def add(self, take: Take, data: bytes, now: int) -> None:
         """To be done soon, after all that was added before."""
-        self._pieces.append((take, data, now))
+        self.pieces.append((take, data, now))
         self.waiting += len(data) + EACH
         if self.waiting > self._most:
             self.full = True
@@ -48,27 +48,27 @@ class Work:
 
     def finish(self) -> None:
         """Do all of it now."""
-        while self._pieces:
+        while self.pieces:
             self._do()
 
     def _turn(self) -> None:
         end = monotonic_ns() + SLICE_NS
-        while self._pieces:
+        while self.pieces:
             self._do()
             if monotonic_ns() >= end:
                 break
-        self._ordered = bool(self._pieces)
+        self._ordered = bool(self.pieces)
         if self._ordered:
             asyncio.get_running_loop().call_soon(self._turn)
 
     def _do(self) -> None:
-        take, data, now = self._pieces[0]
+        take, data, now = self.pieces[0]
         self._at = take(data, now, self._at)
         size = len(data)
         if self._at < size:
             return
         self._at = 0
-        self._pieces.popleft()
+        self.pieces.popleft()
         self.waiting -= size + EACH
         if self.full and self.waiting <= self._most // 2:
             self.full = False

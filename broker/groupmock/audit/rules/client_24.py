@@ -99,7 +99,7 @@ A: Heartbeat -> 16
         if self._asked.get((x.client, x.group.name), self._forgotten) >= before.received:
             del x.link.notes[self.code]
             yield KEPT
-        elif self.knew(x, before):
+        elif self.knew(x, before) and not self.world.processes.muffled(x.link):
             del x.link.notes[self.code]  # once for each refusal
             error = "NOT_COORDINATOR" if NOT_COORDINATOR in before.errors else "COORDINATOR_NOT_AVAILABLE"
             yield Broken(
