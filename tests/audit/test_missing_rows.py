@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from audit_examples import played
+from audit_examples import from_a_file, played
 
 from groupmock.audit.auditor import Auditor, audit
 from groupmock.audit.judgement import KEPT, Judgements
@@ -32,6 +32,14 @@ def test_a_hole_is_said_in_a_sentence(kept: object, told: list[str]) -> None:
 def test_rows_out_of_order_are_a_hole_too() -> None:
     rows = played(RULES[CODE], "kept")
     assert audit([*rows[:5], rows[3], *rows[6:]]).holes == ["row 4 comes after row 5: rows are not in order", "rows 5 to 6 are missing"]
+
+
+def test_a_row_whose_message_is_not_what_its_api_says_is_a_hole_and_no_crash() -> None:
+    rows = from_a_file(played(RULES[CODE], "kept"))
+    join = next(row for row in rows if isinstance(row, RequestRow) and row.api_key == 11 and row.message["member_id"])
+    del join.message["protocols"]
+    (hole,) = audit(rows).holes
+    assert hole.endswith("does not say what its API says: KeyError: 'protocols'")
 
 
 def test_every_judgement_is_told_with_whose_it_is() -> None:
