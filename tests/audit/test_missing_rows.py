@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from audit_examples import played
+from audit_examples import from_a_file, played
 
 from groupmock.audit.auditor import Auditor, audit
 from groupmock.audit.judgement import KEPT, Judgements
@@ -34,6 +34,14 @@ def test_rows_out_of_order_are_a_hole_too() -> None:
     assert audit([*rows[:5], rows[3], *rows[6:]]).holes == ["row 4 comes after row 5: rows are not in order", "rows 5 to 6 are missing"]
 
 
+def test_a_row_whose_message_is_not_what_its_api_says_is_a_hole_and_no_crash() -> None:
+    rows = from_a_file(played(RULES[CODE], "kept"))
+    join = next(row for row in rows if isinstance(row, RequestRow) and row.api_key == 11 and row.message["member_id"])
+    del join.message["protocols"]
+    (hole,) = audit(rows).holes
+    assert hole.endswith("does not say what its API says: KeyError: 'protocols'")
+
+
 def test_every_judgement_is_told_with_whose_it_is() -> None:
     told: list[tuple[str, str | None, Link | None, Finding | None]] = []
     auditor = Auditor([CODE], judged=lambda *judgement: told.append(judgement))
@@ -48,7 +56,7 @@ def test_every_judgement_is_told_with_whose_it_is() -> None:
 class CrashesLater(Rule):
     """Looks again in a while, and crashes before."""
 
-    code, title = "CLIENT-998", "crashes"
+    code, title = "CRASHING", "crashes"
 
     @asked(HEARTBEAT)
     def beats(self, x: Exchange) -> Judgements:
@@ -67,7 +75,7 @@ class CrashesLater(Rule):
 
 def test_a_rule_that_crashed_is_asked_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not at its appointments either, nor is a group that is over kept for it."""
-    monkeypatch.setattr("groupmock.audit.auditor.registered", lambda: {"CLIENT-998": CrashesLater})
+    monkeypatch.setattr("groupmock.audit.auditor.registered", lambda: {"CRASHING": CrashesLater})
     rows = played(RULES[CODE], "kept")
     link = next(row.connection for row in rows if isinstance(row, RequestRow))
     beat = {
@@ -84,5 +92,5 @@ def test_a_rule_that_crashed_is_asked_no_more(monkeypatch: pytest.MonkeyPatch) -
     for number, pause in enumerate((0, 5, 4_000_000_000_000)):
         t = last.t + pause
         rows.append(RequestRow(seq=last.seq + 1 + number, t=t, ticket=1000 + number, received=t, message=message, **beat))
-    found = audit(rows).rules["CLIENT-998"]
+    found = audit(rows).rules["CRASHING"]
     assert (found.kept, found.broken, found.crashed) == (2, 0, "the rule crashed: ValueError: no")

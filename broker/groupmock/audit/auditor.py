@@ -17,6 +17,7 @@ import msgspec
 
 from ..journal.read import UnknownRow
 from ..journal.rows import NODE_RESUMED, NODE_STALLED, AbandonedRow, ClientRow, CloseRow, NoteRow, OpenRow, ReplyRow, RequestRow, Row
+from ..printable import one_line
 from .agenda import Appointment
 from .judgement import Broken, Judgements
 from .rule import Rule, registered
@@ -76,7 +77,10 @@ class Auditor:
         if row.seq != self._next and self._next:
             self.lost(_hole(self._next, row.seq))
         self._next = row.seq + 1
-        self.take(row)
+        try:
+            self.take(row)
+        except (AttributeError, LookupError, TypeError, ValueError) as wrong:  # written by hand, or by another program
+            self.lost(one_line(f"row {row.seq} does not say what its API says: {type(wrong).__name__}: {wrong}"))
 
     def take(self, row: Row | UnknownRow) -> None:
         """One more row, from somebody who passes only some kinds on: KINDS at least, and all of those."""
