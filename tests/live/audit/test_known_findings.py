@@ -18,7 +18,7 @@ BEAT_MS: Final = 100
 EXPELLED: Final = {"when": {"api": "Heartbeat", "nth": 8}, "do": {"kind": "expire_member"}}
 """UNKNOWN_MEMBER_ID to a heartbeat, some 0.8 s after the first one."""
 CHANCE: Final = {
-    ("kafka-python", "CLIENT-25"), ("confluent-kafka", "CLIENT-41"),
+    ("kafka-python", "CLIENT-25"), ("confluent-kafka", "CLIENT-41"), ("confluent-kafka", "CLIENT-42"),
     ("kafka-python", "CLIENT-37"), ("kafka-python", "CLIENT-38"), ("kafka-python", "CLIENT-43"), ("kafka-python", "CLIENT-65"),
     ("confluent-kafka", "CLIENT-17"), ("confluent-kafka", "CLIENT-21"), ("confluent-kafka", "CLIENT-39"), ("confluent-kafka", "CLIENT-65"),
 }  # fmt: skip
