@@ -52,7 +52,8 @@ def _source(report: Report, source: Source) -> Iterator[str]:
     for code, tally in audit.rules.items():
         if tally.verdict == NOT_EXERCISED:
             continue
-        mark = tally.verdict.upper() if tally.verdict in (BROKEN, UNKNOWN) else tally.verdict
+        warns = tally.verdict == BROKEN and report.rules[code].severity != "error"
+        mark = report.rules[code].severity if warns else tally.verdict.upper() if tally.verdict in (BROKEN, UNKNOWN) else tally.verdict
         yield f"  {mark:8} {code:10} {report.rules[code].title} ({one_line(told(tally))})"
     unused = [code for code, tally in audit.rules.items() if tally.verdict == NOT_EXERCISED]
     if unused:
