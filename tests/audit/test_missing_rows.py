@@ -56,7 +56,7 @@ def test_every_judgement_is_told_with_whose_it_is() -> None:
 class CrashesLater(Rule):
     """Looks again in a while, and crashes before."""
 
-    code, title = "CLIENT-998", "crashes"
+    code, title = "CRASHING", "crashes"
 
     @asked(HEARTBEAT)
     def beats(self, x: Exchange) -> Judgements:
@@ -75,7 +75,7 @@ class CrashesLater(Rule):
 
 def test_a_rule_that_crashed_is_asked_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not at its appointments either, nor is a group that is over kept for it."""
-    monkeypatch.setattr("groupmock.audit.auditor.registered", lambda: {"CLIENT-998": CrashesLater})
+    monkeypatch.setattr("groupmock.audit.auditor.registered", lambda: {"CRASHING": CrashesLater})
     rows = played(RULES[CODE], "kept")
     link = next(row.connection for row in rows if isinstance(row, RequestRow))
     beat = {
@@ -92,5 +92,5 @@ def test_a_rule_that_crashed_is_asked_no_more(monkeypatch: pytest.MonkeyPatch) -
     for number, pause in enumerate((0, 5, 4_000_000_000_000)):
         t = last.t + pause
         rows.append(RequestRow(seq=last.seq + 1 + number, t=t, ticket=1000 + number, received=t, message=message, **beat))
-    found = audit(rows).rules["CLIENT-998"]
+    found = audit(rows).rules["CRASHING"]
     assert (found.kept, found.broken, found.crashed) == (2, 0, "the rule crashed: ValueError: no")

@@ -128,7 +128,7 @@ def test_the_page_of_audit_has_every_column() -> None:
 class Crashing(Rule):
     """A rule that does not hold."""
 
-    code, title, severity = "CLIENT-999", "crashes", "error"
+    code, title, severity = "CRASHING", "crashes", "error"
 
     @asked(HEARTBEAT)
     def crashes(self, x: Exchange) -> Judgements:
@@ -141,12 +141,12 @@ def test_a_rule_that_crashes_is_unknown_and_the_others_go_on(
     monkeypatch: pytest.MonkeyPatch, written: dict[str, Lines], table: dict[str, list[Row]]
 ) -> None:
     """Without Spark's processes: they would not know the rule."""
-    rules = {**registered(), "CLIENT-999": Crashing}
+    rules = {**registered(), "CRASHING": Crashing}
     monkeypatch.setattr("groupmock.audit.auditor.registered", lambda: rules)
     lines = [line for batch in audited()(iter([batch_of(written["aiokafka"])])) for line in batch.to_pylist()]
     crashed = [line for line in lines if line["crashed"] and line["rule"]]
     assert [(line["rule"], line["kept"], line["crashed"]) for line in crashed] == [
-        ("CLIENT-999", 0, "the rule crashed: ValueError: \x1b[2J")
+        ("CRASHING", 0, "the rule crashed: ValueError: \x1b[2J")
     ]
     others = Counter[str]()
     for line in lines:

@@ -342,7 +342,8 @@ def test_who_does_not_read_stops_its_node_and_nobody_else(tmp_path: Path) -> Non
             quick.send(12, 4, HEARTBEAT)
             assert len(quick.receive()) == 4, number
         assert sent[0] < total and stuck < total // 2
-        assert proxy.on_loop(lambda: proxy.proxy.relays[1].client.transport.get_write_buffer_size()) < 2 * relay.WRITE_BUFFER
+        transport = proxy.proxy.relays[1].client.transport
+        assert transport is not None and proxy.on_loop(transport.get_write_buffer_size) < 2 * relay.WRITE_BUFFER
         go_on.set()
         rest = 8 + total
         while rest:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 class Beat:
     """The last heartbeat of a connection that was answered without an error. `head` + correlation id + `tail` is its frame, `answer` what
-    follows the id in its answer; `start` and `answer_start`: with their lengths, what is before the id. `held`: a frame that repeats it and has no answer yet, with its time."""
+    follows the id in its answer; `start` and `answer_start`: what is before the id, lengths included. `held`: a frame that repeats it and
+    has no answer yet, with its time."""
 
     __slots__ = ("answer", "answer_start", "codec", "head", "held", "member", "message", "start", "tail", "template")
 
