@@ -151,7 +151,10 @@ def test_a_rule_that_crashes_is_unknown_and_the_others_go_on(
     others = Counter[str]()
     for line in lines:
         others[line["rule"]] += line["kept"]
-    assert +others == Counter({line.rule: line.kept for line in table["aiokafka"] if line.kept})
+    alone = Counter[str]()
+    for line in table["aiokafka"]:
+        alone[line.rule] += line.kept
+    assert +others == +alone
 
 
 def batch_of(lines: Lines) -> Any:

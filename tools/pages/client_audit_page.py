@@ -72,7 +72,7 @@ def _matrix(data: dict[str, Entry]) -> Iterator[str]:
 
 
 def _exercised(entry: Entry, code: str) -> bool:
-    return entry["rules"].get(code, {"verdict": "not exercised"})["verdict"] != "not exercised"
+    return bool(entry["rules"].get(code, {"verdict": "not exercised"})["verdict"] != "not exercised")
 
 
 def _sign(entry: Entry, code: str) -> str:

@@ -114,7 +114,8 @@ def again(found: Entry, folder: Path) -> Entry:
     from groupmock.audit.rule import registered
     from groupmock.audit.verdicts import BROKEN, together
 
-    rules, broken, audits = registered(), {}, []
+    rules, audits = registered(), []
+    broken: dict[str, list[dict[str, Any]]] = {}
     for name, situation in situations().items():
         journal = folder / f"{name}.jsonl"
         if not journal.is_file():

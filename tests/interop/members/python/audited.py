@@ -40,7 +40,7 @@ def kafka_python_consumer() -> None:
     """kafka-python."""
     from kafka import KafkaConsumer
 
-    options = {} if INSTANCE is None else {"group_instance_id": INSTANCE}
+    options: dict[str, object] = {} if INSTANCE is None else {"group_instance_id": INSTANCE}
     if ASSIGNOR == "cooperative-sticky":
         from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 
