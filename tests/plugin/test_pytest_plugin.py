@@ -354,7 +354,7 @@ def test_fails_by_itself(groupmock):
             "*a client broke a rule of the group protocol (audit=False in the marker allows it)",
             "*BROKEN CLIENT-05: wrong-app#* joined generation 1 and sent a SyncGroup for generation 7",
             "*right: a SyncGroup with generation_id 1 and the member id of the JoinGroup answer",
-            "*where: group billing, *, row * of kept/*test_audited.jsonl",
+            "*where: group billing, *, row * of kept/*test_audited*.jsonl",
         ]
     )
     result.stdout.fnmatch_lines(["*assert 1 == 2", "*groupmock audit*", "*BROKEN CLIENT-05: *"])

@@ -1,0 +1,24 @@
+"""Every situation of `groupmock audit --drive` with the scripted member that keeps every rule: reached, and nothing found."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import driven_member
+import pytest
+
+from groupmock.audit.drive.situation import situations
+from groupmock.cli import main
+
+
+@pytest.mark.parametrize("name", situations())
+def test_a_member_that_keeps_every_rule(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    table, program = tmp_path / "table.json", str(Path(driven_member.__file__))
+    words = ["--situations", name, "--copies", "2", "--seed", "5", "--topic", "orders:4", "--table", str(table)]
+    code = main(["audit", "--drive", *words, "--", sys.executable, program])
+    said = capsys.readouterr()
+    (situation,) = json.loads(table.read_text())["situations"]
+    assert situation["findings"] == []
+    assert (situation["why"], code) == (None, 0), said.err
