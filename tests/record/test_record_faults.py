@@ -66,7 +66,6 @@ def sees(bootstrap: str, count: int = 2) -> bytes | str:
     return got
 
 
-
 def faults(rows: list[JsonRow]) -> list[JsonRow]:
     numbers = ("seq", "t", "connection", "ticket")
     return [{name: value for name, value in row.items() if name not in numbers} for row in of_kind(rows, "fault")]
