@@ -159,15 +159,23 @@ def test_a_node_that_appears_gets_a_listener_before_clients_hear_of_it(tmp_path:
 
 def test_fixed_ports_and_an_advertised_name_count_on(tmp_path: Path) -> None:
     with Broker(nodes=3) as broker:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
-        try:
-            made = Recording(broker.bootstrap.split(",")[0], tmp_path / "j", port=port, advertise=Address("kafka.test", 19092))
-        except CannotStart:
-            pytest.skip("the ports behind a free one were taken meanwhile")
+        port, made = _on_ports_in_a_row(broker.bootstrap.split(",")[0], tmp_path / "j")
         assert made.bootstrap == "kafka.test:19092,kafka.test:19093,kafka.test:19094"
         assert [node.listener.getsockname()[1] for node in made.proxy.upstream.nodes] == [port, port + 1, port + 2]
         made.close()
+
+
+def _on_ports_in_a_row(upstream: str, journal: Path) -> tuple[int, Recording]:
+    """From a free port on; somebody may have one of those behind it, not of every one."""
+    for attempt in range(20):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port: int = free.getsockname()[1]
+        try:
+            return port, Recording(upstream, journal, port=port, advertise=Address("kafka.test", 19092))
+        except CannotStart:
+            if attempt == 19:
+                raise
+    raise AssertionError
 
 
 def test_versions_that_nobody_here_reads_are_not_offered_and_unknown_apis_stay(tmp_path: Path) -> None:
