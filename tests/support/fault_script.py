@@ -231,6 +231,7 @@ DOINGS: Final[list[tuple[dict[str, Any], str]]] = [
     ({"kind": "move_coordinator", "loading_seconds": 0.1}, "request"),
     ({"kind": "jump_timer", "timer": "session"}, "request"),
     ({"kind": "stall_node", "seconds": 0.3}, "request"),
+    ({"kind": "observe"}, "request"),
 ]
 
 
