@@ -48,6 +48,9 @@ UNLIMITED: Final = Limits(request_max_elements=INT_MAX)
 """What is in a journal was within the limits of the broker that wrote it."""
 LATER: Final = frozenset(("cause",))
 """Fields that rows did not have from the first: an older journal is compared without them."""
+OF_ERRORS: Final = frozenset(("error", "errors", "errors_left_out"))
+"""What an answer's row says of the errors in its message. Older rows have no `errors` and in `error` that of the whole alone; the message,
+which has them all, is compared always."""
 
 
 class CannotReplay(ValueError):
@@ -343,7 +346,7 @@ def _of_surroundings(row: Fields) -> bool:
 
 def _compared(row: Fields, recorded: Fields) -> Fields:
     """A row without what a replay cannot know, tracebacks among it, and without what the journal is too old to have."""
-    unknown = NOT_REPLAYED | (LATER - recorded.keys())
+    unknown = NOT_REPLAYED | (LATER - recorded.keys()) | (OF_ERRORS if "errors" not in recorded else frozenset())
     kept = {name: value for name, value in row.items() if name not in unknown}
     if isinstance(fields := kept.get("fields"), dict) and "traceback" in fields:
         kept["fields"] = {name: value for name, value in fields.items() if name != "traceback"}

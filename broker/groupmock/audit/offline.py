@@ -7,9 +7,9 @@ from typing import IO
 
 from ..journal.read import JournalReader
 from .auditor import Auditor
+from .known_world import SLACK_NS
 from .report import Source
 from .verdicts import Finding
-from .world import SLACK_NS
 
 
 def audit_journal(
