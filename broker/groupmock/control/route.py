@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -12,6 +11,7 @@ from ..bounded_text import BadText, bounded
 from ..core.steering import BadArguments, NoSuch, NotNow, UnknownCommand
 from ..faults.plan import BadPlan
 from ..faults.registry import UnknownRule
+from ..remedy import remedy
 from ..running import NotAudited
 from .arrivals import TooMany
 
@@ -99,7 +99,7 @@ def read_strings(texts: dict[str, str], into: type[msgspec.Struct], what: str) -
     try:
         return msgspec.convert(texts, into, strict=False)
     except msgspec.ValidationError as wrong:
-        raise ValueError(f"{what}: {wrong} ({_remedy(str(wrong), into)})") from None
+        raise ValueError(f"{what}: {wrong} ({remedy(str(wrong), into)})") from None
 
 
 def read_body(raw: bytes, into: type[msgspec.Struct]) -> Any:
@@ -107,18 +107,8 @@ def read_body(raw: bytes, into: type[msgspec.Struct]) -> Any:
     try:
         return msgspec.json.decode(bounded(raw).strip() or "{}", type=into)
     except msgspec.ValidationError as wrong:
-        raise ValueError(f"body: {wrong} ({_remedy(str(wrong), into)})") from None
+        raise ValueError(f"body: {wrong} ({remedy(str(wrong), into)})") from None
     except BadText as bad:
         raise ValueError(f"body: {bad}") from None
     except msgspec.DecodeError as broken:
         raise ValueError(f"body: not JSON: {broken}") from None
-
-
-def _remedy(wrong: str, into: type[msgspec.Struct]) -> str:
-    """What the field that is wrong means, or which fields there are."""
-    place = re.search(r"`\$\.(\w+)`$", wrong)
-    properties = msgspec.json.schema(into)["$defs"][into.__name__]["properties"]
-    if place and (about := properties.get(place[1], {}).get("description")):
-        return f"{place[1]}: {about}"
-    fields = [field.name if field.required else f"[{field.name}]" for field in msgspec.structs.fields(into)]
-    return f"it takes: {', '.join(fields) or 'nothing'}"
