@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from ..bounded_text import BadText, bounded
+from ..bounded_text import MAX_BYTES, BadText, bounded
 from ..core.steering import BadArguments, NoSuch, NotNow, UnknownCommand
 from ..faults.plan import BadPlan
 from ..faults.registry import UnknownRule
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .context import ControlContext
 
 PREFIX: Final = "/v1"
+JSON_LINES: Final = "application/jsonl"
 
 
 class Nothing(msgspec.Struct, forbid_unknown_fields=True):
@@ -55,6 +56,10 @@ class Route(NamedTuple):
     answer: Any = dict[str, Any]
     text: bool = False
     """The body is a text that the function reads itself."""
+    media: str = "application/toml"
+    """What such a body may be instead of JSON."""
+    most: int = MAX_BYTES
+    """So many bytes may a body have."""
 
     @property
     def full_path(self) -> str:
@@ -112,3 +117,9 @@ def read_body(raw: bytes, into: type[msgspec.Struct]) -> Any:
         raise ValueError(f"body: {bad}") from None
     except msgspec.DecodeError as broken:
         raise ValueError(f"body: not JSON: {broken}") from None
+
+
+def given(struct: msgspec.Struct) -> dict[str, Any]:
+    """What was said, defaults left out, so that a journal holds no more than that."""
+    defaults = {field.name: field.default for field in msgspec.structs.fields(struct)}
+    return {name: value for name, value in msgspec.to_builtins(struct).items() if value != defaults[name]}

@@ -87,9 +87,9 @@ class Numbered(msgspec.Struct):
     text: bytes
 
 
-def numbered(data: bytes) -> Iterator[Numbered]:
-    """The lines that are not blank. Raises BadLine for one that is too long."""
-    at, number = 0, 0
+def numbered(data: bytes, first: int = 1) -> Iterator[Numbered]:
+    """The lines that are not blank, the first one having that number. Raises BadLine for one that is too long."""
+    at, number = 0, first - 1
     while at < len(data):
         end = data.find(b"\n", at)
         end = len(data) if end < 0 else end

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -11,17 +12,53 @@ from groupmock_codec.compression import RecordsError
 from groupmock_codec.opening import opened
 from groupmock_codec.records import COMPRESSION_MASK, Record, iter_records
 
+from ..core.steering import BadArguments
+from ..core.steering.find import check_partition, first_not_older
+
 if TYPE_CHECKING:
     from groupmock_codec.records import Batch
 
+    from ..core.cluster import Cluster
     from ..core.log.topics import Topic
 
+PLACE: Final = re.compile(r"(\d{1,9}):(\d{1,19})")
+MOST_PARTITIONS: Final = 200
+"""Of a topic that is read as a whole: `next` names each, and it has to fit into an address."""
 SLICE: Final = 200
 """So many records are read between two turns of the loop."""
 MOST_OPENED: Final = 16 * 1024 * 1024
 """Bytes that one batch may have out of compression."""
 MOST_WORK: Final = 4 * MOST_OPENED
 """Bytes that one walk takes out of compression, also in vain."""
+
+
+def starts(
+    cluster: Cluster, topic: Topic, partition: int | None, offset: int | None, timestamp: int | None, place: str | None
+) -> dict[int, int]:
+    """Where to begin: at `place`, where an earlier walk ended, or in that partition (None: in all), from that offset or time on, else from
+    the start. Raises NoSuch, BadArguments, NotNow."""
+    if sum(each is not None for each in (offset, timestamp, place)) > 1 or (place is not None and partition is not None):
+        raise BadArguments("name one of offset, timestamp and next, and no partition beside next")
+    if place is not None:
+        return _at_place(cluster, topic, place)
+    if partition is not None:
+        check_partition(cluster, topic.name, partition)
+    logs = topic.partitions if partition is None else [topic.partitions[partition]]
+    if len(logs) > MOST_PARTITIONS:
+        raise BadArguments(f"topic {topic.name!r} has {len(logs)} partitions, and {MOST_PARTITIONS} are read at once: name one")
+    if timestamp is None:
+        return {log.index: offset or 0 for log in logs}
+    return {log.index: first_not_older(cluster, topic.name, log, timestamp) for log in logs}
+
+
+def _at_place(cluster: Cluster, topic: Topic, place: str) -> dict[int, int]:
+    found = PLACE.findall(place)
+    if ",".join(":".join(each) for each in found) != place or len(found) > MOST_PARTITIONS:
+        raise BadArguments(f"next: {place[:40]!r} is not what an answer had as `next`: PARTITION:OFFSET, comma separated")
+    at = {int(partition): int(offset) for partition, offset in found}
+    for partition in at:
+        check_partition(cluster, topic.name, partition)
+    return at
 
 
 class Unread(msgspec.Struct):
@@ -52,6 +89,10 @@ class Reading:
     def more(self) -> bool:
         """Do the logs go on behind `next`?"""
         return any(offset < self._topic.partitions[partition].end for partition, offset in self.next.items())
+
+    def place(self) -> str:
+        """`next` as a text, which `starts` reads: PARTITION:OFFSET, comma separated."""
+        return ",".join(f"{partition}:{offset}" for partition, offset in self.next.items())
 
     def all(self) -> Reading:
         """Read to the end or to the bounds at once."""

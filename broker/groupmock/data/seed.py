@@ -24,7 +24,7 @@ from msgspec import Meta
 from ..core.events import Command
 from ..core.steering import CannotSteer
 from .lines import BadLine, NewHeader, Numbered, RecordLine, numbered, read_line
-from .writing import Line, Reader, write
+from .writing import Reader, write
 
 if TYPE_CHECKING:
     from ..running import Running
@@ -33,6 +33,9 @@ MOST_BYTES: Final = 256 * 1024 * 1024
 RECORD_FIELDS: Final = ("key", "value", "headers")
 AT_ONCE: Final = 5_000
 """So many records are one command."""
+SLICE: Final = 200
+Parsed = tuple[Numbered, Any]
+"""A line, and the struct that it is."""
 Count = Annotated[int, Meta(ge=1)]
 Plain = str | int | float | bool
 Lines = str | Path | Iterable[Mapping[str, Any]]
@@ -83,6 +86,16 @@ class Seeded(msgspec.Struct):
         return f"{self.topics} topics, {self.records} records, {self.commits} commits"
 
 
+KINDS: Final = (TopicLine, RecordLine, CommitLine, NodeLine)
+SeedLine: Final = msgspec.defstruct(
+    "SeedLine",
+    [(field.name, field.type, None) for field in {field.name: field for kind in KINDS for field in msgspec.structs.fields(kind)}.values()],
+    kw_only=True,
+    namespace={"__doc__": "A line of seed data: a topic, a record, a committed offset or configs of a node. Which, its fields say."},
+)
+"""Every field that a line can have, for documents."""
+
+
 class _Kind(msgspec.Struct):
     """The fields by which a line says what it is."""
 
@@ -102,30 +115,46 @@ class _Kind(msgspec.Struct):
 
 
 class SeedData:
-    """Lines that were read. `origin` is what errors call them."""
+    """Lines of seed data: read, then done. `origin` is what errors call them; `done`: what was done so far."""
 
-    def __init__(self, origin: str, data: bytes) -> None:
-        self.origin = origin
-        self.lines: list[tuple[Numbered, Any]] = []
-        for line in numbered(data):
-            self.lines.append((line, read_line(line, read_line(line, _Kind).struct())))
+    def __init__(self, origin: str) -> None:
+        self.done = Seeded()
+        self._origin = origin
+        self._lines: list[Parsed] = []
+
+    def read(self, data: bytes) -> Iterator[None]:
+        """Read them, with a stop every so many. Raises BadSeedData."""
+        try:
+            for line in numbered(data):
+                self._lines.append((line, read_line(line, read_line(line, _Kind).struct())))
+                if not len(self._lines) % SLICE:
+                    yield
+        except BadLine as bad:
+            raise BadSeedData(f"{self._origin}: {bad}") from None
+
+    def slices(self, running: Running) -> Iterator[None]:
+        """Do what they say, with a stop after each step. Raises BadSeedData."""
+        self.done = Seeded()
+        try:
+            _check(running, self._lines)
+            for step in _steps(self._lines):
+                _do(running, step, self.done)
+                yield
+        except BadLine as bad:
+            before = f" ({self.done} were done before it)" if self.done != Seeded() else ""
+            raise BadSeedData(f"{self._origin}: {bad}{before}") from None
 
     def apply(self, running: Running) -> Seeded:
-        """Do it. Raises BadSeedData."""
-        done = Seeded()
-        try:
-            _check(running, self.lines)
-            for step in _steps(self.lines):
-                _do(running, step, done)
-        except BadLine as bad:
-            raise BadSeedData(f"{self.origin}: {bad}{_done(done)}") from None
-        return done
+        """The same without a stop."""
+        for _ in self.slices(running):
+            pass
+        return self.done
 
 
 def read_seed_data(given: Lines) -> SeedData:
     """From a file, or from Python data. Raises BadSeedData."""
     if not isinstance(given, str | Path):
-        return _from_lines("seed_data", b"\n".join(_as_json(number, line) for number, line in enumerate(given, 1)))
+        return seed_data_of(b"\n".join(_as_json(number, line) for number, line in enumerate(given, 1)), "seed_data")
     try:
         with open(given, "rb") as file:
             data = file.read(MOST_BYTES + 1)
@@ -133,19 +162,15 @@ def read_seed_data(given: Lines) -> SeedData:
         raise BadSeedData(f"cannot read the seed data {given}: {trouble.strerror}") from None
     if len(data) > MOST_BYTES:
         raise BadSeedData(f"{given}: more than {MOST_BYTES} bytes: write the rest with `groupmock records write` once the cluster is up")
-    return _from_lines(str(given), data)
+    return seed_data_of(data, str(given))
 
 
 def seed_data_of(data: bytes, origin: str) -> SeedData:
     """From the bytes of such a file. Raises BadSeedData."""
-    return _from_lines(origin, data)
-
-
-def _from_lines(origin: str, data: bytes) -> SeedData:
-    try:
-        return SeedData(origin, data)
-    except BadLine as bad:
-        raise BadSeedData(f"{origin}: {bad}") from None
+    found = SeedData(origin)
+    for _ in found.read(data):
+        pass
+    return found
 
 
 def _as_json(number: int, line: Mapping[str, Any]) -> bytes:
@@ -172,7 +197,7 @@ def _header(given: Any) -> Any:
 # -- checking ----------------------------------------------------------------------------------------------------------
 
 
-def _check(running: Running, lines: Iterable[tuple[Numbered, Any]]) -> None:
+def _check(running: Running, lines: Iterable[Parsed]) -> None:
     """Does every line name what there is, or will be by then? Raises BadLine."""
     topics, settings = running.cluster.topics, running.config.settings
     made: dict[str, int] = {}
@@ -200,11 +225,11 @@ def _check_place(line: Numbered, given: RecordLine | CommitLine, count: int | No
 
 # -- doing -------------------------------------------------------------------------------------------------------------
 
-Step = list[tuple[Numbered, Any]]
+Step = list[Parsed]
 """Lines that are done together: records of one topic, commits of one group, or one line."""
 
 
-def _steps(lines: Iterable[tuple[Numbered, Any]]) -> Iterator[Step]:
+def _steps(lines: Iterable[Parsed]) -> Iterator[Step]:
     step: Step = []
     for each in lines:
         if step and (len(step) == AT_ONCE or _together(step[0][1]) is None or _together(step[0][1]) != _together(each[1])):
@@ -242,14 +267,12 @@ def _do(running: Running, step: Step, done: Seeded) -> None:
 def _write(running: Running, topic: str, step: Step) -> int:
     if topic not in running.cluster.topics:
         _submit(running, "create_topic", name=topic, partitions=running.config.settings.num_partitions)
-    count = running.cluster.topics.partitions(topic)
-    assert count is not None
-    reader = Reader(running, topic, count)
+    found = running.cluster.topics.require(topic)
+    reader = Reader(running, topic, len(found.partitions))
     for line, given in step:
         reader.add(line, given)
-    lines: list[Line] = reader.lines
-    write(running, topic, lines)
-    return len(lines)
+    write(running, found, reader.lines)
+    return len(reader.lines)
 
 
 def _commit(running: Running, group: str, step: Step) -> int:
@@ -270,7 +293,3 @@ def _submit(running: Running, name: str, /, **arguments: Any) -> None:
 def _texts(configs: Mapping[str, Plain]) -> dict[str, str]:
     """Kafka's configs are texts."""
     return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in configs.items()}
-
-
-def _done(done: Seeded) -> str:
-    return f" ({done} were done before it)" if done != Seeded() else ""

@@ -52,9 +52,9 @@ class Reader:
         self._placing = Placing(partitions)
         self._now_ms = running.core.environment.wall_ms(running.clock.now())
 
-    def read(self, data: bytes, partition: int | None = None) -> Iterator[None]:
+    def read(self, data: bytes, partition: int | None = None, first_line: int = 1) -> Iterator[None]:
         """Read them, with a stop every so many; `partition`: for lines that name none."""
-        for count, line in enumerate(numbered(data)):
+        for count, line in enumerate(numbered(data, first_line)):
             self.add(line, read_line(line, RecordLine), partition)
             if not count % SLICE:
                 yield
@@ -72,20 +72,40 @@ class Reader:
         self.lines.append(Line(line.number, record, at))
 
 
-def write(running: Running, topic: str, lines: Sequence[Line]) -> list[Written]:
-    """Write them; where they are now, by partition. Raises BadLine for one that its log refuses, CannotSteer; then none was written."""
-    if not lines:
-        return []
-    found = running.cluster.topics.require(topic)
-    batches = list(_batches(found, running, lines))
-    before = {partition: found.partitions[partition].end for partition in sorted({line.partition for line in lines})}
-    data = b"".join(encode_batch([line.record for line in batch]) for batch in batches)
-    places = [batch[0].partition for batch in batches]
-    try:
-        running.submit(Command("produce", {"topic": topic, "partitions": places, "batches": data}))
-    except RecordRefused as refused:
-        raise BadLine(batches[refused.batch][refused.place].number, f"{refused}: nothing was written") from None
-    return [Written(partition, first, found.partitions[partition].end - first) for partition, first in before.items()]
+class Writing:
+    """Lines on their way into a log: first they are made batches, then all of them are written at once."""
+
+    def __init__(self, running: Running, topic: Topic, lines: Sequence[Line]) -> None:
+        self._running, self._topic = running, topic
+        self._batches = list(_batches(topic, running, lines))
+        self._data: list[bytes] = []
+
+    def slices(self) -> Iterator[None]:
+        """Make the batches, with a stop after each."""
+        for batch in self._batches:
+            self._data.append(encode_batch([line.record for line in batch]))
+            yield
+
+    def submit(self) -> list[Written]:
+        """Write them; where they are now, by partition. Raises BadLine for a record that its log refuses, CannotSteer; then none was."""
+        if not self._batches:
+            return []
+        logs, places = self._topic.partitions, [batch[0].partition for batch in self._batches]
+        before = {partition: logs[partition].end for partition in sorted(set(places))}
+        arguments = {"topic": self._topic.name, "partitions": places, "batches": b"".join(self._data)}
+        try:
+            self._running.submit(Command("produce", arguments))
+        except RecordRefused as refused:
+            raise BadLine(self._batches[refused.batch][refused.place].number, f"{refused}: nothing was written") from None
+        return [Written(partition, first, logs[partition].end - first) for partition, first in before.items()]
+
+
+def write(running: Running, topic: Topic, lines: Sequence[Line]) -> list[Written]:
+    """Write them, without a stop. Raises as `Writing.submit`."""
+    writing = Writing(running, topic, lines)
+    for _ in writing.slices():
+        pass
+    return writing.submit()
 
 
 def _batches(topic: Topic, running: Running, lines: Iterable[Line]) -> Iterator[list[Line]]:

@@ -16,15 +16,13 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from groupmock_codec.compression import OverLimit
 from groupmock_codec.errors import ErrorCode
-from groupmock_codec.records import RecordsError
 
 from ..groups import causes
 from ..groups.offsets import commits
 from ..groups.offsets.commits import Commit
 from ..groups.type import Committer, GroupType
-from .find import check_partition, listed, partitions_of
+from .find import check_partition, first_not_older, listed, partitions_of
 from .register import Arguments, BadArguments, Group, NoSuch, NotNow, TopicName, steers
 
 if TYPE_CHECKING:
@@ -149,22 +147,11 @@ def _reset(cluster: Cluster, arguments: ResetOffsets, at: tuple[str, int], befor
         None: arguments.offset,
     }[arguments.to]
     if arguments.timestamp is not None:
-        wanted = _at_time(cluster, at, arguments.timestamp)
+        wanted = first_not_older(cluster, topic, partition, arguments.timestamp)
     elif arguments.shift is not None:
         wanted = (before or 0) + arguments.shift
     assert wanted is not None
     return Reset(topic, index, before, min(max(wanted, partition.start), partition.end))
-
-
-def _at_time(cluster: Cluster, at: tuple[str, int], timestamp: int) -> int:
-    partition = cluster.topics.require_partition(*at)
-    try:
-        found = partition.by_timestamp(timestamp, cluster.environment.settings.room()).offset
-    except OverLimit as much:
-        raise NotNow(f"{at[0]}/{at[1]}: the record of that time cannot be found: {much.reason}") from None
-    except RecordsError as broken:
-        raise NotNow(f"{at[0]}/{at[1]}: its records cannot be read: {broken.reason}") from None
-    return partition.end if found < 0 else found
 
 
 def _inactive(cluster: Cluster, group_id: str, refusal: str) -> GroupType | None:

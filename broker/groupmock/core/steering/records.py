@@ -12,7 +12,7 @@ from groupmock_codec.records import Batch, RecordsError, read_batches
 from ..log.partition import Partition
 from ..log.topics import Topic
 from ..log.validation import Refused, check
-from .find import check_partition
+from .find import check_partition, topic_of
 from .register import Arguments, BadArguments, CannotSteer, NotNow, TopicName, steers
 
 if TYPE_CHECKING:
@@ -46,10 +46,9 @@ class Produce(Arguments):
 @steers("produce", Produce)
 def produce(cluster: Cluster, arguments: Produce, turn: Turn) -> None:
     """Refused where Produce refuses it. Fetches that wait are answered."""
-    batches = _read(arguments)
+    batches, topic = _read(arguments), topic_of(cluster, arguments.topic)
     for index in set(arguments.partitions):
         check_partition(cluster, arguments.topic, index)
-    topic = cluster.topics.require(arguments.topic)
     wanted = [(topic.partitions[index], batch) for index, batch in zip(arguments.partitions, batches, strict=True)]
     _check(cluster, turn, topic, wanted)
     for partition, batch in wanted:
