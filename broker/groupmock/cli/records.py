@@ -1,6 +1,6 @@
 """Write records to a running cluster and read them, a record a line of JSON.
 
-What `read` prints `write` takes. `read` goes on to the end of the log, or to --limit. `write` looks at every line before it sends the first.
+What `read` prints `write` takes. `read` goes on to the end of the log, or to --limit. `write` looks at every line before it sends one.
 One word per route of the control API (docs/reference/control.md); `groupmock records WORD --help` says more.
 """
 
