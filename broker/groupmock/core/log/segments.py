@@ -40,6 +40,10 @@ class Segments:
             last.newest_ms = max(last.newest_ms, newest_ms)
             last.size += size
 
+    def kept(self) -> list[Segment]:
+        """Those there are, the oldest first."""
+        return list(self._kept)
+
     def begins_at(self, offset: int) -> bool:
         """Is that where the oldest one begins?"""
         return bool(self._kept) and self._kept[0].base_offset == offset
