@@ -1,7 +1,8 @@
 """Logs drawn by chance, compacted by a real broker and by us, and compared batch by batch: what `tests/live/kafka` runs beside a broker.
 
-A topic has a log per partition. Each is written in two goes. Behind each go the broker's log cleaner is let loose, and between the two the
-time of the tombstones runs out. min.cleanable.dirty.ratio keeps the cleaner away meanwhile: nothing is dirtier than 1. On our side the same batches are appended and `compact_topic` is ordered.
+A topic has a log per partition. Each is written in two goes. Behind each go the broker's log cleaner is let loose, and between the two
+the time of the tombstones runs out. min.cleanable.dirty.ratio keeps the cleaner away meanwhile: nothing is dirtier than 1. On our side the
+same batches are appended and `compact_topic` is ordered.
 """
 
 from __future__ import annotations

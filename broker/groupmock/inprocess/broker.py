@@ -320,7 +320,14 @@ class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record]
 
 class AsyncBroker(
     InProcess[
-        Later[None], AsyncUndo, AsyncFaultBlock, Later[str], Later[list[str]], Later[int], Later[list[Record]], Later[GroupView],
+        Later[None],
+        AsyncUndo,
+        AsyncFaultBlock,
+        Later[str],
+        Later[list[str]],
+        Later[int],
+        Later[list[Record]],
+        Later[GroupView],
         Later[Audit],
     ]
 ):

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from .limits import LogLimits
     from .partition import Appended, Partition
     from .retention import Aging
+
+
+NO_CONFIGS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Topic(msgspec.Struct, eq=False):
@@ -104,11 +108,12 @@ class Topics:
         if "fetches" in self.__dict__:  # else none was ever asked for
             self.fetches.disconnected(connection)
 
-    def create(self, turn: Turn, name: str, partitions: int) -> None:
-        """Create a topic with default replication and configs. Raises TopicRefused (a ValueError)."""
+    def create(self, turn: Turn, name: str, partitions: int, factor: int | None = None, settings: Mapping[str, str] = NO_CONFIGS) -> None:
+        """Create a topic with checked configs, its replicas placed here; `factor` None: default.replication.factor. Raises TopicRefused."""
         self.check_name(name)
         self.check_room(partitions)
-        self.add(turn, name, self.place(name, partitions, self._environment.settings.default_replication_factor), {})
+        standard = self._environment.settings.default_replication_factor
+        self.add(turn, name, self.place(name, partitions, standard if factor is None else factor), settings)
 
     def check_name(self, name: str) -> None:
         """Raises TopicRefused for a name that Kafka does not take, that exists, or that collides with one by '.' and '_'."""
