@@ -41,8 +41,8 @@ class NobodyAnswers(Exception):
     """There is no control API where one was looked for."""
 
 
-def add_arguments(parser: argparse.ArgumentParser, verb: str) -> None:
-    """A sub-command per route of that verb, its arguments from the route's parameters and body."""
+def add_arguments(parser: argparse.ArgumentParser, verb: str) -> dict[str, argparse.ArgumentParser]:
+    """A sub-command per route of that verb, its arguments from the route's parameters and body; returns their parsers by their words."""
     from ..control.routes import ROUTES
 
     parser.epilog = EPILOG
@@ -59,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser, verb: str) -> None:
         if route.text:
             metavar, what = TEXTS.get(route.path, FILE)
             one.add_argument("text", metavar=metavar, help=what)
+    return words.choices
 
 
 def _add_fields(parser: argparse.ArgumentParser, struct: type, positional: bool) -> None:
@@ -133,7 +134,7 @@ def ask(arguments: argparse.Namespace, text: bytes | None = None) -> Any:
     from ..control.route import read_strings
 
     route = arguments.route
-    path, query, body = (_given(arguments, struct) for struct in (route.params, route.query, route.body))
+    path, query, body = (given(arguments, struct) for struct in (route.params, route.query, route.body))
     for texts, struct, what in ((path, route.params, "argument"), (query, route.query, "option")):
         read_strings(texts, struct, what)
     if not route.text:
@@ -146,7 +147,8 @@ def ask(arguments: argparse.Namespace, text: bytes | None = None) -> Any:
     return answer
 
 
-def _given(arguments: argparse.Namespace, struct: type) -> dict[str, Any]:
+def given(arguments: argparse.Namespace, struct: type) -> dict[str, Any]:
+    """The texts that were given for the fields of a struct."""
     import msgspec
 
     found = {field.name: (field.type, getattr(arguments, field.name, None)) for field in msgspec.structs.fields(struct)}
