@@ -9,7 +9,7 @@ from msgspec import Meta
 from ..log import compaction, retention
 from ..log.placement import NO_LEADER
 from ..log.topics import Topic
-from .find import check_partition, node_of, partitions_of
+from .find import check_partition, node_of, topic_of
 from .register import Arguments, NodeId, NotNow, TopicName, steers
 
 if TYPE_CHECKING:
@@ -113,10 +113,9 @@ def _replica(cluster: Cluster, named: LagReplica | CatchUpReplica) -> Partition:
 
 def _chosen(cluster: Cluster, name: str, index: int | None) -> tuple[Topic, list[Partition]]:
     """Raises NoSuch."""
-    partitions_of(cluster, name)
+    topic = topic_of(cluster, name)
     if index is not None:
         check_partition(cluster, name, index)
-    topic = cluster.topics.require(name)
     return topic, topic.partitions if index is None else [topic.partitions[index]]
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from ..log.replicas import heir
-from .find import listed, live_node, next_up, node_of, partitions_of
+from .find import listed, live_node, next_up, node_of, topic_of
 from .register import Arguments, Milliseconds, NodeId, NotNow, TopicName, steers
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class MoveLeaders(Arguments):
 def move_leaders(cluster: Cluster, arguments: MoveLeaders, turn: Turn) -> None:
     """A node becomes a replica if it was none (see move_leader)."""
     if arguments.topic is not None:
-        partitions_of(cluster, arguments.topic)
+        topic_of(cluster, arguments.topic)
     if arguments.node is not None:
         node_of(cluster, arguments.node)
     if arguments.to is not None:
