@@ -27,6 +27,7 @@ from .version import __version__
 if TYPE_CHECKING:
     from .audit.sink import AuditSink
     from .audit.waivers import Waivers
+    from .data.seed import SeedData
     from .faults.plan import Plan
 
 RING_BYTES: Final = 8 * 1024 * 1024
@@ -38,11 +39,14 @@ async def start(
     ports: Sequence[int] = (),
     stories: bool = False,
     plan: Plan | None = None,
+    seed_data: SeedData | None = None,
 ) -> Running:
     """Listen and serve on the running loop. `on_failure` is called when the journal cannot be written on; `ports`, one per node,
     goes before `config.port`; `stories`: keep recent rows in memory for `Running.story` (a server whose memory nobody can look into
-    would build a row for every join in vain); `plan` goes before `config.plan`. Raises CannotStart, BadPlan."""
+    would build a row for every join in vain); `plan` and `seed_data` go before those of `config`. Raises CannotStart,
+    BadPlan, BadSeedData."""
     plan = _read_plan(config) if plan is None else plan
+    seed_data = _read_seed_data(config) if seed_data is None else seed_data
     waivers = _read_waivers(config)
     seed = _seed(config, plan)
     # Before the identity, which tells clients the ports: port 0 is none until it is bound.
@@ -79,12 +83,15 @@ async def start(
         # By commands: so they are rows, and a replay makes the same topics.
         for topic in config.topics:
             running.submit(Command(CREATE_TOPIC, {"name": topic.name, "partitions": topic.partitions or config.settings.num_partitions}))
-    if plan is not None:
-        try:
+    try:
+        if seed_data is not None:
+            running.seed_data = seed_data
+            seed_data.apply(running)
+        if plan is not None:
             running.load_plan(plan, config.plan or "the plan")
-        except ValueError:  # BadPlan: a rule that this cluster cannot have
-            await running.close()
-            raise
+    except ValueError:  # BadSeedData, or BadPlan: what this cluster cannot have
+        await running.close()
+        raise
     return running
 
 
@@ -94,6 +101,14 @@ def _read_plan(config: Config) -> Plan | None:
     from .faults.plan import read_plan
 
     return read_plan(config.plan)
+
+
+def _read_seed_data(config: Config) -> SeedData | None:
+    if config.seed_data is None:
+        return None
+    from .data.seed import read_seed_data
+
+    return read_seed_data(config.seed_data)
 
 
 def _read_waivers(config: Config) -> Waivers | None:

@@ -88,6 +88,12 @@ OPTIONS: Final = (
         "sees a flag: the variable and the file keep it apart",
         None,
     ),
+    Option(
+        "seed-data",
+        "FILE",
+        "topics, records, committed offsets and configs to have from the start: JSON Lines (docs/how-to/seed-and-read.md)",
+        None,
+    ),
     Option("log", "text|json|off", "what is said on stderr", "text"),
     Option("plan", "FILE", "fault rules from the start (docs/how-to/faults.md): a TOML or JSON file, or the name of a ready plan", None),
     Option(
@@ -123,6 +129,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     token: Token | None
     log: str
     seed: int | None
+    seed_data: str | None
     run: str | None
     origins: Mapping[str, str]
 
@@ -180,6 +187,7 @@ def resolve(
         token=token_of(values["token"], options.origins["token"]),
         log=_one_of(values["log"], LOGS, options.origins["log"]),
         seed=_seed(values["seed"], options.origins["seed"]),
+        seed_data=values["seed-data"],
         run=_run_name(values["run"], options.origins["run"]),
         origins={**options.origins, **layers.origins},
     )

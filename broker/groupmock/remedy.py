@@ -6,6 +6,8 @@ import re
 
 import msgspec
 
+from .suggest import did_you_mean
+
 
 def remedy(wrong: str, into: type[msgspec.Struct]) -> str:
     """For the text of a ValidationError of that struct."""
@@ -13,5 +15,7 @@ def remedy(wrong: str, into: type[msgspec.Struct]) -> str:
     properties = msgspec.json.schema(into)["$defs"][into.__name__]["properties"]
     if place and (about := properties.get(place[1], {}).get("description")):
         return f"{place[1]}: {about}"
+    unknown = re.search(r"unknown field `(.+?)`", wrong)
+    meant = did_you_mean(unknown[1], properties) if unknown else ""
     fields = [field.name if field.required else f"[{field.name}]" for field in msgspec.structs.fields(into)]
-    return f"it takes: {', '.join(fields) or 'nothing'}"
+    return f"{meant + ' ' if meant else ''}it takes: {', '.join(fields) or 'nothing'}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -24,6 +25,7 @@ from .views import Record
 if TYPE_CHECKING:
     from .audit.sink import AuditSink
     from .audit.verdicts import Audit
+    from .data.seed import SeedData
     from .faults.plan import Plan
 
 T = TypeVar("T")
@@ -61,6 +63,8 @@ class Running:
         """Who judges the clients, if anybody does."""
         self.earlier: list[Audit] = []
         """What was found before the cluster was reset: one audit, or none."""
+        self.seed_data: SeedData | None = None
+        """What it had before its clients came: a reset gives it that again."""
         self.closed = False
         self._ports = ports
 
@@ -136,20 +140,22 @@ class Running:
         self.submit(Command("append", {**place, "batch": batch}))
         return self.cluster.topics.require_partition(topic, partition).end - 1
 
-    def records(self, topic: str, partition: int | None) -> list[Record]:
-        """The stored records, decoded; LookupError for a topic or partition that is not there."""
-        from groupmock_codec.records import decode_records
+    def records(self, topic: str, partition: int | None, offset: int = 0, limit: int | None = None) -> list[Record]:
+        """The stored records from that offset on, decoded, at most so many. LookupError for a topic or partition that is not there,
+        ValueError for records that cannot be read."""
+        from .data.reading import Reading
 
         count = self.cluster.topics.partitions(topic)
         if count is None or (partition is not None and not 0 <= partition < count):
             raise LookupError(f"no topic {topic!r}" if count is None else f"topic {topic!r} has partitions 0 to {count - 1}")
-        wanted = range(count) if partition is None else [partition]
+        starts = dict.fromkeys(range(count) if partition is None else [partition], offset)
+        found = Reading(self.cluster.topics.require(topic), starts, limit if limit is not None else sys.maxsize, sys.maxsize).all()
+        if found.unread:
+            lost = found.unread[0]
+            raise ValueError(f"{topic}/{lost.partition}, offsets {lost.offset} to {lost.last_offset}: {lost.reason}")
         return [
             Record(topic, index, record.offset, record.timestamp, record.key, record.value, list(record.headers))
-            for index in wanted
-            for batch in self.cluster.topics.batches(topic, index)
-            for record in decode_records(batch)
-            if record.offset >= self.cluster.topics.require_partition(topic, index).start  # DeleteRecords may end inside a batch (KIP-107)
+            for index, record in found.records
         ]
 
     def audit(self, group: str | None = None) -> Audit:

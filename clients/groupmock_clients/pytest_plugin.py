@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 BROKERS: pytest.StashKey[list[Broker]] = pytest.StashKey()
 MUST_FIRE: pytest.StashKey[bool] = pytest.StashKey()
 FAILED: pytest.StashKey[bool] = pytest.StashKey()
-KNOWN_MARKS = "plan, must_fire, audit, audit_waivers, seed, topics, nodes, profile, settings"
+KNOWN_MARKS = "plan, must_fire, audit, audit_waivers, seed, seed_data, topics, nodes, profile, settings"
 RIG_MARKS = ("seed", "topics", "nodes", "profile", "settings")
 """What a rig takes too: it has no fault rules."""
 

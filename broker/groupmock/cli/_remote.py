@@ -117,6 +117,8 @@ def reporting(arguments: argparse.Namespace, do: Callable[[argparse.Namespace], 
     try:
         arguments.token = token_of(arguments.token or None, f"--token, or the variable {TOKEN}")
         return do(arguments)
+    except BrokenPipeError:  # `groupmock records read orders | head`
+        raise
     except (ValueError, OSError) as bad:
         complain(said, bad)
         return BAD_USE
@@ -128,9 +130,9 @@ def reporting(arguments: argparse.Namespace, do: Callable[[argparse.Namespace], 
         return BROKEN if refused.status == TIMED_OUT else UNKNOWN if refused.status >= DEFECT else BAD_USE
 
 
-def ask(arguments: argparse.Namespace, text: bytes | None = None) -> Any:
-    """What the control API answers to a route. `text`: the body of one that takes a text, else what the arguments name. Raises ValueError,
-    OSError, NobodyAnswers, Refused."""
+def ask(arguments: argparse.Namespace, text: bytes | None = None, load: Callable[[bytes], Any] = json.loads) -> Any:
+    """What the control API answers to a route, read by `load`. `text`: the body of one that takes a text, else what the arguments name.
+    Raises ValueError, OSError, NobodyAnswers, Refused."""
     from ..control.route import read_strings
 
     route = arguments.route
@@ -141,7 +143,7 @@ def ask(arguments: argparse.Namespace, text: bytes | None = None) -> Any:
         data = _encoded(body, route.body)
     else:
         data = text_of(arguments, query) if text is None else text
-    status, answer = _ask(arguments, route.method, _address(route.full_path, path, query), data)
+    status, answer = _ask(arguments, route.method, _address(route.full_path, path, query), data, load)
     if status >= REFUSED:
         raise Refused(status, str(answer.get("error", answer) if isinstance(answer, dict) else answer))
     return answer
@@ -206,7 +208,7 @@ def _address(path: str, parameters: dict[str, Any], query: dict[str, Any]) -> st
     return path + (f"?{urlencode(query)}" if query else "")
 
 
-def _ask(arguments: argparse.Namespace, method: str, address: str, data: bytes) -> tuple[int, Any]:
+def _ask(arguments: argparse.Namespace, method: str, address: str, data: bytes, load: Callable[[bytes], Any]) -> tuple[int, Any]:
     from http.client import HTTPException
     from urllib.error import HTTPError, URLError
     from urllib.request import ProxyHandler, Request, build_opener
@@ -218,7 +220,7 @@ def _ask(arguments: argparse.Namespace, method: str, address: str, data: bytes) 
     request = Request(url + address, data=data if method != "GET" else None, method=method, headers=headers)
     try:
         with build_opener(ProxyHandler({})).open(request) as answer:
-            return answer.status, json.loads(answer.read())
+            return answer.status, load(answer.read())
     except HTTPError as refused:
         with refused:
             return refused.code, _decoded(refused.read())

@@ -1,6 +1,6 @@
 """Write records to a running cluster and read them, a record a line of JSON.
 
-What `read` prints `write` takes. `read` goes on to the end of the log, or to --limit. `write` looks at every line before it sends the first.
+What `read` prints `write` takes. `read` goes on to the end of the log, or to --limit. `write` looks at every line before it sends one.
 One word per route of the control API (docs/reference/control.md); `groupmock records WORD --help` says more.
 """
 
@@ -35,19 +35,26 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _read(arguments: argparse.Namespace) -> int:
     """Print a record a line; what cannot be read is told on stderr, and the status is 1 then."""
+    import msgspec
+
+    from ..data.reading import Unread
+
+    # Each record as it came: decoded and encoded again, its numbers would not be what was written
+    fields = [("topic", str), ("records", list[msgspec.Raw]), ("next", str), ("more", bool), ("unread", list[Unread])]
+    load = msgspec.json.Decoder(msgspec.defstruct("Page", fields)).decode
     status, everything = OK, arguments.limit is None
     arguments.limit = str(PAGE) if everything else arguments.limit
     while True:
-        page = ask(arguments)
-        for record in page["records"]:
-            print(json.dumps(record, ensure_ascii=False))
-        for lost in page["unread"]:
-            where = f"{page['topic']}/{lost['partition']}, offsets {lost['offset']} to {lost['last_offset']}"
-            print(one_line(f"groupmock records read: {where}: {lost['reason']}"), file=sys.stderr)
+        page: Any = ask(arguments, load=load)
+        for record in page.records:
+            print(bytes(record).decode())
+        for lost in page.unread:
+            where = f"{page.topic}/{lost.partition}, offsets {lost.offset} to {lost.last_offset}"
+            print(one_line(f"groupmock records read: {where}: {lost.reason}"), file=sys.stderr)
             status = BROKEN
-        if not (everything and page["more"]):
+        if not (everything and page.more):
             return status
-        arguments.next, arguments.partition, arguments.offset, arguments.timestamp = page["next"], None, None, None
+        arguments.next, arguments.partition, arguments.offset, arguments.timestamp = page.next, None, None, None
 
 
 def _write(arguments: argparse.Namespace) -> int:

@@ -66,7 +66,7 @@ async def configs_of_node(context: ControlContext, call: ControlCall) -> dict[st
 async def lag(context: ControlContext, call: ControlCall) -> GroupLag:
     """Of one group. Raises NoSuch."""
     cluster = context.running.cluster
-    return lag_of(cluster, group_of(cluster, call.path.group))
+    return lag_of(cluster, group_of(cluster, call.path.group).view())
 
 
 async def reset(context: ControlContext, call: ControlCall) -> OffsetsReset:

@@ -28,7 +28,7 @@ async def start_control(
             raise trouble
         if config.journal is not None:
             keep_journal(config.journal)
-        running = await start(config, on_failure, old.ports, stories=True, plan=plan)
+        running = await start(config, on_failure, old.ports, stories=True, plan=plan, seed_data=old.seed_data)
         if old.beside is not None:
             from ..audit.verdicts import together
 

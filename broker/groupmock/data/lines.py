@@ -8,7 +8,7 @@ nothing a string is a text and everything else is JSON, so a line that somebody 
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -100,6 +100,34 @@ def numbered(data: bytes, first: int = 1) -> Iterator[Numbered]:
         if text:
             yield Numbered(number, text)
         at = end + 1
+
+
+def lines_of(given: str | bytes | Iterable[Mapping[str, Any]]) -> bytes:
+    """JSON Lines of Python data, in which bytes are what they are. Raises BadLine for what JSON has no word for."""
+    if isinstance(given, str | bytes):
+        return given.encode() if isinstance(given, str) else given
+    return b"\n".join(_as_json(number, line) for number, line in enumerate(given, 1))
+
+
+def _as_json(number: int, line: Mapping[str, Any]) -> bytes:
+    told = dict(line)
+    for name in ("key", "value"):
+        if isinstance(told.get(name), bytes):
+            told[f"{name}_as"] = "base64"  # as msgspec writes bytes
+    if isinstance(told.get("headers"), list | tuple):
+        told["headers"] = [_as_header(each) for each in told["headers"]]
+    try:
+        return msgspec.json.encode(told)
+    except (TypeError, UnicodeEncodeError) as wrong:
+        raise BadLine(number, str(wrong)) from None
+
+
+def _as_header(given: Any) -> Any:
+    """A pair (name; bytes, text or None), as `Broker.produce` takes it, or what it is."""
+    if not isinstance(given, tuple):
+        return given
+    name, value = given
+    return {"key": name, "value": value} | ({"value_as": "base64"} if isinstance(value, bytes) else {})
 
 
 def read_line(line: Numbered, into: type[msgspec.Struct]) -> Any:

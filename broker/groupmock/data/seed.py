@@ -23,7 +23,7 @@ from msgspec import Meta
 
 from ..core.events import Command
 from ..core.steering import CannotSteer
-from .lines import BadLine, NewHeader, Numbered, RecordLine, numbered, read_line
+from .lines import BadLine, Numbered, RecordLine, lines_of, numbered, read_line
 from .writing import Reader, write
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ Parsed = tuple[Numbered, Any]
 """A line, and the struct that it is."""
 Count = Annotated[int, Meta(ge=1)]
 Plain = str | int | float | bool
-Lines = str | Path | Iterable[Mapping[str, Any]]
+Source = str | Path | Iterable[Mapping[str, Any]]
 """A file's name, or the lines as Python data: bytes as key or value are what they are."""
 
 
@@ -87,13 +87,15 @@ class Seeded(msgspec.Struct):
 
 
 KINDS: Final = (TopicLine, RecordLine, CommitLine, NodeLine)
+TOPIC_FIELDS: Final = frozenset(TopicLine.__struct_fields__)
 SeedLine: Final = msgspec.defstruct(
     "SeedLine",
     [(field.name, field.type, None) for field in {field.name: field for kind in KINDS for field in msgspec.structs.fields(kind)}.values()],
     kw_only=True,
+    forbid_unknown_fields=True,
     namespace={"__doc__": "A line of seed data: a topic, a record, a committed offset or configs of a node. Which, its fields say."},
 )
-"""Every field that a line can have, for documents."""
+"""Every field that a line can have, for documents and errors."""
 
 
 class _Kind(msgspec.Struct):
@@ -126,7 +128,7 @@ class SeedData:
         """Read them, with a stop every so many. Raises BadSeedData."""
         try:
             for line in numbered(data):
-                self._lines.append((line, read_line(line, read_line(line, _Kind).struct())))
+                self._lines.append((line, _read(line)))
                 if not len(self._lines) % SLICE:
                     yield
         except BadLine as bad:
@@ -151,10 +153,21 @@ class SeedData:
         return self.done
 
 
-def read_seed_data(given: Lines) -> SeedData:
+def _read(line: Numbered) -> Any:
+    """The line as what it is. One that is nothing at all is told of all that a line can have."""
+    kind = read_line(line, _Kind).struct()
+    if kind is TopicLine and not msgspec.json.decode(line.text, type=dict[str, msgspec.Raw]).keys() <= TOPIC_FIELDS:
+        read_line(line, SeedLine)
+    return read_line(line, kind)
+
+
+def read_seed_data(given: Source) -> SeedData:
     """From a file, or from Python data. Raises BadSeedData."""
     if not isinstance(given, str | Path):
-        return seed_data_of(b"\n".join(_as_json(number, line) for number, line in enumerate(given, 1)), "seed_data")
+        try:
+            return seed_data_of(lines_of(given), "seed_data")
+        except BadLine as bad:
+            raise BadSeedData(f"seed_data: {bad}") from None
     try:
         with open(given, "rb") as file:
             data = file.read(MOST_BYTES + 1)
@@ -171,27 +184,6 @@ def seed_data_of(data: bytes, origin: str) -> SeedData:
     for _ in found.read(data):
         pass
     return found
-
-
-def _as_json(number: int, line: Mapping[str, Any]) -> bytes:
-    told = dict(line)
-    for name in ("key", "value"):
-        if isinstance(told.get(name), bytes):
-            told[f"{name}_as"] = "base64"  # as msgspec writes bytes
-    if isinstance(told.get("headers"), list | tuple):
-        told["headers"] = [_header(each) for each in told["headers"]]
-    try:
-        return msgspec.json.encode(told)
-    except TypeError as wrong:
-        raise BadSeedData(f"seed_data: line {number}: {wrong}") from None
-
-
-def _header(given: Any) -> Any:
-    """(name, bytes or text or None), as `Broker.produce` takes it."""
-    if not isinstance(given, tuple):
-        return given
-    name, value = given
-    return NewHeader(name, msgspec.Raw(msgspec.json.encode(value)), "base64" if isinstance(value, bytes) else None)
 
 
 # -- checking ----------------------------------------------------------------------------------------------------------
@@ -255,10 +247,10 @@ def _do(running: Running, step: Step, done: Seeded) -> None:
             done.commits += _commit(running, first.group, step)
         elif isinstance(first, TopicLine):
             _submit(running, "create_topic", name=first.topic, partitions=first.partitions,
-                    replication_factor=first.replication_factor, configs=_texts(first.configs))  # fmt: skip
+                    replication_factor=first.replication_factor, configs=as_texts(first.configs))  # fmt: skip
             done.topics += 1
         else:
-            _submit(running, "configure_node", node=first.node, set=_texts(first.configs))
+            _submit(running, "configure_node", node=first.node, set=as_texts(first.configs))
             done.nodes += 1
     except CannotSteer as refused:
         raise BadLine(line.number, str(refused)) from None
@@ -290,6 +282,6 @@ def _submit(running: Running, name: str, /, **arguments: Any) -> None:
     running.submit(Command(name, {key: value for key, value in arguments.items() if value not in (None, {})}))
 
 
-def _texts(configs: Mapping[str, Plain]) -> dict[str, str]:
+def as_texts(configs: Mapping[str, Plain]) -> dict[str, str]:
     """Kafka's configs are texts."""
     return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in configs.items()}

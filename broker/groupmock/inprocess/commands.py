@@ -7,7 +7,7 @@ that says why and what there is; nothing is changed then.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from types import TracebackType
 from typing import Any, Final, Generic, TypeVar
 
@@ -57,9 +57,14 @@ class Commands(Calls[R], Generic[R, Lasting]):
     def _lasting(self, do: Callable[[], R], undo: Callable[[], R]) -> Lasting:
         """Something done, and how it is undone."""
 
-    def create_topic(self, name: str, partitions: int = 1) -> R:
-        """Create a topic. CannotSteer when it exists or the name is none."""
-        return self._command("create_topic", name=name, partitions=partitions)
+    def create_topic(
+        self, name: str, partitions: int = 1, replication_factor: int | None = None, configs: Mapping[str, str] | None = None
+    ) -> R:
+        """Create a topic. CannotSteer when it exists, the name is none, or a config is not what it can be."""
+        more = {"replication_factor": replication_factor, "configs": dict(configs) if configs else None}
+        return self._command(
+            "create_topic", name=name, partitions=partitions, **{name: each for name, each in more.items() if each is not None}
+        )
 
     def grow_topic(self, name: str, partitions: int) -> R:
         """Raise a topic's number of partitions to `partitions`."""

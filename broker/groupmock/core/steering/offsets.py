@@ -11,7 +11,7 @@ is taken as it is, whatever the log has.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -56,7 +56,7 @@ class PartitionOffset(msgspec.Struct, forbid_unknown_fields=True):
         return cls(topic, int(partition), int(offset))
 
 
-class Reset(NamedTuple):
+class Reset(msgspec.Struct, frozen=True):
     """Where a partition's committed offset goes, and where it was (None: nowhere)."""
 
     topic: str
