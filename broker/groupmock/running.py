@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from .clock import Clock
-from .config import Config
+from .config import MAX_NODES, Config
 from .core.core import Core
 from .core.effects import Effects
 from .core.events import Command
@@ -72,7 +72,7 @@ class Running:
 
     @property
     def ports(self) -> list[int]:
-        """The ports that are listened on, by node."""
+        """The ports that the nodes of the start listen on, by node."""
         return self._ports
 
     @property
@@ -98,6 +98,29 @@ class Running:
     def submit(self, command: Command) -> Effects:
         """Run a command through the driver. Raises what the command raises."""
         return self.server.submit(command)
+
+    def add_node(self, rack: str | None = None, port: int | None = None) -> int:
+        """One node more, listening from now on; its id. `port`: None for the next one, or a free one where ports are free ones. Raises
+        CannotSteer, with nothing left open."""
+        from .core.steering import NotNow
+        from .node_sockets import listener_of, node_at, port_of
+
+        number = self.core.environment.identity.nodes[-1].node_id + 1
+        if number > MAX_NODES:
+            raise NotNow(f"there are {MAX_NODES} nodes, and no more than that in one process")
+        try:
+            listener = listener_of(self.config, port_of(self.config, number) if port is None else port)
+        except OSError as failure:
+            raise NotNow(str(failure)) from None
+        node = node_at(self.config, number, listener, rack)
+        told = {"node": number, "host": node.host, "port": node.port, "rack": rack, "listens": node.listens}
+        try:
+            self.submit(Command("add_node", {name: value for name, value in told.items() if value is not None}))
+        except ValueError:
+            listener.close()
+            raise
+        self.server.listen_for(number, listener)
+        return number
 
     def produce(
         self,

@@ -105,6 +105,11 @@ class InProcess(
         done: Number = self._ask(lambda: self._up().produce(topic, partition, *pair, each, timestamp))
         return done
 
+    def add_node(self, rack: str | None = None, port: int | None = None) -> Number:
+        """Add a node, which listens from now on; its id. `port` None: the next one, or a free one where all nodes have free ones."""
+        done: Number = self._ask(lambda: self._up().add_node(rack, port))
+        return done
+
     def client_says(self, client: str, what: str, /, **fields: Json) -> R:
         """Journal a `client` row: what a client says about itself. Does not wait; rows of one caller keep their order. TypeError if
         JSON has no word for something in `fields`."""
@@ -174,9 +179,9 @@ class Broker(
 ):
     """A mock Kafka cluster in this process.
 
-    `topics`: {"orders": 12} or ["orders:12"]; `settings`: Kafka's names, {"group.max.size": 3}; the same as keywords with
-    underscores: `group_max_size=3`. `journal`: a file, of at most `journal_max_bytes`, or a folder ("runs/"), where each run
-    gets one of its own; `run`: what it calls this run;
+    `topics`: {"orders": 12} or ["orders:12"]; `racks`: of each node; `settings`: Kafka's names, {"group.max.size": 3}; the same as
+    keywords with underscores: `group_max_size=3`. `journal`: a file, of at most `journal_max_bytes`, or a folder ("runs/"), where
+    each run gets one of its own; `run`: what it calls this run;
     `plan`: fault rules from the start; `seed_data`: topics, records, offsets and configs from the start, a file or its
     lines (docs/how-to/seed-and-read.md); `audit`: judge the clients (`Broker.audit`), `audit_waivers`: a file of
     findings that do not count; `control`: serve the control API (docs/reference/control.md) on that port, 0 for
@@ -190,6 +195,7 @@ class Broker(
         seed: int | None = None,
         run: str | None = None,
         nodes: int = 1,
+        racks: Iterable[str] = (),
         profile: str = "groupmock",
         journal: str | os.PathLike[str] | None = None,
         journal_max_bytes: int | None = None,
@@ -211,6 +217,7 @@ class Broker(
             "seed": seed,
             "run": run,
             "nodes": nodes,
+            "racks": tuple(racks),
             "profile": profile,
             "journal": None if journal is None else os.fspath(journal),
             "journal-max-bytes": journal_max_bytes,
