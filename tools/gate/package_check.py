@@ -66,7 +66,7 @@ def check(scratch: Path, keep: Path | None) -> None:
     print(f"wheel == wheel from the sdist: {len(held)} files, {sizes}")
     install_and_ask(wheel, keep or scratch / "venv")
     if keep:
-        pip(keep, f"groupmock[aiokafka,kafka-python,pytest,control] @ {wheel.as_uri()}")
+        pip(keep, f"groupmock[cooperative-aiokafka,cooperative-kafka-python,pytest,control] @ {wheel.as_uri()}")
         print(f"kept: {keep}")
 
 

@@ -20,8 +20,9 @@ from ..assembly import start
 from ..audit.verdicts import Audit
 from ..config import ConfigError, all_settings, resolve, settings_by_name
 from ..core.groups.view import GroupView, State
+from ..group_wait import Assignment, Missed, Wanted, reach, wanted_of
 from ..net.loops import UnknownLoop, new_loop
-from ..running import CHANGES, CannotStart, Running
+from ..running import CannotStart, Running
 from ..views import Record
 from .calls import Later, Number, R, Text, Texts, said
 from .commands import AsyncUndo, Commands, Lasting, Undo
@@ -128,38 +129,27 @@ class InProcess(
         members: int | None = None,
         generation: int | None = None,
         timeout: float = 10.0,
+        *,
+        member: str | None = None,
+        assignment: Assignment | None = None,
+        offsets: Mapping[str, int] | None = None,
+        lag: int | None = None,
     ) -> View:
-        """Wait until the group is in `state` with that many members and at least that generation. GroupTimeout tells the story."""
-
-        def reached(view: GroupView) -> bool:
-            return (
-                state in (None, view.state)
-                and members in (None, len(view.members))
-                and (generation is None or view.generation >= generation)
-            )
-
-        wanted = ", ".join(
-            f"{name} {value}"
-            for name, value in (("state", state), ("members", members), ("generation at least", generation))
-            if value is not None
+        """Wait until all of it holds: Kafka's `state`, so many `members`, a `generation` or a later one, a `member` of that member id,
+        instance id or client id; an `assignment`: "orders" (or several topics) is assigned whole, or {"anna": ["orders/0"]}; `offsets`
+        committed, {"orders/0": 17} or further; at most a `lag` of so many records. BadWait (a ValueError) for what can never hold;
+        GroupTimeout says what was missing and tells the story."""
+        wanted = wanted_of(
+            group, state=state, members=members, generation=generation, member=member, assignment=assignment, offsets=offsets, lag=lag
         )
-        done: View = self._do(lambda: self._run(self._reach(group, reached, wanted, timeout)))
+        done: View = self._do(lambda: self._run(self._reach(wanted, timeout)))
         return done
 
-    async def _reach(self, group: str, reached: Callable[[GroupView], bool], wanted: str, timeout: float) -> GroupView:
+    async def _reach(self, wanted: Wanted, timeout: float) -> GroupView:
         running = self._up()
-
-        def view() -> GroupView | None:
-            found = running.cluster.groups.find(group)
-            return found.view() if found is not None else None
-
-        def there() -> GroupView | None:
-            seen = view()
-            return seen if seen is not None and reached(seen) else None
-
-        found = await running.until(CHANGES, there, timeout)
-        if found is None:
-            raise GroupTimeout(_missed(group, wanted, timeout, view(), running))
+        found = await reach(running, wanted, timeout)
+        if isinstance(found, Missed):
+            raise GroupTimeout(f"{found.lines}\n{running.story(wanted.group)}")
         return found
 
 
@@ -444,13 +434,6 @@ def _by_kafka_name(by_keyword: Mapping[str, Any]) -> list[tuple[str, Any]]:
     if unknown:
         raise ConfigError(f"Broker({unknown[0]}=...): no such setting; `groupmock config` lists them")
     return [(names[field], value) for field, value in by_keyword.items()]
-
-
-def _missed(group: str, wanted: str, timeout: float, view: GroupView | None, running: Running) -> str:
-    seen = None if view is None else f"it is {view.state} with {len(view.members)} members in generation {view.generation}"
-    now = seen or "there is no such group"
-    what = wanted or "existence"
-    return f"group {group!r} did not reach {what} within {timeout:g} s: {now} (seed {running.seed})\n{running.story(group)}"
 
 
 __all__ = ["AsyncBroker", "Broker", "CannotStart", "GroupTimeout"]

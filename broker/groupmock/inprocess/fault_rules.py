@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from ..core.events import Command
+from ..fault_wait import reach
 from ..faults.plan import Plan, make_plan, make_rule, parse_plan, read_plan, rule_as_data
 from .calls import Calls, Later, Number, R, Text, Texts
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from ..faults.registry import RuleReport
 
 __tracebackhide__: Final = True
-FAULT: Final = frozenset(("fault",))
 Block = TypeVar("Block")
 """What `fault` gives: `FaultBlock`, `AsyncFaultBlock`."""
 Report = TypeVar("Report")
@@ -114,18 +114,15 @@ class Faults(Calls[R], Generic[R, Block, Text, Texts, Number, Report, Reports]):
         """Forget every rule."""
         return self._command("clear_faults")
 
-    def wait_for_fault(self, name: str, fired: int = 1, timeout: float = 10.0) -> R:
-        """Wait until a rule fired so often. Raises FaultNotSeen."""
-        done: R = self._do(lambda: self._run(self._until_fired(name, fired, timeout)))
+    def wait_for_fault(self, name: str, hits: int = 1, timeout: float = 10.0) -> R:
+        """Wait until a rule fired so often. Raises FaultNotSeen; NeverSoOften (a ValueError) where it cannot fire so often."""
+        done: R = self._do(lambda: self._run(self._until_fired(name, hits, timeout)))
         return done
 
-    async def _until_fired(self, name: str, fired: int, timeout: float) -> None:
-        running = self._up()
-        registry = running.server.driver.rules.registry
-        seen = await running.until(FAULT, lambda: registry.report(name).fired >= fired or None, timeout)
-        if seen is None:
-            sentence = registry.report(name).sentence
-            raise FaultNotSeen(f"{sentence}; {fired} times were waited for, {timeout:g} s (seed {running.seed})")
+    async def _until_fired(self, name: str, hits: int, timeout: float) -> None:
+        found = await reach(self._up(), name, hits, timeout)
+        if isinstance(found, str):
+            raise FaultNotSeen(found)
 
     @property
     def faults(self) -> Reports:
@@ -176,9 +173,9 @@ class RuleBlock(Generic[R, Text, Number, Report]):
         """Let go of what the rule holds."""
         return self._broker.release_fault(self.name)
 
-    def wait(self, fired: int = 1, timeout: float = 10.0) -> R:
+    def wait(self, hits: int = 1, timeout: float = 10.0) -> R:
         """Wait until it fired so often. Raises FaultNotSeen."""
-        return self._broker.wait_for_fault(self.name, fired, timeout)
+        return self._broker.wait_for_fault(self.name, hits, timeout)
 
     def _judge(self, report: RuleReport, error: BaseException | None) -> None:
         # An error out of the block says more than a rule that did not fire because of it.

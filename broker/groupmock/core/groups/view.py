@@ -9,7 +9,7 @@ import msgspec
 if TYPE_CHECKING:
     from .offsets.committed import CommittedOffsets
 
-State = Literal["Empty", "PreparingRebalance", "CompletingRebalance", "Stable"]
+State = Literal["Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"]
 """Kafka's names of the states in which a group can be seen; one that is Dead is gone."""
 Assignment = dict[str, list[int]]
 

@@ -63,7 +63,7 @@ class SetGeneration(Arguments):
 
 @steers("set_generation", SetGeneration)
 def set_generation(cluster: Cluster, arguments: SetGeneration, turn: Turn) -> None:
-    """A Stable or an Empty group only: these are what a log has, and what can be taken over (docs/kafka/group-protocol.md#load-unload-deletion)."""
+    """A Stable or an Empty group only: a log has no other to take over (docs/kafka/group-protocol.md#load-unload-deletion)."""
     group = classic_group_of(cluster, arguments.group)
     if group.state not in (EMPTY, STABLE):
         raise NotNow(f"group {arguments.group!r} is {group.state}: the generation can be set of a Stable or an Empty group only")
