@@ -102,9 +102,11 @@ class Running:
         headers: list[tuple[str, bytes | None]],
         timestamp: int | None,
     ) -> int:
-        """Append one record; returns its offset."""
+        """Append one record; returns its offset. A topic that lacks is made where a client's question would make it."""
         from groupmock_codec.records import NewRecord, encode_batch
 
+        if self.cluster.topics.partitions(topic) is None and self.core.environment.settings.auto_create_topics_enable:
+            self.submit(Command("create_topic", {"name": topic}))
         stamp = self.core.environment.wall_ms(self.clock.now()) if timestamp is None else timestamp
         batch = encode_batch([NewRecord(key=key, value=value, headers=headers, timestamp=stamp)])
         place = {"topic": topic, "partition": partition}

@@ -283,7 +283,7 @@ def test_blocking(groupmock):
 
 def test_coroutines(groupmock_async):
     async def main():
-        async with groupmock_async.hold("kitchen", "Stable"), groupmock_async.stall_node(1):
+        async with await groupmock_async.hold("kitchen", "Stable"), await groupmock_async.stall_node(1):
             await groupmock_async.step(45)
         with pytest.raises(ValueError, match="no group 'kitchen'"):
             await groupmock_async.expire("kitchen", "anna")

@@ -63,7 +63,7 @@ def test_under_a_ready_plan(groupmock):
 ```
 
 A rule that has never fired when the block, or the marked test, ends fails the test. The message names the call that came nearest and the
-condition that it did not meet; `must_fire=False` allows it. `fault.wait(fired=1)` blocks until it fired, `fault.release()` releases
+condition that it did not meet; `must_fire=False` allows it. `fault.wait(hits=1)` blocks until it fired, `fault.release()` releases
 the calls that it holds. `groupmock_async.fault(...)` is the same as `async with`. Standing rules: `add_fault`, `load_plan`, `remove_fault`,
 `release_fault`, `clear_faults`; `faults` are all rules as they stand, `never_fired()` those that did nothing.
 

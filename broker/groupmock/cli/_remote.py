@@ -26,8 +26,8 @@ class NobodyAnswers(Exception):
     """There is no control API where one was looked for."""
 
 
-def add_arguments(parser: argparse.ArgumentParser, verb: str) -> None:
-    """A sub-command per route of that verb, its arguments from the route's parameters and body."""
+def add_arguments(parser: argparse.ArgumentParser, verb: str) -> dict[str, argparse.ArgumentParser]:
+    """A sub-command per route of that verb, its arguments from the route's parameters and body; returns their parsers by their words."""
     from ..control.routes import ROUTES
 
     parser.epilog = EPILOG
@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser, verb: str) -> None:
             plan = route.path == "/plan"
             what = "a plan file, - for standard input, or the name of a ready plan" if plan else "a rule in JSON, a file, or -"
             one.add_argument("text", metavar="PLAN" if plan else "RULE", help=what)
+    return words.choices
 
 
 def _add_fields(parser: argparse.ArgumentParser, struct: type, positional: bool) -> None:
@@ -81,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
         return BAD_USE
     try:
         arguments.token = token_of(arguments.token or None, f"--token, or the variable {TOKEN}")
-        path, query, body = (_given(arguments, struct) for struct in (route.params, route.query, route.body))
+        path, query, body = (given(arguments, struct) for struct in (route.params, route.query, route.body))
         for texts, struct, what in ((path, route.params, "argument"), (query, route.query, "option")):
             read_strings(texts, struct, what)
         data = _text(arguments, query) if route.text else _encoded(body, route.body)
@@ -99,7 +100,8 @@ def run(arguments: argparse.Namespace) -> int:
     return BROKEN if status == TIMED_OUT else UNKNOWN if status >= DEFECT else BAD_USE
 
 
-def _given(arguments: argparse.Namespace, struct: type) -> dict[str, Any]:
+def given(arguments: argparse.Namespace, struct: type) -> dict[str, Any]:
+    """The texts that were given for the fields of a struct."""
     import msgspec
 
     names = [field.name for field in msgspec.structs.fields(struct)]

@@ -8,9 +8,10 @@ from typing import Any, Final
 import msgspec
 
 from ..audit.verdicts import Finding
+from ..core.groups.view import GroupView
 from ..faults.plan import Plan, Rule
 from ..net.fault_commands import every_command
-from . import audits, cluster_calls, queries, rules
+from . import audits, cluster_calls, queries, rules, waits
 from .cluster_calls import GroupDetails, GroupPath, GroupRow, Health, NodePath, Seed, TopicName, TopicPath
 from .context import ControlContext, Done
 from .openapi import document
@@ -78,6 +79,8 @@ ROUTES: Final[tuple[Route, ...]] = (
     Route("GET", "/groups", ("group", "list"), "Every group, a line each.", cluster_calls.groups, answer=list[GroupRow]),
     Route("GET", "/groups/{group}", ("group", "show"), "One group: members, assignments decoded, offsets, what is held, its story.",
           cluster_calls.group, GroupPath, answer=GroupDetails),
+    Route("GET", "/groups/{group}/wait", ("group", "wait"), "Wait until a group is as wanted; 408 says what was missing when the "
+          "time is over.", waits.for_group, GroupPath, query=waits.GroupWait, answer=GroupView),
     _command("POST", "/groups/{group}/expire", ("group", "expire"), "expire_member", GroupPath),
     _command("POST", "/groups/{group}/fence", ("group", "fence"), "fence_instance", GroupPath),
     _command("POST", "/groups/{group}/hold", ("group", "hold"), "hold_group", GroupPath),
@@ -95,6 +98,9 @@ ROUTES: Final[tuple[Route, ...]] = (
     _command("DELETE", "/faults", ("faults", "clear"), "clear_faults"),
     Route("GET", "/faults/{name}", ("faults", "show"), "One rule.", rules.rule, RulePath, answer=RuleState),
     _command("DELETE", "/faults/{name}", ("faults", "remove"), "remove_fault", RulePath),
+    Route("GET", "/faults/{name}/wait", ("faults", "wait"), "Wait until a rule fired so often; 408 tells the nearest call when the time is "
+          "over.", waits.for_rule, RulePath, query=waits.FaultWait, answer=RuleState),
+    Route("POST", "/faults/{name}/wait", None, "The same as GET.", waits.for_rule, RulePath, query=waits.FaultWait, answer=RuleState),
     _command("POST", "/faults/{name}/release", ("faults", "release"), "release_fault", RulePath),
     Route("GET", "/plans", ("faults", "plans"), "The ready plans that come with groupmock, and what each asks of a client.", rules.plans,
           answer=list[PlanRow]),

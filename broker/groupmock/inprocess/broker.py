@@ -7,43 +7,52 @@ calls, `async with Broker(...) as broker` the same names as coroutines (`calls` 
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from types import CoroutineType, TracebackType
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, Unpack, cast
 
 import msgspec
 
 from ..assembly import start
 from ..audit.verdicts import Audit
 from ..config import ConfigError, all_settings, resolve, settings_by_name
-from ..core.groups.view import GroupView
+from ..core.groups.view import GroupView, State
+from ..group_wait import Assignment, Missed, Wanted, reach, wanted_of
 from ..net.loops import UnknownLoop, new_loop
-from ..running import CHANGES, CannotStart, Running
+from ..running import CannotStart, Running
 from ..views import Record
-from .calls import R
+from .calls import Later, Number, R, Text, Texts, said
 from .commands import AsyncUndo, Commands, Lasting, Undo
-from .fault_rules import AsyncFaultBlock, Block, FaultBlock, Faults, PlanLike, Text, Texts, as_plan
+from .fault_rules import AsyncFaultBlock, Block, FaultBlock, Faults, PlanLike, Report, Reports, as_plan
 
 if TYPE_CHECKING:
     from ..control.server import Control
+    from ..faults.registry import RuleReport  # noqa: F401  # bases name it in quotes: no rule, no registry
+    from .setting_keywords import SettingKeywords
 
+__tracebackhide__: Final = True
 T = TypeVar("T")
-Offset = TypeVar("Offset")
 Records = TypeVar("Records")
 View = TypeVar("View")
+Views = TypeVar("Views")
 Found = TypeVar("Found")
-"""What `produce`, `records`, `wait_for` and `audit` give: a value, or a coroutine of it."""
-Later = Coroutine[Any, Any, T]
+"""What `records`, `wait_for`, `groups` and `audit` give: a value, or a coroutine of it."""
 Topics = Mapping[str, int] | Iterable[str]
+Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 
 class GroupTimeout(AssertionError):
     """A group did not get where a test wanted it in time. The text has what was wanted, what is, and the group's story."""
 
 
-class InProcess(Commands[R, Lasting], Faults[R, Block, Text, Texts], Generic[R, Lasting, Block, Text, Texts, Offset, Records, View, Found]):
+class InProcess(
+    Commands[R, Lasting],
+    Faults[R, Block, Text, Texts, Number, Report, Reports],
+    Generic[R, Lasting, Block, Text, Texts, Number, Report, Reports, Records, View, Views, Found],
+):
     """What both brokers are asked beside steering and faults."""
 
     @property
@@ -62,25 +71,29 @@ class InProcess(Commands[R, Lasting], Faults[R, Block, Text, Texts], Generic[R, 
         return self._up().beside is not None
 
     @property
-    def groups(self) -> dict[str, GroupView]:
-        """Every group by id, as it is now (blocks for a turn of the cluster's loop)."""
-        return self._call(lambda: {group.group_id: group.view() for group in self._up().cluster.groups.all()})
+    def groups(self) -> Views:
+        """Every group by id, as it is now."""
+        done: Views = self._ask(lambda: {group.group_id: group.view() for group in self._up().cluster.groups.all()})
+        return done
 
     def produce(
         self,
         topic: str,
-        value: bytes | None,
-        key: bytes | None = None,
+        value: bytes | str | None,
+        key: bytes | str | None = None,
         partition: int = 0,
-        headers: Iterable[tuple[str, bytes | None]] = (),
+        headers: Iterable[tuple[str, bytes | str | None]] = (),
         timestamp: int | None = None,
-    ) -> Offset:
-        """Append one record on the server's side; returns its offset. `timestamp`: ms since 1970, default now."""
-        each = list(headers)
-        done: Offset = self._do(lambda: self._post(lambda: self._up().produce(topic, partition, key, value, each, timestamp)))
+    ) -> Number:
+        """Append one record on the server's side; returns its offset. Text is written as UTF-8; `timestamp`: ms since 1970, default now.
+        A topic that is not there is made, with `num.partitions`, unless `auto.create.topics.enable` is off: then CannotSteer, as for a
+        partition that is not there."""
+        each = [(name, _bytes(content)) for name, content in headers]
+        pair = _bytes(key), _bytes(value)
+        done: Number = self._ask(lambda: self._up().produce(topic, partition, *pair, each, timestamp))
         return done
 
-    def client_says(self, client: str, what: str, /, **fields: Any) -> R:
+    def client_says(self, client: str, what: str, /, **fields: Json) -> R:
         """Journal a `client` row: what a client says about itself. Does not wait; rows of one caller keep their order. TypeError if
         JSON has no word for something in `fields`."""
 
@@ -96,62 +109,55 @@ class InProcess(Commands[R, Lasting], Faults[R, Block, Text, Texts], Generic[R, 
 
     def records(self, topic: str, partition: int | None = None) -> Records:
         """The records of a topic (or of one partition), by partition and offset."""
-        done: Records = self._do(lambda: self._post(lambda: self._up().records(topic, partition)))
+        done: Records = self._ask(lambda: self._up().records(topic, partition))
         return done
 
     def story(self, group: str) -> Text:
         """What happened to a group, a line an event, oldest first."""
-        done: Text = self._do(lambda: self._post(lambda: self._up().story(group)))
+        done: Text = self._ask(lambda: self._up().story(group))
         return done
 
     def audit(self) -> Found:
         """What the clients were found to do up to now, rule by rule (`groupmock.audit`). NotAudited unless started with `audit=True`."""
-        done: Found = self._do(lambda: self._post(lambda: self._up().audit()))
+        done: Found = self._ask(lambda: self._up().audit())
         return done
 
     def wait_for(
         self,
         group: str,
-        state: str | None = None,
+        state: State | None = None,
         members: int | None = None,
         generation: int | None = None,
         timeout: float = 10.0,
+        *,
+        member: str | None = None,
+        assignment: Assignment | None = None,
+        offsets: Mapping[str, int] | None = None,
+        lag: int | None = None,
     ) -> View:
-        """Wait until the group is in `state` with that many members and at least that generation. GroupTimeout tells the story."""
-
-        def reached(view: GroupView) -> bool:
-            return (
-                state in (None, view.state)
-                and members in (None, len(view.members))
-                and (generation is None or view.generation >= generation)
-            )
-
-        wanted = ", ".join(
-            f"{name} {value}"
-            for name, value in (("state", state), ("members", members), ("generation at least", generation))
-            if value is not None
+        """Wait until all of it holds: Kafka's `state`, so many `members`, a `generation` or a later one, a `member` of that member id,
+        instance id or client id; an `assignment`: "orders" (or several topics) is assigned whole, or {"anna": ["orders/0"]}; `offsets`
+        committed, {"orders/0": 17} or further; at most a `lag` of so many records. BadWait (a ValueError) for what can never hold;
+        GroupTimeout says what was missing and tells the story."""
+        wanted = wanted_of(
+            group, state=state, members=members, generation=generation, member=member, assignment=assignment, offsets=offsets, lag=lag
         )
-        done: View = self._do(lambda: self._run(self._reach(group, reached, wanted, timeout)))
+        done: View = self._do(lambda: self._run(self._reach(wanted, timeout)))
         return done
 
-    async def _reach(self, group: str, reached: Callable[[GroupView], bool], wanted: str, timeout: float) -> GroupView:
+    async def _reach(self, wanted: Wanted, timeout: float) -> GroupView:
         running = self._up()
-
-        def view() -> GroupView | None:
-            found = running.cluster.groups.find(group)
-            return found.view() if found is not None else None
-
-        def there() -> GroupView | None:
-            seen = view()
-            return seen if seen is not None and reached(seen) else None
-
-        found = await running.until(CHANGES, there, timeout)
-        if found is None:
-            raise GroupTimeout(_missed(group, wanted, timeout, view(), running))
+        found = await reach(running, wanted, timeout)
+        if isinstance(found, Missed):
+            raise GroupTimeout(f"{found.lines}\n{running.story(wanted.group)}")
         return found
 
 
-class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record], GroupView, Audit]):
+class Broker(
+    InProcess[
+        None, Undo, FaultBlock, str, list[str], int, "RuleReport", "list[RuleReport]", list[Record], GroupView, dict[str, GroupView], Audit
+    ]
+):
     """A mock Kafka cluster in this process.
 
     `topics`: {"orders": 12} or ["orders:12"]; `settings`: Kafka's names, {"group.max.size": 3}; the same as keywords with
@@ -181,7 +187,7 @@ class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record]
         control: int | str | None = None,
         token: str | None = None,
         settings: Mapping[str, Any] | None = None,
-        **by_keyword: Any,
+        **by_keyword: Unpack[SettingKeywords],
     ) -> None:
         flags = {
             "topic": tuple(_topic_texts(topics)),
@@ -272,7 +278,10 @@ class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record]
         self.start(ports)
 
     def _do(self, begin: Callable[[], Future[T]]) -> T:
-        return begin().result()
+        done = begin()
+        if (error := done.exception()) is not None:
+            raise said(error)
+        return done.result()
 
     def _lasting(self, do: Callable[[], None], undo: Callable[[], None]) -> Undo:
         do()
@@ -320,11 +329,24 @@ class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record]
 
 class AsyncBroker(
     InProcess[
-        Later[None], AsyncUndo, AsyncFaultBlock, Later[str], Later[list[str]], Later[int], Later[list[Record]], Later[GroupView],
+        Later[None],
+        Later[AsyncUndo],
+        AsyncFaultBlock,
+        Later[str],
+        Later[list[str]],
+        Later[int],
+        Later["RuleReport"],
+        Later["list[RuleReport]"],
+        Later[list[Record]],
+        Later[GroupView],
+        Later[dict[str, GroupView]],
         Later[Audit],
     ]
 ):
-    """The same names as `Broker`, as coroutines where `Broker` blocks."""
+    """The same names as `Broker`: a property is a property here too, a method a method, and whatever `Broker` asks the cluster for is a
+    coroutine: `await broker.produce(...)`, `(await broker.groups)["kitchen"]`. Nothing happens before it is awaited; one that is dropped
+    instead is a RuntimeWarning with its name, and an error for mypy (unused-coroutine) and pyright (reportUnusedCoroutine).
+    """
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
@@ -334,15 +356,34 @@ class AsyncBroker(
         """Where the control API is, if it was asked for."""
         return self._broker.control
 
+    @property
+    def start_settings(self) -> dict[str, Any]:
+        """Kafka name -> value of every setting of this run."""
+        return self._broker.start_settings
+
+    @property
+    def journal(self) -> str | None:
+        """The journal's file, if there is one."""
+        return self._broker.journal
+
+    async def start(self, ports: Sequence[int] = ()) -> AsyncBroker:
+        """Start serving; returns once clients can connect. `ports`: one per node, where they must be those of an earlier start."""
+        await asyncio.to_thread(self._broker.start, ports)
+        return self
+
+    async def stop(self) -> None:
+        """Stop serving, close every connection, flush the journal. Raises what went wrong with the journal."""
+        await asyncio.to_thread(self._broker.stop)
+
     async def clear(self) -> None:
         """Forget every topic, group and connection and rotate the journal; the bootstrap address stays."""
         await asyncio.to_thread(self._broker.clear)
 
-    async def _do(self, begin: Callable[[], Future[T]]) -> T:
-        return await asyncio.wrap_future(begin())
+    def _do(self, begin: Callable[[], Future[T]]) -> Later[T]:
+        return _named(self, _awaited(begin))
 
-    def _lasting(self, do: Callable[[], Later[None]], undo: Callable[[], Later[None]]) -> AsyncUndo:
-        return AsyncUndo(do, undo)
+    def _lasting(self, do: Callable[[], Later[None]], undo: Callable[[], Later[None]]) -> Later[AsyncUndo]:
+        return _named(self, _done(do, undo))
 
     def _block(self, rule: dict[str, Any], must_fire: bool) -> AsyncFaultBlock:
         return AsyncFaultBlock(self, rule, must_fire)
@@ -354,8 +395,35 @@ class AsyncBroker(
         return self._broker._on()
 
 
+async def _awaited(begin: Callable[[], Future[T]]) -> T:
+    try:
+        return await asyncio.wrap_future(begin())
+    except Exception as error:
+        raise said(error)  # noqa: B904  # the same error, not one more
+
+
+async def _done(do: Callable[[], Later[None]], undo: Callable[[], Later[None]]) -> AsyncUndo:
+    await do()
+    return AsyncUndo(undo)
+
+
+def _named(twin: AsyncBroker, coroutine: Later[T]) -> Later[T]:
+    """Called as what the user called, the outermost function of this folder, so that "coroutine '...' was never awaited" names that."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_back.f_globals.get("__package__") == __package__:
+        frame = frame.f_back
+    cast("CoroutineType[Any, Any, T]", coroutine).__qualname__ = f"{type(twin).__name__}.{frame.f_code.co_name}"
+    return coroutine
+
+
 def _topic_texts(topics: Topics) -> Iterable[str]:
     return (f"{name}:{partitions}" for name, partitions in topics.items()) if isinstance(topics, Mapping) else topics
+
+
+def _bytes(content: bytes | str | None) -> bytes | None:
+    if not isinstance(content, bytes | bytearray | str | None):
+        raise TypeError(f"keys, values and headers are bytes, text or None, not {type(content).__name__}")
+    return content.encode() if isinstance(content, str) else content
 
 
 def _by_kafka_name(by_keyword: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -366,13 +434,6 @@ def _by_kafka_name(by_keyword: Mapping[str, Any]) -> list[tuple[str, Any]]:
     if unknown:
         raise ConfigError(f"Broker({unknown[0]}=...): no such setting; `groupmock config` lists them")
     return [(names[field], value) for field, value in by_keyword.items()]
-
-
-def _missed(group: str, wanted: str, timeout: float, view: GroupView | None, running: Running) -> str:
-    seen = None if view is None else f"it is {view.state} with {len(view.members)} members in generation {view.generation}"
-    now = seen or "there is no such group"
-    what = wanted or "existence"
-    return f"group {group!r} did not reach {what} within {timeout:g} s: {now} (seed {running.seed})\n{running.story(group)}"
 
 
 __all__ = ["AsyncBroker", "Broker", "CannotStart", "GroupTimeout"]

@@ -7,17 +7,17 @@ that says why and what there is; nothing is changed then.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
+from ..core.groups.view import State
 from ..core.units import MS_PER_S
 from .calls import Calls, R
 
-State = str
-"""Kafka's name of a group's state: Empty, PreparingRebalance, CompletingRebalance, Stable."""
+__tracebackhide__: Final = True
 Lasting = TypeVar("Lasting")
-"""What a method gives whose effect may end with a block: `Undo`, `AsyncUndo`."""
+"""What a method gives whose effect may end with a block: `Undo`, or a coroutine of `AsyncUndo`."""
 
 
 def _ms(seconds: float | None) -> int | None:
@@ -38,17 +38,13 @@ class Undo:
 
 
 class AsyncUndo:
-    """`await` it, or `async with` it: then it is undone at the end of the block."""
+    """The same for an `async with` block: `async with await broker.hold("kitchen", "Stable"): ...`."""
 
-    def __init__(self, do: Callable[[], Coroutine[Any, Any, None]], undo: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        self._do = do
+    def __init__(self, undo: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self._undo = undo
 
-    def __await__(self) -> Generator[Any, None, None]:
-        return self._do().__await__()
-
     async def __aenter__(self) -> None:
-        await self
+        """It lasts already."""
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._undo()

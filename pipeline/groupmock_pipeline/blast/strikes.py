@@ -56,12 +56,12 @@ def told(rows: DataFrame) -> DataFrame:
     """Of runs that somebody broke: requests that name a group, answers with errors or lost, and whatever happened to groups.
 
     A line has the row's own columns and, read from its message, `asked` (the group that a request names), `asker` (the member id),
-    `session_ms` (of a JoinGroup), `codes` (error codes inside an answer that has none at its top).
+    `session_ms` (of a JoinGroup), `codes` (every error code of an answer: journals of older versions do not name those inside it).
     """
     broken = rows.where(_strikes()).select("run").distinct()
     kind = F.col("kind")
     request = (kind == "request") & F.col("api_key").isin(*GROUP_APIS)
-    inside = (kind == "reply") & F.col("error").isNull() & F.col("message").rlike('"error_code":-?[1-9]')
+    inside = (kind == "reply") & F.col("message").rlike('"error_code":-?[1-9]')
     answer = (kind == "abandoned") | ((kind == "reply") & (F.col("error").isNotNull() | ~F.col("delivered"))) | inside
     note = (kind == "note") & (F.col("what") == COULD_NOT)
     others = kind.isin("fault", "command", "moved", "member", "close")
