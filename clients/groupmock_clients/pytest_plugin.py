@@ -161,10 +161,7 @@ def _findings(broker: Broker, *severities: str) -> list[str]:
 
 
 def _last_words(broker: Broker) -> str:
-    from groupmock.printable import printable
-
-    stories = [f"{printable(group)}:\n{broker.story(group)}" for group in sorted(broker.groups)]
-    return "\n".join([f"seed {broker.seed}: repeat with @pytest.mark.groupmock(seed={broker.seed})", *stories])
+    return f"{broker.story()}\nrepeat with @pytest.mark.groupmock(seed={broker.seed})"
 
 
 def _sweep_journal(request: pytest.FixtureRequest, broker: Broker) -> None:

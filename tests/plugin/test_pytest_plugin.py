@@ -128,7 +128,8 @@ def test_failure_shows_the_seed_and_the_story(pytester: pytest.Pytester) -> None
     result.stdout.fnmatch_lines(
         [
             "*GroupTimeout: group 'billing' did not reach state Stable, members 2 within 0.2 s: it is *",
-            "*billing*Empty*PreparingRebalance*",
+            "*billing: Stable, generation 1, range, 1 member *leads)",
+            "*gets orders/0-1 (new)*",
             "*repeat with @pytest.mark.groupmock(seed=*",
         ]
     )

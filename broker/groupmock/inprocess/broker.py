@@ -99,9 +99,10 @@ class InProcess(Commands[R, Lasting], Faults[R, Block, Text, Texts], Generic[R, 
         done: Records = self._do(lambda: self._post(lambda: self._up().records(topic, partition)))
         return done
 
-    def story(self, group: str) -> Text:
-        """What happened to a group, a line an event, oldest first."""
-        done: Text = self._do(lambda: self._post(lambda: self._up().story(group)))
+    def story(self, group: str | None = None, member: str | None = None) -> Text:
+        """What happened to a group, or to all: who got what, what was committed and refused. `member`: what is about this one alone, by its
+        client id, its short name (`anna#d7e8`) or its id."""
+        done: Text = self._do(lambda: self._post(lambda: "\n".join(self._up().story(group, member))))
         return done
 
     def audit(self) -> Found:
@@ -371,8 +372,8 @@ def _by_kafka_name(by_keyword: Mapping[str, Any]) -> list[tuple[str, Any]]:
 def _missed(group: str, wanted: str, timeout: float, view: GroupView | None, running: Running) -> str:
     seen = None if view is None else f"it is {view.state} with {len(view.members)} members in generation {view.generation}"
     now = seen or "there is no such group"
-    what = wanted or "existence"
-    return f"group {group!r} did not reach {what} within {timeout:g} s: {now} (seed {running.seed})\n{running.story(group)}"
+    what, story = wanted or "existence", "\n".join(running.story(group))
+    return f"group {group!r} did not reach {what} within {timeout:g} s: {now} (seed {running.seed})\n{story}"
 
 
 __all__ = ["AsyncBroker", "Broker", "CannotStart", "GroupTimeout"]
