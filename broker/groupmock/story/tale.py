@@ -55,6 +55,7 @@ class Tale:
         self._joining: tuple[Any, int] | None = None  # the JoinGroup that was handed in last, and its connection
         self._started: set[tuple[str, Partition]] = set()  # who read what since the last generation
         self._held: Line | None = None  # somebody came or went: perhaps a rebalance comes of it
+        self._reserved: dict[str, MemberRow] = {}  # ids that were given to clients, which have not come back with them
 
     @property
     def state(self) -> str:
@@ -88,12 +89,22 @@ class Tale:
             held, self._held = self._held, None
             yield held
 
+    def end(self) -> Iterator[Line]:
+        """What is to be told when there are no more rows."""
+        yield from self.flush()
+        for row in list(self._reserved.values())[:MOST]:
+            who = f"{member_text(row.member_id, row.client_id)} asked to join, was told to come back with this id (KIP-394) and has not"
+            yield Line(row.t, who, (row.member_id,))
+
     # -- what the coordinator says
 
     def member(self, row: MemberRow) -> Iterator[Line]:
         """Somebody came, went, or is another one."""
+        if row.what == "reserved" and len(self._reserved) < REMEMBERED:
+            self._reserved[row.member_id] = row
         if row.what in ("reserved", "led"):
             return
+        self._reserved.pop(row.member_id, None)
         yield from self.flush()
         who = (row.member_id,)
         if row.what == "added":
@@ -145,6 +156,9 @@ class Tale:
         elif row.after == STABLE and over is not None:
             yield from self.flush()
             yield self._dealt(row, over)
+        elif row.after == row.before:
+            yield from self.flush()
+            yield Line(row.t, f"generation {row.generation}: {shortened(row.reason)}")
         elif row.after in (EMPTY, DEAD) and row.before:
             yield from self.flush()
             self._owners = {}
@@ -153,7 +167,7 @@ class Tale:
     def _rebalances(self, row: MovedRow) -> Iterator[Line]:
         new = "; the group is new" if row.generation == 0 and row.before in ("", EMPTY) else ""
         self.tally.causes.more((row.cause or "no cause").replace("_", " "))
-        if self._held is not None and self._held.at == row.t:
+        if self._held is not None and self._held.at == row.t and row.cause != "forced":
             self._held.append(f"{new} -> rebalance")
             yield from self.flush()
         else:

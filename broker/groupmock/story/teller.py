@@ -159,7 +159,7 @@ class StoryTeller:
     def close(self) -> None:
         """There are no more rows."""
         for section in self._sections.values():
-            for line in section.tale.flush():
+            for line in section.tale.end():
                 self._line(section, line)
             for line in section.folded.rest():
                 self._keep(section, line)
