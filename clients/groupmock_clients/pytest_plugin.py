@@ -228,11 +228,8 @@ def _findings(broker: Broker, *severities: str) -> list[str]:
 
 
 def _last_words(broker: Broker, shared: bool) -> str:
-    from groupmock.printable import printable
-
     again = f'"seed": {broker.seed} in groupmock_config' if shared else f"@pytest.mark.groupmock(seed={broker.seed})"
-    head = [f"seed {broker.seed}: repeat with {again}"] + ([f"journal: {broker.journal}"] if broker.journal is not None else [])
-    return "\n".join([*head, *(f"{printable(group)}:\n{broker.story(group)}" for group in sorted(broker.groups))])
+    return f"{broker.story()}\nrepeat with {again}"
 
 
 def _sweep_journal(config: pytest.Config, broker: Broker, stash: pytest.Stash) -> None:
