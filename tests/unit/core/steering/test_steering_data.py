@@ -107,7 +107,7 @@ def test_configs_are_set_and_go_back() -> None:
 REFUSED_CONFIGS: dict[str, tuple[str, dict[str, Any], type[CannotSteer], str]] = {
     "nothing": ("configure_topic", {"name": "t"}, BadArguments, "nothing to change: name configs to set or to unset"),
     "no topic": ("configure_topic", {"name": "u", "set": {"retention.ms": "1"}}, NoSuch, "no topic 'u'"),
-    "no config": ("configure_topic", {"name": "t", "set": {"retention.ms": "1", "nope": "1"}}, BadArguments, "Unknown topic config name: no"),
+    "no config": ("configure_topic", {"name": "t", "set": {"retention.ms": "1", "nope": "1"}}, BadArguments, "Unknown topic config"),
     "no value": ("configure_topic", {"name": "t", "set": {"retention.ms": "x"}}, BadArguments, "Not a number of type LONG"),
     "both": ("configure_topic", {"name": "t", "set": {"retention.ms": "1"}, "unset": ["retention.ms"]}, BadArguments, "duplicate config"),
     "no node": ("configure_node", {"node": 3, "set": {"message.max.bytes": "1"}}, NoSuch, "no node 3: there are 1 to 2"),
