@@ -13,14 +13,15 @@ from .clock import Clock, LoopClock
 from .config import Config, settings_by_name
 from .core.core import core_of
 from .core.events import Command
-from .core.identity import Identity, Node
+from .core.identity import Identity
 from .core.units import NS_PER_MS
 from .journal.journal import Journal
+from .journal.place import placed
 from .journal.ring import Ring
 from .journal.rows import VERSION, Header
 from .net.limits import Limits
-from .net.listen import bracketed, listen
 from .net.server import Server
+from .node_sockets import listener_of, node_at, port_of
 from .running import CannotStart, Running
 from .version import __version__
 
@@ -64,19 +65,21 @@ async def start(
         if on_failure is not None:
             on_failure()
 
+    path = config.journal
     try:
         if ring is not None:
             journal.add(ring)
-        if config.journal is not None:
-            _add_file(server, config.journal, config.journal_max_bytes, failed)
+        if path is not None:
+            path = placed(path, journal.header.run)
+            _add_file(server, path, config.journal_max_bytes, failed)
         _add_log(journal, config.log)
         await server.start(listeners)
     except OSError as failure:
         for listener in listeners.values():
             listener.close()
-        raise CannotStart(f"cannot write the journal {config.journal}: {failure.strerror}") from None
+        raise CannotStart(f"cannot write the journal {path}: {failure.strerror}") from None
     beside = _audit(server, waivers) if config.audit else None  # nobody was accepted meanwhile: that takes a turn of the loop
-    running = Running(config, core, server, clock, seed, ring, [listener.getsockname()[1] for listener in listeners.values()], beside)
+    running = Running(config, core, server, clock, seed, ring, [listener.getsockname()[1] for listener in listeners.values()], beside, path)
     if config.topics:
         from .core.steering.topics import CREATE_TOPIC  # the one file of commands that a start needs
 
@@ -144,25 +147,18 @@ def _seed(config: Config, plan: Plan | None) -> int:
 def _listen(config: Config, ports: Sequence[int]) -> dict[int, socket.socket]:
     listeners: dict[int, socket.socket] = {}
     for node in range(1, config.nodes + 1):
-        port = ports[node - 1] if ports else config.port + node - 1 if config.port else 0
         try:
-            listeners[node] = listen(config.host, port)
+            listeners[node] = listener_of(config, ports[node - 1] if ports else port_of(config, node))
         except OSError as failure:
             for listener in listeners.values():
                 listener.close()
-            remedy = "choose another --port, or --port 0 for a free one" if port else "choose another --host"
-            raise CannotStart(f"cannot listen on {bracketed(config.host)}:{port}: {failure.strerror}: {remedy}") from None
+            raise CannotStart(str(failure)) from None
     return listeners
 
 
 def _identity(config: Config, listeners: dict[int, socket.socket], random: Random) -> Identity:
-    nodes = []
-    for node, listener in listeners.items():
-        port: int = listener.getsockname()[1]
-        listens = f"{bracketed(config.host)}:{port}" if config.advertise is not None else None
-        if config.advertise is not None and config.advertise.port is not None:
-            port = config.advertise.port + node - 1
-        nodes.append(Node(node, config.advertise.host if config.advertise else config.host, port, listens=listens))
+    racks = dict(enumerate(config.racks, 1))
+    nodes = [node_at(config, node, listener, racks.get(node)) for node, listener in listeners.items()]
     return identity_of(config.profile, _cluster_id(random), nodes, _limits(config))
 
 

@@ -35,9 +35,7 @@ class ReadRecords(msgspec.Struct, forbid_unknown_fields=True):
     timestamp: Annotated[Count | None, Meta(description="from the first record on that is not older, ms since 1970")] = None
     next: Annotated[str | None, Meta(description="from where an earlier answer ended: its `next`")] = None
     limit: Annotated[int, Meta(description="at most so many", ge=1, le=MOST_RECORDS)] = 100
-    bytes: Annotated[int, Meta(description="at most so many bytes of keys, values, headers, but one record", ge=1, le=MOST_BYTES)] = (
-        2**20
-    )
+    bytes: Annotated[int, Meta(description="at most so many bytes of keys, values, headers, but one record", ge=1, le=MOST_BYTES)] = 2**20
     key_as: Annotated[Form | None, Meta(description=f"{AS}, where the bytes can be shown so; null: text, else base64")] = None
     value_as: Annotated[Form | None, Meta(description=f"{AS}, where the bytes can be shown so; null: text, else base64")] = None
 

@@ -16,7 +16,7 @@ from ..data.seed import Seeded, SeedLine
 from ..faults.plan import Plan, Rule
 from ..net.fault_commands import every_command
 from . import audits, cluster_calls, data_calls, queries, record_calls, rules, waits
-from .cluster_calls import GroupDetails, GroupPath, GroupRow, Health, NodePath, Seed, TopicName, TopicPath
+from .cluster_calls import GroupDetails, GroupPath, GroupRow, Health, MoreNode, NodeAdded, NodePath, Seed, TopicName, TopicPath
 from .context import ControlContext, Done
 from .data_calls import NodeOrAll
 from .openapi import document
@@ -70,10 +70,18 @@ ROUTES: Final[tuple[Route, ...]] = (
     _command("POST", "/nodes/{node}/stop", ("cluster", "stop"), "stop_node", NodePath),
     _command("POST", "/nodes/{node}/start", ("cluster", "start"), "start_node", NodePath),
     _command("POST", "/nodes/{node}/stall", ("cluster", "stall"), "stall_node", NodePath),
+    Route("POST", "/nodes", ("cluster", "add"), "Add a node, the next by number: it listens from now on, and leads what is moved there or "
+          "made later.", cluster_calls.add_node, body=MoreNode, answer=NodeAdded),
+    _command("POST", "/leaders/move-all", ("cluster", "move-leaders"), "move_leaders"),
+    _command("POST", "/coordinators/move-all", ("cluster", "move-coordinators"), "move_coordinators"),
     _command("POST", "/coordinators/move", ("cluster", "move"), "move_coordinator"),
     _command("POST", "/coordinators/unload", ("cluster", "unload"), "unload_coordinator"),
     _command("POST", "/topics/{topic}/leader", ("cluster", "lead"), "move_leader", TopicPath),
     _command("POST", "/topics", ("topic", "create"), "create_topic"),
+    _command("POST", "/topics/{topic}/compact", ("topic", "compact"), "compact_topic", TopicPath),
+    _command("POST", "/topics/{topic}/retain", ("topic", "retain"), "retain_topic", TopicPath),
+    _command("POST", "/topics/{topic}/lag", ("topic", "lag"), "lag_replica", TopicPath),
+    _command("POST", "/topics/{topic}/catch-up", ("topic", "catch-up"), "catch_up_replica", TopicPath),
     _command("POST", "/topics/{name}/grow", ("topic", "grow"), "grow_topic", TopicName),
     _command("DELETE", "/topics/{name}", ("topic", "delete"), "delete_topic", TopicName),
     Route("GET", "/topics", ("topic", "list"), "Every topic, a line each.", data_calls.topics, answer=list[TopicRow]),
@@ -108,6 +116,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     _command("POST", "/groups/{group}/hold", ("group", "hold"), "hold_group", GroupPath),
     _command("POST", "/groups/{group}/release", ("group", "release"), "release_group", GroupPath),
     _command("POST", "/groups/{group}/rebalance", ("group", "rebalance"), "force_rebalance", GroupPath),
+    _command("POST", "/groups/{group}/generation", ("group", "generation"), "set_generation", GroupPath),
     _command("POST", "/groups/{group}/leader", ("group", "leader"), "choose_leader", GroupPath),
     _command("POST", "/groups/{group}/order", ("group", "order"), "order_joins", GroupPath),
     _command("POST", "/groups/{group}/complete", ("group", "complete"), "complete_delay", GroupPath),

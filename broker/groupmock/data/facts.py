@@ -10,6 +10,7 @@ import msgspec
 from ..core.log.broker_configs import started
 from ..core.log.described import Described, TopicConfigs, cluster_configs, node_configs
 from ..core.log.placement import NO_LEADER
+from ..core.log.replicas import in_sync, offline
 
 if TYPE_CHECKING:
     from ..core.cluster import Cluster
@@ -102,8 +103,8 @@ def _partition(cluster: Cluster, found: Partition) -> PartitionFacts:
         leader=found.leader,
         leader_epoch=found.leader_epoch,
         replicas=list(found.replicas),
-        isr=list(cluster.topics.in_sync(found)),
-        offline=cluster.topics.offline(found),
+        isr=list(in_sync(cluster.environment, found)),
+        offline=offline(cluster.environment, found),
         start_offset=found.start,
         end_offset=found.end,
         size=found.size,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..log.partition import Partition
     from ..log.topics import Topic
+    from ..turn import Turn
 
 LISTED = 5
 """So many names are listed in an error."""
@@ -99,6 +100,12 @@ def live_node(cluster: Cluster, node: int) -> int:
     if all(each.node_id != node_of(cluster, node) for each in cluster.environment.up):
         raise NotNow(f"node {node} is stopped: start it first")
     return node
+
+
+def next_up(turn: Turn, node: int) -> int | None:
+    """The node after that one that runs, around the end; the node itself when it is the only one."""
+    up = [each.node_id for each in turn.environment.up]
+    return next((each for each in up if each > node), up[0] if up else None)
 
 
 def offsets_partition(cluster: Cluster, group: str | None, partition: int | None) -> int:
