@@ -16,6 +16,7 @@ from .core.events import Command
 from .core.identity import Identity
 from .core.units import NS_PER_MS
 from .journal.journal import Journal
+from .journal.place import placed
 from .journal.ring import Ring
 from .journal.rows import VERSION, Header
 from .net.limits import Limits
@@ -64,19 +65,21 @@ async def start(
         if on_failure is not None:
             on_failure()
 
+    path = config.journal
     try:
         if ring is not None:
             journal.add(ring)
-        if config.journal is not None:
-            _add_file(server, config.journal, config.journal_max_bytes, failed)
+        if path is not None:
+            path = placed(path, journal.header.run)
+            _add_file(server, path, config.journal_max_bytes, failed)
         _add_log(journal, config.log)
         await server.start(listeners)
     except OSError as failure:
         for listener in listeners.values():
             listener.close()
-        raise CannotStart(f"cannot write the journal {config.journal}: {failure.strerror}") from None
+        raise CannotStart(f"cannot write the journal {path}: {failure.strerror}") from None
     beside = _audit(server, waivers) if config.audit else None  # nobody was accepted meanwhile: that takes a turn of the loop
-    running = Running(config, core, server, clock, seed, ring, [listener.getsockname()[1] for listener in listeners.values()], beside)
+    running = Running(config, core, server, clock, seed, ring, [listener.getsockname()[1] for listener in listeners.values()], beside, path)
     if config.topics:
         from .core.steering.topics import CREATE_TOPIC  # the one file of commands that a start needs
 

@@ -78,7 +78,12 @@ OPTIONS: Final = (
     Option("racks", "RACK[,RACK...]", "broker.rack of each node, the first node's first (fetch from follower: replica.selector.class)", ()),
     Option("topic", "NAME[:PARTITIONS]", "topic to have from the start (repeatable)", ()),
     Option("profile", "NAME", "whose versions, defaults and quirks", profiles.DEFAULT),
-    Option("journal", "FILE", "write every frame, state change, timer and member change to this file (JSON Lines)", None),
+    Option(
+        "journal",
+        "FILE",
+        "write every frame, state change, timer and member change to this file (JSON Lines); DIR/: to RUN.jsonl in it",
+        None,
+    ),
     Option("journal-max-bytes", "BYTES", "of that file: whole rows, the last says what is left out (default: no limit)", None),
     Option("control", "[HOST:]PORT", "serve the control API (docs/reference/control.md), on loopback unless told; 0: a free port", None),
     Option(

@@ -49,7 +49,7 @@ class Running:
     """A cluster that serves. Everything here is called on its loop's thread."""
 
     def __init__(self, config: Config, core: Core, server: Server, clock: Clock, seed: int, ring: Ring | None, ports: list[int],
-        beside: AuditSink | None = None,
+        beside: AuditSink | None = None, journal: str | None = None,
     ) -> None:  # fmt: skip
         self.config = config
         self.core = core
@@ -63,6 +63,8 @@ class Running:
         """Who judges the clients, if anybody does."""
         self.earlier: list[Audit] = []
         """What was found before the cluster was reset: one audit, or none."""
+        self.journal = journal
+        """The journal's file, if there is one; `config.journal` may be the folder that it is in."""
         self.seed_data: SeedData | None = None
         """What it had before its clients came: a reset gives it that again."""
         self.closed = False
@@ -86,7 +88,7 @@ class Running:
             "bootstrap": self.bootstrap,
             "nodes": nodes,
             "control": control,
-            "journal": self.config.journal,
+            "journal": self.journal,
             "seed": self.seed,
             "pid": os.getpid(),
             "version": __version__,
@@ -203,8 +205,8 @@ class Running:
         try:
             self.server.journal.close()
         except OSError as failure:
-            return _journal_failed(self.config, failure.strerror or str(failure))
-        return _journal_failed(self.config, self.server.failure) if self.server.failure else None
+            return _journal_failed(self.journal, failure.strerror or str(failure))
+        return _journal_failed(self.journal, self.server.failure) if self.server.failure else None
 
 
 class _Watcher(Sink):
@@ -222,6 +224,6 @@ class _Watcher(Sink):
         self._changed()
 
 
-def _journal_failed(config: Config, reason: str | None) -> JournalFailed:
-    told = (reason or "").removeprefix(f"{config.journal}: ")
-    return JournalFailed(f"the journal {config.journal} could not be written: {told}: it is incomplete, so the run ends here")
+def _journal_failed(path: str | None, reason: str | None) -> JournalFailed:
+    told = (reason or "").removeprefix(f"{path}: ")
+    return JournalFailed(f"the journal {path} could not be written: {told}: it is incomplete, so the run ends here")

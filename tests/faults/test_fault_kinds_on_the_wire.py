@@ -217,7 +217,7 @@ def whole_answer(world: World, asked: Occasion) -> bytes:
         assert ring is not None
         return next(row for row in reversed(ring.rows) if isinstance(row, ReplyRow) and row.api_key == asked.key)
 
-    row = world.broker._call(last)
+    row = world.broker._ask(last)
     return ApiCodec(asked.key, asked.version).answer(row.correlation_id.to_bytes(4, "big"), row.message)
 
 

@@ -43,7 +43,7 @@ def member_error(asked: Occasion, answer: Any) -> int:
 
 def still_fine(world: World) -> None:
     """Nothing of groupmock itself broke on the way."""
-    assert world.broker._call(lambda: world.broker._up().server.counters.internal_errors) == 0
+    assert world.broker._ask(lambda: world.broker._up().server.counters.internal_errors) == 0
 
 
 def test_expire_member(world: World, key: int, version: int) -> None:

@@ -150,7 +150,7 @@ class World:
 
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
-        self.topic_id: bytes = broker._call(lambda: broker._up().cluster.topics.topic_id(TOPIC) or b"")
+        self.topic_id: bytes = broker._ask(lambda: broker._up().cluster.topics.topic_id(TOPIC) or b"")
         self._wires: list[Wire] = []
 
     def close(self) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from ..assembly import start
 from ..config import Config
+from ..journal.place import make_way
 from ..net.listen import bracketed
 from ..running import CannotStart, Running
 
@@ -27,7 +27,7 @@ async def start_control(
         if trouble is not None:
             raise trouble
         if config.journal is not None:
-            keep_journal(config.journal)
+            make_way(config.journal)
         running = await start(config, on_failure, old.ports, stories=True, plan=plan, seed_data=old.seed_data)
         if old.beside is not None:
             from ..audit.verdicts import together
@@ -54,11 +54,3 @@ async def _serve(config: Config, running: Running, restart: Callable[[Running], 
     except OSError as failure:
         remedy = "choose another --control PORT, or 0 for a free one"
         raise CannotStart(f"cannot serve the control API on {bracketed(host)}:{port}: {failure.strerror}: {remedy}") from None
-
-
-def keep_journal(path: str) -> None:
-    """Give a journal that was closed another name, PATH.1 or the next that is free, so that the one to come takes its place."""
-    number = 1
-    while os.path.exists(f"{path}.{number}"):
-        number += 1
-    os.replace(path, f"{path}.{number}")

@@ -7,6 +7,7 @@ calls, `async with Broker(...) as broker` the same names as coroutines (`calls` 
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,6 +22,7 @@ from ..audit.verdicts import Audit
 from ..config import ConfigError, all_settings, resolve, settings_by_name
 from ..core.groups.view import GroupView, State
 from ..group_wait import Assignment, Missed, Wanted, reach, wanted_of
+from ..journal.place import make_way
 from ..net.loops import UnknownLoop, new_loop
 from ..running import CannotStart, Running
 from ..views import Record
@@ -178,7 +180,8 @@ class Broker(
     """A mock Kafka cluster in this process.
 
     `topics`: {"orders": 12} or ["orders:12"]; `racks`: of each node; `settings`: Kafka's names, {"group.max.size": 3}; the same as
-    keywords with underscores: `group_max_size=3`. `journal`: a file, of at most `journal_max_bytes`; `run`: what it calls this run;
+    keywords with underscores: `group_max_size=3`. `journal`: a file, of at most `journal_max_bytes`, or a folder ("runs/"), where
+    each run gets one of its own; `run`: what it calls this run;
     `plan`: fault rules from the start; `seed_data`: topics, records, offsets and configs from the start, a file or its
     lines (docs/how-to/seed-and-read.md); `audit`: judge the clients (`Broker.audit`), `audit_waivers`: a file of
     findings that do not count; `control`: serve the control API (docs/reference/control.md) on that port, 0 for
@@ -194,7 +197,7 @@ class Broker(
         nodes: int = 1,
         racks: Iterable[str] = (),
         profile: str = "groupmock",
-        journal: str | None = None,
+        journal: str | os.PathLike[str] | None = None,
         journal_max_bytes: int | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
@@ -216,7 +219,7 @@ class Broker(
             "nodes": nodes,
             "racks": tuple(racks),
             "profile": profile,
-            "journal": journal,
+            "journal": None if journal is None else os.fspath(journal),
             "journal-max-bytes": journal_max_bytes,
             "host": host,
             "port": port,
@@ -236,6 +239,7 @@ class Broker(
         self._control: Control | None = None
         self._stop: asyncio.Event | None = None
         self._trouble_at_end: Exception | None = None
+        self._journal = self._config.journal
 
     def __enter__(self) -> Broker:
         return self.start()
@@ -263,8 +267,8 @@ class Broker(
 
     @property
     def journal(self) -> str | None:
-        """The journal's file, if there is one."""
-        return self._config.journal
+        """The journal's file, if there is one; of the last run, once it is over."""
+        return self._up().journal if self._running is not None else self._journal
 
     def start(self, ports: Sequence[int] = ()) -> Broker:
         """Start serving; returns once clients can connect. `ports`: one per node, where they must be those of an earlier start."""
@@ -283,6 +287,7 @@ class Broker(
         """Stop serving, close every connection, flush the journal. Raises what went wrong with the journal."""
         if self._thread is None or self._loop is None or self._stop is None:
             return
+        self._journal = self.journal
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
         self._thread = self._loop = self._running = self._control = None
@@ -297,6 +302,8 @@ class Broker(
             asyncio.run_coroutine_threadsafe(self._control.context.reset(), self._on()).result()
             return
         self.stop()
+        if self._config.journal is not None:
+            make_way(self._config.journal)
         self.start(ports)
 
     def _do(self, begin: Callable[[], Future[T]]) -> T:
