@@ -163,6 +163,7 @@ STEERED: dict[str, Callable[[Random, Run], dict[str, Any]]] = {
     "lag_replica": lambda dice, run: {"topic": "C", "partition": 0, "node": dice.choice([1, 2])},
     "catch_up_replica": lambda dice, run: {"topic": "C", "partition": 0, "node": dice.choice([1, 2])},
     "compact_topic": lambda dice, run: {"topic": "C", "roll": dice.random() < 0.5},
+    "set_next_offset": lambda dice, run: {"topic": "C", "partition": 0, "offset": dice.randrange(40)},
     "retain_topic": lambda dice, run: {"topic": "C"},
     "stop_node": lambda dice, run: {"node": dice.choice([1, 2]), "clean": dice.random() < 0.5},
     "start_node": lambda dice, run: {"node": dice.choice([1, 2])},
