@@ -17,7 +17,7 @@ from groupmock.faults.kind import all_kinds
 from groupmock.faults.plan import BadPlan, make_plan
 from groupmock.record.proxy import Proxy
 from groupmock.record.settings import Settings
-from groupmock.record.upstream import Where
+from groupmock.record.reaching import Where
 from groupmock.rig.wire import Client, request
 from groupmock_codec.messages.k03_metadata import MetadataRequest
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
