@@ -14,7 +14,7 @@ from ..journal.journal import Sink
 from ..journal.ring import Ring
 from ..journal.rows import AbandonedRow, FaultRow, ReplyRow, RequestRow, Row
 from ..journal.story import group_of
-from .row_test import ANY, GROUP, MEMBER_ID, READ, RowTest, member_ids
+from .row_test import ANY, ERROR, GROUP, MEMBER_ID, READ, RowTest, errors_of, member_ids
 
 if TYPE_CHECKING:
     from ..journal.journal import Journal
@@ -187,6 +187,8 @@ def _values(name: str, row: Row, group: str | None) -> Iterable[Any]:
     """What a row says about a condition, each once."""
     if name == MEMBER_ID:
         return set(member_ids(row))
+    if name == ERROR:
+        return set(errors_of(row))
     return (group if name == GROUP else None if name == ANY else READ[name](row),)
 
 

@@ -6,6 +6,8 @@ from typing import Any, Final
 
 OLDER: Final[dict[str, dict[str, str]]] = {
     "FetchResponse": {"partitions": "partitionResponses", "partitionIndex": "partition", "records": "recordSet"},
+    "DescribeLogDirsRequest": {"partitions": "partitionIndex"},
+    "ElectLeadersRequest": {"partitions": "partitionId"},
     "OffsetCommitRequest": {"generationIdOrMemberEpoch": "generationId"},
     "AddPartitionsToTxnRequest": {
         "v3AndBelowTransactionalId": "transactionalId",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from groupmock_codec.embedded.consumer import Assignment, read_assignment, read_subscription
 
-from ..view import GroupView, MemberView, offsets_view
+from ..view import GroupView, MemberView, State, offsets_view
 from .group import Group, Member
 
 
@@ -12,7 +14,7 @@ def view_of(group: Group) -> GroupView:
     """Copy a group."""
     return GroupView(
         group_id=group.group_id,
-        state=str(group.state),
+        state=cast(State, str(group.state)),
         generation=group.generation,
         protocol_type=group.protocol_type,
         protocol_name=group.protocol_name,

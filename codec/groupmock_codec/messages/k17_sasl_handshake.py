@@ -1,0 +1,26 @@
+"""SaslHandshake (key 17): versions 0-1, never flexible.
+
+v1: the tokens that follow travel in SaslAuthenticate instead of raw (KIP-152).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ..declare import INT16, STRING, ApiDeclaration, Message, Versions, array
+
+
+class SaslHandshakeRequest(Message):
+    """Request half of SaslHandshake."""
+
+    mechanism: Annotated[str, STRING] = ""
+
+
+class SaslHandshakeResponse(Message):
+    """Response half of SaslHandshake."""
+
+    error_code: Annotated[int, INT16] = 0
+    mechanisms: Annotated[list[str], array(STRING)] = []
+
+
+API = ApiDeclaration(17, "SaslHandshake", Versions(0, 1), None, SaslHandshakeRequest, SaslHandshakeResponse)

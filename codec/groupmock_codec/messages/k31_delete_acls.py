@@ -1,0 +1,54 @@
+"""DeleteAcls (key 31): versions 0-3, flexible from 2.
+
+v1 pattern types (KIP-290). v2 flexible (KIP-482). v3 the resource type "user" (KIP-373).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ..declare import INT8, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable, since
+
+
+class DeleteAclsFilter(Message):
+    resource_type_filter: Annotated[int, INT8] = 0
+    resource_name_filter: Annotated[str | None, STRING, nullable()] = ""
+    pattern_type_filter: Annotated[int, INT8, since(1)] = 3
+    principal_filter: Annotated[str | None, STRING, nullable()] = ""
+    host_filter: Annotated[str | None, STRING, nullable()] = ""
+    operation: Annotated[int, INT8] = 0
+    permission_type: Annotated[int, INT8] = 0
+
+
+class DeleteAclsRequest(Message):
+    """Request half of DeleteAcls."""
+
+    filters: Annotated[list[DeleteAclsFilter], array(DeleteAclsFilter)] = []
+
+
+class DeleteAclsMatchingAcl(Message):
+    error_code: Annotated[int, INT16] = 0
+    error_message: Annotated[str | None, STRING, nullable()] = ""
+    resource_type: Annotated[int, INT8] = 0
+    resource_name: Annotated[str, STRING] = ""
+    pattern_type: Annotated[int, INT8, since(1)] = 3
+    principal: Annotated[str, STRING] = ""
+    host: Annotated[str, STRING] = ""
+    operation: Annotated[int, INT8] = 0
+    permission_type: Annotated[int, INT8] = 0
+
+
+class DeleteAclsFilterResult(Message):
+    error_code: Annotated[int, INT16] = 0
+    error_message: Annotated[str | None, STRING, nullable()] = ""
+    matching_acls: Annotated[list[DeleteAclsMatchingAcl], array(DeleteAclsMatchingAcl)] = []
+
+
+class DeleteAclsResponse(Message):
+    """Response half of DeleteAcls."""
+
+    throttle_time_ms: Annotated[int, INT32] = 0
+    filter_results: Annotated[list[DeleteAclsFilterResult], array(DeleteAclsFilterResult)] = []
+
+
+API = ApiDeclaration(31, "DeleteAcls", Versions(0, 3), 2, DeleteAclsRequest, DeleteAclsResponse)

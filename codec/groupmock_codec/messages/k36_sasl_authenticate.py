@@ -1,0 +1,28 @@
+"""SaslAuthenticate (key 36): versions 0-2, flexible from 2.
+
+v0 new (KIP-152). v1 how long the session lives (KIP-368). v2 flexible (KIP-482).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ..declare import BYTES, IGNORABLE, INT16, INT64, STRING, ApiDeclaration, Message, Versions, nullable, since
+
+
+class SaslAuthenticateRequest(Message):
+    """Request half of SaslAuthenticate."""
+
+    auth_bytes: Annotated[bytes, BYTES] = b""
+
+
+class SaslAuthenticateResponse(Message):
+    """Response half of SaslAuthenticate."""
+
+    error_code: Annotated[int, INT16] = 0
+    error_message: Annotated[str | None, STRING, nullable()] = ""
+    auth_bytes: Annotated[bytes, BYTES] = b""
+    session_lifetime_ms: Annotated[int, INT64, since(1), IGNORABLE] = 0
+
+
+API = ApiDeclaration(36, "SaslAuthenticate", Versions(0, 2), 2, SaslAuthenticateRequest, SaslAuthenticateResponse)

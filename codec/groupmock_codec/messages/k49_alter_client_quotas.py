@@ -1,0 +1,49 @@
+"""AlterClientQuotas (key 49): versions 0-1, flexible from 1.
+
+v0 new (KIP-546). v1 flexible (KIP-482).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ..declare import BOOLEAN, FLOAT64, INT16, INT32, STRING, ApiDeclaration, Message, Versions, array, nullable
+
+
+class AlteredQuotaEntity(Message):
+    entity_type: Annotated[str, STRING] = ""
+    entity_name: Annotated[str | None, STRING, nullable()] = ""
+
+
+class QuotaOperation(Message):
+    key: Annotated[str, STRING] = ""
+    value: Annotated[float, FLOAT64] = 0.0
+    remove: Annotated[bool, BOOLEAN] = False
+
+
+class QuotaAlteration(Message):
+    entity: Annotated[list[AlteredQuotaEntity], array(AlteredQuotaEntity)] = []
+    ops: Annotated[list[QuotaOperation], array(QuotaOperation)] = []
+
+
+class AlterClientQuotasRequest(Message):
+    """Request half of AlterClientQuotas."""
+
+    entries: Annotated[list[QuotaAlteration], array(QuotaAlteration)] = []
+    validate_only: Annotated[bool, BOOLEAN] = False
+
+
+class QuotaAlterationResult(Message):
+    error_code: Annotated[int, INT16] = 0
+    error_message: Annotated[str | None, STRING, nullable()] = ""
+    entity: Annotated[list[AlteredQuotaEntity], array(AlteredQuotaEntity)] = []
+
+
+class AlterClientQuotasResponse(Message):
+    """Response half of AlterClientQuotas."""
+
+    throttle_time_ms: Annotated[int, INT32] = 0
+    entries: Annotated[list[QuotaAlterationResult], array(QuotaAlterationResult)] = []
+
+
+API = ApiDeclaration(49, "AlterClientQuotas", Versions(0, 1), 1, AlterClientQuotasRequest, AlterClientQuotasResponse)
