@@ -19,6 +19,7 @@ from groupmock.record.proxy import Proxy
 from groupmock.record.settings import Settings
 from groupmock.record.upstream import Where
 from groupmock.rig.wire import Client, request
+from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.messages.k03_metadata import MetadataRequest
 from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -165,6 +166,21 @@ def test_one_entity_of_several_is_struck_as_at_a_server_of_ours(kind: str, stage
                 assert broker.groups["g"].offsets == {"orders": dict.fromkeys(kept, 7)}
         rows = proxy.close()
     assert [row["action"] for row in of_kind(rows, "fault")] == [kind]
+
+
+@pytest.mark.parametrize("stage", ["request", "reply"])
+def test_a_partition_of_a_fetch_session_is_struck_though_no_request_names_it(stage: str, tmp_path: Path) -> None:
+    when = {"api": "Fetch", "topic": "orders", "partition": 1, "nth": 2}
+    rule = {"name": "r", "when": when, "stage": stage, "do": {"kind": "error", "code": 6}}
+    with Broker(topics={"orders": 2}) as broker, recording(broker.bootstrap, tmp_path / "j", plan=make_plan({"rule": [rule]})) as proxy:
+        host, _, port = proxy.bootstrap.rpartition(":")
+        with Client(host, int(port), seconds=60) as client:
+            parts = [FetchPartition(partition=each, partition_max_bytes=1000) for each in (0, 1)]
+            first = FetchRequest(session_epoch=0, max_bytes=1000, topics=[FetchTopic(topic="orders", partitions=parts)])
+            session = client.ask(1, 11, first).session_id
+            (topic,) = client.ask(1, 11, FetchRequest(session_id=session, session_epoch=1, max_bytes=1000)).responses
+            assert (topic.topic, [(each.partition_index, each.error_code) for each in topic.partitions]) == ("orders", [(1, 6)])
+            assert client.ask(1, 11, FetchRequest(session_id=session, session_epoch=2, max_bytes=1000)).responses == []
 
 
 def join(member_id: str = "") -> JoinGroupRequest:

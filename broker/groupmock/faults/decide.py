@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from ..core.units import NS_PER_S
-from .entities import RESOURCES, Entity
+from .entities import Entity
 from .facts import OF_ENTITIES
 from .plan import ABOUT, When, id_text, texts, topic_id_of, version_ranges
 
@@ -136,10 +136,7 @@ def _has_id(wanted: str | list[str], entity: Entity) -> bool:
 
 
 def _resource(entity: Entity) -> list[str]:
-    if entity.resource is None:
-        return []
-    number, name = entity.resource
-    return [name, f"{RESOURCES.get(number, number)}:{name}"]
+    return [entity.resource[1], entity.shown("resource")] if entity.resource is not None else []
 
 
 def _uncounted(when: When, call: int, dice: FaultDice) -> list[FailedCondition]:
@@ -194,8 +191,8 @@ WAS: Final[dict[str, Callable[[Facts], Any]]] = {
     "role": lambda facts: facts.role,
     "topic": lambda facts: list(facts.topics) or _said(facts, "topic"),
     "topic_id": lambda facts: [id_text(each) for each in _said(facts, "topic_id")],
-    "partition": lambda facts: [_shown(each) for each in facts.entities.all[:SHOWN] if each.partition is not None],
-    "resource": lambda facts: [_resource(each)[1] for each in facts.entities.all[:SHOWN] if each.resource is not None],
+    "partition": lambda facts: [each.shown("partition") for each in facts.entities.all[:SHOWN] if each.partition is not None],
+    "resource": lambda facts: [each.shown("resource") for each in facts.entities.all[:SHOWN] if each.resource is not None],
     "node": lambda facts: facts.node,
     "window": lambda facts: facts.now / NS_PER_S,
 }
@@ -205,11 +202,6 @@ assert {*TESTS, *COUNTS, "after"} == set(ABOUT) == set(When.__struct_fields__)
 def _said(facts: Facts, field: str) -> list[Any]:
     """What the entities of a call say there, each once."""
     return list(dict.fromkeys(value for each in facts.entities.all if (value := getattr(each, field)) is not None))
-
-
-def _shown(entity: Entity) -> str:
-    topic = entity.topic or (id_text(entity.topic_id) if entity.topic_id else "")
-    return f"{topic}/{entity.partition}" if topic else str(entity.partition)
 
 
 def _words(value: object) -> str:

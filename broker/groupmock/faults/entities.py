@@ -22,6 +22,8 @@ import msgspec
 from groupmock_codec import APIS
 from groupmock_codec.declare import ZERO_UUID, Field, fields_of
 
+from .plan import id_text
+
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
@@ -29,15 +31,16 @@ if TYPE_CHECKING:
 
 ERRORS: Final = ("error_code", "partition_error_code")
 KINDS: Final[dict[str, tuple[str, ...]]] = {
-    "resource": ("resource_name",),
+    "resource": ("resource_name", "log_dir", "user", "feature"),
     "group": ("group_id", "key"),
     "transaction": ("transactional_id",),
-    "partition": ("partition_index", "partition", "index"),
+    "partition": ("partition_index", "partition", "index", "partition_id"),
     "member": ("member_id",),
-    "topic": ("name", "topic", "topic_id"),
+    "topic": ("name", "topic", "topic_name", "topic_id"),
 }
 """Kind of entity -> the fields of which an element of that kind has one. The first kind that fits: a group of OffsetFetch says who asks."""
-RESOURCES: Final = {2: "topic", 4: "broker", 8: "broker_logger", 16: "client_metrics", 32: "group"}
+TOPIC_NAMES: Final = ("name", "topic", "topic_name")
+RESOURCES: Final[dict[int | str, str]] = {2: "topic", 4: "broker", 8: "broker_logger", 16: "client_metrics", 32: "group"}
 """Numbers of config resources (Kafka: ConfigResource.Type)."""
 IN_SESSIONS: Final = "session_epoch"
 """The field of a request that may mean more than it names."""
@@ -52,7 +55,8 @@ class Entity(NamedTuple):
     topic: str | None = None
     topic_id: bytes | None = None
     partition: int | None = None
-    resource: tuple[int, str] | None = None
+    resource: tuple[int | str, str] | None = None
+    """Of a config its number (see RESOURCES), else the field's name: log_dir, user, feature."""
     member: tuple[str | None, str | None] | None = None
     """Member id, instance id."""
     transaction: str | None = None
@@ -64,6 +68,15 @@ class Entity(NamedTuple):
     def at(self, kind: str) -> tuple[object, ...]:
         """What tells it, or what it stands in, from all others of that kind."""
         return tuple(self.key(each) for each in (*ABOVE.get(kind, ()), kind))
+
+    def shown(self, kind: str) -> str:
+        """In words: `orders/1`, `topic:orders`, or its id."""
+        if kind == "resource" and self.resource is not None:
+            return f"{RESOURCES.get(self.resource[0], self.resource[0])}:{self.resource[1]}"
+        if kind == "member" and self.member is not None:
+            return self.member[1] or self.member[0] or ""
+        topic = self.topic or (id_text(self.topic_id) if self.topic_id else "")
+        return topic if kind == "topic" else f"{topic}/{self.partition}" if kind == "partition" else str(self.key(kind))
 
 
 ABOVE: Final = {"topic": ("transaction", "group"), "partition": ("transaction", "group", "topic")}
@@ -143,18 +156,25 @@ def _first_list(message: type[Message], version: int) -> Field | None:
 def named(above: Entity, kind: str, element: Any, lookup: Lookup) -> Entity:
     """An element of a list as an entity, inside of `above`."""
     if kind == "topic":
-        name = element if isinstance(element, str) else getattr(element, "name", None) or getattr(element, "topic", None) or None
+        names = [element] if isinstance(element, str) else [getattr(element, each, None) for each in TOPIC_NAMES]
+        name = next((each for each in names if each), None)
         topic_id = getattr(element, "topic_id", ZERO_UUID)
         known = topic_id if topic_id != ZERO_UUID else None
         return above._replace(topic=name or (lookup.topic(known) if known else None), topic_id=known)
     if kind == "resource":
-        return above._replace(resource=(element.resource_type, element.resource_name))
+        return above._replace(resource=_resource(element))
     if kind == "member":
         return above._replace(member=(element.member_id or None, getattr(element, "group_instance_id", None)))
     value: Any = element
     if not isinstance(element, str | int):
         value = next(getattr(element, name) for name in KINDS[kind] if hasattr(element, name))
     return above._replace(**{kind: value})
+
+
+def _resource(element: Any) -> tuple[int | str, str]:
+    if hasattr(element, "resource_name"):
+        return element.resource_type, element.resource_name
+    return next((name, getattr(element, name)) for name in KINDS["resource"] if hasattr(element, name))
 
 
 def within(message: Any, levels: tuple[Level, ...], lookup: Lookup, above: Entity = NOBODY) -> Iterator[Entity]:
@@ -283,9 +303,10 @@ def _made(level: Level, entity: Entity) -> Any:
     assert level.struct is not None
     made: Any = level.struct()
     if level.kind == "topic":
-        said: dict[str, Any] = {"name": entity.topic, "topic": entity.topic, "topic_id": entity.topic_id}
+        said: dict[str, Any] = dict.fromkeys(TOPIC_NAMES, entity.topic) | {"topic_id": entity.topic_id}
     elif level.kind == "resource":
-        said = dict(zip(("resource_type", "resource_name"), entity.resource or (), strict=False))
+        number, name = entity.resource or ("", "")
+        said = {"resource_type": number, "resource_name": name} if "resource_type" in level.fields else {str(number): name}
     elif level.kind == "member":
         said = dict(zip(("member_id", "group_instance_id"), entity.member or (), strict=False))
     else:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol
 
 import msgspec
 
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from .plan import When
 
 
+NAMED: Final = 20
+"""So many entities are named in a row."""
+
+
 class FaultDice(Protocol):
     """The chances of faults: drawn from a seed, apart from the core's, so that a rule changes no member id."""
 
@@ -39,6 +43,12 @@ class Struck(NamedTuple):
 
     kind: str
     entities: tuple[Entity, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """Some of them, for the row of the fault."""
+        names = list(dict.fromkeys(each.shown(self.kind) for each in self.entities))
+        return names if len(names) <= NAMED else [*names[:NAMED], f"{len(names) - NAMED} more"]
 
 
 class Target(NamedTuple):

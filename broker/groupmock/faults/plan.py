@@ -79,7 +79,7 @@ ABOUT: Final[dict[str, str]] = {
     "topic": "a topic that the request names, or at stage reply its answer",
     "topic_id": "id of such a topic, as Kafka writes it or as a UUID; `stale`: one that no topic has (any more)",
     "partition": "number of a partition that it names, of that topic where one is said",
-    "resource": "a config resource that it names: `orders`, `topic:orders`, `broker:1`",
+    "resource": "a resource of a config that it names, a log dir, user or feature: `orders`, `topic:orders`, `broker:1`, `user:anna`",
     "node": "node (1..N) whose listener it came in on",
     "nth": "only the n-th call for which all of the above holds, from 1",
     "every": "every n-th such call",

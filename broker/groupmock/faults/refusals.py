@@ -15,6 +15,8 @@ import msgspec
 from groupmock_codec import APIS
 from groupmock_codec.declare import Field, fields_of
 
+from .entities import KINDS
+
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
@@ -31,7 +33,7 @@ IDENTITIES: Final = ("key", "group_id", "name")
 """The field that names an element which the request lists as a plain text."""
 NAMES: Final = (
     *IDENTITIES, "topic", "topic_id", "partition", "partition_index", "index", "resource_type", "resource_name", "member_id",
-    "group_instance_id", "transactional_id",
+    "group_instance_id", "transactional_id", "topic_name", "partition_id", "log_dir", "user", "feature",
 )  # fmt: skip
 """Fields that say what was asked for, and stand in the answer too."""
 STAYS: Final = ("is_internal", "replica_nodes", "isr_nodes", "offline_replicas", "eligible_leader_replicas", "last_known_elr")
@@ -115,7 +117,7 @@ def _copy(element: Any, asked: Any) -> None:
     if isinstance(asked, str):
         setattr(element, next(each for each in IDENTITIES if each in element.__struct_fields__), asked)
     elif isinstance(asked, int):
-        element.partition_index = asked
+        setattr(element, next(each for each in KINDS["partition"] if each in element.__struct_fields__), asked)
     else:
         for field in fields_of(type(asked)):
             for name in (field.name, SAME.get(field.name, "")):

@@ -287,6 +287,8 @@ class FaultGate(Generic[C]):
         rule = armed.rule
         self._driver.counters.faults += 1
         fields = {name: value for name, value in rule.do.items() if name != "kind"} | more
+        if armed.struck is not None:
+            fields["struck"] = armed.struck.names
         self._driver.record.fault(rule, rule.do["kind"], connection, ticket, fields, now)
 
     def _place(self, stage: str, call: C, now: int) -> Facts:
