@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .audit.sink import AuditSink
     from .audit.verdicts import Audit
     from .faults.plan import Plan
+    from .faults.registry import RuleReport
 
 T = TypeVar("T")
 CHANGES: Final = frozenset(("moved", "member"))
@@ -61,6 +62,8 @@ class Running:
         """Who judges the clients, if anybody does."""
         self.earlier: list[Audit] = []
         """What was found before the cluster was reset: one audit, or none."""
+        self.fired_earlier: frozenset[str] = frozenset()
+        """Fault rules that fired before the cluster was reset."""
         self.journal = journal
         """The journal's file, if there is one; `config.journal` may be the folder that it is in."""
         self.closed = False
@@ -140,6 +143,10 @@ class Running:
     def story(self, group: str) -> str:
         """What happened to a group, a line an event; only where `start(stories=True)` kept the rows."""
         return "\n".join(self.ring.story(group)) if self.ring is not None else ""
+
+    def never_fired(self) -> list[RuleReport]:
+        """The fault rules that did nothing, before a reset neither."""
+        return [each for each in self.server.driver.rules.reports() if not each.fired and each.name not in self.fired_earlier]
 
     def load_plan(self, plan: Plan, origin: str = "the plan") -> list[str]:
         """Register every rule of a plan, or none; returns their names. Raises BadPlan."""
