@@ -31,7 +31,7 @@ RUNS: pytest.StashKey[pytest.Item] = pytest.StashKey()
 """Of the session: the test that runs."""
 TOLD: pytest.StashKey[int] = pytest.StashKey()
 """Of the session: how many findings of the shared cluster failed a test already."""
-KNOWN_MARKS = "plan, must_fire, audit, audit_waivers, seed, topics, nodes, profile, settings, clear"
+KNOWN_MARKS = "plan, must_fire, audit, audit_waivers, seed, seed_data, topics, nodes, profile, settings, clear"
 RIG_MARKS = ("seed", "topics", "nodes", "profile", "settings")
 """What a rig takes too: it has no fault rules."""
 

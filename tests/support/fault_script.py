@@ -155,7 +155,11 @@ class Run:
     def play(self) -> None:
         """Members act in turns; now and then somebody breaks or steers something; time goes on."""
         dice = self.script
-        self.driver.submit(Command("create_topic", {"name": "T", "partitions": 1}))
+        self.driver.submit(
+            Command(
+                "create_topic", {"name": "T", "partitions": 1, "replication_factor": 2, "configs": {"cleanup.policy": "compact,delete"}}
+            )
+        )
         members = [Scripted(self, number) for number in range(MEMBERS)]
         for _ in range(STEPS):
             if self.chaos and dice.random() < 0.25:
@@ -232,6 +236,7 @@ DOINGS: Final[list[tuple[dict[str, Any], str]]] = [
     ({"kind": "move_coordinator", "loading_seconds": 0.1}, "request"),
     ({"kind": "jump_timer", "timer": "session"}, "request"),
     ({"kind": "stall_node", "seconds": 0.3}, "request"),
+    ({"kind": "observe"}, "request"),
 ]
 
 

@@ -29,7 +29,7 @@ async def start_control(
             raise trouble
         if config.journal is not None and config.journal == old.config.journal:
             make_way(config.journal)
-        running = await start(config, on_failure, old.ports, stories=True, plan=plan)
+        running = await start(config, on_failure, old.ports, stories=True, plan=plan, seed_data=old.seed_data)
         running.fired_earlier = fired
         if old.beside is not None:
             from ..audit.verdicts import together

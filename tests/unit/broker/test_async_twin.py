@@ -31,7 +31,8 @@ def public(kind: type) -> dict[str, Any]:
 def given(kind: type, generic: Any, member: Any) -> Any:
     """What a method or property of `kind` gives, the type parameters of `generic` filled in."""
     function = member.fget if isinstance(member, property) else member
-    hint = get_type_hints(function, localns=NAMES)["return"]
+    only = type("Only", (), {"__annotations__": {"return": function.__annotations__["return"]}})
+    hint = get_type_hints(only, function.__globals__, NAMES)["return"]
     filled = next(get_args(base) for base in kind.__orig_bases__)  # type: ignore[attr-defined]  # of every generic class
     hint = dict(zip(generic.__parameters__, filled, strict=True)).get(hint, hint)
     return Later[hint] if inspect.iscoroutinefunction(function) else hint  # type: ignore[valid-type]  # made while it runs
@@ -143,3 +144,10 @@ def test_no_public_signature_takes_anything() -> None:
             if inspect.isfunction(member) and member.__module__.startswith("groupmock"):
                 for parameter in inspect.signature(member).parameters.values():
                     assert (parameter.kind, parameter.annotation) != (parameter.VAR_KEYWORD, "Any"), f"{kind.__name__}.{name}"
+
+
+def test_what_the_package_names_is_where_it_says() -> None:
+    """Imports for type checkers, and the table for when the program runs."""
+    listed = {name for names in groupmock.HOMES.values() for name in names}
+    assert listed | {"__version__"} == set(groupmock.__all__)
+    assert set(dir(groupmock)) >= listed

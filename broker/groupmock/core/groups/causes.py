@@ -89,6 +89,11 @@ def first_commit(client_id: str | None) -> Why:
     return Why("group_created", f"client {client_id or ''!r} committed offsets")
 
 
+def committed_by_admin() -> Why:
+    """A command committed offsets."""
+    return Why("group_created", "offsets were committed by command")
+
+
 def coordinator_loaded(partition: int, node: int | None) -> Why:
     """Read from the log of __consumer_offsets."""
     return Why("coordinator_loaded", f"node {node} loaded partition {partition} of __consumer_offsets")
