@@ -31,6 +31,7 @@ def public(kind: type) -> dict[str, Any]:
 def given(kind: type, generic: Any, member: Any) -> Any:
     """What a method or property of `kind` gives, the type parameters of `generic` filled in."""
     function = member.fget if isinstance(member, property) else member
+    assert function is not None
     only = type("Only", (), {"__annotations__": {"return": function.__annotations__["return"]}})
     hint = get_type_hints(only, function.__globals__, NAMES)["return"]
     filled = next(get_args(base) for base in kind.__orig_bases__)  # type: ignore[attr-defined]  # of every generic class
