@@ -18,6 +18,12 @@ def test_produces(groupmock):
 """
 
 
+def test_the_typed_suite_passes(pytester: pytest.Pytester) -> None:
+    """`make types` reads the same file with mypy --strict."""
+    pytester.makepyfile((Path(__file__).parent / "users_suite.py").read_text())
+    pytester.runpytest_subprocess("--strict-markers").assert_outcomes(passed=5)
+
+
 def test_function_fixture_serves(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(PRODUCES)
     pytester.runpytest_subprocess().assert_outcomes(passed=1)
@@ -261,7 +267,7 @@ def test_failure_shows_the_seed_and_the_story(pytester: pytest.Pytester) -> None
         ]
     )
     result.stdout.fnmatch_lines([">*groupmock.wait_for(*", "E*GroupTimeout*", "test_failure_shows_the_seed_and_the_story.py:*"])
-    for ours in ("*inprocess*", "*concurrent*futures*"):
+    for ours in ("*inprocess/*.py*", "*concurrent/futures*"):
         result.stdout.no_fnmatch_line(ours)
 
 
