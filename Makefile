@@ -59,17 +59,22 @@ $(PY):
 	  echo "$(FOUND) cannot make virtual environments (Debian: apt-get install python3-venv)" >&2; exit 1; }
 	"$(FOUND)" -m venv "$(VENV)" || { rm -rf "$(VENV)"; exit 1; }
 
-# A stamp per extra: an install happens once, and again when pyproject.toml changes.
-$(VENV)/.installed-demo: pyproject.toml | $(PY)
-	"$(PY)" -m pip install --quiet --editable ".[aiokafka,kafka-python]"
+# `pip install --group` came with pip 25.1; the pip that a Python brings may be older.
+$(VENV)/.installed-pip: | $(PY)
+	"$(PY)" -m pip install --quiet --upgrade "pip>=25.1"
 	@touch "$@"
 
-$(VENV)/.installed-test: pyproject.toml | $(PY)
-	"$(PY)" -m pip install --quiet --editable ".[test]"
+# A stamp per kind of environment: an install happens once, and again when pyproject.toml changes.
+$(VENV)/.installed-demo: pyproject.toml | $(PY)
+	"$(PY)" -m pip install --quiet --editable ".[cooperative-aiokafka,cooperative-kafka-python]"
+	@touch "$@"
+
+$(VENV)/.installed-test: pyproject.toml $(VENV)/.installed-pip
+	"$(PY)" -m pip install --quiet --editable . --group test
 	@touch "$@"
 
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.installed-test
-	"$(PY)" -m pip install --quiet --editable ".[test,control,dev]"
+	"$(PY)" -m pip install --quiet --editable . --group dev
 	@touch "$@"
 
 setup: $(VENV)/.installed-test

@@ -18,8 +18,8 @@ from typing import Any, Final
 import msgspec
 
 from groupmock.clock import VirtualClock
-from groupmock.journal.journal import Repeated, Sink
 from groupmock.journal.rows import END, CloseRow, FramePlace, NoteRow, OpenRow, RequestRow, Row
+from groupmock.rig.kept_rows import KeptRows
 from groupmock.rig.wire import read_response, request
 from groupmock.rig.wire_rig import WireRig, rig_header
 from groupmock_codec.embedded import consumer
@@ -42,23 +42,6 @@ MARK: Final = "~~~~~~"
 JOIN, SYNC, BEAT, LEAVE, COMMIT, FIND, VERSIONS = (11, 7), (14, 5), (12, 4), (13, 4), (8, 8), (10, 4), (18, 3)
 Steps = Iterator[float]
 """What a client does; it yields how long it waits (ms)."""
-
-
-class Keep(Sink):
-    """Every row."""
-
-    routine = heartbeats = True
-
-    def __init__(self) -> None:
-        self.rows: list[Row] = []
-
-    def take(self, row: Row) -> None:
-        """One."""
-        self.rows.append(row)
-
-    def take_repeated(self, repeated: Repeated) -> None:
-        """A heartbeat answered again."""
-        self.rows.extend(repeated.rows())
 
 
 class Client:
@@ -180,8 +163,8 @@ def group_life(rig: WireRig, group: str) -> Steps:
 
 def episode() -> list[Row]:
     """The rows of GROUPS groups."""
-    keep = Keep()
-    rig = WireRig.make(settings={"group.initial.rebalance.delay.ms": 0}, topics={TOPIC: PARTITIONS}, sinks=[keep])
+    kept = KeptRows(heartbeats=True)
+    rig = WireRig.make(settings={"group.initial.rebalance.delay.ms": 0}, topics={TOPIC: PARTITIONS}, sinks=[kept])
     todo = [(float(APART_MS * number), number, group_life(rig, f"{MARK}-g{number:02}")) for number in range(GROUPS)]
     while todo:
         at, number, life = heappop(todo)
@@ -190,7 +173,7 @@ def episode() -> list[Row]:
         if wait is not None:
             heappush(todo, (at + wait, number, life))
     rig.sleep(100_000)
-    return [row for row in keep.rows if not isinstance(row, NoteRow)]
+    return [row for row in kept.rows if not isinstance(row, NoteRow)]
 
 
 def told(template: list[Row], rows: int) -> Iterator[bytes]:

@@ -8,21 +8,55 @@ with Broker(topics={"orders": 12}, seed=1) as broker:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from .version import __version__
 
 if TYPE_CHECKING:
+    from .audit.verdicts import Audit
+    from .config import ConfigError
+    from .core.groups.view import GroupView, MemberView, State
+    from .core.steering.register import CannotSteer
+    from .faults.plan import BadPlan, Plan
+    from .faults.registry import RuleReport, UnknownRule
     from .inprocess.broker import AsyncBroker, Broker, GroupTimeout
-    from .inprocess.fault_rules import FaultNeverFired, FaultNotSeen
+    from .inprocess.commands import AsyncUndo, Undo
+    from .inprocess.fault_rules import AsyncFaultBlock, FaultBlock, FaultNeverFired, FaultNotSeen
+    from .running import CannotStart, JournalFailed, NotAudited
+    from .views import Record
 
-__all__ = ["AsyncBroker", "Broker", "FaultNeverFired", "FaultNotSeen", "GroupTimeout", "__version__"]
+__all__ = [
+    "AsyncBroker", "AsyncFaultBlock", "AsyncUndo", "Audit", "BadPlan", "Broker", "CannotStart", "CannotSteer", "ConfigError", "FaultBlock",
+    "FaultNeverFired", "FaultNotSeen", "GroupTimeout", "GroupView", "JournalFailed", "MemberView", "NotAudited", "Plan", "Record",
+    "RuleReport", "State", "Undo", "UnknownRule", "__version__",
+]  # fmt: skip
+
+HOMES: Final = {
+    "audit.verdicts": ("Audit",),
+    "config": ("ConfigError",),
+    "core.groups.view": ("GroupView", "MemberView", "State"),
+    "core.steering.register": ("CannotSteer",),
+    "faults.plan": ("BadPlan", "Plan"),
+    "faults.registry": ("RuleReport", "UnknownRule"),
+    "inprocess.broker": ("AsyncBroker", "Broker", "GroupTimeout"),
+    "inprocess.commands": ("AsyncUndo", "Undo"),
+    "inprocess.fault_rules": ("AsyncFaultBlock", "FaultBlock", "FaultNeverFired", "FaultNotSeen"),
+    "running": ("CannotStart", "JournalFailed", "NotAudited"),
+    "views": ("Record",),
+}
+"""Module -> what it gives to the package: the imports above, for when the program runs."""
 
 
 def __getattr__(name: str) -> Any:
-    """`Broker` and what belongs to it are loaded when they are asked for: `groupmock serve` never needs them and must be listening fast."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .inprocess import broker, fault_rules
+    """Everything is loaded when it is asked for: `groupmock serve` needs none of it and must be listening fast."""
+    from importlib import import_module
 
-    return getattr(fault_rules if name.startswith("Fault") else broker, name)
+    for module, names in HOMES.items():
+        if name in names:
+            found = globals()[name] = getattr(import_module(f".{module}", __name__), name)
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

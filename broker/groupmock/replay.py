@@ -1,16 +1,19 @@
 """Replay: a complete journal, played through the same core, must give the same journal.
 
 What came from outside is taken from the rows (connections, whole frames with their times, commands, the moments at which time was
-looked at, when answers were drained); everything else must come out again, row by row, field by field.
+looked at, when answers were drained); everything else must come out again, row by row, field by field. The journal is read as it is
+played: a row is forgotten, here and there, once both were compared.
 """
 
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import Any, BinaryIO, Final
+from typing import IO, Any, Final
 
 import msgspec
 
@@ -24,6 +27,7 @@ from .journal.journal import Journal, Repeated, Sink
 from .journal.read import JournalReader as Source
 from .journal.read import LeftOut, UnknownRow
 from .journal.rows import DISCONNECTED, SURROUNDINGS, Header, Row
+from .journal.source import opened
 from .net.alarm import NoAlarm
 from .net.backlog import Backlog
 from .net.connection import Connection
@@ -36,10 +40,17 @@ Fields = dict[str, Any]
 
 NOT_REPLAYED: Final = frozenset(("cut_bytes", "unread_bytes"))
 """Bytes that never became a request are not in a journal."""
+SHOWN: Final = 8
+"""Fields of a row that differ, told in its text."""
+SHOWN_LENGTH: Final = 200
+"""Characters of one value there."""
 UNLIMITED: Final = Limits(request_max_elements=INT_MAX)
 """What is in a journal was within the limits of the broker that wrote it."""
 LATER: Final = frozenset(("cause",))
 """Fields that rows did not have from the first: an older journal is compared without them."""
+OF_ERRORS: Final = frozenset(("error", "errors", "errors_left_out"))
+"""What an answer's row says of the errors in its message. Older rows have no `errors` and in `error` that of the whole alone; the message,
+which has them all, is compared always."""
 
 
 class CannotReplay(ValueError):
@@ -56,37 +67,89 @@ class RowDifference(msgspec.Struct):
     def __str__(self) -> str:
         if self.got is None:
             return f"row {self.seq} ({self.expected['kind']}) did not come again"
-        names = [name for name in {**self.expected, **self.got} if self.expected.get(name) != self.got.get(name)]
-        parts = (f"{name}: was {self.expected.get(name)!r}, is {self.got.get(name)!r}" for name in names)
-        return f"row {self.seq} ({self.expected['kind']}) differs: " + "; ".join(parts)
+        found = [f"{path}: was {_shown(was)}, is {_shown(now)}" for path, was, now in islice(_leaves(self.expected, self.got), SHOWN + 1)]
+        more = "; and more" if len(found) > SHOWN else ""
+        return f"row {self.seq} ({self.expected['kind']}) differs: {'; '.join(found[:SHOWN])}{more}"
+
+
+def _leaves(expected: Any, got: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Where they differ, as deep as both are alike: path, here, there."""
+    if expected == got:
+        return
+    if isinstance(expected, dict) and isinstance(got, dict):
+        for name in {**expected, **got}:
+            yield from _leaves(expected.get(name), got.get(name), f"{path}.{name}".lstrip("."))
+    elif isinstance(expected, list) and isinstance(got, list) and len(expected) == len(got):
+        for place, (was, now) in enumerate(zip(expected, got, strict=True)):
+            yield from _leaves(was, now, f"{path}[{place}]")
+    else:
+        yield path, expected, got
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}..."
 
 
 class ReplayResult(msgspec.Struct):
     """`rows` were played; `difference` is None if all came out the same; `cut`: the journal's last line was not whole; `left_out`: the rows
-    that a limit of its size kept out of the journal, which nobody can play: in words, `str(left_out)`."""
+    that a limit of its size kept out of the journal, which nobody can play: in words, `str(left_out)`; `unfinished`: why rows may have come
+    behind the last one, in a sentence (`JournalReader.unfinished`), None where there is a difference."""
 
     rows: int
     difference: RowDifference | None
     cut: bool
     left_out: LeftOut | None = None
+    unfinished: str | None = None
 
 
 def replay(path: str | Path) -> ReplayResult:
-    """Play a journal file. Raises CannotReplay, journal.read.NotAJournal, OSError."""
-    with open(path, "rb") as file:
+    """Play a journal file, packed or not. Raises CannotReplay, journal.read.NotAJournal, OSError."""
+    with opened(path) as file:
         return replay_of(file)
 
 
-def replay_of(file: BinaryIO) -> ReplayResult:
+def replay_of(file: IO[bytes]) -> ReplayResult:
     """The same of a journal that is open, or in memory."""
-    source = Source(file)
+    return replay_journal(Source(file))
+
+
+def replay_journal(source: Source) -> ReplayResult:
+    """The same of one whose header is read."""
     if not source.header.complete:
         raise CannotReplay(f"this journal is not complete: {source.header.incomplete_because or 'it does not say why'}")
-    rows = [_fields(row) for row in source]
-    if source.broken:
-        raise CannotReplay(f"line {source.broken[0].line} is no row: {source.broken[0].reason}")
-    result = _Player(source.header, rows).play(source.cut is not None)
-    return msgspec.structs.replace(result, left_out=source.left_out)
+    player = _Player(source.header, _all_fields(source))
+    difference = player.play()
+    unfinished = source.unfinished if difference is None else None
+    return ReplayResult(player.place, difference, source.cut is not None, source.left_out, unfinished)
+
+
+class _Window:
+    """Rows by their place in the run, from the one that is compared next on."""
+
+    def __init__(self, source: Iterable[Fields] = ()) -> None:
+        self.rows: deque[Fields] = deque()
+        self.first = 0
+        self._source = iter(source)
+
+    @property
+    def end(self) -> int:
+        """The place behind the last row that is here."""
+        return self.first + len(self.rows)
+
+    def at(self, place: int) -> Fields | None:
+        """None: there are not so many."""
+        while self.end <= place:
+            row = next(self._source, None)
+            if row is None:
+                return None
+            self.rows.append(row)
+        return self.rows[place - self.first]
+
+    def forget(self) -> None:
+        """The first was compared."""
+        self.rows.popleft()
+        self.first += 1
 
 
 class _Produced(Sink):
@@ -97,11 +160,11 @@ class _Produced(Sink):
     details = True
 
     def __init__(self) -> None:
-        self.rows: list[Fields] = []
+        self.window = _Window()
         self._encode = msgspec.json.Encoder().encode
 
     def take(self, row: Row) -> None:
-        self.rows.append(msgspec.json.decode(without_empty_tags(self._encode(row))))
+        self.window.rows.append(msgspec.json.decode(without_empty_tags(self._encode(row))))
 
     def take_repeated(self, repeated: Repeated) -> None:
         raise AssertionError("a replay has no leases")
@@ -129,7 +192,7 @@ class _Recorded(Backlog):
 
 
 class _Player:
-    def __init__(self, header: Header, rows: list[Fields]) -> None:
+    def __init__(self, header: Header, rows: Iterable[Fields]) -> None:
         if header.cluster is None:
             raise CannotReplay("the header does not say what the cluster was made of")
         try:
@@ -137,42 +200,57 @@ class _Player:
         except msgspec.ValidationError as refusal:
             raise CannotReplay(f"the cluster in the header cannot be made again: {refusal}") from None
         self.clock = VirtualClock(header.epoch_ns)
-        self.produced = _Produced()
-        journal = Journal(header, [self.produced])
+        produced = _Produced()
+        self.produced = produced.window
+        journal = Journal(header, [produced])
         backlog, turns, alarm = _Recorded(self.expects_reply), Turns[Connection](None), NoAlarm()
         self.driver = Driver(core, self.clock, journal, UNLIMITED, backlog=backlog, turns=turns, alarm=alarm)
         self.driver.use_leases(False)
-        self.expected = rows
+        self.expected = _Window(rows)
         self.connections: dict[int, Connection] = {}
 
-    def play(self, cut: bool) -> ReplayResult:
-        for place, row in enumerate(self.expected):
-            if len(self.produced.rows) <= place:
+    @property
+    def place(self) -> int:
+        """How many rows came again."""
+        return self.expected.first
+
+    def play(self) -> RowDifference | None:
+        """To the end, or to the first row that comes otherwise."""
+        while (row := self.expected.at(self.place)) is not None:
+            if self.produced.end <= self.place:
                 self.clock.move_to(row["t"])
                 self._feed(row)
-            elif _of_surroundings(row) and not _of_surroundings(self.produced.rows[place]):
-                self._between(row, place)
-            if len(self.produced.rows) <= place:
-                return ReplayResult(place, RowDifference(row["seq"], row, None), cut)
-            got = self.produced.rows[place]
-            if _compared(got, row) != _compared(row, row):
-                return ReplayResult(place, RowDifference(row["seq"], row, got), cut)
-        return ReplayResult(len(self.expected), None, cut)
+            elif _of_surroundings(row) and not _of_surroundings(self.produced.rows[0]):
+                self._between(row)
+            got = self.produced.at(self.place)
+            if got is None or _compared(got, row) != _compared(row, row):
+                return RowDifference(row["seq"], row, got)
+            self.expected.forget()
+            self.produced.forget()
+        return None
 
     def expects_reply(self, reply: Reply, now: int) -> bool:
         # A peer may stop reading between two answers of one effect, and another effect's rows come behind the second
-        while (place := len(self.produced.rows)) < len(self.expected) and _of_surroundings(self.expected[place]):
-            self._as_it_was(self.expected[place])
-        if place >= len(self.expected):
+        while (row := self.expected.at(self.produced.end)) is not None and _of_surroundings(row):
+            self._as_it_was(row)
+        if row is None:
             return False
-        row = self.expected[place]
         return bool(row["kind"] in ("reply", "fault") and row.get("ticket") == reply.ticket and row["t"] == now)
 
     def _feed(self, row: Fields) -> None:
         """What came from outside here? Nothing, if a row that should have come of itself is due."""
         feeding = getattr(self, f"_feed_{row['kind']}", None)
-        if feeding is not None:
+        if feeding is None:
+            return
+        try:
             feeding(row)
+        except (LookupError, TypeError, ValueError) as wrong:  # a connection that was never opened, a command that cannot be
+            raise CannotReplay(f"row {row['seq']} ({row['kind']}) cannot be played: {_reason(wrong)}") from wrong
+
+    def _connection(self, number: int) -> Connection:
+        if number not in self.connections:
+            raise LookupError(f"no row before it opened connection {number}")
+        return self.connections[number]
 
     def _feed_open(self, row: Fields) -> None:
         connection = Connection(self.driver, row["connection"], row["node"], row["client_host"], row["client_port"])
@@ -180,7 +258,7 @@ class _Player:
         self.driver.opened(connection)
 
     def _feed_request(self, row: Fields) -> None:
-        self.driver.request(self.connections[row["connection"]], b64decode(row["raw"]), row["received"])
+        self.driver.request(self._connection(row["connection"]), b64decode(row["raw"]), row["received"])
 
     def _feed_reply(self, row: Fields) -> None:
         self.driver.drain(row["t"])
@@ -194,7 +272,7 @@ class _Player:
 
     def _feed_close(self, row: Fields) -> None:
         """The client's doing, or ours because of bytes that are no request, of time or of the end: the row is the event."""
-        connection = self.connections[row["connection"]]
+        connection = self._connection(row["connection"])
         self._as_it_was(row)
         connection.shut()
         if row["by"] == "client":
@@ -214,7 +292,7 @@ class _Player:
         if _of_surroundings(row):
             self._as_it_was(row)
         elif row["what"] == DISCONNECTED:
-            self.driver.lost(self.connections[row["fields"]["connection"]], None)
+            self.driver.lost(self._connection(row["fields"]["connection"]), None)
 
     def _feed_client(self, row: Fields) -> None:
         """A client's own words, which the core never heard."""
@@ -224,16 +302,34 @@ class _Player:
         """What an audit made of other rows."""
         self._as_it_was(row)
 
-    def _between(self, row: Fields, place: int) -> None:
+    def _between(self, row: Fields) -> None:
         """A peer may stop reading in the midst of an entry: of two answers the first fills its buffer. All that the entry made is there
         already, numbered as if nothing had come between."""
         self.driver.journal.sequence += 1
-        number = self.produced.rows[place]["seq"]
-        self.produced.rows[place:] = [{**row, "seq": number}, *({**later, "seq": later["seq"] + 1} for later in self.produced.rows[place:])]
+        number = self.produced.rows[0]["seq"]
+        later = [{**each, "seq": each["seq"] + 1} for each in self.produced.rows]
+        self.produced.rows = deque([{**row, "seq": number}, *later])
 
     def _as_it_was(self, row: Fields) -> None:
         self.driver.journal.sequence += 1
         self.produced.rows.append({**row, "seq": self.driver.journal.sequence})
+
+
+def _reason(wrong: Exception) -> str:
+    # str() of a KeyError is a name and nothing else: a field that the row has not.
+    return f"it has no field {wrong}" if isinstance(wrong, KeyError) else str(wrong)
+
+
+def _all_fields(source: Source) -> Iterator[Fields]:
+    for row in source:
+        _check_lines(source)
+        yield _fields(row)
+    _check_lines(source)
+
+
+def _check_lines(source: Source) -> None:
+    if source.broken:
+        raise CannotReplay(f"line {source.broken[0].line} is no row: {source.broken[0].reason}")
 
 
 def _fields(row: Row | UnknownRow) -> Fields:
@@ -250,7 +346,7 @@ def _of_surroundings(row: Fields) -> bool:
 
 def _compared(row: Fields, recorded: Fields) -> Fields:
     """A row without what a replay cannot know, tracebacks among it, and without what the journal is too old to have."""
-    unknown = NOT_REPLAYED | (LATER - recorded.keys())
+    unknown = NOT_REPLAYED | (LATER - recorded.keys()) | (OF_ERRORS if "errors" not in recorded else frozenset())
     kept = {name: value for name, value in row.items() if name not in unknown}
     if isinstance(fields := kept.get("fields"), dict) and "traceback" in fields:
         kept["fields"] = {name: value for name, value in fields.items() if name != "traceback"}

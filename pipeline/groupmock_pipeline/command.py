@@ -51,7 +51,7 @@ def main(words: Sequence[str], prog: str) -> int:
     if words[0] not in jobs.names():
         return _complain(BAD_USE, f"{prog}: no job {words[0]!r}: there are {', '.join(jobs.names())}")
     if find_spec("pyspark") is None:
-        return _complain(CANNOT_START, f"{prog}: {lacks('Spark')}")
+        return _complain(CANNOT_START, f"{prog}: {lacks('Spark')} (in a container: the image's target `pipeline`)")
     try:
         return _run(words[0], words[1:], f"{prog} {words[0]}")
     except ModuleNotFoundError as absent:  # Spark without the rest of the extra, as on a machine of a cluster

@@ -179,7 +179,7 @@ def rows_of(text: str) -> list[Row]:
     outcome = play(next(exchange.variants()), stage)
     assert outcome.verdict == "kept", str(outcome)
     stage.rig.close()
-    return stage.ear.rows
+    return stage.kept.rows
 
 
 @pytest.mark.parametrize(("code", "verdict", "text"), CORNERS.values(), ids=CORNERS)

@@ -10,10 +10,10 @@ from audit_examples import exchange_named, played, rows_of
 from groupmock.audit import inside
 from groupmock.audit.auditor import audit
 from groupmock.audit.cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
+from groupmock.audit.known_world import World
 from groupmock.audit.rule import registered
 from groupmock.audit.subjects import Plan
 from groupmock.audit.verdicts import BROKEN, KEPT, NOT_EXERCISED
-from groupmock.audit.world import World
 from groupmock.journal.rows import RequestRow
 from groupmock_codec.embedded import consumer
 from groupmock_codec.embedded.consumer import Subscription, TopicPartitions

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 
 import pytest
 import uvloop
-from raw_wire import KeptRows, RawWire, until
+from raw_wire import RawWire, until
 
 from groupmock.assembly import start
 from groupmock.config import resolve
 from groupmock.core.turn import Turn
+from groupmock.rig.kept_rows import KeptRows
 from groupmock.running import Running
 
 

@@ -10,6 +10,8 @@ import pytest
 from raw_wire import until
 
 from groupmock.control.routes import COMMANDS, ROUTES
+from groupmock.rig.wire import request
+from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 
 RULE = {"name": "slow", "when": {"api": "Heartbeat"}, "do": {"kind": "delay", "seconds": 0.01}}
 PLAN = """
@@ -237,11 +239,22 @@ async def test_the_seed_decides_the_ids_from_then_on(api) -> None:
 async def test_metrics_are_what_prometheus_reads(api) -> None:
     from prometheus_client.parser import text_string_to_metric_families
 
-    await api.stable()
+    wire = await api.stable()
+    lines = [OffsetCommitRequestPartition(partition_index=number) for number in range(2)]
+    topics = [OffsetCommitRequestTopic(name="orders", partitions=lines)]
+    wire.send(request(8, 7, OffsetCommitRequest(group_id="g", generation_id_or_member_epoch=1, member_id="nobody", topics=topics)))
+    await wire.receive()
     families = {family.name: family for family in text_string_to_metric_families(await api.get("/metrics"))}
-    assert {sample.labels["api"]: sample.value for sample in families["groupmock_requests"].samples} == {"JoinGroup": 1.0, "SyncGroup": 1.0}
+    requests = {sample.labels["api"]: sample.value for sample in families["groupmock_requests"].samples}
+    assert requests == {"JoinGroup": 1.0, "OffsetCommit": 1.0, "SyncGroup": 1.0}
     assert [(sample.labels, sample.value) for sample in families["groupmock_groups"].samples] == [({"state": "Stable"}, 1.0)]
     assert families["groupmock_connections"].samples[0].value == 1.0
+    errors = {(sample.labels["api"], sample.labels["error"]): sample.value for sample in families["groupmock_errors"].samples}
+    assert errors == {("OffsetCommit", "UNKNOWN_MEMBER_ID"): 1.0}, "once for an answer, however many partitions say it"
+    found = await api.get("/v1/journal/find", error="UNKNOWN_MEMBER_ID")
+    assert [[each["path"] for each in row["errors"]] for row in found["rows"]] == [
+        ["topics[0].partitions[0].error_code", "topics[0].partitions[1].error_code"]
+    ]
 
 
 def test_every_command_has_a_route() -> None:

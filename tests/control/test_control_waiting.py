@@ -163,6 +163,6 @@ async def test_only_so_many_wait_at_a_time(api, monkeypatch) -> None:
     asking = [asyncio.ensure_future(api.ask("GET", "/v1/journal/wait", **query)) for _ in range(2)]
     await until(lambda: api.control.context.arrivals.waiting == 2)
     status, answer = await api.ask("GET", "/v1/journal/wait", **query)
-    assert (status, answer["error"][:27]) == (503, "2 wait for rows already: le")
+    assert (status, answer["error"][:21]) == (503, "2 wait already: let o")
     for each in asking:
         each.cancel()

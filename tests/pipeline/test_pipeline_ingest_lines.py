@@ -12,8 +12,9 @@ import pyarrow as pa
 import pytest
 import zstandard
 
+from groupmock.journal import unpack
 from groupmock_pipeline.ingest import lines as module
-from groupmock_pipeline.ingest import reading, workers
+from groupmock_pipeline.ingest import workers
 from groupmock_pipeline.ingest.lines import JournalLine, lines
 
 TEXTS = [f'{{"kind":"note","seq":{number},"t":{number * 7919},"what":"été {number % 13}"}}' for number in range(1, 6001)]
@@ -40,8 +41,8 @@ WHOLE = {
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_a_whole_file_in_pieces_of_any_size(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "PIECE", random.Random(name).randrange(10, 5000))
-    monkeypatch.setattr(reading, "PACKED", 97)
+    monkeypatch.setattr(unpack, "PIECE", random.Random(name).randrange(10, 5000))
+    monkeypatch.setattr(unpack, "PACKED", 97)
     found = read(tmp_path, WHOLE[name])
     assert [line.text for line in found] == TEXTS
     assert [line.number for line in found] == list(range(1, 6001))
@@ -91,7 +92,7 @@ def test_bytes_that_are_no_utf_8_are_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [7, 1000, 100_000])
 def test_over_long_lines_are_measured_not_kept(size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "PIECE", size)
+    monkeypatch.setattr(unpack, "PIECE", size)
     found = read(tmp_path, b"a" * 5000 + b"\nb\n" + b"c" * 2001 + b"\n" + b"d" * 2000 + b"\n" + b"e" * 9000, limit=2000)
     assert [(line.text[:1], len(line.text), line.problem) for line in found] == [
         ("a", 1024, "over-long: 5000 bytes in one line"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import re
 import socket
 import subprocess
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 import yaml
 from docker import health
+from packaging.requirements import Requirement
 
 from groupmock import Broker
 from groupmock.cli import serve
@@ -53,6 +55,24 @@ def json_form(dockerfile: str, instruction: str) -> list[str]:
     return words
 
 
+def stages(dockerfile: str) -> dict[str, str]:
+    """Name of a stage -> its text, in order; the words after FROM are its first line."""
+    found = re.findall(r"^FROM (\S+ AS (\S+)\n.*?)(?=^FROM |\Z)", dockerfile, re.MULTILINE | re.DOTALL)
+    return {name: text for text, name in found}
+
+
+def installed(stage: str) -> set[str]:
+    """The extras that a stage installs groupmock with."""
+    (extras,) = re.findall(r'pip install --no-cache-dir "\.\[([\w,-]+)\]"', stage)
+    return set(extras.split(","))
+
+
+@pytest.fixture
+def said(tree: Path) -> dict[str, Any]:
+    read: dict[str, Any] = tomllib.loads((tree / "pyproject.toml").read_text())
+    return read
+
+
 def test_the_compose_file_is_a_server_and_two_consumers_of_different_libraries(compose: dict[str, Any]) -> None:
     assert set(compose["services"]) == {"kafka", "producer", "aiokafka", "kafka-python"}
     for name, service in compose["services"].items():
@@ -78,7 +98,7 @@ def test_the_images_default_command_is_accepted(dockerfile: str) -> None:
 
 
 def test_every_stage_that_runs_something_has_an_ordinary_user(dockerfile: str) -> None:
-    for stage in re.split(r"^FROM ", dockerfile, flags=re.MULTILINE)[1:]:
+    for stage in stages(dockerfile).values():
         if "ENTRYPOINT" in stage:
             assert re.search(r"^USER [1-9]\d*$", stage, re.MULTILINE), stage
 
@@ -94,12 +114,60 @@ def test_what_the_dockerfile_copies_is_there_and_not_ignored(dockerfile: str, ig
     assert [source for source in copied(dockerfile) if not (tree / source).exists() or source not in allowed] == []
 
 
-def test_the_image_is_built_from_every_package_of_the_wheel(dockerfile: str, tree: Path) -> None:
+def test_the_image_is_built_from_every_package_of_the_wheel(dockerfile: str, said: dict[str, Any], tree: Path) -> None:
     """hatchling leaves a package whose folder is not there out of the wheel without a word: the verb of that folder was a traceback."""
-    wheel = tomllib.loads((tree / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-    (build,) = (stage for stage in re.split(r"^FROM ", dockerfile, flags=re.MULTILINE) if "pip wheel" in stage)
-    folders = {source for source in copied(build) if (tree / source).is_dir()}
-    assert folders == {package.split("/")[0] for package in wheel["packages"]}
+    folders = {source for source in copied(stages(dockerfile)["build"]) if (tree / source).is_dir()}
+    assert folders == {package.split("/")[0] for package in said["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]}
+
+
+def test_the_image_has_every_extra_of_a_verb_and_the_pipeline_one_of_its_own(dockerfile: str, said: dict[str, Any]) -> None:
+    """pytest's alone is in none: the plug-in runs where the tests are."""
+    found = {name: installed(stage) for name, stage in stages(dockerfile).items() if '".[' in stage}
+    assert found.keys() == {"build", "build-pipeline"}
+    assert found["build-pipeline"] == {"pipeline"}
+    assert found["build"] == said["project"]["optional-dependencies"].keys() - {"pytest", "pipeline"}
+
+
+def imported(folder: Path) -> dict[str, str]:
+    """Module of somebody else's -> a file that imports it, at its top or in a function."""
+    found: dict[str, str] = {}
+    for file in sorted(folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Import):
+                names = [each.name for each in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names = [node.module]
+            else:
+                continue
+            found |= {top: file.name for name in names if (top := name.split(".")[0]) not in sys.stdlib_module_names}
+    return {module: file for module, file in found.items() if not module.startswith("groupmock")}
+
+
+MODULE_OF = {"google-crc32c": "google_crc32c", "kafka-python": "kafka", "prometheus-client": "prometheus_client", "pyyaml": "yaml"}
+IN_NO_IMAGE = {
+    "pytest",  # the plug-in, loaded by pytest alone
+    "confluent_kafka",  # `scenario --live --protocol NAME/confluent-kafka` says that it is not there
+}
+
+
+@pytest.mark.parametrize(("stage", "folders"), [("build", ["codec", "broker", "clients"]), ("build-pipeline", ["pipeline"])])
+def test_what_the_verbs_of_an_image_import_is_installed_in_it(
+    stage: str, folders: list[str], dockerfile: str, said: dict[str, Any], tree: Path
+) -> None:
+    found = stages(dockerfile)
+    extras = set().union(*(installed(found[name]) for name in {"build", stage}))
+    lists = [said["project"]["dependencies"], *(said["project"]["optional-dependencies"][extra] for extra in extras)]
+    names = {Requirement(each).name for wanted in lists for each in wanted}
+    there = {MODULE_OF.get(name, name) for name in names} | IN_NO_IMAGE
+    wanted = {module: file for folder in folders for module, file in imported(tree / folder).items()}
+    assert wanted, folders
+    assert {module: file for module, file in wanted.items() if module not in there} == {}
+
+
+@pytest.mark.parametrize(("image", "stage"), [("server", "build"), ("pipeline", "build-pipeline")])
+def test_an_image_is_the_common_ground_and_what_its_stage_installed(image: str, stage: str, dockerfile: str) -> None:
+    assert stages(dockerfile)[image].splitlines()[:2] == [f"ground AS {image}", f"COPY --from={stage} /opt/groupmock /opt/groupmock"]
+    assert list(stages(dockerfile))[-1] == "server", "it is what a build without --target gives"
 
 
 def test_the_probe_finds_a_server_that_answers() -> None:

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any, Final
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.version import Version
 
@@ -18,9 +19,24 @@ SINCE: Final = re.compile(r"\.\. versionadded:: *(\d+(?:\.\d+)*)")
 
 
 @pytest.fixture(scope="module")
-def extras(tree: Path) -> dict[str, list[Requirement]]:
-    said: dict[str, list[str]] = tomllib.loads((tree / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    return {extra: [Requirement(line) for line in lines] for extra, lines in said.items()}
+def said(tree: Path) -> dict[str, Any]:
+    read: dict[str, Any] = tomllib.loads((tree / "pyproject.toml").read_text())
+    return read
+
+
+def requirements(lists: dict[str, list[Any]]) -> dict[str, list[Requirement]]:
+    """Name of a list -> what it asks for itself; the groups that a group includes are lists of their own."""
+    return {name: [Requirement(line) for line in lines if isinstance(line, str)] for name, lines in lists.items()}
+
+
+@pytest.fixture(scope="module")
+def extras(said: dict[str, Any]) -> dict[str, list[Requirement]]:
+    return requirements(said["project"]["optional-dependencies"])
+
+
+@pytest.fixture(scope="module")
+def groups(said: dict[str, Any]) -> dict[str, list[Requirement]]:
+    return requirements(said["dependency-groups"])
 
 
 def oldest(wanted: Requirement) -> Version:
@@ -29,18 +45,43 @@ def oldest(wanted: Requirement) -> Version:
     return Version(lowest.removesuffix(".*"))
 
 
-def test_every_extra_that_asks_for_a_package_asks_for_the_same_oldest_release(extras: dict[str, list[Requirement]]) -> None:
+def test_every_list_that_asks_for_a_package_asks_for_the_same_oldest_release(
+    extras: dict[str, list[Requirement]], groups: dict[str, list[Requirement]]
+) -> None:
     asked: dict[str, dict[str, str]] = {}
-    for extra, wanted in extras.items():
+    for name, wanted in (extras | groups).items():
         for each in wanted:
-            asked.setdefault(each.name, {})[extra] = str(oldest(each))
+            asked.setdefault(each.name, {})[name] = str(oldest(each))
     assert asked["pyspark"].keys() == {"pipeline", "test"}
     assert {name: bounds for name, bounds in asked.items() if len(set(bounds.values())) > 1} == {}
 
 
+def test_users_are_offered_no_list_of_ours(extras: dict[str, list[Requirement]], groups: dict[str, list[Requirement]]) -> None:
+    """What tests and the gate need is a dependency group, which no wheel names."""
+    assert {"test", "dev"} <= groups.keys()
+    assert extras.keys() & groups.keys() == set()
+    tools = {each.name for name, wanted in groups.items() if name != "test" for each in wanted} | {"hypothesis", "import-linter"}
+    assert {name for name, wanted in extras.items() if tools & {each.name for each in wanted}} == set()
+
+
+def test_the_server_asks_for_no_kafka_client(said: dict[str, Any], extras: dict[str, list[Requirement]]) -> None:
+    """Pins on a client's release are the assignors': the server is installed beside any release of any client."""
+    clients = {"aiokafka", "kafka-python", "confluent-kafka"}
+    assert clients & {Requirement(each).name for each in said["project"]["dependencies"]} == set()
+    asking = {name: found for name, wanted in extras.items() if (found := clients & {each.name for each in wanted})}
+    assert asking == {f"cooperative-{client}": {client} for client in ("aiokafka", "kafka-python")}
+
+
+def test_every_python_of_the_classifiers_is_one_that_contributors_ci_tries(said: dict[str, Any], tree: Path) -> None:
+    listed = {each.rsplit(" ", 1)[1] for each in said["project"]["classifiers"] if re.search(r":: 3\.\d+$", each)}
+    workflow = yaml.safe_load((tree / ".github/workflows/ci.yml").read_text())
+    assert set(workflow["jobs"]["test"]["strategy"]["matrix"]["python"]) == listed
+    assert min(listed, key=Version) == said["project"]["requires-python"].removeprefix(">=")
+
+
 def test_the_sample_consumers_of_the_image_have_the_releases_of_the_extras(extras: dict[str, list[Requirement]], tree: Path) -> None:
     pinned = {Requirement(each) for each in re.findall(r'"([\w-]+==[^"]+)"', (tree / "docker/Dockerfile").read_text())}
-    assert pinned == {each for extra in ("aiokafka", "kafka-python") for each in extras[extra]}
+    assert pinned == {each for extra in ("cooperative-aiokafka", "cooperative-kafka-python") for each in extras[extra]}
 
 
 def spark() -> tuple[ModuleType, list[type]]:

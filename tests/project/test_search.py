@@ -162,7 +162,7 @@ def test_fuzzing_without_atheris_is_missing_and_not_wrong(search: Search, monkey
     monkeypatch.setattr(fuzz.importlib.util, "find_spec", lambda name: None)
     code, data, _ = search("fuzz-codec", "fuzz-driver")
     assert (code, [each["verdict"] for each in data["parts"]]) == (0, ["missing", "missing"])
-    assert "pip install 'groupmock[search]'" in data["parts"][0]["missing"][0]
+    assert "pip install --group search" in data["parts"][0]["missing"][0]
 
 
 def test_what_fuzzing_says_is_in_the_report(search: Search, monkeypatch: pytest.MonkeyPatch) -> None:

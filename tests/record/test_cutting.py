@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupmock.record.cutting import MOST_AWAITED, Answers, Requests
+from groupmock.record.cutting import MOST_AWAITED, Answers, Collected, Requests
 from groupmock_codec.frame import FrameError
 
 WATCHED = frozenset({3, 10})
@@ -63,34 +63,37 @@ def test_answers_are_handed_on_in_order_and_those_awaited_whole(sent: list[bytes
         whole.append(frame)
         out.append(framed(frame))
 
-    answers = Answers(1000, out.append, took)
-    wanted = [sent[place] for place in sorted(awaited) if place < len(sent) and len(sent[place]) >= 4]
-    for body in wanted:
-        answers.wait_for(body[:4], None)
+    answers = Answers(1000, out.append, lambda what, size: Collected(took) if what else None)
+    wanted = {sent[place][:4] for place in awaited if place < len(sent) and len(sent[place]) >= 4}
+    for number, identifier in enumerate(sorted(wanted)):
+        answers.wait_for(identifier, number % 3)
     stream = b"".join(map(framed, sent))
     for piece in cut(stream, cuts):
         answers.feed(piece)
     assert b"".join(out) == stream
-    assert whole == [body for body in sent if len(body) >= 4 and body[:4] in answers.awaited]
+    first = {body[:4]: body for body in reversed(sent) if body[:4] in wanted}
+    looked_at = {identifier for number, identifier in enumerate(sorted(wanted)) if number % 3}
+    assert sorted(whole) == [first[identifier] for identifier in sorted(looked_at)]
+    assert not answers.awaited
 
 
 def test_bytes_pass_before_their_frame_is_whole() -> None:
     out: list[bytes] = []
-    answers = Answers(1000, out.append, lambda frame: None)
+    answers = Answers(1000, out.append, lambda what, size: None)
     answers.feed(framed(b"x" * 900)[:100])
     assert len(b"".join(out)) == 100
 
 
 def test_an_answer_of_a_length_that_none_has_ends_it_behind_the_good_ones() -> None:
     out: list[bytes] = []
-    answers = Answers(1000, out.append, lambda frame: None)
+    answers = Answers(1000, out.append, lambda what, size: None)
     with pytest.raises(FrameError, match=r"frame length 1001 is outside 0\.\.1000"):
         answers.feed(framed(b"good") + (1001).to_bytes(4, "big"))
     assert out == [framed(b"good")]
 
 
 def test_a_peer_that_only_asks_fills_no_memory() -> None:
-    answers = Answers(1000, lambda data: None, lambda frame: None)
+    answers = Answers(1000, lambda data: None, lambda what, size: None)
     for number in range(MOST_AWAITED + 5):
         answers.wait_for(number.to_bytes(4, "big"), None)
     assert len(answers.awaited) == MOST_AWAITED and (0).to_bytes(4, "big") not in answers.awaited

@@ -17,9 +17,9 @@ import msgspec
 
 from groupmock.audit.rule import Rule
 from groupmock.clock import VirtualClock
-from groupmock.journal.journal import Repeated, Sink
 from groupmock.journal.read import JournalReader, UnknownRow
 from groupmock.journal.rows import Row
+from groupmock.rig.kept_rows import KeptRows
 from groupmock.rig.wire import is_answered, read_response, request
 from groupmock.rig.wire_rig import Wire, WireRig, rig_header
 from groupmock_clients.probe.language.exchange import Exchange
@@ -39,21 +39,6 @@ TIMES = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 10_000}
 """What members of examples say of themselves where an example does not: a rebalance timeout that CLIENT-32 likes."""
 
 
-class Ear(Sink):
-    """Keeps every row, as a sink in memory gets it."""
-
-    routine = heartbeats = True
-
-    def __init__(self) -> None:
-        self.rows: list[Row] = []
-
-    def take(self, row: Row) -> None:
-        self.rows.append(row)
-
-    def take_repeated(self, repeated: Repeated) -> None:
-        self.rows.extend(repeated.rows())
-
-
 class WireStage:
     """A stage of exchanges: the driver with bytes and virtual time, a cluster of its own for each dialogue."""
 
@@ -63,8 +48,8 @@ class WireStage:
     def __init__(self, settings: Mapping[str, str], release: str = "4.3") -> None:
         self.release, self.settings = release, settings
         self.topic_ids: dict[str, bytes] = {}
-        self.ear = Ear()
-        self.rig = WireRig.make(profile=f"kafka-{release}", settings=settings, sinks=[self.ear])
+        self.kept = KeptRows(heartbeats=True)
+        self.rig = WireRig.make(profile=f"kafka-{release}", settings=settings, sinks=[self.kept])
         self._wires: dict[str, Wire] = {}
         self._asked: dict[str, deque[tuple[int, int, int, float]]] = {}
         self._answers: dict[str, deque[Answer]] = {}
@@ -195,7 +180,7 @@ def rows_of(exchange: Exchange) -> list[Row]:
     outcome = play(next(exchange.variants()), stage)
     assert outcome.verdict == "kept", f"{exchange.name}: the exchange is not answered as it says: {outcome}"
     stage.rig.close()
-    return stage.ear.rows
+    return stage.kept.rows
 
 
 def from_a_file(rows: list[Row]) -> list[Row | UnknownRow]:

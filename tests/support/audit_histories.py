@@ -25,10 +25,10 @@ from stock_members import LIBRARIES, Member, spec
 
 from groupmock import Broker
 from groupmock.audit.drive.situation import IN_TIME
+from groupmock.audit.known_world import SLACK_NS
 from groupmock.audit.offline import audit_journal
 from groupmock.audit.rule import registered
 from groupmock.audit.verdicts import NOT_EXERCISED, Audit, Finding, together
-from groupmock.audit.world import SLACK_NS
 from groupmock.core.steering.register import CannotSteer
 from groupmock.core.units import NS_PER_MS
 from groupmock.faults.plan import Plan, read_plan, ready_plans

@@ -229,9 +229,8 @@ def around(rows: list[Row], place: int, last: int, told: Blast, asked: dict[int,
 
 
 def errors(row: Row) -> set[str]:
-    if row["error"]:
-        return {row["error"]}
-    return {ErrorCode(code).name for code in _codes(row["message"]) if code}
+    inside = {ErrorCode(code).name for code in _codes(row["message"]) if code}
+    return inside or ({row["error"]} if row["error"] else set())
 
 
 def _codes(value: Any) -> list[int]:

@@ -10,10 +10,11 @@ from struct import pack
 from typing import Any, Final
 
 from groupmock.clock import VirtualClock
-from groupmock.journal.journal import Journal, Sink
+from groupmock.journal.journal import Journal
 from groupmock.journal.rows import Row
 from groupmock.record.capture import Report, record_capture
 from groupmock.record.dialogue import Dialogue, header
+from groupmock.rig.kept_rows import KeptRows
 from groupmock.rig.wire import request
 from groupmock.rig.wire_rig import FIRST_PORT, Wire, WireRig
 from groupmock_codec.embedded.consumer import Subscription, encode_subscription
@@ -29,21 +30,6 @@ PORT: Final = 9092
 ETHERNET, NULL, RAW, SLL, SLL2 = 1, 0, 101, 113, 276
 IPV4, IPV6, VLAN, QINQ = 0x0800, 0x86DD, 0x8100, 0x88A8
 EPOCH: Final = VirtualClock().epoch_ns
-
-
-class KeptRows(Sink):
-    """Every row."""
-
-    routine = heartbeats = details = True
-
-    def __init__(self) -> None:
-        self.rows: list[Row] = []
-
-    def take(self, row: Row) -> None:
-        self.rows.append(row)
-
-    def take_repeated(self, repeated: Any) -> None:
-        self.rows += repeated.rows()
 
 
 # -- what was said ---------------------------------------------------------------------------------------------------------------------
@@ -96,7 +82,7 @@ class TapedWire(Wire):
 
 def exchange() -> tuple[list[Row], list[Step]]:
     """Two members make a group, one more connection writes a record batch of 5000 bytes, all leave. Own rows, and what was said."""
-    own, tape = KeptRows(), list[Step]()
+    own, tape = KeptRows(heartbeats=True, details=True), list[Step]()
     rig = WireRig.make(sinks=[own], settings={"group.initial.rebalance.delay.ms": "1000"}, topics={"t": 4})
     first, second, writer = (rig.plug(TapedWire(tape)) for _ in range(3))
     first.ask(18, 0)
@@ -263,7 +249,7 @@ def pcapng(interfaces: list[tuple[int, Frames]], order: str = "<", kept: bool = 
 
 def rows_of(file: bytes, *ports: int) -> tuple[list[Row], Report]:
     """What a capture gives."""
-    kept = KeptRows()
+    kept = KeptRows(heartbeats=True, details=True)
 
     def begin(epoch: int) -> Dialogue:
         journal = Journal(header("capture", epoch, {}), [kept])

@@ -4,11 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
-
-from groupmock.journal.journal import Sink
-from groupmock.journal.rows import KINDS, Header, Row
 
 PATIENCE_S = 60
 
@@ -43,27 +38,3 @@ class RawWire:
         """Everything until FIN; an RST raises."""
         async with asyncio.timeout(PATIENCE_S):
             return await self.reader.read()
-
-
-@dataclass
-class KeptRows(Sink):
-    """A sink that keeps every row that it wants, and the header."""
-
-    kinds: frozenset[str] = frozenset(KINDS)
-    routine: bool = True
-    heartbeats: bool = False
-    details: bool = False
-    rows: list[Row] = field(default_factory=list)
-    header: Header | None = None
-
-    def begin(self, header: Header) -> None:
-        self.header = header
-
-    def take(self, row: Row) -> None:
-        self.rows.append(row)
-
-    def take_repeated(self, repeated: Any) -> None:
-        self.rows.extend(repeated.rows())
-
-    def of(self, kind: str) -> list[Any]:
-        return [row for row in self.rows if row.__struct_config__.tag == kind]

@@ -9,12 +9,12 @@ import pytest
 
 from groupmock.audit.auditor import Auditor
 from groupmock.audit.judgement import Broken, Judgements
+from groupmock.audit.known_world import OF_GROUPS
 from groupmock.audit.repeating import CALM
 from groupmock.audit.rule import Rule, answered, asked, closed, registered
 from groupmock.audit.sink import AuditSink
 from groupmock.audit.subjects import Exchange, Link, Member
 from groupmock.audit.verdicts import Audit, Finding
-from groupmock.audit.world import OF_GROUPS
 from groupmock.clock import Clock
 from groupmock.journal.journal import Sink
 from groupmock.journal.read import read

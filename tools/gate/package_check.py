@@ -66,14 +66,17 @@ def check(scratch: Path, keep: Path | None) -> None:
     print(f"wheel == wheel from the sdist: {len(held)} files, {sizes}")
     install_and_ask(wheel, keep or scratch / "venv")
     if keep:
-        pip(keep, f"groupmock[aiokafka,kafka-python,pytest,control] @ {wheel.as_uri()}")
+        pip(keep, f"groupmock[cooperative-aiokafka,cooperative-kafka-python,pytest,control] @ {wheel.as_uri()}")
         print(f"kept: {keep}")
 
 
 def build(out: Path, *words: str) -> Path:
     """`python -m build` of the tree into a folder of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", "build", *words, "--outdir", str(out), str(TREE)], capture_output=True, text=True, stdin=subprocess.DEVNULL,
+        [sys.executable, "-m", "build", *words, "--outdir", str(out), str(TREE)],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
     )
     if done.returncode:
         raise PackageBroken(f"it does not build:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
@@ -147,8 +150,9 @@ def install_and_ask(wheel: Path, environment: Path) -> None:
     if said.returncode or wheel.name.split("-")[1] not in said.stdout:
         raise PackageBroken(f"`groupmock --version` says {said.stdout!r} {said.stderr[-500:]!r}")
     lacks_spark(command, bare, environment)
-    with subprocess.Popen([str(command), "serve", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=bare,
-                          cwd=environment) as server:
+    with subprocess.Popen(
+        [str(command), "serve", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=bare, cwd=environment
+    ) as server:
         try:
             assert server.stdout is not None and server.stderr is not None
             line = server.stdout.readline()

@@ -38,6 +38,12 @@ did not end."""
 ABOUT_CAUSES: Final = """\
 `cause` of `moved` and `member` rows is one of these words; `reason` says the same to people, and may be put in other words at any time."""
 
+ABOUT_ERRORS: Final = """\
+`error` of a `reply` is the first error anywhere in the answer: of the whole, else of a topic, partition, group, coordinator, member or
+resource. `errors` has each with its place (`topics[0].partitions[2].error_code`). Journals written before there were `errors` have the same
+version, 1, and are read, replayed and put into a lake as they are: their `error` is that of the whole answer alone, what stands inside is in
+`message`."""
+
 
 def text() -> str:
     """The header and every kind of row."""
@@ -57,6 +63,7 @@ def text() -> str:
             *table(["field", "meaning"], ([f"`{n}`", cell(t)] for n, t in documentation(kind).items())),
         ]
     lines += ["", "## Causes", "", ABOUT_CAUSES, "", ", ".join(f"`{cause}`" for cause in CAUSES) + "."]
+    lines += ["", "## Errors", "", *ABOUT_ERRORS.splitlines()]
     return "\n".join(lines) + "\n"
 
 

@@ -114,4 +114,3 @@ def _wrong(result: ScenarioResult) -> Iterator[str]:
 
 def _lines(lines: Iterable[str]) -> str:
     return "\n".join(lines)
-

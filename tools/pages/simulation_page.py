@@ -12,8 +12,10 @@ from .markdown import notice
 
 DATA: Final = "simulation.json"
 FOUND: Final = (
-    ("a journal in which a peer stopped reading between two answers of one entry could not be replayed "
-    "(`tests/found/simulation-212056bf31.json`, and otherwise `simulation-ecd9e46b7d.json`, `simulation-f250fc5965.json`)"),
+    (
+        "a journal in which a peer stopped reading between two answers of one entry could not be replayed "
+        "(`tests/found/simulation-212056bf31.json`, and otherwise `simulation-ecd9e46b7d.json`, `simulation-f250fc5965.json`)"
+    ),
     "a turn of the loop could take two slices: the part of the last connection served began before the slice was over, and was a whole one",
 )
 """What it found in the product, and not in itself."""

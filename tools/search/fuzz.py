@@ -38,7 +38,7 @@ def search(name: str, wanted: SearchRequest) -> SearchPart:
     """One target, in a process of its own."""
     part = SearchPart(name)
     if importlib.util.find_spec("atheris") is None:
-        return part.lacks("atheris (pip install 'groupmock[search]'; Linux and macOS, Python 3.11 to 3.13)")
+        return part.lacks("atheris (pip install --group search; Linux and macOS, Python 3.11 to 3.13)")
     corpus = wanted.folder / name
     corpus.mkdir(parents=True, exist_ok=True)
     words = [PARTS[name], "--seconds", f"{max(1, wanted.seconds):.0f}", "--seed", str(wanted.seed), "--corpus", str(corpus)]

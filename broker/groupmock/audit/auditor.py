@@ -20,10 +20,10 @@ from ..journal.rows import NODE_RESUMED, NODE_STALLED, AbandonedRow, ClientRow, 
 from ..printable import one_line
 from .agenda import Appointment
 from .judgement import Broken, Judgements
+from .known_world import SLACK_NS, World
 from .rule import Rule, registered
 from .subjects import HEARTBEAT, Exchange, Group, Link, Member, Pulse, Subject
 from .verdicts import SHOWN, Audit, Finding, Tally
-from .world import SLACK_NS, World
 
 KINDS: Final = frozenset(("open", "close", "request", "reply", "abandoned", "client", "note"))
 """Kinds of rows that are looked at: those of the wire, and what somebody outside says of a client (`journal.rows.ASKED_TO_STOP`) and
@@ -38,7 +38,7 @@ class Auditor:
     every judgement: code, group, the connection of whom it is about (None: not known) and the finding (None: kept).
 
     `codes`: the rules to look at; all of them unless said. `waive`: the reason why a finding does not count, or None. `slack`: see
-    `world.SLACK_NS`. `pulse`: a broker that runs and makes no rows of heartbeats that repeat (`world`).
+    `known_world.SLACK_NS`. `pulse`: a broker that runs and makes no rows of heartbeats that repeat (`known_world`).
     """
 
     def __init__(

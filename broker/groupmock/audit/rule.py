@@ -20,8 +20,8 @@ from . import rules as folder
 from .judgement import KEPT, Broken, Judgements, Kept
 
 if TYPE_CHECKING:
+    from .known_world import World
     from .subjects import Exchange, Link, Subject
-    from .world import World
 
 ERROR: Final = "error"
 WARNING: Final = "warning"
@@ -42,7 +42,7 @@ def answered(*keys: int) -> Callable[[H], H]:
 
 def calm(*keys: int) -> Callable[[H], H]:
     """The hook looks at a heartbeat when it is repeated for the first time, after a pause of at most a third of the session timeout. It is
-    asked about no more of these (`world`): a rule that minds every heartbeat says here what it has to say of all of them."""
+    asked about no more of these (`known_world`): a rule that minds every heartbeat says here what it has to say of all of them."""
     return lambda hook: _hooked(hook, "calm", keys)
 
 

@@ -1,7 +1,8 @@
 """An audit beside a cluster that runs: a sink that judges rows as they come, and appends what it finds as rows of the kind `finding`.
 
 What it costs. It is handed the rows of the wire but for heartbeats that merely repeat (`Sink.pulse`): those cost nothing, and all that they
-would tell is asked for when a rule wants to know (`subjects.Pulse`). The verdicts are those of the journal's file all the same (`world`).
+would tell is asked for when a rule wants to know (`subjects.Pulse`). The verdicts are those of the journal's file all the same
+(`known_world`).
 
 When time passes. Rules may wait for something that does not come. A row moves time on; where none comes, one appointment at the next
 moment that somebody waits for does (`Alarm`).

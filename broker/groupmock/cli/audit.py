@@ -2,9 +2,10 @@
 groupmock audit --drive [OPTIONS] -- COMMAND [ARGUMENT ...]
 
 Reads journals (of serve, run, the pytest fixture, or groupmock record), and says of each rule whether the clients in it kept it, broke it,
-or were never in the situation; "-" is standard input. Exit codes: 0 no rule broken (a broken rule of severity warning is none), 1 a rule
-broken, 2 bad use, an unreadable waiver or no journal at all, 4 nothing broken as far as can be seen, but a journal was not whole or a rule
-could not be judged. `groupmock explain RULE` says what a rule asks and how to mend what breaks it.
+or were never in the situation. A JOURNAL is a file (plain, .gz or .zst), a folder (all in it), a pattern in quotes, or "-" for standard
+input. Exit codes: 0 no rule broken (a broken rule of severity warning is none), 1 a rule broken, 2 bad use, an unreadable waiver or no
+journal at all, 4 nothing broken as far as can be seen, but a journal was not whole or a rule could not be judged.
+`groupmock explain RULE` says what a rule asks and how to mend what breaks it.
 
 With --drive it starts COMMAND, a consumer, in several copies, puts them through situations (rebalances, lost answers, coordinators that
 move, members that die ...) and judges them in each: a table rule x situation. Then 3 is that COMMAND cannot be judged: it does not start,
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from . import BAD_USE, BROKEN, OK, UNKNOWN
 from ._drive import add_drive_arguments, run_drive
+from ._journals import ABOUT
 from ._options import complain
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ FORMS: Final = ("text", "json", "junit", "sarif", "html")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
-    parser.add_argument("journals", metavar="JOURNAL", nargs="*", help="journal files; - is standard input")
+    parser.add_argument("journals", metavar="JOURNAL", nargs="*", help=ABOUT)
     parser.add_argument(
         "--report",
         metavar="FORM[=FILE]",
@@ -50,11 +52,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Do it; returns the exit code."""
     from ..audit.waivers import BadWaivers
-    from ..journal.read import NotAJournal
 
     try:
         return _run(arguments)
-    except (BadWaivers, NotAJournal, ValueError) as bad:
+    except (BadWaivers, ValueError) as bad:
         complain("audit", bad)
     except OSError as trouble:
         complain("audit", RuntimeError(f"{trouble.filename}: {trouble.strerror}" if trouble.filename else str(trouble)))
@@ -63,6 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     from ..audit.report import report_of
+    from ..journal.source import journals
 
     waivers = _waivers(arguments)
     _check_rules(arguments)
@@ -72,7 +74,7 @@ def _run(arguments: argparse.Namespace) -> int:
         raise ValueError("a COMMAND is for --drive: groupmock audit --drive -- COMMAND (or: groupmock run --journal FILE -- COMMAND)")
     if not arguments.journals:
         raise ValueError("no journal: groupmock audit JOURNAL... (groupmock run --journal FILE -- COMMAND writes one)")
-    sources = [_audited(name, arguments, waivers) for name in arguments.journals]
+    sources = [_audited(name, arguments, waivers) for name in journals(arguments.journals)]
     report = report_of(sources, waivers.notices() if waivers is not None else ())
     _write(report, arguments.report or [("text", None)])
     if report.broken:
@@ -99,16 +101,14 @@ def _check_rules(arguments: argparse.Namespace) -> None:
 def _audited(name: str, arguments: argparse.Namespace, waivers: Waivers | None) -> Source:
     from ..audit.offline import audit_journal
     from ..journal.read import NotAJournal
+    from ..journal.source import called, opened
 
     waive = waivers.of if waivers is not None else None
     try:
-        if name == "-":
-            found = audit_journal("standard input", sys.stdin.buffer, codes=arguments.rule, waive=waive)
-        else:
-            with open(name, "rb") as file:
-                found = audit_journal(name, file, codes=arguments.rule, waive=waive)
+        with opened(name) as file:
+            found = audit_journal(called(name), file, codes=arguments.rule, waive=waive)
     except NotAJournal as bad:
-        raise NotAJournal(f"{name}: {bad}") from None
+        raise NotAJournal(f"{called(name)}: {bad}") from None
     if arguments.unfinished_ok:
         found.notices = []
     return found

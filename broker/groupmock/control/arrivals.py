@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from ..journal.journal import Sink
 from ..journal.ring import Ring
 from ..journal.rows import AbandonedRow, FaultRow, ReplyRow, RequestRow, Row
 from ..journal.story import group_of
-from .row_test import ANY, GROUP, MEMBER_ID, READ, RowTest, member_ids
+from .row_test import ANY, ERROR, GROUP, MEMBER_ID, READ, RowTest, errors_of, member_ids
 
 if TYPE_CHECKING:
     from ..journal.journal import Journal
@@ -61,16 +62,26 @@ class Arrivals(Sink):
         self._waiters: set[Waiter] = set()
         self._tables: dict[str, dict[Any, list[Waiter]]] = {}
         self._groups: OpenRequests | None = None
+        self._guests = 0
 
     @property
     def waiting(self) -> int:
-        """How many wait."""
-        return len(self._waiters)
+        """How many wait, those among them who wait for no rows."""
+        return len(self._waiters) + self._guests
+
+    @contextmanager
+    def place(self) -> Iterator[None]:
+        """For somebody who waits for something else than rows: one of MAX_WAITS. Raises TooMany."""
+        self._check_room()
+        self._guests += 1
+        try:
+            yield
+        finally:
+            self._guests -= 1
 
     async def wait(self, test: RowTest, count: int, seconds: float) -> list[Row]:
         """The kept rows that fit, `count` or more; fewer when the time is over, or when the cluster is. Raises TooMany."""
-        if len(self._waiters) >= MAX_WAITS:
-            raise TooMany(f"{MAX_WAITS} wait for rows already: let one of them end, or ask /v1/journal/count now and then")
+        self._check_room()
         waiter = Waiter(test, count, kept(self._ring, test), self._journal.sequence)
         waiter.settle(0)
         self._add(waiter)
@@ -96,6 +107,10 @@ class Arrivals(Sink):
         for waiter in self._waiters:
             if not waiter.done.done():
                 waiter.done.set_result(None)
+
+    def _check_room(self) -> None:
+        if self.waiting >= MAX_WAITS:
+            raise TooMany(f"{MAX_WAITS} wait already: let one of them end, or ask /v1/journal/count now and then")
 
     def _add(self, waiter: Waiter) -> None:
         if not self._waiters:
@@ -172,6 +187,8 @@ def _values(name: str, row: Row, group: str | None) -> Iterable[Any]:
     """What a row says about a condition, each once."""
     if name == MEMBER_ID:
         return set(member_ids(row))
+    if name == ERROR:
+        return set(errors_of(row))
     return (group if name == GROUP else None if name == ANY else READ[name](row),)
 
 

@@ -64,6 +64,10 @@ class Scrape:
         for key, count in sorted(counters.requests.items()):
             requests.add_metric([APIS[key].name], count)
         yield requests
+        errors = CounterMetricFamily("groupmock_errors", "answers that hold this error, anywhere in them", labels=["api", "error"])
+        for (key, name), count in sorted(counters.errors.items()):
+            errors.add_metric([APIS[key].name, name], count)
+        yield errors
 
     def _now(self) -> Iterator[Metric]:
         from prometheus_client.core import GaugeMetricFamily

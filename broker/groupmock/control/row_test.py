@@ -14,9 +14,11 @@ from ..journal.story import field
 
 Read = Callable[[Row], Any]
 GROUP: Final = "group"
+ERROR: Final = "error"
+NO_ERROR: Final = "none"
 MEMBER_ID: Final = "member_id"
 ANY: Final = ""
-TELLING: Final = ("rule", "name", "timer", "after", "what", MEMBER_ID, GROUP, "client_id", "connection", "api", "error", "kind")
+TELLING: Final = ("rule", "name", "timer", "after", "what", MEMBER_ID, GROUP, "client_id", "connection", "api", ERROR, "kind")
 """The conditions, those that the fewest rows meet first."""
 
 
@@ -29,7 +31,7 @@ class Filter(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     client_id: Annotated[str | None, Meta(description="of requests and members")] = None
     member_id: Annotated[str | None, Meta(description="named by a request, a reply or a member's row")] = None
     connection: Annotated[int | None, Meta(description="number of a connection")] = None
-    error: Annotated[str | None, Meta(description="Kafka's name of a reply's error; none: replies without one")] = None
+    error: Annotated[str | None, Meta(description="Kafka's name of an error anywhere in a reply; none: replies without one")] = None
     after: Annotated[str | None, Meta(description="state that a group moved to")] = None
     what: Annotated[str | None, Meta(description="of a member's row or a note")] = None
     rule: Annotated[str | None, Meta(description="name of a fault rule")] = None
@@ -42,10 +44,6 @@ def _attribute(name: str) -> Read:
     return lambda row: getattr(row, name, None)
 
 
-def _error(row: Row) -> str | None:
-    return (row.error or "none") if isinstance(row, ReplyRow) else None
-
-
 READ: Final[dict[str, Read]] = {
     "rule": _attribute("rule"),
     "name": _attribute("name"),
@@ -55,11 +53,10 @@ READ: Final[dict[str, Read]] = {
     "client_id": _attribute("client_id"),
     "api": _attribute("api_name"),
     "connection": _attribute("connection"),
-    "error": _error,
     "kind": kind_of,
 }
 """What a row says about each of them that has one value in it."""
-assert {*READ, GROUP, MEMBER_ID} == set(TELLING) == set(Filter.__struct_fields__) - {"since"}
+assert {*READ, GROUP, MEMBER_ID, ERROR} == set(TELLING) == set(Filter.__struct_fields__) - {"since"}
 
 
 class RowTest:
@@ -74,6 +71,7 @@ class RowTest:
         """The condition that the fewest rows meet and what it wants; ANY where there is none."""
         self._since = wanted.since
         self._member_id = wanted.member_id
+        self._error = wanted.error
         self._conditions = [(read, value) for name, read in READ.items() if (value := getattr(wanted, name)) is not None]
 
     def fits(self, row: Row) -> bool:
@@ -82,7 +80,15 @@ class RowTest:
             row.seq > self._since
             and all(read(row) == value for read, value in self._conditions)
             and (self._member_id is None or self._member_id in member_ids(row))
+            and (self._error is None or self._error in errors_of(row))
         )
+
+
+def errors_of(row: Row) -> tuple[str, ...]:
+    """The errors that a reply holds, NO_ERROR without one; () of other rows."""
+    if not isinstance(row, ReplyRow):
+        return ()
+    return tuple(each.error for each in row.errors) if row.errors else (row.error or NO_ERROR,)
 
 
 def member_ids(row: Row) -> tuple[Any, ...]:

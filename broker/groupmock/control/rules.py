@@ -64,15 +64,16 @@ class PlanRow(msgspec.Struct):
 async def rules(context: ControlContext, call: ControlCall) -> list[RuleState]:
     """All of them, in order of registration."""
     reports = context.running.server.driver.rules.reports()
-    return [_state(report) for report in reports if not (call.query.never_fired and report.fired)]
+    return [state_of(report) for report in reports if not (call.query.never_fired and report.fired)]
 
 
 async def rule(context: ControlContext, call: ControlCall) -> RuleState:
     """One of them. Raises UnknownRule."""
-    return _state(context.running.server.driver.rules.registry.report(call.path.name))
+    return state_of(context.running.server.driver.rules.registry.report(call.path.name))
 
 
-def _state(report: RuleReport) -> RuleState:
+def state_of(report: RuleReport) -> RuleState:
+    """As it is told."""
     miss = msgspec.to_builtins(report.near_miss) if report.near_miss is not None else None
     return RuleState(report.name, report.sentence, report.fired, report.matched, report.holding, report.spent, miss, report.rule)
 

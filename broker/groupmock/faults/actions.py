@@ -65,4 +65,8 @@ class CallOff(NamedTuple):
     reason: str
 
 
-Action = Answer | Wait | Vanish | HangUp | Write | Steer | CallOff
+class GoOn(NamedTuple):
+    """Nothing: the call goes on as it would."""
+
+
+Action = Answer | Wait | Vanish | HangUp | Write | Steer | CallOff | GoOn

@@ -7,43 +7,64 @@ calls, `async with Broker(...) as broker` the same names as coroutines (`calls` 
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from types import CoroutineType, TracebackType
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, Unpack, cast
 
 import msgspec
 
 from ..assembly import start
 from ..audit.verdicts import Audit
 from ..config import ConfigError, all_settings, resolve, settings_by_name
-from ..core.groups.view import GroupView
+from ..core.groups.view import GroupView, State
+from ..group_wait import Assignment, Missed, Wanted, reach, wanted_of
+from ..journal.place import make_way
 from ..net.loops import UnknownLoop, new_loop
-from ..running import CHANGES, CannotStart, Running
+from ..running import CannotStart, Running
 from ..views import Record
-from .calls import R
+from .calls import Later, Number, R, Text, Texts, said
 from .commands import AsyncUndo, Commands, Lasting, Undo
-from .fault_rules import AsyncFaultBlock, Block, FaultBlock, Faults, PlanLike, Text, Texts, as_plan
+from .data import Behind, Configs, Data, Facts, Moved, Sown, Wrote
+from .fault_rules import AsyncFaultBlock, Block, FaultBlock, Faults, PlanLike, Report, Reports, as_plan
 
 if TYPE_CHECKING:
     from ..control.server import Control
+    from ..core.steering.offsets import Reset  # noqa: F401  # bases name these in quotes: they are loaded when somebody asks
+    from ..data.facts import ConfigRow, TopicFacts  # noqa: F401
+    from ..data.lag import GroupLag  # noqa: F401
+    from ..data.seed import SeedData, Seeded  # noqa: F401
+    from ..data.seed import Source as SeedSource
+    from ..data.writing import Written  # noqa: F401
+    from ..faults.registry import RuleReport  # noqa: F401  # bases name it in quotes: no rule, no registry
+    from .setting_keywords import SettingKeywords
 
+__tracebackhide__: Final = True
 T = TypeVar("T")
-Offset = TypeVar("Offset")
 Records = TypeVar("Records")
 View = TypeVar("View")
+Views = TypeVar("Views")
 Found = TypeVar("Found")
-"""What `produce`, `records`, `wait_for` and `audit` give: a value, or a coroutine of it."""
-Later = Coroutine[Any, Any, T]
+"""What `records`, `wait_for`, `groups` and `audit` give: a value, or a coroutine of it."""
 Topics = Mapping[str, int] | Iterable[str]
+Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 
 class GroupTimeout(AssertionError):
     """A group did not get where a test wanted it in time. The text has what was wanted, what is, and the group's story."""
 
 
-class InProcess(Commands[R, Lasting], Faults[R, Block, Text, Texts], Generic[R, Lasting, Block, Text, Texts, Offset, Records, View, Found]):
+class InProcess(
+    Commands[R, Lasting],
+    Faults[R, Block, Text, Texts, Number, Report, Reports],
+    Data[R, Facts, Configs, Behind, Moved, Wrote, Sown],
+    Generic[
+        R, Lasting, Block, Text, Texts, Number, Report, Reports, Records, View, Views, Found, Facts, Configs, Behind, Moved, Wrote, Sown
+    ],
+):
     """What both brokers are asked beside steering and faults."""
 
     @property
@@ -62,25 +83,34 @@ class InProcess(Commands[R, Lasting], Faults[R, Block, Text, Texts], Generic[R, 
         return self._up().beside is not None
 
     @property
-    def groups(self) -> dict[str, GroupView]:
-        """Every group by id, as it is now (blocks for a turn of the cluster's loop)."""
-        return self._call(lambda: {group.group_id: group.view() for group in self._up().cluster.groups.all()})
+    def groups(self) -> Views:
+        """Every group by id, as it is now."""
+        done: Views = self._ask(lambda: {group.group_id: group.view() for group in self._up().cluster.groups.all()})
+        return done
 
     def produce(
         self,
         topic: str,
-        value: bytes | None,
-        key: bytes | None = None,
+        value: bytes | str | None,
+        key: bytes | str | None = None,
         partition: int = 0,
-        headers: Iterable[tuple[str, bytes | None]] = (),
+        headers: Iterable[tuple[str, bytes | str | None]] = (),
         timestamp: int | None = None,
-    ) -> Offset:
-        """Append one record on the server's side; returns its offset. `timestamp`: ms since 1970, default now."""
-        each = list(headers)
-        done: Offset = self._do(lambda: self._post(lambda: self._up().produce(topic, partition, key, value, each, timestamp)))
+    ) -> Number:
+        """Append one record on the server's side; returns its offset. Text is written as UTF-8; `timestamp`: ms since 1970, default now.
+        A topic that is not there is made, with `num.partitions`, unless `auto.create.topics.enable` is off: then CannotSteer, as for a
+        partition that is not there."""
+        each = [(name, _bytes(content)) for name, content in headers]
+        pair = _bytes(key), _bytes(value)
+        done: Number = self._ask(lambda: self._up().produce(topic, partition, *pair, each, timestamp))
         return done
 
-    def client_says(self, client: str, what: str, /, **fields: Any) -> R:
+    def add_node(self, rack: str | None = None, port: int | None = None) -> Number:
+        """Add a node, which listens from now on; its id. `port` None: the next one, or a free one where all nodes have free ones."""
+        done: Number = self._ask(lambda: self._up().add_node(rack, port))
+        return done
+
+    def client_says(self, client: str, what: str, /, **fields: Json) -> R:
         """Journal a `client` row: what a client says about itself. Does not wait; rows of one caller keep their order. TypeError if
         JSON has no word for something in `fields`."""
 
@@ -94,71 +124,68 @@ class InProcess(Commands[R, Lasting], Faults[R, Block, Text, Texts], Generic[R, 
         done: R = self._do(say)
         return done
 
-    def records(self, topic: str, partition: int | None = None) -> Records:
-        """The records of a topic (or of one partition), by partition and offset."""
-        done: Records = self._do(lambda: self._post(lambda: self._up().records(topic, partition)))
+    def records(self, topic: str, partition: int | None = None, offset: int = 0, limit: int | None = None) -> Records:
+        """The records of a topic (or of one partition), by partition and offset: from that offset on, at most so many. ValueError where a
+        client compressed them with what needs a library that is not installed."""
+        done: Records = self._ask(lambda: self._up().records(topic, partition, offset, limit))
         return done
 
     def story(self, group: str) -> Text:
         """What happened to a group, a line an event, oldest first."""
-        done: Text = self._do(lambda: self._post(lambda: self._up().story(group)))
+        done: Text = self._ask(lambda: self._up().story(group))
         return done
 
     def audit(self) -> Found:
         """What the clients were found to do up to now, rule by rule (`groupmock.audit`). NotAudited unless started with `audit=True`."""
-        done: Found = self._do(lambda: self._post(lambda: self._up().audit()))
+        done: Found = self._ask(lambda: self._up().audit())
         return done
 
     def wait_for(
         self,
         group: str,
-        state: str | None = None,
+        state: State | None = None,
         members: int | None = None,
         generation: int | None = None,
         timeout: float = 10.0,
+        *,
+        member: str | None = None,
+        assignment: Assignment | None = None,
+        offsets: Mapping[str, int] | None = None,
+        lag: int | None = None,
     ) -> View:
-        """Wait until the group is in `state` with that many members and at least that generation. GroupTimeout tells the story."""
-
-        def reached(view: GroupView) -> bool:
-            return (
-                state in (None, view.state)
-                and members in (None, len(view.members))
-                and (generation is None or view.generation >= generation)
-            )
-
-        wanted = ", ".join(
-            f"{name} {value}"
-            for name, value in (("state", state), ("members", members), ("generation at least", generation))
-            if value is not None
+        """Wait until all of it holds: Kafka's `state`, so many `members`, a `generation` or a later one, a `member` of that member id,
+        instance id or client id; an `assignment`: "orders" (or several topics) is assigned whole, or {"anna": ["orders/0"]}; `offsets`
+        committed, {"orders/0": 17} or further; at most a `lag` of so many records. BadWait (a ValueError) for what can never hold;
+        GroupTimeout says what was missing and tells the story."""
+        wanted = wanted_of(
+            group, state=state, members=members, generation=generation, member=member, assignment=assignment, offsets=offsets, lag=lag
         )
-        done: View = self._do(lambda: self._run(self._reach(group, reached, wanted, timeout)))
+        done: View = self._do(lambda: self._run(self._reach(wanted, timeout)))
         return done
 
-    async def _reach(self, group: str, reached: Callable[[GroupView], bool], wanted: str, timeout: float) -> GroupView:
+    async def _reach(self, wanted: Wanted, timeout: float) -> GroupView:
         running = self._up()
-
-        def view() -> GroupView | None:
-            found = running.cluster.groups.find(group)
-            return found.view() if found is not None else None
-
-        def there() -> GroupView | None:
-            seen = view()
-            return seen if seen is not None and reached(seen) else None
-
-        found = await running.until(CHANGES, there, timeout)
-        if found is None:
-            raise GroupTimeout(_missed(group, wanted, timeout, view(), running))
+        found = await reach(running, wanted, timeout)
+        if isinstance(found, Missed):
+            raise GroupTimeout(f"{found.lines}\n{running.story(wanted.group)}")
         return found
 
 
-class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record], GroupView, Audit]):
+class Broker(
+    InProcess[
+        None, Undo, FaultBlock, str, list[str], int, "RuleReport", "list[RuleReport]", list[Record], GroupView, dict[str, GroupView], Audit,
+        "dict[str, TopicFacts]", "dict[str, ConfigRow]", "GroupLag", "list[Reset]", "list[Written]", "Seeded",
+    ]
+):
     """A mock Kafka cluster in this process.
 
-    `topics`: {"orders": 12} or ["orders:12"]; `settings`: Kafka's names, {"group.max.size": 3}; the same as keywords with
-    underscores: `group_max_size=3`. `journal`: a file, of at most `journal_max_bytes`; `run`: what it calls this run;
-    `plan`: fault rules from the start; `audit`: judge the clients (`Broker.audit`), `audit_waivers`: a file of
+    `topics`: {"orders": 12} or ["orders:12"]; `racks`: of each node; `settings`: Kafka's names, {"group.max.size": 3}; the same as
+    keywords with underscores: `group_max_size=3`. `journal`: a file, of at most `journal_max_bytes`, or a folder ("runs/"), where
+    each run gets one of its own; `run`: what it calls this run;
+    `plan`: fault rules from the start; `seed_data`: topics, records, offsets and configs from the start, a file or its
+    lines (docs/how-to/seed-and-read.md); `audit`: judge the clients (`Broker.audit`), `audit_waivers`: a file of
     findings that do not count; `control`: serve the control API (docs/reference/control.md) on that port, 0 for
-    a free one. Raises ConfigError for a bad value, CannotStart for a taken port.
+    a free one. Raises ConfigError for a bad value, BadPlan, BadSeedData, CannotStart for a taken port.
     """
 
     def __init__(
@@ -168,28 +195,31 @@ class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record]
         seed: int | None = None,
         run: str | None = None,
         nodes: int = 1,
+        racks: Iterable[str] = (),
         profile: str = "groupmock",
-        journal: str | None = None,
+        journal: str | os.PathLike[str] | None = None,
         journal_max_bytes: int | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
         advertise: str | None = None,
         log: str = "off",
         plan: PlanLike | None = None,
+        seed_data: SeedSource | None = None,
         audit: bool = False,
         audit_waivers: str | None = None,
         control: int | str | None = None,
         token: str | None = None,
         settings: Mapping[str, Any] | None = None,
-        **by_keyword: Any,
+        **by_keyword: Unpack[SettingKeywords],
     ) -> None:
         flags = {
             "topic": tuple(_topic_texts(topics)),
             "seed": seed,
             "run": run,
             "nodes": nodes,
+            "racks": tuple(racks),
             "profile": profile,
-            "journal": journal,
+            "journal": None if journal is None else os.fspath(journal),
             "journal-max-bytes": journal_max_bytes,
             "host": host,
             "port": port,
@@ -201,6 +231,7 @@ class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record]
             "token": token,
         }
         self._plan = as_plan(plan) if plan is not None else None
+        self._seed_data = _read_seed_data(seed_data) if seed_data is not None else None
         self._config = resolve(flags, [*(settings or {}).items(), *_by_kafka_name(by_keyword)])
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -208,6 +239,7 @@ class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record]
         self._control: Control | None = None
         self._stop: asyncio.Event | None = None
         self._trouble_at_end: Exception | None = None
+        self._journal = self._config.journal
 
     def __enter__(self) -> Broker:
         return self.start()
@@ -235,8 +267,8 @@ class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record]
 
     @property
     def journal(self) -> str | None:
-        """The journal's file, if there is one."""
-        return self._config.journal
+        """The journal's file, if there is one; of the last run, once it is over."""
+        return self._up().journal if self._running is not None else self._journal
 
     def start(self, ports: Sequence[int] = ()) -> Broker:
         """Start serving; returns once clients can connect. `ports`: one per node, where they must be those of an earlier start."""
@@ -255,6 +287,7 @@ class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record]
         """Stop serving, close every connection, flush the journal. Raises what went wrong with the journal."""
         if self._thread is None or self._loop is None or self._stop is None:
             return
+        self._journal = self.journal
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
         self._thread = self._loop = self._running = self._control = None
@@ -262,17 +295,25 @@ class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record]
             trouble, self._trouble_at_end = self._trouble_at_end, None
             raise trouble
 
-    def clear(self) -> None:
-        """Forget every topic, group and connection and rotate the journal; the bootstrap address stays."""
-        ports = self._up().ports
+    def clear(self, journal: str | os.PathLike[str] | None = None) -> None:
+        """Forget every topic, group, rule and connection; what the start made is made again, and the bootstrap address stays. The journal
+        so far is kept as FILE.1, FILE.2, ...; with `journal` what comes goes to that file instead."""
+        ports, before = self._up().ports, self._config.journal
+        if journal is not None:
+            self._config = msgspec.structs.replace(self._config, journal=os.fspath(journal))
         if self._control is not None:  # it stays where it is
-            asyncio.run_coroutine_threadsafe(self._control.context.reset(), self._on()).result()
+            asyncio.run_coroutine_threadsafe(self._control.context.reset(self._config), self._on()).result()
             return
         self.stop()
+        if before is not None and before == self._config.journal:
+            make_way(before)
         self.start(ports)
 
     def _do(self, begin: Callable[[], Future[T]]) -> T:
-        return begin().result()
+        done = begin()
+        if (error := done.exception()) is not None:
+            raise said(error)
+        return done.result()
 
     def _lasting(self, do: Callable[[], None], undo: Callable[[], None]) -> Undo:
         do()
@@ -302,7 +343,7 @@ class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record]
     async def _until_stopped(self, ready: Future[Running], ports: Sequence[int]) -> None:
         self._stop = asyncio.Event()
         try:
-            running = await start(self._config, ports=ports, stories=True, plan=self._plan)
+            running = await start(self._config, ports=ports, stories=True, plan=self._plan, seed_data=self._seed_data)
             if self._config.control is not None:
                 from ..control.start import start_control
 
@@ -320,11 +361,30 @@ class Broker(InProcess[None, Undo, FaultBlock, str, list[str], int, list[Record]
 
 class AsyncBroker(
     InProcess[
-        Later[None], AsyncUndo, AsyncFaultBlock, Later[str], Later[list[str]], Later[int], Later[list[Record]], Later[GroupView],
+        Later[None],
+        Later[AsyncUndo],
+        AsyncFaultBlock,
+        Later[str],
+        Later[list[str]],
+        Later[int],
+        Later["RuleReport"],
+        Later["list[RuleReport]"],
+        Later[list[Record]],
+        Later[GroupView],
+        Later[dict[str, GroupView]],
         Later[Audit],
+        Later["dict[str, TopicFacts]"],
+        Later["dict[str, ConfigRow]"],
+        Later["GroupLag"],
+        Later["list[Reset]"],
+        Later["list[Written]"],
+        Later["Seeded"],
     ]
 ):
-    """The same names as `Broker`, as coroutines where `Broker` blocks."""
+    """The same names as `Broker`: a property is a property here too, a method a method, and whatever `Broker` asks the cluster for is a
+    coroutine: `await broker.produce(...)`, `(await broker.groups)["kitchen"]`. Nothing happens before it is awaited; one that is dropped
+    instead is a RuntimeWarning with its name, and an error for mypy (unused-coroutine) and pyright (reportUnusedCoroutine).
+    """
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
@@ -334,15 +394,35 @@ class AsyncBroker(
         """Where the control API is, if it was asked for."""
         return self._broker.control
 
-    async def clear(self) -> None:
-        """Forget every topic, group and connection and rotate the journal; the bootstrap address stays."""
-        await asyncio.to_thread(self._broker.clear)
+    @property
+    def start_settings(self) -> dict[str, Any]:
+        """Kafka name -> value of every setting of this run."""
+        return self._broker.start_settings
 
-    async def _do(self, begin: Callable[[], Future[T]]) -> T:
-        return await asyncio.wrap_future(begin())
+    @property
+    def journal(self) -> str | None:
+        """The journal's file, if there is one."""
+        return self._broker.journal
 
-    def _lasting(self, do: Callable[[], Later[None]], undo: Callable[[], Later[None]]) -> AsyncUndo:
-        return AsyncUndo(do, undo)
+    async def start(self, ports: Sequence[int] = ()) -> AsyncBroker:
+        """Start serving; returns once clients can connect. `ports`: one per node, where they must be those of an earlier start."""
+        await asyncio.to_thread(self._broker.start, ports)
+        return self
+
+    async def stop(self) -> None:
+        """Stop serving, close every connection, flush the journal. Raises what went wrong with the journal."""
+        await asyncio.to_thread(self._broker.stop)
+
+    async def clear(self, journal: str | os.PathLike[str] | None = None) -> None:
+        """Forget every topic, group, rule and connection; what the start made is made again, and the bootstrap address stays. The journal
+        so far is kept as FILE.1, FILE.2, ...; with `journal` what comes goes to that file instead."""
+        await asyncio.to_thread(self._broker.clear, journal)
+
+    def _do(self, begin: Callable[[], Future[T]]) -> Later[T]:
+        return _named(self, _awaited(begin))
+
+    def _lasting(self, do: Callable[[], Later[None]], undo: Callable[[], Later[None]]) -> Later[AsyncUndo]:
+        return _named(self, _done(do, undo))
 
     def _block(self, rule: dict[str, Any], must_fire: bool) -> AsyncFaultBlock:
         return AsyncFaultBlock(self, rule, must_fire)
@@ -354,8 +434,41 @@ class AsyncBroker(
         return self._broker._on()
 
 
+async def _awaited(begin: Callable[[], Future[T]]) -> T:
+    try:
+        return await asyncio.wrap_future(begin())
+    except Exception as error:
+        raise said(error)  # noqa: B904  # the same error, not one more
+
+
+async def _done(do: Callable[[], Later[None]], undo: Callable[[], Later[None]]) -> AsyncUndo:
+    await do()
+    return AsyncUndo(undo)
+
+
+def _named(twin: AsyncBroker, coroutine: Later[T]) -> Later[T]:
+    """Called as what the user called, the outermost function of this folder, so that "coroutine '...' was never awaited" names that."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_back.f_globals.get("__package__") == __package__:
+        frame = frame.f_back
+    cast("CoroutineType[Any, Any, T]", coroutine).__qualname__ = f"{type(twin).__name__}.{frame.f_code.co_name}"
+    return coroutine
+
+
 def _topic_texts(topics: Topics) -> Iterable[str]:
     return (f"{name}:{partitions}" for name, partitions in topics.items()) if isinstance(topics, Mapping) else topics
+
+
+def _read_seed_data(source: SeedSource) -> SeedData:
+    from ..data.seed import read_seed_data
+
+    return read_seed_data(source)
+
+
+def _bytes(content: bytes | str | None) -> bytes | None:
+    if not isinstance(content, bytes | bytearray | str | None):
+        raise TypeError(f"keys, values and headers are bytes, text or None, not {type(content).__name__}")
+    return content.encode() if isinstance(content, str) else content
 
 
 def _by_kafka_name(by_keyword: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -366,13 +479,6 @@ def _by_kafka_name(by_keyword: Mapping[str, Any]) -> list[tuple[str, Any]]:
     if unknown:
         raise ConfigError(f"Broker({unknown[0]}=...): no such setting; `groupmock config` lists them")
     return [(names[field], value) for field, value in by_keyword.items()]
-
-
-def _missed(group: str, wanted: str, timeout: float, view: GroupView | None, running: Running) -> str:
-    seen = None if view is None else f"it is {view.state} with {len(view.members)} members in generation {view.generation}"
-    now = seen or "there is no such group"
-    what = wanted or "existence"
-    return f"group {group!r} did not reach {what} within {timeout:g} s: {now} (seed {running.seed})\n{running.story(group)}"
 
 
 __all__ = ["AsyncBroker", "Broker", "CannotStart", "GroupTimeout"]

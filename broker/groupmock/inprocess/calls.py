@@ -2,7 +2,10 @@
 
 Each method stands once and says what is to be done there; `_do` makes of it what the caller wants: `Broker` waits for it and gives the
 result, `AsyncBroker` gives a coroutine, which does nothing before it is awaited. What a method gives is therefore a type parameter of
-its class: `R` is None for the one, a coroutine of None for the other.
+its class: `R` is None for the one, a coroutine of None for the other. Whatever asks the cluster goes this way, properties too; what is
+known without asking (an address, a seed) is a plain property of both.
+
+The modules of this folder set `__tracebackhide__`, by which pytest leaves their frames out: a wait that failed shows the line of the test.
 """
 
 from __future__ import annotations
@@ -11,15 +14,27 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from ..core.events import Command
 
 if TYPE_CHECKING:
     from ..running import Running
 
+__tracebackhide__: Final = True
 T = TypeVar("T")
+Later = Coroutine[Any, Any, T]
 R = TypeVar("R")
+"""What a method gives that has nothing to say: None, or a coroutine of it. The others alike, for what it says."""
+Text = TypeVar("Text")
+Texts = TypeVar("Texts")
+Number = TypeVar("Number")
+
+
+def said(error: BaseException) -> BaseException:
+    """An error to be raised on the caller's side. Of one that groupmock declares, the text says it all: the way it took on the cluster's
+    thread is left out. Anything else would be a mistake in groupmock, to which that way leads."""
+    return error.with_traceback(None) if type(error).__module__.partition(".")[0] == "groupmock" else error
 
 
 class Calls(ABC, Generic[R]):
@@ -53,9 +68,9 @@ class Calls(ABC, Generic[R]):
         self._on().call_soon_threadsafe(run)
         return done
 
-    def _call(self, function: Callable[[], T]) -> T:
-        """The same, waited for (a turn of the cluster's loop), for what is a property on both."""
-        return self._post(function).result()
+    def _ask(self, function: Callable[[], Any]) -> Any:
+        """What the function returns on the cluster's thread, as the caller wants it: a turn of the cluster's loop away."""
+        return self._do(lambda: self._post(function))
 
     def _run(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
         """What the coroutine returns or raises on the cluster's loop."""

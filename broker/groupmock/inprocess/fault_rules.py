@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from ..core.events import Command
+from ..fault_wait import reach
 from ..faults.plan import Plan, make_plan, make_rule, parse_plan, read_plan, rule_as_data
-from .calls import Calls, R
+from .calls import Calls, Later, Number, R, Text, Texts
 
 if TYPE_CHECKING:
     from ..faults.registry import RuleReport
 
-FAULT: Final = frozenset(("fault",))
+__tracebackhide__: Final = True
 Block = TypeVar("Block")
 """What `fault` gives: `FaultBlock`, `AsyncFaultBlock`."""
-Text = TypeVar("Text")
-"""What a method gives that has a text to say: the text, or a coroutine of it."""
-Texts = TypeVar("Texts")
-"""The same for a list of texts."""
+Report = TypeVar("Report")
+Reports = TypeVar("Reports")
+"""`RuleReport` and a list of them, or coroutines of these."""
 PlanLike = str | Mapping[str, Any] | Plan
 """A file, the name of a ready plan, TOML text (it has line ends), or the same as plain data."""
 
@@ -43,7 +44,7 @@ def as_plan(plan: PlanLike) -> Plan:
     return make_plan(dict(plan))
 
 
-class Faults(Calls[R], Generic[R, Block, Text, Texts]):
+class Faults(Calls[R], Generic[R, Block, Text, Texts, Number, Report, Reports]):
     """Fault rules, plans, and what became of them."""
 
     @abstractmethod
@@ -113,61 +114,68 @@ class Faults(Calls[R], Generic[R, Block, Text, Texts]):
         """Forget every rule."""
         return self._command("clear_faults")
 
-    def wait_for_fault(self, name: str, fired: int = 1, timeout: float = 10.0) -> R:
-        """Wait until a rule fired so often. Raises FaultNotSeen."""
-        done: R = self._do(lambda: self._run(self._until_fired(name, fired, timeout)))
+    def wait_for_fault(self, name: str, hits: int = 1, timeout: float = 10.0) -> R:
+        """Wait until a rule fired so often. Raises FaultNotSeen; NeverSoOften (a ValueError) where it cannot fire so often."""
+        done: R = self._do(lambda: self._run(self._until_fired(name, hits, timeout)))
         return done
 
-    async def _until_fired(self, name: str, fired: int, timeout: float) -> None:
-        running = self._up()
-        registry = running.server.driver.rules.registry
-        seen = await running.until(FAULT, lambda: registry.report(name).fired >= fired or None, timeout)
-        if seen is None:
-            sentence = registry.report(name).sentence
-            raise FaultNotSeen(f"{sentence}; {fired} times were waited for, {timeout:g} s (seed {running.seed})")
-
-    # What can be looked at blocks for a turn of the cluster's loop, on `AsyncBroker` too.
+    async def _until_fired(self, name: str, hits: int, timeout: float) -> None:
+        found = await reach(self._up(), name, hits, timeout)
+        if isinstance(found, str):
+            raise FaultNotSeen(found)
 
     @property
-    def faults(self) -> list[RuleReport]:
+    def faults(self) -> Reports:
         """Every rule as it stands: counts, what it holds, how near it came."""
-        return self._call(lambda: self._up().server.driver.rules.reports())
+        done: Reports = self._ask(lambda: self._up().server.driver.rules.reports())
+        return done
 
-    def fault_report(self, name: str) -> RuleReport:
-        """One rule as it stands."""
-        return self._call(lambda: self._up().server.driver.rules.registry.report(name))
+    def fault_report(self, name: str) -> Report:
+        """One rule as it stands. UnknownRule (a LookupError) when there is none."""
+        done: Report = self._ask(lambda: self._report(name))
+        return done
 
-    def never_fired(self) -> list[RuleReport]:
+    def never_fired(self) -> Reports:
         """The rules that did nothing; `.sentence` says why."""
-        return [report for report in self.faults if not report.fired]
+        done: Reports = self._ask(lambda: [report for report in self._up().server.driver.rules.reports() if not report.fired])
+        return done
+
+    def _report(self, name: str) -> RuleReport:
+        return self._up().server.driver.rules.registry.report(name)
 
 
-class RuleBlock(Generic[R, Text]):
+class RuleBlock(Generic[R, Text, Number, Report]):
     """A rule that holds while a block lasts. `name` finds it in the journal and in reports."""
 
-    def __init__(self, broker: Faults[R, Any, Text, Any], rule: dict[str, Any], must_fire: bool) -> None:
+    def __init__(self, broker: Faults[R, Any, Text, Any, Number, Report, Any], rule: dict[str, Any], must_fire: bool) -> None:
         self._broker = broker
         self._rule = rule
         self._must_fire = must_fire
+        self._entered = False
         self.name: str = rule["name"]
 
+    def __del__(self) -> None:
+        if not self._entered:
+            warnings.warn("fault(...) was never entered and broke nothing: use it in a `with` block, or add_fault", RuntimeWarning, 2)
+
     @property
-    def report(self) -> RuleReport:
+    def report(self) -> Report:
         """The rule as it stands."""
         return self._broker.fault_report(self.name)
 
     @property
-    def fired(self) -> int:
+    def fired(self) -> Number:
         """How often it did something."""
-        return self.report.fired
+        done: Number = self._broker._ask(lambda: self._broker._report(self.name).fired)
+        return done
 
     def release(self) -> R:
         """Let go of what the rule holds."""
         return self._broker.release_fault(self.name)
 
-    def wait(self, fired: int = 1, timeout: float = 10.0) -> R:
+    def wait(self, hits: int = 1, timeout: float = 10.0) -> R:
         """Wait until it fired so often. Raises FaultNotSeen."""
-        return self._broker.wait_for_fault(self.name, fired, timeout)
+        return self._broker.wait_for_fault(self.name, hits, timeout)
 
     def _judge(self, report: RuleReport, error: BaseException | None) -> None:
         # An error out of the block says more than a rule that did not fire because of it.
@@ -175,10 +183,11 @@ class RuleBlock(Generic[R, Text]):
             raise FaultNeverFired(report.sentence)
 
 
-class FaultBlock(RuleBlock[None, str]):
+class FaultBlock(RuleBlock[None, str, int, "RuleReport"]):
     """While a `with` block lasts."""
 
     def __enter__(self) -> FaultBlock:
+        self._entered = True
         self.name = self._broker.add_fault(**self._rule)
         return self
 
@@ -189,14 +198,15 @@ class FaultBlock(RuleBlock[None, str]):
         self._judge(report, error)
 
 
-class AsyncFaultBlock(RuleBlock[Coroutine[Any, Any, None], Coroutine[Any, Any, str]]):
+class AsyncFaultBlock(RuleBlock[Later[None], Later[str], Later[int], Later["RuleReport"]]):
     """While an `async with` block lasts."""
 
     async def __aenter__(self) -> AsyncFaultBlock:
+        self._entered = True
         self.name = await self._broker.add_fault(**self._rule)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        report = self.report
+        report = await self.report
         await self._broker.remove_fault(self.name)
         self._judge(report, error)

@@ -1,14 +1,23 @@
-"""Reads a journal back: the header, then rows as their classes. A cut last line is reported, the rest is read; unknown kinds are kept."""
+"""Reads a journal back, line by line: the header, then rows as their classes. A cut last line is reported, the rest is read; unknown kinds
+are kept."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Final, Union
 
 import msgspec
 
+from ..printable import ascii_json
+from .file import without_empty_tags
 from .rows import END, LEFT_OUT, ROWS, VERSION, Header, NoteRow, Row
+from .source import opened
+from .unpack import CannotUnpack, DamagedFile, Unpacked
+
+LONGEST_LINE: Final = 512 * 1024 * 1024
+"""Bytes; longer ones are no rows. A frame of 100 MiB (socket.request.max.bytes) has 133 MiB in base64, and its message beside it."""
 
 
 class NotAJournal(ValueError):
@@ -22,6 +31,13 @@ class UnknownRow(msgspec.Struct):
     seq: int
     t: int
     fields: dict[str, Any]
+
+
+def line_of(row: Row | UnknownRow) -> bytes:
+    """A row as it stands in a file, without the line's end."""
+    if isinstance(row, UnknownRow):
+        return ascii_json(msgspec.json.encode({"kind": row.kind, "seq": row.seq, "t": row.t, **row.fields}))
+    return ascii_json(without_empty_tags(msgspec.json.encode(row)))
 
 
 class BrokenRow(msgspec.Struct):
@@ -54,12 +70,14 @@ class LeftOut(msgspec.Struct, frozen=True):
 
 
 class JournalReader:
-    """Iterate over it for rows. After that: `cut` (the last line was not whole, its text), `ended` (closed properly, and whole), `left_out`
-    (by a limit of its size), `broken`, `count`. The notes about what is left out are no rows."""
+    """Iterate over it for rows. After that: `cut` (the last line was not whole, its text), `damage` (of packed data, behind which nothing
+    can be had), `ended` (closed properly, and whole), `left_out` (by a limit of its size), `broken`, `count`, `last` (number of the last
+    row). The notes about what is left out are no rows. Raises NotAJournal, OSError."""
 
     def __init__(self, source: IO[bytes]) -> None:
         self._source = source
         self.header = _read_header(source)
+        self.last = 0
         self.cut: bytes | None = None
         self.ended = False
         self.left_out: LeftOut | None = None
@@ -69,10 +87,13 @@ class JournalReader:
     def __iter__(self) -> Iterator[Row | UnknownRow]:
         decode = _row.decode
         # From 2: the header is line 1 and was read before.
-        for number, line in enumerate(self._source, 2):
+        for number, line in enumerate(iter(partial(self._source.readline, LONGEST_LINE), b""), 2):
             if not line.endswith(b"\n"):
-                self.cut = line
-                return
+                if len(line) < LONGEST_LINE or self._skip_line():
+                    self.cut = line
+                    return
+                self.broken.append(BrokenRow(number, f"the line has more than {LONGEST_LINE} bytes"))
+                continue
             try:
                 row: Row | UnknownRow | None = decode(line)
                 # Set anew by every row: a run that went on behind END was not closed by it.
@@ -84,7 +105,31 @@ class JournalReader:
                 self.ended = self.ended and row is None
             if row is not None:
                 self.count += 1
+                self.last = row.seq
                 yield row
+
+    @property
+    def damage(self) -> DamagedFile | None:
+        """What is wrong with the packed data, as far as they are read."""
+        return self._source.damage if isinstance(self._source, Unpacked) else None
+
+    @property
+    def unfinished(self) -> str | None:
+        """Why rows may have come behind the last one, in a sentence without its stop; None: the journal has its end."""
+        if self.left_out is not None:
+            return str(self.left_out)
+        if self.damage is not None:
+            return f"its data are {self.damage}; the last whole row is {self.last}"
+        if self.cut is not None:
+            return f"it ends in the middle of the row after {self.last}"
+        return None if self.ended else f"it has no end after row {self.last}: the run goes on, or was killed"
+
+    def _skip_line(self) -> bool:
+        """To the end of a line that is too long; returns whether it has none."""
+        while rest := self._source.readline(LONGEST_LINE):
+            if rest.endswith(b"\n"):
+                return False
+        return True
 
     def _noted(self, note: Any) -> NoteRow | None:
         """A note, which may be about the journal itself. Raises DecodeError."""
@@ -108,13 +153,19 @@ class JournalReader:
 
 def read(path: str | Path) -> tuple[JournalReader, list[Row | UnknownRow]]:
     """The whole journal at once. Raises NotAJournal, OSError."""
-    with open(path, "rb") as source:
+    with opened(path) as source:
         journal = JournalReader(source)
         return journal, list(journal)
 
 
 def _read_header(source: IO[bytes]) -> Header:
-    line = source.readline()
+    try:
+        line = source.readline(LONGEST_LINE)
+    except CannotUnpack as cannot:
+        raise NotAJournal(str(cannot)) from None
+    if not line:
+        damage = source.damage if isinstance(source, Unpacked) else None
+        raise NotAJournal("it is empty" if damage is None else f"its data are {damage}, before the first line ends")
     try:
         # Its version first: what else a header of another one has is not known.
         version = _format.decode(line).v

@@ -13,6 +13,8 @@ import msgspec
 from msgspec import Meta
 
 VERSION: Final = 1
+MOST_ERRORS: Final = 100
+"""Of an answer so many errors stand in its row by their paths."""
 END: Final = "end"
 """`what` of the note that is the last row of a journal that was closed properly."""
 NOT_READING: Final = "the peer does not read its answers: it is not served until it does"
@@ -98,6 +100,13 @@ class Payload(msgspec.Struct, kw_only=True, omit_defaults=True):
     digest: Annotated[str | None, about("sha256 in hex, where a sink wanted it")] = None
 
 
+class ErrorAt(msgspec.Struct, kw_only=True):
+    """One error of an answer."""
+
+    path: Annotated[str, about("where it stands: topics[0].partitions[1].error_code")]
+    error: Annotated[str, about("Kafka's name of it")]
+
+
 class RequestRow(FramePlace, tag="request", kw_only=True):
     """A request was decoded and handled."""
 
@@ -119,7 +128,11 @@ class ReplyRow(FramePlace, tag="reply", kw_only=True):
     waited: Annotated[int, about("ns between handling the request and this")] = 0
     size: Annotated[int, about("bytes of the frame without its length")]
     delivered: Annotated[bool, about("false: the connection was gone, or a fault rule took the answer")] = True
-    error: Annotated[str | None, about("Kafka's name of the top-level error")] = None
+    error: Annotated[str | None, about("Kafka's name of the first error: of the whole, else of a topic, partition, group, ... inside")] = (
+        None
+    )
+    errors: Annotated[list[ErrorAt] | None, about("all errors by path, the first 100; journals of older versions have none")] = None
+    errors_left_out: Annotated[int, about("how many more there are")] = 0
     message: Annotated[Any, about("the response; null: none is due (acks 0)")] = None
     embedded: Annotated[dict[str, Any] | None, about("decoded copy of subscriptions or assignments inside, by path")] = None
     payloads: Annotated[list[Payload] | None, about("record bytes left out of the message")] = None

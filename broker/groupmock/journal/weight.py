@@ -54,7 +54,7 @@ def _of_frame(kind: type) -> Weigher:
 
     def weigh(row: RequestRow | ReplyRow, enough: int) -> int:
         size, message = row.size, row.message
-        if size > SMALL or row.embedded is not None or row.payloads is not None:
+        if size > SMALL or row.embedded is not None or row.payloads is not None or getattr(row, "errors", None) is not None:
             return whole(row, enough)
         of_message = SMALL_ONES.get(message.__class__) or _learn_small(message.__class__)
         return fixed + 2 * size + of_message(message, enough)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 
@@ -12,6 +14,7 @@ class Counters(msgspec.Struct):
     handled: int = 0  # every request; also the number of the last ticket
     requests: dict[int, int] = {}  # API key -> requests that took the full path
     replies: int = 0  # of fully handled requests
+    errors: dict[tuple[int, str], int] = {}  # API key and Kafka's name -> answers that hold the error, as far as somebody wants their rows
     lost_replies: int = 0  # made for a connection that was gone
     connections_opened: int = 0
     connections_closed: int = 0
@@ -22,6 +25,11 @@ class Counters(msgspec.Struct):
     held_bytes: int = 0  # now: cut or waiting requests of all connections
     accept_failures: int = 0
     internal_errors: int = 0  # defects of groupmock itself: each has a note row
+
+    def met(self, key: int, errors: Iterable[str]) -> None:
+        """One more answer of this API with each of these errors."""
+        for name in errors:
+            self.errors[key, name] = self.errors.get((key, name), 0) + 1
 
     @property
     def repeated_heartbeats(self) -> int:

@@ -49,7 +49,7 @@ def details_of(codec: Named, message: Message | None, wanted: bool, protocol_typ
         return Details(message)
     if codec.key in EMBEDDED:
         return Details(message, _embedded(codec.key, message, protocol_type))
-    if _has_records(type(message)):
+    if has_records(type(message)):
         return _without_payloads(message)
     return Details(message)
 
@@ -161,18 +161,30 @@ def _in_sync(message: Any) -> Places:
 EMBEDDED: Final[dict[int, Callable[[Any], Places]]] = {JOIN_GROUP: _in_join, SYNC_GROUP: _in_sync}
 
 
+class Digested(msgspec.Struct, frozen=True):
+    """Record bytes that stand in no message any more: how many there were, and their sha256 in hex."""
+
+    length: int
+    digest: str
+
+    def __len__(self) -> int:
+        return self.length
+
+
 @cache
-def _has_records(message: type[Message]) -> bool:
-    return any(_wire_has_records(field.wire) for field in fields_of(message))
+def has_records(message: type[Message]) -> bool:
+    """Are there records in it, or in what it holds?"""
+    return any(holds_records(field.wire) for field in fields_of(message))
 
 
-def _wire_has_records(wire: Wire) -> bool:
+def holds_records(wire: Wire) -> bool:
+    """Are these records, or do they hold any?"""
     element = wire.element
     if wire.kind == "records":
         return True
     if isinstance(element, Wire):
-        return _wire_has_records(element)
-    return element is not None and _has_records(element)
+        return holds_records(element)
+    return element is not None and has_records(element)
 
 
 def _without_payloads(message: Message) -> Details:
@@ -189,8 +201,9 @@ def _stripped(message: Message, path: str, payloads: list[Payload]) -> Message:
         where = f"{path}{field.name}"
         if field.wire.kind == "records":
             if value is not None and len(value) > BIG:
-                payloads.append(Payload(path=where, length=len(value), digest=sha256(value).hexdigest()))
+                digest = value.digest if isinstance(value, Digested) else sha256(value).hexdigest()
+                payloads.append(Payload(path=where, length=len(value), digest=digest))
                 changed[field.name] = None
-        elif _wire_has_records(field.wire):
+        elif holds_records(field.wire):
             changed[field.name] = [_stripped(entry, f"{where}[{place}].", payloads) for place, entry in enumerate(value)]
     return msgspec.structs.replace(message, **changed) if changed else message

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic
 
 from ..core.effects import Abandoned, Reply
 from ..core.events import Command
-from ..faults.actions import Answer, CallOff, HangUp, Piece, Steer, Vanish, Wait, Write
+from ..faults.actions import Answer, CallOff, GoOn, HangUp, Piece, Steer, Vanish, Wait, Write
 from ..faults.facts import Facts, GroupFacts, Lookup, facts_of
 from ..faults.kind import Target
 from ..faults.registry import RuleRegistry, RuleReport
@@ -125,6 +125,8 @@ class FaultGate(Generic[C]):
             self._row(armed, connection, call.ticket, now, called_off=action.reason)
             return True
         self._row(armed, connection, call.ticket, now)
+        if isinstance(action, GoOn):
+            return True
         if isinstance(action, Steer):
             self._steer(armed, action, now)
             return True
@@ -144,6 +146,8 @@ class FaultGate(Generic[C]):
         for armed in fired:
             action = armed.fault.act(Target(facts, call.asked(), reply.message, self.registry.dice))
             self._row(armed, call.connection, call.ticket, now)
+            if isinstance(action, GoOn):
+                continue
             if isinstance(action, Answer):
                 reply.message = action.message
                 muted = max(muted, action.mute_ns)

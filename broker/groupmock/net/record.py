@@ -5,19 +5,23 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from groupmock_codec.error_codes import error_codes
 from groupmock_codec.errors import error_name
 
 from ..core.effects import Effects, MemberChanged, Moved, Note, TimerFired
 from ..journal.journal import Journal
 from ..journal.rows import (
+    MOST_ERRORS,
     AbandonedRow,
     ClientRow,
     CloseRow,
     CommandRow,
+    ErrorAt,
     FaultRow,
     MemberRow,
     MovedRow,
@@ -143,10 +147,13 @@ class Recorder:
         journal, quiet = self._journal, call.quiet
         if "reply" not in journal.wanted or (quiet and not (journal.heartbeats or told)):
             return
-        error = error_of(message)
-        if not (journal.routine or error):
-            return
         connection, codec = call.connection, call.codec
+        errors, more = errors_of(message, codec.version)
+        if errors is None:
+            if not journal.routine:
+                return
+        else:
+            self._counters.met(codec.key, {each.error for each in errors})
         shown: Any = message
         embedded = payloads = None
         if journal.details:
@@ -161,7 +168,9 @@ class Recorder:
             api_name=codec.name,
             api_version=codec.version,
             waited=now - call.handled,
-            error=error,
+            error=errors[0].error if errors is not None else None,
+            errors=errors,
+            errors_left_out=more,
             size=size,
             delivered=delivered and not connection.deaf,
             message=shown,
@@ -266,10 +275,16 @@ def arguments_as_json(arguments: dict[str, Any]) -> dict[str, Any]:
     return {name: {"base64": b64encode(value).decode()} if isinstance(value, bytes) else value for name, value in arguments.items()}
 
 
-def error_of(message: Message | None) -> str | None:
-    """Kafka's name of the top-level error of a response, None if there is none or it has no such field."""
-    code = getattr(message, "error_code", 0)
-    return error_name(code) if code else None
+def errors_of(message: Message | None, version: int) -> tuple[list[ErrorAt] | None, int]:
+    """The errors of an answer, wherever they stand, the first MOST_ERRORS of them, and how many more there are. (None, 0): it has none."""
+    if message is None:
+        return None, 0
+    codes = error_codes(message.__class__, version)
+    if not codes.first(message):
+        return None, 0
+    each = codes.each(message)
+    told = [ErrorAt(path=path, error=error_name(code)) for path, code in islice(each, MOST_ERRORS)]
+    return told, sum(1 for _ in each)
 
 
 class RepeatedHeartbeats:

@@ -402,4 +402,3 @@ def text_of(end: Endpoint) -> str:
     """10.0.0.7:40001, [::1]:9092."""
     address = ip_address(end[0])
     return f"{address}:{end[1]}" if address.version == 4 else f"[{address}]:{end[1]}"
-

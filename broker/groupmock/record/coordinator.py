@@ -157,9 +157,7 @@ class Overheard:
         if not group.members and group.whole:
             group.protocol_type = asked.protocol_type
         who = f"ticket {call.ticket}" if member_id is None else member_id
-        member = HeardMember(
-            **_about(call, asked), member_id=who, parked=call.ticket, alive=call.handled, nameless=member_id is None
-        )
+        member = HeardMember(**_about(call, asked), member_id=who, parked=call.ticket, alive=call.handled, nameless=member_id is None)
         why: Reason = causes.member_joined(member_id) if member_id else _joins_nameless(asked.group_instance_id, call.client_id)
         group.add(out, member, why)
         if asked.reason and isinstance(why, causes.Why):

@@ -1,14 +1,13 @@
 """Where frames begin and end in bytes that are passed on as they come: only what must be seen whole is kept back. No sockets here.
 
-A request's first eight bytes say whether its answer will tell addresses: its correlation id is remembered. In the other direction a frame
-with such an id is collected, everything else is handed on at once, in pieces as they came. So a fetched megabyte is on its way before its
-last byte is here.
+A request's first eight bytes say whether its answer is to be looked at: its correlation id is remembered. In the other direction a frame
+with such an id is given to whoever looks at it, everything else is handed on at once, in pieces as they came.
 """
 
 from __future__ import annotations
 
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from groupmock_codec.frame import FrameError
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 HEAD: Final = 12  # length, key, version, correlation id
 ANSWER_HEAD: Final = 8  # length, correlation id
 MOST_AWAITED: Final = 10_000
-"""Requests whose answer is to be seen whole; of a peer that sends more without an answer the oldest passes unchanged."""
+"""Requests whose answer is to be looked at; of a peer that sends more without an answer the oldest passes unchanged."""
 _length = Struct(">i").unpack_from
 
 
@@ -75,20 +74,51 @@ class Requests:
         return size
 
 
+class Taker(Protocol):
+    """Whoever looks at one answer."""
+
+    def feed(self, data: bytes) -> None:
+        """The next bytes of it, its length among them."""
+
+    def end(self) -> None:
+        """All of it has come."""
+
+
+class Collected:
+    """An answer that is looked at when it is whole: `whole(frame)`, without its length."""
+
+    __slots__ = ("_frame", "_whole")
+
+    def __init__(self, whole: Callable[[bytes], None]) -> None:
+        self._whole = whole
+        self._frame = bytearray()
+
+    def feed(self, data: bytes) -> None:
+        """The next bytes."""
+        self._frame += data
+
+    def end(self) -> None:
+        """It is whole."""
+        self._whole(bytes(memoryview(self._frame)[4:]))
+
+
 class Answers:
-    """Bytes of a node. `awaited`: correlation ids of the answers that are to be seen whole. `passes(data)` and `whole(frame)` are called
-    with what comes, in order; a whole frame without its length."""
+    """Bytes of a node. `awaited`: correlation ids of the answers that are to be looked at, each with something of the caller's.
 
-    __slots__ = ("_frame", "_held", "_left", "awaited", "limit", "passes", "whole")
+    `passes(data)` is called with what comes. Where an awaited answer begins, `taker(what, size)` is asked, with its size in bytes: the
+    bytes go to whoever that is, in the same order; None: they pass.
+    """
 
-    def __init__(self, limit: int, passes: Callable[[bytes], None], whole: Callable[[bytes], None]) -> None:
+    __slots__ = ("_held", "_left", "_taker", "awaited", "limit", "passes", "taker")
+
+    def __init__(self, limit: int, passes: Callable[[bytes], None], taker: Callable[[Any, int], Taker | None]) -> None:
         self.limit = limit
         self.awaited: dict[bytes, object] = {}
         self.passes = passes
-        self.whole = whole
+        self.taker = taker
         self._left = 0  # bytes of the frame that are still to come
         self._held = b""  # of a frame's head that came apart
-        self._frame: bytearray | None = None  # that is collected, with its length
+        self._taker: Taker | None = None  # of the frame
 
     @property
     def between(self) -> bool:
@@ -96,7 +126,7 @@ class Answers:
         return not (self._left or self._held or self.awaited)
 
     def wait_for(self, correlation: bytes, what: object) -> None:
-        """The answer with this id is to be seen whole."""
+        """The answer with this id is to be looked at."""
         if len(self.awaited) >= MOST_AWAITED:
             del self.awaited[next(iter(self.awaited))]
         self.awaited[correlation] = what
@@ -104,7 +134,7 @@ class Answers:
     def feed(self, data: bytes) -> None:
         """Bytes that came. Raises FrameError for a length that no answer has; what is before it was handed on."""
         size = len(data)
-        if not (self.awaited or self._left or self._held or self._frame) and size >= 4 and _length(data)[0] == size - 4 <= self.limit:
+        if not (self.awaited or self._left or self._held) and size >= 4 and _length(data)[0] == size - 4 <= self.limit:
             self.passes(data)
             return
         self._walk(self._held + data if self._held else data)
@@ -117,11 +147,12 @@ class Answers:
             if self._left:
                 step = min(self._left, size - at)
                 self._left -= step
-                if self._frame is not None:
-                    self._frame += data[at : at + step]
+                if self._taker is not None:
+                    self._taker.feed(data[at : at + step])
                     begin = at + step
                     if not self._left:
-                        self._finish()
+                        self._taker.end()
+                        self._taker = None
                 at += step
                 continue
             if size - at < 4:
@@ -133,10 +164,11 @@ class Answers:
             if self.awaited and length >= 4:
                 if size - at < ANSWER_HEAD:
                     break
-                if data[at + 4 : at + ANSWER_HEAD] in self.awaited:
-                    self._pass(data, begin, at)
-                    begin = at
-                    self._frame = bytearray()
+                if (identifier := data[at + 4 : at + ANSWER_HEAD]) in self.awaited:
+                    self._taker = self.taker(self.awaited.pop(identifier), 4 + length)
+                    if self._taker is not None:
+                        self._pass(data, begin, at)
+                        begin = at
             self._left = 4 + length
         self._pass(data, begin, at)
         self._held = data[at:]
@@ -144,8 +176,3 @@ class Answers:
     def _pass(self, data: bytes, begin: int, end: int) -> None:
         if begin < end:
             self.passes(data if end - begin == len(data) else data[begin:end])
-
-    def _finish(self) -> None:
-        frame, self._frame = self._frame, None
-        assert frame is not None
-        self.whole(bytes(memoryview(frame)[4:]))

@@ -199,8 +199,9 @@ class Dialogue:
         else:
             line.waiting += len(frame)
 
-    def answered(self, line: Line, frame: bytes, now: int, message: Message | None = None) -> None:
-        """An answer's frame has come. `message`: what it says, where somebody has read it already."""
+    def answered(self, line: Line, frame: bytes, now: int, message: Message | None = None, size: int | None = None) -> None:
+        """An answer's frame has come. `message`: what it says, where somebody has read it already; `size`: of the whole, where `frame` is
+        what was kept of it (`record.abridged`)."""
         beat = line.beat
         if beat is not None:
             held = beat.held
@@ -213,11 +214,11 @@ class Dialogue:
             return
         call = self._whose(line, frame, now)
         if call is None:
-            self.record.remark(STRAY_ANSWER, now, connection=line.number, bytes=len(frame))
+            self.record.remark(STRAY_ANSWER, now, connection=line.number, bytes=len(frame) if size is None else size)
             return
         if message is None:
             message = self.read_answer(call, frame, now)
-        self._over(call, message, len(frame), now)
+        self._over(call, message, len(frame) if size is None else size, now)
         if self._beats and call.codec.key == HEARTBEAT and isinstance(call.codec, WireCodec) and not line.pending:
             fine = message is not None and call.message is not None and not getattr(message, "error_code", 1)
             line.beat = Beat(call, call.codec, frame, message, self.overheard.member(call)) if fine and message is not None else None

@@ -2,7 +2,8 @@
 
 The theory. A relay has two ends, each an asyncio protocol. What one end receives is first looked at (`record.cutting`), then written to the
 other, then handed to `record.work`, which reads it when the loop has time. Only answers that tell addresses are kept back until they are
-whole, and go out with ours.
+whole, and go out with ours. A big answer with records is read as it passes (`record.abridged`) and kept back no longer than addresses may
+still follow.
 
 Backpressure. An end whose peer does not read stops the other end's reading (`pause_writing`), so that what waits is bounded by the two
 write buffers, as with no proxy between them it is by the kernel's. Each end has a set of reasons for not reading; it reads when there is
@@ -27,14 +28,16 @@ from groupmock_codec.frame import FrameError, Framer
 from ..journal.rows import NOT_READING
 from ..net.codecs import API_VERSIONS
 from ..net.connection import NO_LINGER
+from .abridged import Abridged, abridges
 from .addresses import rewrite, tells_addresses, watched
-from .cutting import Answers, Requests
+from .cutting import Answers, Collected, Requests
 from .wire_codec import WireCodec
 
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
     from .beat import Beat
+    from .cutting import Taker
     from .dialogue import Dialogue, Line
     from .upstream import Node, Upstream
     from .work import Take, Work
@@ -44,6 +47,8 @@ REQUEST_BYTES: Final = 104_857_600
 ANSWER_BYTES: Final = 268_435_456
 """Largest answer that is recorded: four times what Kafka's fetch.max.bytes lets a client ask for by default."""
 WRITE_BUFFER: Final = 1_048_576
+BIG_ANSWER: Final = 65_536
+"""One with records and of so many bytes is read as it passes; a smaller one mostly comes in one piece."""
 
 _length = Struct(">i").unpack_from
 
@@ -150,6 +155,43 @@ class End(asyncio.Protocol):
             self.transport.abort()
 
 
+class Passage:
+    """A big answer with records on its way to the client. Pieces are kept back while addresses may follow."""
+
+    def __init__(self, relay: Relay, codec: WireCodec, size: int) -> None:
+        self.relay = relay
+        self.abridged = Abridged(codec, size)
+        self._kept_back: list[bytes] = []
+
+    def feed(self, data: bytes) -> None:
+        """On to the client, then digested: between two pieces others have their turn."""
+        self.abridged.feed(data)
+        self._kept_back.append(data)
+        if not self.abridged.may_tell:
+            self._let_go()
+        self.abridged.digest()
+
+    def end(self) -> None:
+        """It is whole: with addresses in it, it goes out with ours."""
+        if self._kept_back and self._tells():
+            self.relay.tell(self.abridged.codec, b"".join(self._kept_back)[4:])
+            return
+        self._let_go()
+        self.relay.record_abridged(self.abridged)
+
+    def _tells(self) -> bool:
+        codec = self.abridged.codec
+        try:
+            return rewrite(codec.key, codec.version, self.abridged.read(), self.relay.house.upstream.translate)
+        except CodecError:
+            return False  # told by a note when it is recorded; what cannot be read cannot be changed
+
+    def _let_go(self) -> None:
+        for data in self._kept_back:
+            self.relay.client.write(data)
+        self._kept_back.clear()
+
+
 class Relay:
     """`number`: of the connection in this run; `client` and `server`: its two ends; `line`: as the recording has it."""
 
@@ -166,7 +208,7 @@ class Relay:
         self.client.ends = self.server.ends = self._ends
         self._first: End | None = None  # of the two to end
         self._requests = Requests(REQUEST_BYTES, watched(), self._noticed)
-        self._answers = Answers(ANSWER_BYTES, self._passes, self._whole)
+        self._answers = Answers(ANSWER_BYTES, self._passes, self._taker)
         self._asked = Framer(REQUEST_BYTES)  # of the recording, which is later
         self._answered = Framer(ANSWER_BYTES)
         self._later(partial(self._record_open, host, port, house.now()))
@@ -225,16 +267,21 @@ class Relay:
     def _noticed(self, start: bytes, correlation: bytes) -> None:
         """A request of an API some of whose answers are changed on the way."""
         codec = self.house.dialogue.codecs[start]
-        if isinstance(codec, WireCodec) and (codec.key == API_VERSIONS or tells_addresses(codec.key, codec.version)):
+        if isinstance(codec, WireCodec) and (_changes(codec) or abridges(codec.key)):
             self._answers.wait_for(correlation, codec)
+
+    def _taker(self, codec: WireCodec, size: int) -> Taker | None:
+        """Who looks at an answer of so many bytes."""
+        if size >= BIG_ANSWER and abridges(codec.key):
+            return Passage(self, codec, size)
+        return Collected(partial(self.tell, codec)) if _changes(codec) else None
 
     def _passes(self, data: bytes) -> None:
         self.client.write(data)
         self._add(self._take_answered, data, self.house.now())
 
-    def _whole(self, frame: bytes) -> None:
+    def tell(self, codec: WireCodec, frame: bytes) -> None:
         """An answer that may tell addresses."""
-        codec = cast(WireCodec, self._answers.awaited.pop(frame[:4]))
         message, told = None, frame
         try:
             message = codec.read_answer(frame)
@@ -244,6 +291,10 @@ class Relay:
             message = None  # told by a note when it is recorded; what cannot be read cannot be changed
         self.client.write(len(told).to_bytes(4, "big") + told)
         self._add(partial(self._record_answer, message), told, self.house.now())
+
+    def record_abridged(self, abridged: Abridged) -> None:
+        """It has passed by."""
+        self._add(partial(self._record_abridged, abridged), abridged.frame, self.house.now())
 
     def _ends(self, end: End) -> None:
         if self._first is None:
@@ -327,6 +378,14 @@ class Relay:
         self.house.dialogue.answered(self.line, frame, now, message)
         return len(frame)
 
+    def _record_abridged(self, abridged: Abridged, frame: bytes, now: int, at: int) -> int:
+        try:
+            message = abridged.read()
+        except CodecError:
+            message = None  # what is wrong with it is found once more, and told
+        self.house.dialogue.answered(self.line, frame, now, message, abridged.size - 4)
+        return len(frame)
+
     def _record_open(self, host: str, port: int, now: int) -> None:
         self.line = self.house.dialogue.opened(self.number, self.node.number, host, port, now)
 
@@ -339,3 +398,8 @@ class Relay:
 
     def _remark(self, what: str, now: int, **fields: Any) -> None:
         self.house.dialogue.record.remark(what, now, connection=self.number, **fields)
+
+
+def _changes(codec: WireCodec) -> bool:
+    """Are answers of this API changed on the way?"""
+    return codec.key == API_VERSIONS or tells_addresses(codec.key, codec.version)

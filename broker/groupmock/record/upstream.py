@@ -182,5 +182,3 @@ def _who_is_there() -> bytes:
     body = APIS[METADATA].request.encode(VERSION, MetadataRequest(topics=[], allow_auto_topic_creation=False))
     frame = encode_request_header(RequestHeader(METADATA, VERSION, 1, "groupmock-record")) + body
     return len(frame).to_bytes(4, "big") + frame
-
-

@@ -88,7 +88,6 @@ class WireCodecs(dict[bytes, Codec]):
         return found
 
 
-
 def client_id_of(frame: bytes) -> str | None:
     """Of a header whose version is not known: the client id stands at the same place in all of them. None: null, or cut."""
     length = int.from_bytes(frame[8:HEADER_BYTES], "big", signed=True)

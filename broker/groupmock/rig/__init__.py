@@ -2,6 +2,7 @@
 
     CoreRig   the pure core on a virtual clock: messages in, messages out; scripted members
     WireRig   the whole driver on a virtual clock: a client's bytes in, the server's bytes out
+    KeptRows  what its journal said
     wire      one framing of requests and one client for real connections, blocking or asyncio
 
 docs/how-to/rig.md has a runnable example of each. A server never loads this package.
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from .ask import Ask
     from .core_rig import CoreRig
     from .dice import FedDice
+    from .kept_rows import KeptRows
     from .making import make_core
     from .member import Member
     from .watch import Watch
@@ -25,13 +27,14 @@ HOMES = {
     "Ask": "ask",
     "CoreRig": "core_rig",
     "FedDice": "dice",
+    "KeptRows": "kept_rows",
     "Member": "member",
     "Watch": "watch",
     "Wire": "wire_rig",
     "WireRig": "wire_rig",
     "make_core": "making",
 }
-__all__ = ["Ask", "CoreRig", "FedDice", "Member", "Watch", "Wire", "WireRig", "make_core"]
+__all__ = ["Ask", "CoreRig", "FedDice", "KeptRows", "Member", "Watch", "Wire", "WireRig", "make_core"]
 
 
 def __getattr__(name: str) -> Any:

@@ -33,6 +33,6 @@ def require(distribution: str) -> None:
     try:
         found = metadata.version(distribution)
     except metadata.PackageNotFoundError:
-        raise ModuleNotFoundError(f"{distribution} is not installed: pip install 'groupmock[{distribution}]'") from None
+        raise ModuleNotFoundError(f"{distribution} is not installed: pip install 'groupmock[cooperative-{distribution}]'") from None
     if found != known and not found.startswith(f"{known}."):
         raise UnsupportedClient(f"{distribution} {found} is installed; the cooperative assignors support {distribution} {known}.x")

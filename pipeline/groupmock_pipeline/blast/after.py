@@ -181,7 +181,7 @@ def _answers(told: DataFrame) -> DataFrame:
     """Every error that an answer has, once, by Kafka's name; an answer that never came has none."""
     names = F.create_map(*[F.lit(each) for code in ErrorCode for each in (str(int(code)), code.name)])
     inside = F.transform("codes", lambda code: F.coalesce(F.try_element_at(names, code), code))
-    named = F.when(F.col("error").isNotNull(), F.array("error")).when(F.col("codes").isNotNull(), inside).otherwise(F.array())
+    named = F.when(F.col("codes").isNotNull(), inside).when(F.col("error").isNotNull(), F.array("error")).otherwise(F.array())
     lost = (F.col("kind") == "abandoned") | ~F.col("delivered")
     errors = F.transform(named, lambda name: F.struct(F.lit("error").alias("what"), name.alias("name")))
     losses = F.when(lost, F.array(F.struct(F.lit("lost").alias("what"), F.lit(None).cast("string").alias("name"))))

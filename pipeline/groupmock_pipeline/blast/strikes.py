@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 BREAKING: Final = (
     "complete_delay", "expire_member", "fence_instance", "force_rebalance", "freeze_member", "hold_group", "jump_timer", "load_coordinator",
-    "move_coordinator", "move_leader", "order_joins", "stall_node", "step_clock", "stop_node", "unload_coordinator",
+    "move_coordinator", "move_leader", "order_joins", "set_generation", "stall_node", "step_clock", "stop_node", "unload_coordinator",
 )  # fmt: skip
 """Steering commands that break or delay something. The rest repairs, chooses or creates."""
 MENDING: Final = (
@@ -56,12 +56,12 @@ def told(rows: DataFrame) -> DataFrame:
     """Of runs that somebody broke: requests that name a group, answers with errors or lost, and whatever happened to groups.
 
     A line has the row's own columns and, read from its message, `asked` (the group that a request names), `asker` (the member id),
-    `session_ms` (of a JoinGroup), `codes` (error codes inside an answer that has none at its top).
+    `session_ms` (of a JoinGroup), `codes` (every error code of an answer: journals of older versions do not name those inside it).
     """
     broken = rows.where(_strikes()).select("run").distinct()
     kind = F.col("kind")
     request = (kind == "request") & F.col("api_key").isin(*GROUP_APIS)
-    inside = (kind == "reply") & F.col("error").isNull() & F.col("message").rlike('"error_code":-?[1-9]')
+    inside = (kind == "reply") & F.col("message").rlike('"error_code":-?[1-9]')
     answer = (kind == "abandoned") | ((kind == "reply") & (F.col("error").isNotNull() | ~F.col("delivered"))) | inside
     note = (kind == "note") & (F.col("what") == COULD_NOT)
     others = kind.isin("fault", "command", "moved", "member", "close")

@@ -1,4 +1,7 @@
-"""The lines of a journal file: numbered from 1, as text, and what is wrong with those that have none."""
+"""The lines of a journal file: numbered from 1, as text, and what is wrong with those that have none.
+
+Spark's own reader would decompress as well, but it counts no lines and ends a cut file without a word.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from base64 import b64encode
 from collections.abc import Generator, Iterable, Iterator
 from typing import Final, NamedTuple
 
-from .reading import DamagedFile, unpacked_bytes
+from groupmock.journal.unpack import DamagedFile, unpacked_bytes
 
 SHOWN: Final = 1024
 """Bytes of an over-long line that its place in the quarantine shows."""
@@ -38,13 +41,18 @@ def lines(path: str, limit: int) -> Generator[list[JournalLine], None, None]:
 
     Raises OSError. Where compressed data breaks, the last line says so, even if nothing came of it."""
     number = 0
-    for group, problem in _split(unpacked_bytes(path), limit):
+    for group, problem in _split(_pieces(path), limit):
         found = [_line(at, line) for at, line in enumerate(group, number + 1)]
         number += len(found)
         if problem is not None:
             last = found[-1]
             found[-1] = last._replace(whole=False, problem=last.problem or problem or None)
         yield found
+
+
+def _pieces(path: str) -> Iterator[bytes]:
+    with open(path, "rb") as source:
+        yield from unpacked_bytes(source)
 
 
 def _split(source: Iterable[bytes], limit: int) -> Iterator[tuple[list[bytes | Cut], str | None]]:

@@ -59,7 +59,7 @@ def rows_of(code: str, which: str, number: int) -> tuple[AnyRow, ...]:
     outcome = play(next(exchange.variants()), stage)
     assert outcome.verdict == "kept", f"{code}.{which}: {outcome}"
     stage.rig.close()
-    return tuple(from_a_file(stage.ear.rows))
+    return tuple(from_a_file(stage.kept.rows))
 
 
 @cache

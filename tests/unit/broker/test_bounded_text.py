@@ -93,7 +93,7 @@ def test_twice_the_text_is_twice_the_work(name: str) -> None:
     assert large <= 2.2 * small + 100, (small, large)
 
 
-@for_each("unit", ["[", '{"a":', '[{"a":', '[[],', '"",', "1,", "1", '"\\n', "'", "#"])
+@for_each("unit", ["[", '{"a":', '[{"a":', "[[],", '"",', "1,", "1", '"\\n', "'", "#"])
 def test_json_is_read_or_refused(unit: str) -> None:
     with pytest.raises(BadText, match=r"nested more than 16 deep|not JSON|not to be read"):
         json(full(unit, MAX_BYTES))

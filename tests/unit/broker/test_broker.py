@@ -12,7 +12,7 @@ import pytest
 from cases import for_each
 
 import groupmock
-from groupmock import AsyncBroker, Broker, GroupTimeout
+from groupmock import Broker, GroupTimeout
 from groupmock.config import ConfigError
 from groupmock.core.steering import CannotSteer
 from groupmock.journal.read import read
@@ -61,6 +61,25 @@ def test_topic_errors_reach_the_caller() -> None:
             broker.grow_topic("orders", 1)
         broker.grow_topic("orders", 4)
         broker.produce("orders", b"v", partition=3)
+
+
+def test_text_is_written_as_utf_8_and_a_topic_that_lacks_is_made() -> None:
+    with Broker(num_partitions=3) as broker:
+        assert broker.produce("orders", "ein Kännchen", key="anna", partition=2, headers=[("h", "ü"), ("n", None)]) == 0
+        (record,) = broker.records("orders")
+        assert (record.key, record.value, record.headers) == (b"anna", "ein Kännchen".encode(), [("h", "ü".encode()), ("n", None)])
+        with pytest.raises(CannotSteer, match="no partition 3 of topic 'orders': there are 0 to 2"):
+            broker.produce("orders", "more", partition=3)
+        with pytest.raises(TypeError, match="keys, values and headers are bytes, text or None, not dict"):
+            broker.produce("orders", {"no": "text"})  # type: ignore[arg-type]  # wrong on purpose
+
+
+def test_no_topic_is_made_where_clients_could_not_make_it() -> None:
+    with Broker(auto_create_topics_enable=False) as broker:
+        with pytest.raises(CannotSteer, match="no topic 'orders'"):
+            broker.produce("orders", "one coffee")
+        with pytest.raises(LookupError, match="no topic 'orders'"):
+            broker.records("orders")
 
 
 def test_settings_by_kafka_name_and_by_keyword() -> None:
@@ -143,7 +162,7 @@ def test_async_with_gives_the_same_names_as_coroutines() -> None:
             await broker.delete_topic("more")
             with pytest.raises(GroupTimeout):
                 await broker.wait_for("nobody", timeout=0.05)
-            assert broker.groups == {}
+            assert await broker.groups == {}
             assert await broker.story("nobody") == ""
 
     asyncio.run(main())
@@ -170,14 +189,6 @@ def test_what_a_client_says_is_a_row_where_it_was_said(tmp_path: Path) -> None:
     assert (rows[0]["client"], rows[0]["what"], rows[0]["fields"]) == ("A", "delivered", {"client": "A", "offsets": [1, 2]})
 
 
-def test_both_brokers_have_the_same_names() -> None:
-    def names(kind: type) -> set[str]:
-        return {name for name in dir(kind) if not name.startswith("_")}
-
-    assert names(Broker) - names(AsyncBroker) == {"start", "stop", "start_settings", "journal"}
-    assert names(AsyncBroker) - names(Broker) == set()
-
-
 def test_a_type_checker_is_told_what_each_gives() -> None:
     """`make types` is the judge of the assertions; here they must not be wrong either."""
     with Broker(topics={"orders": 1}) as broker:
@@ -194,8 +205,8 @@ def test_a_type_checker_is_told_what_each_gives() -> None:
             assert_type(await broker.produce("orders", b"v"), int)
             assert_type(await broker.records("orders"), list[Record])
             assert_type(await broker.add_fault({"api": "Heartbeat"}, "drop"), str)
-            async with broker.hold("kitchen", "Empty"), broker.fault({"api": "Heartbeat"}, "drop", must_fire=False) as rule:
-                assert_type(rule.fired, int)
+            async with await broker.hold("kitchen", "Empty"), broker.fault({"api": "Heartbeat"}, "drop", must_fire=False) as rule:
+                assert_type(await rule.fired, int)
                 assert_type(await rule.release(), None)
 
     asyncio.run(main())

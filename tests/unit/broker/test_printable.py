@@ -56,7 +56,7 @@ def test_two_texts_never_look_the_same() -> None:
 
 def test_a_quotation_ends_where_it_ends() -> None:
     assert quoted("plain") == '"plain"'
-    texts = ['a" said "b', 'a\\" said \\"b', 'a\\', '\\"', '"', "a\n"]
+    texts = ['a" said "b', 'a\\" said \\"b', "a\\", '\\"', '"', "a\n"]
     assert [json.loads(quoted(text)) for text in texts] == texts
 
 

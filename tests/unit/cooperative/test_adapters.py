@@ -55,7 +55,7 @@ def test_a_missing_library_is_told_with_the_extra_that_brings_it(module: str, di
         f"try:\n    import groupmock_clients.cooperative.{module}\nexcept ModuleNotFoundError as error:\n    print(error)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == f"{distribution} is not installed: pip install 'groupmock[{distribution}]'\n"
+    assert done.stdout == f"{distribution} is not installed: pip install 'groupmock[cooperative-{distribution}]'\n"
 
 
 @LIBRARIES

@@ -20,11 +20,13 @@ def sample(kind: str) -> Row:
         "tuple[str, ...]": ("g", "m"),
         "tuple[int, ...]": (1, 2),
         "Any": {"a": 1},
+        "list[Payload]": [{"path": "p", "length": 5}],
+        "list[ErrorAt]": [{"path": "error_code", "error": "UNKNOWN_MEMBER_ID"}],
     }
     filled = {}
     for name, annotation in all_annotations(ROWS[kind]).items():
         text = annotation.removeprefix("Annotated[").split(", about")[0].removesuffix(" | None")
-        filled[name] = [{"path": "p", "length": 5}] if "Payload" in text else values[text]
+        filled[name] = values[text]
     return msgspec.convert(filled, ROWS[kind], strict=True) if "raw" not in filled else ROWS[kind](**{**filled, "payloads": None})
 
 

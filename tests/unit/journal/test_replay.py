@@ -121,6 +121,26 @@ def test_a_journal_from_before_there_were_causes_replays_without_them(recorded, 
     assert "member_joined" in age.taken
 
 
+def test_a_journal_from_before_errors_had_their_paths_replays_without_them(recorded, tmp_path):
+    """Of errors inside an answer such a journal says nothing beside the message."""
+
+    def age(rows):
+        age.taken = [row.pop("errors") for row in rows if "errors" in row]
+        for row in rows:
+            if row.get("kind") == "reply" and not row["message"].get("error_code"):
+                row.pop("error", None)
+
+    assert replay(changed(recorded, tmp_path, age)).difference is None
+    assert age.taken
+
+
+def test_another_error_is_a_difference(recorded, tmp_path):
+    def lie(rows):
+        next(row for row in rows if "errors" in row)["errors"][0]["error"] = "NONE"
+
+    assert "errors: was [{'path': 'error_code', 'error': 'NONE'}]" in str(replay(changed(recorded, tmp_path, lie)).difference)
+
+
 def test_another_cause_is_a_difference(recorded, tmp_path):
     def lie(rows):
         next(row for row in rows if row.get("kind") == "moved" and row["after"] == "Stable")["cause"] = "forced"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import uvloop
-from raw_wire import KeptRows, RawWire, until
+from raw_wire import RawWire, until
 from stub_core import StubCore, frame
 
 from groupmock.clock import LoopClock
@@ -17,6 +17,7 @@ from groupmock.journal.journal import Journal
 from groupmock.journal.rows import Header
 from groupmock.net.limits import Limits
 from groupmock.net.server import Server
+from groupmock.rig.kept_rows import KeptRows
 
 
 class Peer(RawWire):

@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from raw_wire import KeptRows
 from stub_core import StubCore, frame
 
 from groupmock.core.effects import Close, Effects, MemberChanged, Moved, Note, Reply, TimerFired
@@ -19,6 +18,7 @@ from groupmock.net.connection import Connection
 from groupmock.net.record import ROW_OF
 from groupmock.net.tickets import Tickets
 from groupmock.rig import Wire, WireRig
+from groupmock.rig.kept_rows import KeptRows
 from groupmock_codec import APIS
 
 JOIN, HEARTBEAT, SYNC, VERSIONS = 11, 12, 14, 18

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from groupmock.journal.journal import Sink
-from groupmock.journal.rows import RequestRow, Row
+from groupmock.journal.rows import RequestRow
 from groupmock.rig import WireRig
+from groupmock.rig.kept_rows import KeptRows
 from groupmock.rig.wire import read_response, request
 from groupmock.rig.wire_rig import Wire
 from groupmock_codec.embedded.consumer import Assignment, TopicPartitions, encode_assignment
@@ -18,20 +18,8 @@ ASSIGNMENT = Assignment(version=0, assigned_partitions=[TopicPartitions(topic="o
 REFUSED = 26  # INVALID_SESSION_TIMEOUT
 
 
-class Kept(Sink):
-    """Every row with its details, as a file has them."""
-
-    routine = details = True
-
-    def __init__(self) -> None:
-        self.rows: list[Row] = []
-
-    def take(self, row: Row) -> None:
-        self.rows.append(row)
-
-    def synced(self) -> RequestRow:
-        """The last SyncGroup."""
-        return next(row for row in reversed(self.rows) if isinstance(row, RequestRow) and row.api_key == SYNC)
+def last_sync(kept: KeptRows) -> RequestRow:
+    return next(row for row in reversed(kept.rows) if isinstance(row, RequestRow) and row.api_key == SYNC)
 
 
 def joining(group: str, protocol_type: str = "consumer", session_ms: int = 10_000) -> JoinGroupRequest:
@@ -50,7 +38,7 @@ def joined(rig: WireRig, wire: Wire, group: str) -> JoinGroupResponse:
 
 
 def test_a_group_that_was_never_made_is_not_kept() -> None:
-    kept = Kept()
+    kept = KeptRows(details=True)
     rig = WireRig.make(settings={"group.initial.rebalance.delay.ms": 0}, sinks=[kept])
     wire = rig.connect()
     for number in range(100):
@@ -59,7 +47,7 @@ def test_a_group_that_was_never_made_is_not_kept() -> None:
 
 
 def test_what_is_kept_goes_with_the_group() -> None:
-    rig = WireRig.make(settings={"group.initial.rebalance.delay.ms": 0}, sinks=[Kept()])
+    rig = WireRig.make(settings={"group.initial.rebalance.delay.ms": 0}, sinks=[KeptRows(details=True)])
     wire = rig.connect()
     answer = joined(rig, wire, "g")
     assert rig.driver.record._protocol_types == {"g": "consumer"}
@@ -69,7 +57,7 @@ def test_what_is_kept_goes_with_the_group() -> None:
 
 
 def test_a_refused_member_of_another_type_does_not_change_how_a_group_is_read() -> None:
-    kept = Kept()
+    kept = KeptRows(details=True)
     rig = WireRig.make(settings={"group.initial.rebalance.delay.ms": 0}, sinks=[kept])
     wire = rig.connect()
     answer = joined(rig, wire, "g")
@@ -77,4 +65,4 @@ def test_a_refused_member_of_another_type_does_not_change_how_a_group_is_read() 
     given = SyncGroupRequestAssignment(member_id=answer.member_id, assignment=encode_assignment(ASSIGNMENT))
     asked = SyncGroupRequest(group_id="g", generation_id=1, member_id=answer.member_id, assignments=[given])
     assert wire.ask(SYNC, 3, asked).error_code == 0
-    assert kept.synced().embedded == {"assignments[0].assignment": ASSIGNMENT}
+    assert last_sync(kept).embedded == {"assignments[0].assignment": ASSIGNMENT}

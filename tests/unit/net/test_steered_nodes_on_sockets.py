@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from random import Random
 
 import pytest
-from raw_wire import KeptRows, RawWire, until
+from raw_wire import RawWire, until
 from stub_core import frame
 
 from groupmock.clock import LoopClock
@@ -21,6 +21,7 @@ from groupmock.journal.rows import Header
 from groupmock.net.connection import FINISHED
 from groupmock.net.limits import Limits
 from groupmock.net.server import Server
+from groupmock.rig.kept_rows import KeptRows
 from groupmock_codec import APIS
 from groupmock_codec.messages.k11_join_group import JoinGroupRequestProtocol
 

@@ -15,7 +15,7 @@ from ..verdicts import Finding
 from .copies import CannotRun
 from .outcome import Outcome
 from .situation import NotReached, Situation
-from .stage import Stage
+from .situation_stage import Stage
 
 if TYPE_CHECKING:
     from ..report import Source

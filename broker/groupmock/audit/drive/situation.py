@@ -14,7 +14,7 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from .stage import Stage
+    from .situation_stage import Stage
 
 IN_TIME: Final = ("CLIENT-06", "CLIENT-13", "CLIENT-16", "CLIENT-17", "CLIENT-23")
 """Rules about being in time: nobody is seen to keep them who is stopped (SIGSTOP), or whose broker hears nothing."""

@@ -20,7 +20,7 @@ from ..subjects import (
 )
 
 if TYPE_CHECKING:
-    from ..world import World
+    from ..known_world import World
 
 KEYS: Final = (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, OFFSET_COMMIT, OFFSET_FETCH, CONSUMER_GROUP_HEARTBEAT)
 """Not LeaveGroup: a client that ends tries once, where it is."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ..known_world import World
 from ..rule import KEPT, WARNING, Broken, Judgements, Rule, answered
 from ..subjects import INVALID_SESSION_TIMEOUT, JOIN_GROUP, MEMBER_ID_REQUIRED, NONE, Exchange
-from ..world import World
 
 
 class SessionTimeoutIsTaken(Rule):

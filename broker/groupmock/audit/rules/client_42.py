@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ...rounds.embedded import Partitions
 from ..cooperative_example import ALONE, GIVEN_UP, HEADER, JOINED, ONE_TAKEN
 from ..inside import cooperative_of, named, told_by
 from ..rule import KEPT, Broken, Judgements, Rule, answered, asked
 from ..subjects import FETCH, JOIN_GROUP, OFFSET_COMMIT, SYNC_GROUP, Exchange, Member, committed_of, data_of, fetched_of
+
+ONE_GIVEN_UP: Final = (
+    HEADER + ALONE + "A: OffsetFetch require_stable=true topics=[want($t1, 0, 1)] -> any" + JOINED + ONE_TAKEN + GIVEN_UP
+)
 
 
 class GivenUp:
@@ -26,39 +32,22 @@ class LeavesTheRevoked(Rule):
     title = "A cooperative member neither reads nor commits what it has given up"
     what = (
         "Once a JoinGroup of a cooperative member no longer lists a partition that it had, the member sends no Fetch and no OffsetCommit "
-        "for it "
-        "until it is given it again."
+        "for it until it is given it again."
     )
     why = "Another member may have it by now: records are read twice, and a late commit sets the new owner's offsets back."
     source = ("clients.md#client-42", "KIP-429")
     implies = ("CLIENT-67",)
     fix = "Stop fetching, and commit what is to be committed, before the JoinGroup that drops the partition is sent."
-    kept = (
-        HEADER
-        + ALONE
-        + "A: OffsetFetch require_stable=true topics=[want($t1, 0, 1)] -> any"
-        + JOINED
-        + ONE_TAKEN
-        + GIVEN_UP
-        + """
+    kept = f"""{ONE_GIVEN_UP}
 pause 300
 A: OffsetCommit topics=[t($t1, o(0, 1))] -> 0
 A: Fetch v12 topics=[read($t1, 0, 0)] -> any
 """
-    )
-    broken = (
-        HEADER
-        + ALONE
-        + "A: OffsetFetch require_stable=true topics=[want($t1, 0, 1)] -> any"
-        + JOINED
-        + ONE_TAKEN
-        + GIVEN_UP
-        + """
+    broken = f"""{ONE_GIVEN_UP}
 pause 300
 A: OffsetCommit topics=[t($t1, o(1, 1))] -> 0
 A: Fetch v12 topics=[read($t1, 1, 0)] -> any
 """
-    )
 
     @asked(JOIN_GROUP)
     def drops(self, x: Exchange) -> Judgements:

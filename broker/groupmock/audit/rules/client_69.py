@@ -28,6 +28,19 @@ ERRORS: Final = {
 GIVE_UP_NS: Final = 15_000 * NS_PER_MS
 """Above the pauses of clients that try again, with what they grow to (KafkaJS: 9.3 s for all of its tries)."""
 
+REFUSED_AT_THE_START: Final = """
+topics: t1:1
+member *: protocols=[p("range", sub("$t1"))]
+do completing1(A)
+A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0)))] -> 0
+!unload_coordinator partition=hash($group, 50)
+A: OffsetFetch require_stable=true topics=[want($t1, 0)] -> any
+!move_coordinator partition=hash($group, 50) loading_ms=0
+A: FindCoordinator -> 0
+pause 300
+"""
+"""Of both examples: a coordinator that has gone refuses, and is there again."""
+
 
 class Refused:
     """Of one member: partitions that it reads or knows the offset of, and those whose offset it was refused, with that exchange."""
@@ -56,30 +69,10 @@ class AsksAgainWhereToBegin(Rule):
     )
     source = ("clients.md#client-69", "KIP-88", "ConsumerCoordinator.OffsetFetchResponseHandler")
     fix = "Look at the error of the answer and of the group before its partitions, and try again with a pause until there is an answer."
-    kept = """
-topics: t1:1
-member *: protocols=[p("range", sub("$t1"))]
-do completing1(A)
-A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0)))] -> 0
-!unload_coordinator partition=hash($group, 50)
-A: OffsetFetch require_stable=true topics=[want($t1, 0)] -> any
-!move_coordinator partition=hash($group, 50) loading_ms=0
-A: FindCoordinator -> 0
-pause 300
-A: OffsetFetch require_stable=true topics=[want($t1, 0)] -> any
+    kept = f"""{REFUSED_AT_THE_START}A: OffsetFetch require_stable=true topics=[want($t1, 0)] -> any
 A: Fetch v12 topics=[read($t1, 0, 0)] -> any
 """
-    broken = """
-topics: t1:1
-member *: protocols=[p("range", sub("$t1"))]
-do completing1(A)
-A: SyncGroup assignments=[for($A.member_id, told(held("$t1", 0)))] -> 0
-!unload_coordinator partition=hash($group, 50)
-A: OffsetFetch require_stable=true topics=[want($t1, 0)] -> any
-!move_coordinator partition=hash($group, 50) loading_ms=0
-A: FindCoordinator -> 0
-pause 300
-A: Fetch v12 topics=[read($t1, 0, 0)] -> any
+    broken = f"""{REFUSED_AT_THE_START}A: Fetch v12 topics=[read($t1, 0, 0)] -> any
 """
 
     @asked(OFFSET_FETCH)

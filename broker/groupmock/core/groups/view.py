@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 if TYPE_CHECKING:
     from .offsets.committed import CommittedOffsets
 
+State = Literal["Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"]
+"""Kafka's names of the states of a group; one that is Dead is gone, or never was."""
 Assignment = dict[str, list[int]]
 
 
@@ -27,10 +29,10 @@ class MemberView(msgspec.Struct, frozen=True):
 
 
 class GroupView(msgspec.Struct, frozen=True):
-    """One group. `state` is Kafka's name; `offsets` is topic -> partition -> committed offset."""
+    """One group. `offsets` is topic -> partition -> committed offset."""
 
     group_id: str
-    state: str
+    state: State
     generation: int
     protocol_type: str | None
     protocol_name: str | None

@@ -14,7 +14,7 @@ from ..play import GROUP, RUNNER, Missed, Protocol, Row, Sizes, Speaks, Unsuppor
 from .assignors import Assignor, CooperativeSticky, Design, Range, RangeOrDesign, rules
 from .member import VirtualMember
 from .producer import Producer
-from .world import World
+from .world import World, fields_of
 
 CLIENTS: Final = ("scripted", "scripted-twin")
 PROTOCOLS: Final = ("range", "cooperative-sticky", "design-1", "design-2", "design-3")
@@ -145,7 +145,7 @@ class VirtualStage:
 
     def rows(self) -> list[Row]:
         """See play.ScenarioStage."""
-        return self.world.kept.fields()
+        return [fields_of(row) for row in self.world.kept.rows]
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from groupmock.core.units import NS_PER_MS
 from groupmock.journal.file import FileSink
 from groupmock.journal.journal import Sink
 from groupmock.journal.rows import RequestRow, Row
+from groupmock.rig.kept_rows import KeptRows
 from groupmock.rig.making import core_of_profile
 from groupmock.rig.wire_rig import HOST, WireRig, rig_header
 
@@ -27,25 +28,8 @@ from .link import Link
 NODE: Final = 1
 
 
-class Kept(Sink):
-    """The sink that keeps what is measured: everything but heartbeats and raw frames."""
-
-    routine = True
-    details = True
-
-    def __init__(self) -> None:
-        self.rows: list[Row] = []
-
-    def take(self, row: Row) -> None:
-        """One row."""
-        self.rows.append(row)
-
-    def fields(self) -> list[Fields]:
-        """As the JSON of a journal has them, but for raw frames."""
-        return [_fields(row) for row in self.rows]
-
-
-def _fields(row: Row) -> Fields:
+def fields_of(row: Row) -> Fields:
+    """As the JSON of a journal has them, but for raw frames."""
     if isinstance(row, RequestRow):
         row = msgspec.structs.replace(row, raw=None)
     fields: Fields = msgspec.to_builtins(row)
@@ -67,7 +51,7 @@ class World:
         nodes = [Node(NODE, HOST.removeprefix("/"), 9092)]
         core = core_of_profile(config.profile, config.settings, seed=sizes.seed, nodes=nodes, cluster_id="scenario")
         header = rig_header(self.clock, sizes.seed, config.profile.name, run_name(sizes, journal), settings_by_name(config))
-        self.kept = Kept()
+        self.kept = KeptRows(details=True)
         sinks: list[Sink] = [self.kept]
         if journal is not None:
             sinks.append(FileSink(str(journal), self._broken))

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ...subjects import JOIN_GROUP
 from ..situation import Situation, declare, rule, situation
-from ..stage import Stage
+from ..situation_stage import Stage
 
 GROUP_APIS: Final = ("FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "OffsetFetch", "OffsetCommit", "LeaveGroup")
 ERRORS: Final[dict[str, tuple[str, ...]]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...subjects import COORDINATOR_LOAD_IN_PROGRESS, FIND_COORDINATOR, METADATA
 from ..situation import IN_TIME, situation
-from ..stage import Stage, says
+from ..situation_stage import Stage, says
 
 
 @situation("coordinator-moves-stable", "The coordinator moves to another node while the group is Stable.", "a FindCoordinator of a copy")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...subjects import FENCED_INSTANCE_ID, HEARTBEAT, JOIN_GROUP, UNKNOWN_MEMBER_ID
 from ..situation import IN_TIME, situation
-from ..stage import Stage, says
+from ..situation_stage import Stage, says
 
 
 @situation("works", "The copies start together, read and commit, and are asked to stop.", "a Stable group of all copies, and a commit")

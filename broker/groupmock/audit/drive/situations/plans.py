@@ -7,7 +7,7 @@ from typing import Final
 
 from ....faults.plan import Plan, read_plan, ready_plans, rule_as_data
 from ..situation import Situation, declare
-from ..stage import Stage
+from ..situation_stage import Stage
 
 ELSEWHERE: Final = ("network-stall",)
 """Plans that only differ in time from a situation of another file: `node-silent`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...subjects import HEARTBEAT, JOIN_GROUP, SYNC_GROUP
 from ..situation import rule, situation
-from ..stage import Stage
+from ..situation_stage import Stage
 
 
 @situation("rebalance", "A Stable group is made to rebalance.", "the next generation, Stable")
@@ -19,15 +19,7 @@ async def rebalance(stage: Stage) -> None:
 )  # fmt: skip
 async def long_join(stage: Stage) -> None:
     """As when a member that does not come is waited for."""
-    await stage.settled()
-    joins = [stage.asks(JOIN_GROUP, copy) for copy in stage.copies]
-    stage.steer("hold_group", group=stage.group, state="PreparingRebalance")
-    before = await stage.rebalance()
-    for heard in joins:
-        await stage.happens(heard)
-    await stage.watches(2)
-    stage.steer("release_group", group=stage.group)
-    await stage.next_round(before)
+    await _held(stage, "PreparingRebalance", JOIN_GROUP)
 
 
 @situation(
@@ -36,15 +28,7 @@ async def long_join(stage: Stage) -> None:
 )  # fmt: skip
 async def long_sync(stage: Stage) -> None:
     """As when the leader thinks for long."""
-    await stage.settled()
-    syncs = [stage.asks(SYNC_GROUP, copy) for copy in stage.copies]
-    stage.steer("hold_group", group=stage.group, state="CompletingRebalance")
-    before = await stage.rebalance()
-    for heard in syncs:
-        await stage.happens(heard)
-    await stage.watches(2)
-    stage.steer("release_group", group=stage.group)
-    await stage.next_round(before)
+    await _held(stage, "CompletingRebalance", SYNC_GROUP)
 
 
 @situation(
@@ -125,3 +109,16 @@ async def many_rebalances(stage: Stage) -> None:
     for _ in range(10):
         await stage.next_round(await stage.rebalance())
     await stage.happens(stage.asks(HEARTBEAT))
+
+
+async def _held(stage: Stage, state: str, key: int) -> None:
+    """A rebalance that stays in this state until every copy has sent that request, and longer."""
+    await stage.settled()
+    asked = [stage.asks(key, copy) for copy in stage.copies]
+    stage.steer("hold_group", group=stage.group, state=state)
+    before = await stage.rebalance()
+    for heard in asked:
+        await stage.happens(heard)
+    await stage.watches(2)
+    stage.steer("release_group", group=stage.group)
+    await stage.next_round(before)

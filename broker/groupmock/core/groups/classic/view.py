@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from groupmock_codec.embedded.consumer import read_assignment, read_subscription
+from typing import cast
 
-from ..view import GroupView, MemberView, offsets_view
+from groupmock_codec.embedded.consumer import Assignment, read_assignment, read_subscription
+
+from ..view import GroupView, MemberView, State, offsets_view
 from .group import Group, Member
 
 
@@ -12,7 +14,7 @@ def view_of(group: Group) -> GroupView:
     """Copy a group."""
     return GroupView(
         group_id=group.group_id,
-        state=str(group.state),
+        state=cast(State, str(group.state)),
         generation=group.generation,
         protocol_type=group.protocol_type,
         protocol_name=group.protocol_name,
@@ -35,6 +37,14 @@ def _member(group: Group, member: Member) -> MemberView:
         session_timeout_ms=member.session_timeout_ms,
         rebalance_timeout_ms=member.rebalance_timeout_ms,
         subscription=list(subscription.topics) if subscription else [],
-        assignment={topic.topic: list(topic.partitions) for topic in assignment.assigned_partitions} if assignment else {},
+        assignment=_by_topic(assignment),
         assignment_bytes=member.assignment,
     )
+
+
+def _by_topic(assignment: Assignment | None) -> dict[str, list[int]]:
+    """An assignor may list a topic more than once: all of it counts (Kafka: ConsumerProtocol.deserializeAssignment)."""
+    found: dict[str, list[int]] = {}
+    for topic in assignment.assigned_partitions if assignment is not None else ():
+        found.setdefault(topic.topic, []).extend(topic.partitions)
+    return found

@@ -9,8 +9,8 @@ import pytest
 from audit_pen import AuditPen, Line
 
 from groupmock.audit.auditor import Auditor
+from groupmock.audit.known_world import World
 from groupmock.audit.subjects import FETCH, HEARTBEAT, METADATA, Member
-from groupmock.audit.world import World
 
 
 class Watched(AuditPen):

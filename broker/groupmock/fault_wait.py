@@ -1,0 +1,46 @@
+"""Waiting until a fault rule did something so often: in process, over HTTP and on the command line the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from .faults.registry import RuleReport, UnknownRule
+from .printable import quoted
+
+if TYPE_CHECKING:
+    from .running import Running
+
+FAULT: Final = frozenset(("fault", "command"))
+"""Kinds of rows that say that a rule fired, or that it is gone."""
+
+
+class NeverSoOften(ValueError):
+    """The rule cannot fire so often; the text says how often it can."""
+
+
+async def reach(running: Running, name: str, hits: int, timeout: float) -> RuleReport | str:
+    """The rule as it stands once it fired `hits` times; a sentence if that did not happen within `timeout` seconds. Raises UnknownRule and
+    NeverSoOften."""
+    registry = running.server.driver.rules.registry
+    _check(registry.report(name), hits)
+
+    def there() -> RuleReport | str | None:
+        if running.closed:
+            return f"the cluster was reset or stopped while rule {quoted(name)} was waited for"
+        try:
+            report = registry.report(name)
+        except UnknownRule:
+            return f"rule {quoted(name)} was removed while it was waited for"
+        return report if report.fired >= hits else None
+
+    found: RuleReport | str | None = await running.until(FAULT, there, timeout)
+    if found is not None:
+        return found
+    return f"{registry.report(name).sentence}; {hits} times were waited for, {timeout:g} s (seed {running.seed})"
+
+
+def _check(report: RuleReport, hits: int) -> None:
+    when, times = report.rule.get("when", {}), report.rule.get("times")
+    most = 1 if when.get("nth") is not None else times
+    if most is not None and hits > most:
+        raise NeverSoOften(f"rule {quoted(report.name)} fires {most} times at most: {hits} times never comes")

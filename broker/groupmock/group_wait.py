@@ -1,0 +1,442 @@
+"""What is waited for of a group: conditions, whether they can hold at all, when they do, and what was missing when they did not in time.
+
+In process, over HTTP and on the command line the words are the same. Nothing is asked again and again: rows of the journal say that
+something happened (`Running.until`), and only then is the group looked at, what costs least first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from . import bounded_text
+from .core.groups.classic.states import State
+from .core.groups.type import DEAD
+from .core.groups.view import GroupView, MemberView
+from .core.steering.find import LISTED, listed
+from .data.lag import lag_of
+from .printable import printable, quoted
+from .running import CHANGES
+from .suggest import did_you_mean, hint
+
+if TYPE_CHECKING:
+    from .core.cluster import Cluster
+    from .core.groups.type import GroupType
+    from .running import Running
+
+STATES: Final = tuple(str(each) for each in State)
+"""What `state` may be. Dead: there is no such group (any more), as DescribeGroups says of one."""
+WITH_MEMBERS: Final = (str(State.COMPLETING), str(State.STABLE))
+"""States that a group without members is never in."""
+MOVES: Final = CHANGES | {"request", "reply", "command", "note", "timer"}
+"""Kinds of rows that can say that an offset was committed, a record written, a partition added."""
+Place = tuple[str, int]
+"""A topic's partition."""
+Assignment = str | Iterable[str] | Mapping[str, Iterable[str] | Mapping[str, list[int]]]
+"""Topics all of whose partitions are assigned; or what each member has: {"anna": ["orders/0"]}, {"anna": {"orders": [0]}}."""
+
+
+class BadWait(ValueError):
+    """What nobody can wait for: it can never hold, or it is written wrongly. The text says which and what there is."""
+
+
+class Sight:
+    """A group at this moment. Its view is copied only if a condition asks for it."""
+
+    def __init__(self, cluster: Cluster, group_id: str) -> None:
+        self.cluster = cluster
+        self.group: GroupType | None = cluster.groups.find(group_id)
+        self.group_id = group_id
+
+    @cached_property
+    def view(self) -> GroupView:
+        """The group, or what DescribeGroups says of one that is not there."""
+        if self.group is None:
+            return GroupView(self.group_id, DEAD, 0, None, None, None, [], {})
+        return self.group.view()
+
+    def members(self, name: str) -> list[MemberView]:
+        """Who is meant by a member id, an instance id or a client id."""
+        ids = [each for each in self.view.members if name in (each.member_id, each.group_instance_id)]
+        return ids or [each for each in self.view.members if each.client_id == name]
+
+    def assigned(self) -> dict[Place, list[str]]:
+        """Partition -> member ids of those who have it."""
+        owners: dict[Place, list[str]] = {}
+        for member in self.view.members:
+            for place in _places(member):
+                owners.setdefault(place, []).append(member.member_id)
+        return owners
+
+
+class Condition(NamedTuple):
+    """One thing that is waited for. `wanted`: in words; `lacks`: what is missing of it, in words, None: nothing; `reads_offsets`: or logs,
+    which change without a move of the group."""
+
+    wanted: str
+    lacks: Callable[[Sight], str | None]
+    reads_offsets: bool = False
+
+
+class Wanted(NamedTuple):
+    """What is waited for of a group; no condition: that it exists."""
+
+    group: str
+    conditions: list[Condition]
+    gone: bool
+
+    def reached(self, sight: Sight) -> bool:
+        """Does everything hold now?"""
+        return (self.gone or sight.group is not None) and all(each.lacks(sight) is None for each in self.conditions)
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Rows of which kinds can change that."""
+        return MOVES if any(each.reads_offsets for each in self.conditions) else CHANGES
+
+    def __str__(self) -> str:
+        return ", ".join(each.wanted for each in self.conditions) or "existence"
+
+
+class Missed(NamedTuple):
+    """It was not reached in time. `sentence`: what was wanted and what is; `lacking`: a line a condition; `advice`: how to go on."""
+
+    sentence: str
+    lacking: list[str]
+    advice: str
+
+    @property
+    def line(self) -> str:
+        """All of it in one line."""
+        lacking = f"; missing: {'; '.join(self.lacking)}" if self.lacking else ""
+        return f"{self.sentence}{lacking}; {self.advice}"
+
+    @property
+    def lines(self) -> str:
+        """All of it, a line each."""
+        return "\n".join([self.sentence, *(f"missing: {each}" for each in self.lacking), self.advice])
+
+
+async def reach(running: Running, wanted: Wanted, timeout: float) -> GroupView | Missed:
+    """Wait until it holds, `timeout` seconds at most, or until the cluster is closed."""
+
+    def there() -> Sight | None:
+        sight = Sight(running.cluster, wanted.group)
+        return sight if running.closed or wanted.reached(sight) else None
+
+    sight = await running.until(wanted.kinds, there, timeout)
+    if sight is not None and not running.closed:
+        return sight.view
+    return _missed(running, wanted, timeout)
+
+
+def wanted_of(
+    group: str,
+    *,
+    state: str | None = None,
+    members: int | None = None,
+    assignment: Assignment | None = None,
+    offsets: Mapping[str, int] | None = None,
+    lag: int | None = None,
+    member: str | None = None,
+    generation: int | None = None,
+) -> Wanted:
+    """What is to be waited for. Raises BadWait for what can never hold.
+
+    `state`: Kafka's name; `members`: so many; `member`: one of that member id, instance id or client id; `generation`: at least;
+    `assignment`: see `Assignment`; `offsets`: {"orders/0": 17}, committed up to there or further; `lag`: at most so many records of the
+    group's partitions are not committed yet.
+    """
+    _check_numbers(members=members, lag=lag, generation=generation)
+    named = _by_member(assignment) if isinstance(assignment, Mapping) else {}
+    if members is not None:
+        _check_members(members, member, named)
+    made = []
+    if state is not None:
+        said = {"members": members or None, "member": member, "generation": generation, "offsets": offsets, "lag": lag}
+        _check_state(state, members, said | {"assignment": assignment})
+        made.append(_state(state))
+    if members is not None:
+        made.append(_members(members))
+    if generation is not None:
+        made.append(_generation(generation))
+    if member is not None:
+        made.append(_member(member))
+    if assignment is not None:
+        made.append(_assigned_to(named) if named else _all_assigned(_topics(assignment)))
+    if offsets is not None:
+        made.append(_committed({_place(place): _offset(place, offset) for place, offset in offsets.items()}))
+    if lag is not None:
+        made.append(_lag(lag))
+    return Wanted(group, made, gone=state == DEAD)
+
+
+def from_texts(group: str, texts: Mapping[str, Any]) -> Wanted:
+    """The same out of a query: `offsets` is orders/0=17,orders/1=3 or an object in JSON; `assignment` topics with commas between them, or
+    JSON. Raises BadWait."""
+    values = {name: value for name, value in texts.items() if value is not None}
+    if "offsets" in values:
+        values["offsets"] = _offsets_text(values["offsets"])
+    if "assignment" in values:
+        values["assignment"] = _assignment_text(values["assignment"])
+    return wanted_of(group, **values)
+
+
+# -- what can be wanted ------------------------------------------------------------------------------------------------------
+
+
+def _state(state: str) -> Condition:
+    def lacks(sight: Sight) -> str | None:
+        now = str(sight.group.state) if sight.group is not None else DEAD
+        return None if now == state else f"state {state}: it is {now}"
+
+    return Condition(f"state {state}", lacks)
+
+
+def _members(count: int) -> Condition:
+    def lacks(sight: Sight) -> str | None:
+        now = len(sight.group.members) if sight.group is not None else 0
+        return None if now == count else f"members {count}: it has {now}"
+
+    return Condition(f"members {count}", lacks)
+
+
+def _generation(least: int) -> Condition:
+    def lacks(sight: Sight) -> str | None:
+        now = sight.group.generation if sight.group is not None else 0
+        return None if now >= least else f"generation {least} or later: it is {now}"
+
+    return Condition(f"generation at least {least}", lacks)
+
+
+def _member(name: str) -> Condition:
+    def lacks(sight: Sight) -> str | None:
+        return None if sight.members(name) else f"member {quoted(name)}: there are {listed([_name(each) for each in sight.view.members])}"
+
+    return Condition(f"member {quoted(name)}", lacks)
+
+
+def _all_assigned(topics: list[str]) -> Condition:
+    def lacks(sight: Sight) -> str | None:
+        owners, missing = sight.assigned(), []
+        for topic in topics:
+            count = sight.cluster.topics.partitions(topic)
+            if count is None:
+                missing.append(f"there is no topic {quoted(topic)}")
+            elif free := [(topic, number) for number in range(count) if (topic, number) not in owners]:
+                missing.append(f"{shown_places(free)} assigned to nobody")
+        return "; ".join(missing) or None
+
+    return Condition(f"all of {', '.join(map(printable, topics))} assigned", lacks)
+
+
+def _assigned_to(named: dict[str, set[Place]]) -> Condition:
+    def lacks(sight: Sight) -> str | None:
+        missing = []
+        for name, places in named.items():
+            found = sight.members(name)
+            has = {place for member in found for place in _places(member)}
+            if not found:
+                missing.append(f"there is no member {quoted(name)}")
+            elif has != places:
+                missing.append(f"{quoted(name)} to have {shown_places(places)}: it has {shown_places(has)}")
+        return "; ".join(missing) or None
+
+    words = "; ".join(f"{quoted(name)} {shown_places(places)}" for name, places in named.items())
+    return Condition(f"assignment {words}", lacks)
+
+
+def _committed(wanted: dict[Place, int]) -> Condition:
+    def lacks(sight: Sight) -> str | None:
+        missing = []
+        for (topic, partition), offset in wanted.items():
+            now = sight.view.offsets.get(topic, {}).get(partition)
+            if now is None or now < offset:
+                missing.append(
+                    f"{printable(topic)}/{partition} committed up to {offset}: it is {'at none' if now is None else f'at {now}'}"
+                )
+        return _several(missing) or None
+
+    words = _several([f"{printable(topic)}/{partition}={at}" for (topic, partition), at in wanted.items()], ", ")
+    return Condition(f"offsets {words}", lacks, reads_offsets=True)
+
+
+def _lag(most: int) -> Condition:
+    def lacks(sight: Sight) -> str | None:
+        behind = {(row.topic, row.partition): row.lag for row in lag_of(sight.cluster, sight.view).partitions if row.lag is not None}
+        if not behind:
+            return "the group has neither partitions nor committed offsets, so that no lag is known"
+        total = sum(behind.values())
+        if total <= most:
+            return None
+        late = [f"{printable(topic)}/{partition} {lag}" for (topic, partition), lag in behind.items() if lag]
+        return f"lag {most} or less: it is {total} ({_several(late, ', ')})"
+
+    return Condition(f"lag {most}", lacks, reads_offsets=True)
+
+
+# -- reading and checking ----------------------------------------------------------------------------------------------------
+
+
+def _check_numbers(**numbers: int | None) -> None:
+    for name, number in numbers.items():
+        if number is not None and number < 0:
+            raise BadWait(f"{name} is 0 or more, not {number}")
+
+
+def _check_state(state: str, members: int | None, said: Mapping[str, Any]) -> None:
+    if state not in STATES:
+        raise BadWait(f"no state {state!r} of a group{hint(state, STATES)}: there are {', '.join(STATES)}")
+    if members == 0 and state in WITH_MEMBERS:
+        raise BadWait(f"members 0 in state {state} can never hold: a group without members is Empty")
+    never = ("members", "member", "assignment") if state == State.EMPTY else tuple(said) if state == DEAD else ()
+    for name in never:
+        if said[name] is not None:
+            why = "there is no such group then" if state == DEAD else "nobody is in it then"
+            raise BadWait(f"{name} in state {state} can never hold: {why}")
+
+
+def _check_members(members: int, member: str | None, named: Mapping[str, Any] | None) -> None:
+    if members < len(named or ()):
+        raise BadWait(f"members {members} and an assignment of {len(named or ())} members can never hold together")
+    if members == 0 and member is not None:
+        raise BadWait(f"members 0 and member {member!r} can never hold together")
+
+
+def _topics(assignment: object) -> list[str]:
+    topics = [assignment] if isinstance(assignment, str) else list(assignment) if isinstance(assignment, Iterable) else []
+    if not topics or not all(isinstance(each, str) and each for each in topics):
+        raise BadWait('assignment is a topic, several of them, or what each member has: {"anna": ["orders/0", "orders/1"]}')
+    return topics
+
+
+def _by_member(assignment: Mapping[str, Any]) -> dict[str, set[Place]]:
+    if not assignment:
+        raise BadWait('assignment names no member: {"anna": ["orders/0", "orders/1"]}')
+    return {name: set(_places_of(name, told)) for name, told in assignment.items()}
+
+
+def _places_of(name: str, told: object) -> Iterable[Place]:
+    if isinstance(told, Mapping):
+        told = [f"{topic}/{number}" for topic, numbers in told.items() for number in (numbers if isinstance(numbers, list) else [numbers])]
+    if isinstance(told, str) or not isinstance(told, Iterable):
+        raise BadWait(f'assignment of {name!r}: a list of partitions, as ["orders/0", "orders/1"]; [] for none')
+    return [_place(each) for each in told]
+
+
+def _place(text: object) -> Place:
+    topic, slash, number = str(text).rpartition("/")
+    if not (topic and slash and number.isascii() and number.isdigit()):
+        raise BadWait(f"{text!r} is no partition: write topic/number, as orders/0")
+    return topic, int(number)
+
+
+def _offset(place: str, offset: object) -> int:
+    if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
+        raise BadWait(f"offsets: {place} is to be at a number from 0, not {offset!r}")
+    return offset
+
+
+def _offsets_text(text: str) -> dict[str, Any]:
+    if text.lstrip().startswith("{"):
+        found = _json(text, "offsets")
+        assert isinstance(found, dict)
+        return found
+    offsets: dict[str, Any] = {}
+    for each in text.split(","):
+        place, equals, offset = each.strip().rpartition("=")
+        if not (equals and offset.isascii() and offset.isdigit()):
+            raise BadWait(f"offsets: {each!r} is no offset: write orders/0=17,orders/1=3")
+        offsets[place] = int(offset)
+    return offsets
+
+
+def _assignment_text(text: str) -> Any:
+    return _json(text, "assignment") if text.lstrip()[:1] in ("{", "[") else [each.strip() for each in text.split(",")]
+
+
+def _json(text: str, what: str) -> Any:
+    try:
+        return bounded_text.json(text.encode(errors="backslashreplace"))
+    except bounded_text.BadText as bad:
+        raise BadWait(f"{what} is {bad}") from None
+
+
+# -- in words ----------------------------------------------------------------------------------------------------------------
+
+
+def _places(member: MemberView) -> list[Place]:
+    return [(topic, number) for topic, numbers in member.assignment.items() for number in numbers]
+
+
+def shown_places(places: Iterable[Place]) -> str:
+    """Partitions in few words: `orders/0-3,7`."""
+    by_topic: dict[str, list[int]] = {}
+    for topic, number in sorted(places):
+        by_topic.setdefault(topic, []).append(number)
+    return _several([f"{printable(topic)}/{_ranges(numbers)}" for topic, numbers in by_topic.items()], ", ") or "nothing"
+
+
+def _ranges(numbers: list[int]) -> str:
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return _several([str(first) if first == last else f"{first}-{last}" for first, last in runs], ",")
+
+
+def _several(texts: list[str], between: str = "; ") -> str:
+    """A few of them."""
+    more = [f"{len(texts) - LISTED} more"] if len(texts) > LISTED else []
+    return between.join([*texts[:LISTED], *more])
+
+
+def _name(member: MemberView) -> str:
+    return printable(member.group_instance_id or member.client_id or member.member_id)
+
+
+def short(view: GroupView) -> str:
+    """A group in one line: state, generation, members with what they have."""
+    members = [f"{_name(each)} has {shown_places(_places(each))}" for each in view.members]
+    head = f"{view.state} with {len(members)} members in generation {view.generation}"
+    return f"{head} ({_several(members)})" if members else head
+
+
+def _missed(running: Running, wanted: Wanted, timeout: float) -> Missed:
+    sight = Sight(running.cluster, wanted.group)
+    now = "there is no such group" if sight.group is None else f"it is {short(sight.view)}"
+    sentence = f"group {wanted.group!r} did not reach {wanted} within {timeout:g} s: {now} (seed {running.seed})"
+    if running.closed:
+        return Missed(f"the cluster was reset or stopped while group {wanted.group!r} was waited for", [], "wait again after the reset")
+    lacking = [told for each in wanted.conditions if (told := each.lacks(sight)) is not None] if sight.group is not None else []
+    return Missed(sentence, lacking, _advice(running, sight))
+
+
+def _advice(running: Running, sight: Sight) -> str:
+    """What keeps the group from going on, as far as the cluster was told to keep it; else where to look."""
+    kept = list(_kept(running, sight))
+    if kept:
+        return "; ".join(kept)
+    if sight.group is None:
+        known = [each.group_id for each in running.cluster.groups.all()]
+        near = did_you_mean(sight.group_id, known)
+        return near or f"groups there are: {listed([printable(each) for each in known])}; clients reach this cluster at {running.bootstrap}"
+    return "its story says what its clients did (GET /v1/groups/GROUP has it); a longer `timeout` waits longer"
+
+
+def _kept(running: Running, sight: Sight) -> Iterable[str]:
+    cluster = running.cluster
+    held = cluster.environment.holds.of(sight.group_id)
+    if held.state is not None:
+        yield f"it is held in {held.state}, with {held.waiting} requests and timers: it moves on when it is released (`release`)"
+    for member in held.frozen:
+        yield f"member {printable(member)} is frozen: it goes on when it is thawed (`thaw`)"
+    node = cluster.groups.hosting.node_of(sight.group_id)
+    if node in cluster.environment.stalled:
+        yield f"its coordinator, node {node}, is stalled: it goes on when it is started (`start_node`)"
+    for report in running.server.driver.rules.reports():
+        if report.holding:
+            yield f"fault rule {quoted(report.name)} holds {report.holding} calls: they go on when it releases them (`release_fault`)"

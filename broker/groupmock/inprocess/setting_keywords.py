@@ -1,0 +1,50 @@
+"""Settings as keyword arguments of `Broker`. Written by tools/pages/setting_keywords_page.py (`make docs`): do not edit."""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+
+class SettingKeywords(TypedDict, total=False):
+    """Kafka's name with underscores for dots, without a leading `groupmock.`: `group_max_size=3`. docs/reference/settings.md has defaults
+    and bounds."""
+
+    group_min_session_timeout_ms: int
+    group_max_session_timeout_ms: int
+    group_initial_rebalance_delay_ms: int
+    group_max_size: int
+    offset_metadata_max_bytes: int
+    offsets_retention_minutes: int
+    offsets_retention_check_interval_ms: int
+    offsets_topic_num_partitions: int
+    num_partitions: int
+    default_replication_factor: int
+    auto_create_topics_enable: bool
+    message_max_bytes: int
+    log_retention_bytes: int
+    log_retention_ms: int
+    log_retention_check_interval_ms: int
+    replica_selector_class: Literal["", "org.apache.kafka.common.replica.LeaderSelector", "org.apache.kafka.common.replica.RackAwareReplicaSelector"]
+    fetch_max_bytes: int
+    max_incremental_fetch_session_cache_slots: int
+    log_message_timestamp_type: Literal["CreateTime", "LogAppendTime"]
+    log_message_timestamp_before_max_ms: int
+    log_message_timestamp_after_max_ms: int
+    producer_id_expiration_ms: int
+    fetch_answer_max_bytes: int
+    request_max_decompressed_bytes: int
+    request_max_records: int
+    request_max_work: int
+    answer_max_bytes: int
+    member_max_protocols: int
+    group_max_bytes: int
+    cluster_max_partitions: int
+    socket_request_max_bytes: int
+    queued_max_request_bytes: int
+    max_connections: int
+    connections_max_idle_ms: int
+    connection_read_ahead_bytes: int
+    connection_write_buffer_bytes: int
+    requests_slice_us: int
+    request_max_elements: int
+    replies_slice_us: int

@@ -1,0 +1,61 @@
+"""What a JOURNAL of the command line stands for, and the one way to open it: files, patterns, folders, standard input; plain or packed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from glob import glob, has_magic
+from pathlib import Path
+from typing import IO, Final
+
+from .unpack import GZIP, ZSTD, Unpacked
+
+STANDARD: Final = "-"
+ENDINGS: Final = (".jsonl", ".jsonl.gz", ".jsonl.zst")
+"""How the names of journals end; in a folder the others are left out."""
+
+
+class NoSuchJournal(ValueError):
+    """Nothing is there by that name; the text says what was looked for."""
+
+
+def journals(words: Iterable[str]) -> list[str]:
+    """The files that are meant, in order: a file, `-` (standard input), a folder (its journals, by name), or a pattern as a shell has them
+    (`**` for folders in folders). Raises NoSuchJournal; that a file can be read is not looked at."""
+    return [name for word in words for name in _meant(word)]
+
+
+def called(name: str) -> str:
+    """A journal's name in texts."""
+    return "standard input" if name == STANDARD else name
+
+
+@contextmanager
+def opened(path: str | Path) -> Iterator[IO[bytes]]:
+    """A journal's bytes, unpacked if need be (gzip and zstd are told by their first bytes). Raises OSError, unpack.CannotUnpack when it is
+    read."""
+    if path == STANDARD:
+        yield Unpacked(sys.stdin.buffer)
+        return
+    with open(path, "rb") as file:
+        # A pipe need not have the first bytes yet.
+        plain = file.seekable() and not file.peek(len(ZSTD)).startswith((GZIP, ZSTD))
+        yield file if plain else Unpacked(file)
+
+
+def _meant(word: str) -> list[str]:
+    path = Path(word)
+    if word == STANDARD or path.is_file():
+        return [word]
+    if path.is_dir():
+        found = sorted(str(each) for each in path.iterdir() if each.name.endswith(ENDINGS) and each.is_file())
+        if not found:
+            raise NoSuchJournal(f"{word}: no journal is in this folder: their names end in {', '.join(ENDINGS)}")
+        return found
+    if has_magic(word):
+        found = sorted(each for each in glob(word, recursive=True) if not Path(each).is_dir())
+        if not found:
+            raise NoSuchJournal(f"{word}: no file has a name like that")
+        return found
+    return [word]

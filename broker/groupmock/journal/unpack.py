@@ -1,0 +1,184 @@
+"""The bytes of a journal file, piece by piece: plain, gzip or zstd, told by their first bytes, in bounded memory.
+
+gzip is Python's own; zstd is Python's own from 3.14 on and before that the package zstandard, which is looked for when a file wants it.
+"""
+
+from __future__ import annotations
+
+import io
+import zlib
+from collections.abc import Callable, Iterator
+from typing import IO, Any, Final, NamedTuple
+
+PIECE: Final = 1 << 20
+"""Bytes of plain text, or at most of unpacked gzip, at a time."""
+PACKED: Final = 1 << 10
+"""Bytes of zstd data at a time. It cannot be told to stop; one piece unpacks to 32 MiB at worst, and to 20 KiB in a journal."""
+GZIP: Final = b"\x1f\x8b"
+ZSTD: Final = b"\x28\xb5\x2f\xfd"
+WITH_HEADER: Final = 16 + zlib.MAX_WBITS
+
+Unpack = Callable[[bytes], Iterator[bytes]]
+"""Given data, what it unpacks to; given none (the end), raises EOFError if a whole stream was not seen."""
+
+
+class DamagedFile(ValueError):
+    """The compressed data ends too early or is damaged; what came before it was given. The text says where."""
+
+
+class CannotUnpack(ValueError):
+    """Nothing here unpacks such a file; the text says what is missing."""
+
+
+class _Form(NamedTuple):
+    """A form of compression: `make` begins a file, `damage` are the errors that it raises."""
+
+    name: str
+    make: Callable[[], Unpack]
+    damage: type[Exception]
+
+
+class Unpacked(io.BufferedReader):
+    """The unpacked bytes of a file that is open, as a stream to read lines from. Where they end before their time it just ends."""
+
+    def __init__(self, source: IO[bytes]) -> None:
+        self._pieces = _Pieces(source)
+        super().__init__(self._pieces, PIECE)
+
+    @property
+    def damage(self) -> DamagedFile | None:
+        """Why it ended before its time, once it has."""
+        return self._pieces.damage
+
+
+class _Pieces(io.RawIOBase):
+    def __init__(self, source: IO[bytes]) -> None:
+        self.damage: DamagedFile | None = None
+        self._pieces = unpacked_bytes(source)
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        while not self._rest:
+            try:
+                self._rest = memoryview(next(self._pieces))
+            except StopIteration:
+                return 0
+            except DamagedFile as damage:
+                self.damage = damage
+                return 0
+        size = min(len(buffer), len(self._rest))
+        buffer[:size] = self._rest[:size]
+        self._rest = self._rest[size:]
+        return size
+
+
+def unpacked_bytes(source: IO[bytes]) -> Iterator[bytes]:
+    """The unpacked bytes of a file that is open. Raises OSError, CannotUnpack, and DamagedFile after the last byte that could be had."""
+    begin = source.read(4)
+    if begin.startswith(GZIP):
+        yield from _unpacked(source, begin, _Form("gzip", _gunzip, zlib.error))
+    elif begin == ZSTD:
+        yield from _unpacked(source, begin, _zstd())
+    else:
+        yield from _as_it_is(source, begin)
+
+
+def _as_it_is(source: IO[bytes], begin: bytes) -> Iterator[bytes]:
+    piece = begin + source.read(PIECE)
+    while piece:
+        yield piece
+        piece = source.read(PIECE)
+
+
+def _unpacked(source: IO[bytes], begin: bytes, form: _Form) -> Iterator[bytes]:
+    unpack, packed, done = form.make(), begin, 0
+    try:
+        while packed:
+            yield from unpack(packed)
+            done += len(packed)
+            packed = source.read(PACKED)
+        yield from unpack(b"")
+    except EOFError:
+        raise DamagedFile(f"cut: the {form.name} data ends too early, after {done} bytes") from None
+    except form.damage as error:
+        if not source.seekable():  # standard input: what the piece with the damage may have had before it is lost
+            raise DamagedFile(f"damaged {form.name} data behind byte {done}: {_reason(error)}") from None
+        source.seek(0)
+        yield from _until_damage(source, form, done)
+
+
+def _until_damage(source: IO[bytes], form: _Form, done: int) -> Iterator[bytes]:
+    """Once more: a piece with damage in it gave nothing, its bytes one by one give all that comes before."""
+    unpack = form.make()
+    for size in [4, *[PACKED] * ((done - 4) // PACKED)] if done else []:
+        for _ in unpack(source.read(size)):
+            pass
+    try:
+        while packed := source.read(1):
+            yield from unpack(packed)
+            done += 1
+    except form.damage as error:
+        raise DamagedFile(f"damaged {form.name} data at byte {done + 1}: {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    return str(error).rpartition(": ")[2]
+
+
+def _gunzip() -> Unpack:
+    """Members one after the other are one file, as for gzip(1)."""
+    stream = zlib.decompressobj(WITH_HEADER)
+    begun = True
+
+    def unpack(packed: bytes) -> Iterator[bytes]:
+        nonlocal stream, begun
+        if not packed and begun:
+            yield stream.flush()
+            raise EOFError
+        while packed := packed if begun else packed.lstrip(b"\0"):  # between members: padding of tapes and disks
+            if stream.eof:
+                stream, begun = zlib.decompressobj(WITH_HEADER), True
+            piece = stream.decompress(packed, PIECE)
+            packed, begun = stream.unused_data or stream.unconsumed_tail, not stream.eof
+            if piece:
+                yield piece
+
+    return unpack
+
+
+def _zstd() -> _Form:
+    """Raises CannotUnpack."""
+    try:
+        from compression import zstd  # type: ignore[import-not-found, unused-ignore]  # Python 3.14
+
+        return _Form("zstd", lambda: _unzstd(zstd.ZstdDecompressor), zstd.ZstdError)
+    except ModuleNotFoundError:
+        pass
+    try:
+        import zstandard
+    except ModuleNotFoundError:
+        raise CannotUnpack("it is compressed with zstd, which needs zstandard: pip install 'groupmock[zstd]', or unpack it first") from None
+    return _Form("zstd", lambda: _unzstd(lambda: zstandard.ZstdDecompressor().decompressobj()), zstandard.ZstdError)
+
+
+def _unzstd(begin: Callable[[], Any]) -> Unpack:
+    """Frames one after the other are one file, as for zstd(1). `begin`: one frame, as either library has it."""
+    begun = False
+    stream = begin()
+
+    def unpack(packed: bytes) -> Iterator[bytes]:
+        nonlocal stream, begun
+        if not packed and begun:
+            raise EOFError
+        while packed:
+            if stream.eof:
+                stream = begin()
+            piece = stream.decompress(packed)
+            begun, packed = not stream.eof, stream.unused_data if stream.eof else b""
+            if piece:
+                yield piece
+
+    return unpack

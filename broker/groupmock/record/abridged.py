@@ -1,0 +1,257 @@
+"""An answer with records, read while it passes by: what it says without them, and of each its length and digest. No sockets here.
+
+Why. A consumer fetches megabytes, and a row shows none of them (`net.details`). To collect such an answer, cut it out and decode it would
+copy it four times, which costs more than passing it on. So the answer is walked as its pieces come: what is no record is kept, in a frame
+of its own in which every big `records` is null; records are only digested. That frame is then decoded like any other.
+
+The walk follows the declaration of the answer, field by field, and stops wherever the bytes of a piece end. Bytes that are no such answer
+are kept as they are from there on: the decoder says what is wrong with them.
+
+Whether addresses can follow. Addresses stand in a tagged field at the very end (KIP-951), and the walk knows how many bytes come behind
+the records of a partition. When they are too few for one address, the pieces need not be kept back any longer: for an answer with one
+partition that is so before its first record has come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from hashlib import sha256
+from struct import calcsize
+from typing import TYPE_CHECKING, Any, Final
+
+from groupmock_codec import APIS
+from groupmock_codec.declare import Message, Wire, fields_of
+from groupmock_codec.emit import CODES
+from groupmock_codec.headers import response_header_version
+from groupmock_codec.runtime import as_int32
+
+from ..net.details import BIG, Digested, has_records, holds_records
+from .addresses import tells_addresses
+
+if TYPE_CHECKING:
+    from .wire_codec import WireCodec
+
+SMALLEST_ADDRESS: Final = 15
+"""Bytes of a tagged section with one endpoint: count, tag, size, count, node id 4, host 1 and its length, port 4, tags."""
+FIRST: Final = 8
+"""Length of the frame and correlation id."""
+
+# Steps of a walk: (what, of what).
+FIXED: Final = "fixed"  # so many bytes
+SIZED: Final = "sized"  # bytes behind their length
+EACH: Final = "each"  # a count, and the steps of an element
+RECORDS: Final = "records"
+TAGS: Final = "tags"
+LENGTH_BYTES: Final = {"string": 2, "bytes": 4, "records": 4, "array": 4}
+"""Of a length or count before KIP-482; later it is a varint."""
+
+Step = tuple[str, Any]
+
+
+@cache
+def abridges(key: int) -> bool:
+    """Is there anything to leave out of an answer of this API?"""
+    return has_records(APIS[key].response.message)
+
+
+@cache
+def steps_of(key: int, version: int) -> tuple[Step, ...]:
+    """The walk through an answer with its length and header."""
+    api = APIS[key]
+    flexible = api.flexible_from is not None and version >= api.flexible_from
+    header: list[Step] = [(FIXED, FIRST)]
+    if response_header_version(key, version):
+        header.append((TAGS, None))
+    return _joined([*header, *_struct(api.response.message, version, flexible)])
+
+
+def _struct(message: type[Message], version: int, flexible: bool) -> Iterator[Step]:
+    for field in fields_of(message):
+        if field.present(version) and not (flexible and field.tagged(version)):
+            yield from _value(field.wire, version, flexible)
+    if flexible:
+        yield TAGS, None
+
+
+def _value(wire: Wire, version: int, flexible: bool) -> Iterator[Step]:
+    if wire.kind in CODES:
+        yield FIXED, calcsize(f">{CODES[wire.kind]}")
+    elif wire.kind == "struct":
+        yield from _struct(wire.struct, version, flexible)
+    else:
+        size = 0 if flexible else LENGTH_BYTES[wire.kind]
+        if wire.kind == "array":
+            yield EACH, (size, _joined([*_value(wire.element_wire, version, flexible)]))
+        else:
+            yield (RECORDS if wire.kind == "records" else SIZED), size
+
+
+def _joined(steps: list[Step]) -> tuple[Step, ...]:
+    """Fixed ones that follow each other are one."""
+    found: list[Step] = []
+    for what, size in steps:
+        if what == FIXED and found and found[-1][0] == FIXED:
+            size += found.pop()[1]
+        found.append((what, size))
+    return tuple(found)
+
+
+class _NoSuchAnswer(Exception):
+    """The bytes are none."""
+
+
+class Abridged:
+    """One answer. `feed` its pieces, `size` bytes with its length; `digest()` behind each, when there is time; then `read()`.
+
+    `may_tell`: addresses may stand in it; `kept`: what has come of it, big records left out.
+    """
+
+    def __init__(self, codec: WireCodec, size: int) -> None:
+        self.codec = codec
+        self.size = size
+        self.kept = bytearray()
+        self.may_tell = tells_addresses(codec.key, codec.version)
+        self._to_come = size
+        self._data = b""
+        self._at = 0
+        self._message: Message | None = None
+        self._records: list[tuple[int, Any] | None] = []  # length and digest of each `records` in the order of the wire, None: kept
+        self._due: list[tuple[Any, memoryview]] = []
+        self._walk: Iterator[None] | None = self._steps(steps_of(codec.key, codec.version))
+
+    def feed(self, data: bytes) -> None:
+        """The next bytes of it."""
+        self._to_come -= len(data)
+        self._data = self._data[self._at :] + data
+        self._at = 0
+        if self._walk is not None:
+            try:
+                next(self._walk)
+            except (StopIteration, _NoSuchAnswer):
+                self._walk = None
+        if self._walk is None:
+            self._keep(len(self._data) - self._at)
+
+    def digest(self) -> None:
+        """Of the records that have come."""
+        for digest, part in self._due:
+            digest.update(part)
+        self._due.clear()
+
+    @property
+    def frame(self) -> bytes:
+        """What is kept, without the length."""
+        return bytes(memoryview(self.kept)[4:])
+
+    def read(self) -> Message:
+        """What it says; each big `records` is a `Digested`. Raises CodecError."""
+        if self._message is None:
+            self.digest()
+            message = self.codec.read_answer(self.frame)
+            _fill(message, iter(self._records))
+            self._message = message
+        return self._message
+
+    # The walk: each of these yields when it needs bytes that have not come
+
+    def _steps(self, steps: tuple[Step, ...]) -> Iterator[None]:
+        for what, of in steps:
+            if what == FIXED:
+                if len(self._data) - self._at < of:
+                    yield from self._need(of)
+                self._keep(of)
+            elif what == SIZED:
+                length = yield from self._length(of)
+                yield from self._need(length)
+                self._keep(length)
+            elif what == EACH:
+                count = yield from self._length(of[0])
+                for _ in range(count):
+                    yield from self._steps(of[1])
+            elif what == RECORDS:
+                yield from self._pass_records(of)
+            else:
+                yield from self._tags()
+
+    def _need(self, size: int) -> Iterator[None]:
+        """So many bytes are here."""
+        while (here := len(self._data) - self._at) < size:
+            if here + self._to_come < size:
+                raise _NoSuchAnswer
+            yield
+
+    def _keep(self, size: int) -> None:
+        self.kept += self._data[self._at : self._at + size]
+        self._at += size
+
+    def _length(self, size: int, keep: bool = True) -> Any:
+        """A length or a count; of null 0."""
+        if size:
+            yield from self._need(size)
+            value, end = int.from_bytes(self._data[self._at : self._at + size], "big", signed=True), size
+        else:
+            value, end = yield from self._varint()
+            value = as_int32(value - 1)
+        if keep:
+            self._keep(end)
+            return max(value, 0)
+        return value, end
+
+    def _varint(self) -> Any:
+        value = 0
+        for end in range(1, 6):
+            yield from self._need(end)
+            byte = self._data[self._at + end - 1]
+            value |= (byte & 0x7F) << 7 * (end - 1)
+            if byte < 0x80:
+                return value, end
+        raise _NoSuchAnswer
+
+    def _tags(self) -> Iterator[None]:
+        count, end = yield from self._varint()
+        self._keep(end)
+        for _ in range(count):
+            _, end = yield from self._varint()
+            self._keep(end)
+            size, end = yield from self._varint()
+            self._keep(end)
+            yield from self._need(size)
+            self._keep(size)
+
+    def _pass_records(self, size: int) -> Iterator[None]:
+        length, end = yield from self._length(size, keep=False)
+        behind = len(self._data) - self._at - end + self._to_come - max(length, 0)
+        if behind < 0:
+            raise _NoSuchAnswer
+        if behind < SMALLEST_ADDRESS:
+            self.may_tell = False
+        if length <= BIG:
+            yield from self._need(end + max(length, 0))
+            self._keep(end + max(length, 0))
+            self._records.append(None)
+            return
+        digest = sha256()
+        self._records.append((length, digest))
+        self.kept += b"\xff" * size or b"\0"  # null
+        self._at += end
+        while True:
+            part = memoryview(self._data)[self._at : self._at + length]
+            self._due.append((digest, part))
+            self._at += len(part)
+            length -= len(part)
+            if not length:
+                return
+            yield
+
+
+def _fill(message: Any, records: Iterator[tuple[int, Any] | None]) -> None:
+    """Put what was left out into its place."""
+    for field in fields_of(type(message)):
+        if field.wire.kind == "records":
+            left_out = next(records)
+            if left_out is not None:
+                setattr(message, field.name, Digested(left_out[0], left_out[1].hexdigest()))
+        elif holds_records(field.wire):
+            for entry in getattr(message, field.name) or ():
+                _fill(entry, records)
