@@ -13,20 +13,22 @@ from .clock import Clock, LoopClock
 from .config import Config, settings_by_name
 from .core.core import core_of
 from .core.events import Command
-from .core.identity import Identity, Node
+from .core.identity import Identity
 from .core.units import NS_PER_MS
 from .journal.journal import Journal
+from .journal.place import placed
 from .journal.ring import Ring
 from .journal.rows import VERSION, Header
 from .net.limits import Limits
-from .net.listen import bracketed, listen
 from .net.server import Server
+from .node_sockets import listener_of, node_at, port_of
 from .running import CannotStart, Running
 from .version import __version__
 
 if TYPE_CHECKING:
     from .audit.sink import AuditSink
     from .audit.waivers import Waivers
+    from .data.seed import SeedData
     from .faults.plan import Plan
 
 RING_BYTES: Final = 8 * 1024 * 1024
@@ -38,11 +40,14 @@ async def start(
     ports: Sequence[int] = (),
     stories: bool = False,
     plan: Plan | None = None,
+    seed_data: SeedData | None = None,
 ) -> Running:
     """Listen and serve on the running loop. `on_failure` is called when the journal cannot be written on; `ports`, one per node,
     goes before `config.port`; `stories`: keep recent rows in memory for `Running.story` (a server whose memory nobody can look into
-    would build a row for every join in vain); `plan` goes before `config.plan`. Raises CannotStart, BadPlan."""
+    would build a row for every join in vain); `plan` and `seed_data` go before those of `config`. Raises CannotStart,
+    BadPlan, BadSeedData."""
     plan = _read_plan(config) if plan is None else plan
+    seed_data = _read_seed_data(config) if seed_data is None else seed_data
     waivers = _read_waivers(config)
     seed = _seed(config, plan)
     # Before the identity, which tells clients the ports: port 0 is none until it is bound.
@@ -60,31 +65,36 @@ async def start(
         if on_failure is not None:
             on_failure()
 
+    path = config.journal
     try:
         if ring is not None:
             journal.add(ring)
-        if config.journal is not None:
-            _add_file(server, config.journal, config.journal_max_bytes, failed)
+        if path is not None:
+            path = placed(path, journal.header.run)
+            _add_file(server, path, config.journal_max_bytes, failed)
         _add_log(journal, config.log)
         await server.start(listeners)
     except OSError as failure:
         for listener in listeners.values():
             listener.close()
-        raise CannotStart(f"cannot write the journal {config.journal}: {failure.strerror}") from None
+        raise CannotStart(f"cannot write the journal {path}: {failure.strerror}") from None
     beside = _audit(server, waivers) if config.audit else None  # nobody was accepted meanwhile: that takes a turn of the loop
-    running = Running(config, core, server, clock, seed, ring, [listener.getsockname()[1] for listener in listeners.values()], beside)
+    running = Running(config, core, server, clock, seed, ring, [listener.getsockname()[1] for listener in listeners.values()], beside, path)
     if config.topics:
         from .core.steering.topics import CREATE_TOPIC  # the one file of commands that a start needs
 
         # By commands: so they are rows, and a replay makes the same topics.
         for topic in config.topics:
             running.submit(Command(CREATE_TOPIC, {"name": topic.name, "partitions": topic.partitions or config.settings.num_partitions}))
-    if plan is not None:
-        try:
+    try:
+        if seed_data is not None:
+            running.seed_data = seed_data
+            seed_data.apply(running)
+        if plan is not None:
             running.load_plan(plan, config.plan or "the plan")
-        except ValueError:  # BadPlan: a rule that this cluster cannot have
-            await running.close()
-            raise
+    except ValueError:  # BadSeedData, or BadPlan: what this cluster cannot have
+        await running.close()
+        raise
     return running
 
 
@@ -94,6 +104,14 @@ def _read_plan(config: Config) -> Plan | None:
     from .faults.plan import read_plan
 
     return read_plan(config.plan)
+
+
+def _read_seed_data(config: Config) -> SeedData | None:
+    if config.seed_data is None:
+        return None
+    from .data.seed import read_seed_data
+
+    return read_seed_data(config.seed_data)
 
 
 def _read_waivers(config: Config) -> Waivers | None:
@@ -129,25 +147,18 @@ def _seed(config: Config, plan: Plan | None) -> int:
 def _listen(config: Config, ports: Sequence[int]) -> dict[int, socket.socket]:
     listeners: dict[int, socket.socket] = {}
     for node in range(1, config.nodes + 1):
-        port = ports[node - 1] if ports else config.port + node - 1 if config.port else 0
         try:
-            listeners[node] = listen(config.host, port)
+            listeners[node] = listener_of(config, ports[node - 1] if ports else port_of(config, node))
         except OSError as failure:
             for listener in listeners.values():
                 listener.close()
-            remedy = "choose another --port, or --port 0 for a free one" if port else "choose another --host"
-            raise CannotStart(f"cannot listen on {bracketed(config.host)}:{port}: {failure.strerror}: {remedy}") from None
+            raise CannotStart(str(failure)) from None
     return listeners
 
 
 def _identity(config: Config, listeners: dict[int, socket.socket], random: Random) -> Identity:
-    nodes = []
-    for node, listener in listeners.items():
-        port: int = listener.getsockname()[1]
-        listens = f"{bracketed(config.host)}:{port}" if config.advertise is not None else None
-        if config.advertise is not None and config.advertise.port is not None:
-            port = config.advertise.port + node - 1
-        nodes.append(Node(node, config.advertise.host if config.advertise else config.host, port, listens=listens))
+    racks = dict(enumerate(config.racks, 1))
+    nodes = [node_at(config, node, listener, racks.get(node)) for node, listener in listeners.items()]
     return identity_of(config.profile, _cluster_id(random), nodes, _limits(config))
 
 

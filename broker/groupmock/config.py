@@ -27,6 +27,7 @@ UNROUTABLE: Final = ("0.0.0.0", "::", "")  # clients connect to what Metadata an
 TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # as org.apache.kafka.common.internals.Topic has it
 MAX_NODES: Final = 64
 MAX_RUN_NAME: Final = 200
+MAX_RACK_NAME: Final = 200
 MAX_PARTITIONS: Final = 10_000
 LEAST_JOURNAL: Final = 64 * 1024
 """Bytes: room for the header of any cluster, which names each node."""
@@ -74,9 +75,15 @@ OPTIONS: Final = (
     Option("port", "PORT", "port of the first node; nodes 2..N take the next ones; 0: each a free one", 9092),
     Option("advertise", "HOST[:PORT]", "address that clients are told to connect to, where it differs from the one listened on", None),
     Option("nodes", "N", "brokers in this process, each on a port of its own", 1),
+    Option("racks", "RACK[,RACK...]", "broker.rack of each node, the first node's first (fetch from follower: replica.selector.class)", ()),
     Option("topic", "NAME[:PARTITIONS]", "topic to have from the start (repeatable)", ()),
     Option("profile", "NAME", "whose versions, defaults and quirks", profiles.DEFAULT),
-    Option("journal", "FILE", "write every frame, state change, timer and member change to this file (JSON Lines)", None),
+    Option(
+        "journal",
+        "FILE",
+        "write every frame, state change, timer and member change to this file (JSON Lines); DIR/: to RUN.jsonl in it",
+        None,
+    ),
     Option("journal-max-bytes", "BYTES", "of that file: whole rows, the last says what is left out (default: no limit)", None),
     Option("control", "[HOST:]PORT", "serve the control API (docs/reference/control.md), on loopback unless told; 0: a free port", None),
     Option(
@@ -84,6 +91,12 @@ OPTIONS: Final = (
         "TOKEN",
         "what the control API wants to be shown; needed where it does not listen on loopback. Whoever lists processes "
         "sees a flag: the variable and the file keep it apart",
+        None,
+    ),
+    Option(
+        "seed-data",
+        "FILE",
+        "topics, records, committed offsets and configs to have from the start: JSON Lines (docs/how-to/seed-and-read.md)",
         None,
     ),
     Option("log", "text|json|off", "what is said on stderr", "text"),
@@ -110,6 +123,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     port: int
     advertise: Address | None
     nodes: int
+    racks: tuple[str, ...]
     topics: tuple[TopicSpec, ...]
     journal: str | None
     journal_max_bytes: int | None
@@ -120,6 +134,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     token: Token | None
     log: str
     seed: int | None
+    seed_data: str | None
     run: str | None
     origins: Mapping[str, str]
 
@@ -166,6 +181,7 @@ def resolve(
         port=_number(values["port"], options.origins["port"], 0, 65536 - nodes),  # the last node listens on port + nodes - 1
         advertise=address_of(values["advertise"], options.origins["advertise"], nodes),
         nodes=nodes,
+        racks=_racks(values["racks"], options.origins["racks"], nodes),
         topics=_topics(values["topic"], options.origins["topic"]),
         journal=values["journal"],
         journal_max_bytes=_journal_limit(values["journal-max-bytes"], options.origins["journal-max-bytes"]),
@@ -176,6 +192,7 @@ def resolve(
         token=token_of(values["token"], options.origins["token"]),
         log=_one_of(values["log"], LOGS, options.origins["log"]),
         seed=_seed(values["seed"], options.origins["seed"]),
+        seed_data=values["seed-data"],
         run=_run_name(values["run"], options.origins["run"]),
         origins={**options.origins, **layers.origins},
     )
@@ -338,6 +355,13 @@ def _seed(value: object, origin: str) -> int | None:
 
 def _journal_limit(value: object, origin: str) -> int | None:
     return None if value is None else _number(value, origin, LEAST_JOURNAL, 2**63 - 1)
+
+
+def _racks(value: object, origin: str, nodes: int) -> tuple[str, ...]:
+    racks = tuple(value.split(",") if isinstance(value, str) else map(str, value if isinstance(value, (list, tuple)) else [value]))
+    if racks and (len(racks) != nodes or not all(rack.isprintable() and 0 < len(rack) <= MAX_RACK_NAME for rack in racks)):
+        raise ConfigError(f"{origin}: {value!r} does not name a rack for each of {nodes} node(s): for instance a,b,a with --nodes 3")
+    return racks
 
 
 def _run_name(value: object, origin: str) -> str | None:

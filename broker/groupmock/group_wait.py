@@ -15,6 +15,7 @@ from .core.groups.classic.states import State
 from .core.groups.type import DEAD
 from .core.groups.view import GroupView, MemberView
 from .core.steering.find import LISTED, listed
+from .data.lag import lag_of
 from .printable import printable, quoted
 from .running import CHANGES
 from .suggest import did_you_mean, hint
@@ -263,7 +264,7 @@ def _committed(wanted: dict[Place, int]) -> Condition:
 
 def _lag(most: int) -> Condition:
     def lacks(sight: Sight) -> str | None:
-        behind = lag_of(sight)
+        behind = {(row.topic, row.partition): row.lag for row in lag_of(sight.cluster, sight.view).partitions if row.lag is not None}
         if not behind:
             return "the group has neither partitions nor committed offsets, so that no lag is known"
         total = sum(behind.values())
@@ -273,18 +274,6 @@ def _lag(most: int) -> Condition:
         return f"lag {most} or less: it is {total} ({_several(late, ', ')})"
 
     return Condition(f"lag {most}", lacks, reads_offsets=True)
-
-
-def lag_of(sight: Sight) -> dict[Place, int]:
-    """Records that are not committed yet, of each partition that a member has or the group has an offset of: the log's end less the offset,
-    or less the log's start where nothing is committed."""
-    committed = {(topic, partition): at for topic, by in sight.view.offsets.items() for partition, at in by.items()}
-    found = {}
-    for place in sorted({*committed, *sight.assigned()}):
-        log = sight.cluster.topics.find(*place)
-        if log is not None:
-            found[place] = max(0, log.end - committed.get(place, log.start))
-    return found
 
 
 # -- reading and checking ----------------------------------------------------------------------------------------------------

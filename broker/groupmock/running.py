@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from .clock import Clock
-from .config import Config
+from .config import MAX_NODES, Config
 from .core.core import Core
 from .core.effects import Effects
 from .core.events import Command
@@ -24,6 +25,7 @@ from .views import Record
 if TYPE_CHECKING:
     from .audit.sink import AuditSink
     from .audit.verdicts import Audit
+    from .data.seed import SeedData
     from .faults.plan import Plan
 
 T = TypeVar("T")
@@ -47,7 +49,7 @@ class Running:
     """A cluster that serves. Everything here is called on its loop's thread."""
 
     def __init__(self, config: Config, core: Core, server: Server, clock: Clock, seed: int, ring: Ring | None, ports: list[int],
-        beside: AuditSink | None = None,
+        beside: AuditSink | None = None, journal: str | None = None,
     ) -> None:  # fmt: skip
         self.config = config
         self.core = core
@@ -61,12 +63,16 @@ class Running:
         """Who judges the clients, if anybody does."""
         self.earlier: list[Audit] = []
         """What was found before the cluster was reset: one audit, or none."""
+        self.journal = journal
+        """The journal's file, if there is one; `config.journal` may be the folder that it is in."""
+        self.seed_data: SeedData | None = None
+        """What it had before its clients came: a reset gives it that again."""
         self.closed = False
         self._ports = ports
 
     @property
     def ports(self) -> list[int]:
-        """The ports that are listened on, by node."""
+        """The ports that the nodes of the start listen on, by node."""
         return self._ports
 
     @property
@@ -82,7 +88,7 @@ class Running:
             "bootstrap": self.bootstrap,
             "nodes": nodes,
             "control": control,
-            "journal": self.config.journal,
+            "journal": self.journal,
             "seed": self.seed,
             "pid": os.getpid(),
             "version": __version__,
@@ -92,6 +98,29 @@ class Running:
     def submit(self, command: Command) -> Effects:
         """Run a command through the driver. Raises what the command raises."""
         return self.server.submit(command)
+
+    def add_node(self, rack: str | None = None, port: int | None = None) -> int:
+        """One node more, listening from now on; its id. `port`: None for the next one, or a free one where ports are free ones. Raises
+        CannotSteer, with nothing left open."""
+        from .core.steering import NotNow
+        from .node_sockets import listener_of, node_at, port_of
+
+        number = self.core.environment.identity.nodes[-1].node_id + 1
+        if number > MAX_NODES:
+            raise NotNow(f"there are {MAX_NODES} nodes, and no more than that in one process")
+        try:
+            listener = listener_of(self.config, port_of(self.config, number) if port is None else port)
+        except OSError as failure:
+            raise NotNow(str(failure)) from None
+        node = node_at(self.config, number, listener, rack)
+        told = {"node": number, "host": node.host, "port": node.port, "rack": rack, "listens": node.listens}
+        try:
+            self.submit(Command("add_node", {name: value for name, value in told.items() if value is not None}))
+        except ValueError:
+            listener.close()
+            raise
+        self.server.listen_for(number, listener)
+        return number
 
     def produce(
         self,
@@ -113,20 +142,22 @@ class Running:
         self.submit(Command("append", {**place, "batch": batch}))
         return self.cluster.topics.require_partition(topic, partition).end - 1
 
-    def records(self, topic: str, partition: int | None) -> list[Record]:
-        """The stored records, decoded; LookupError for a topic or partition that is not there."""
-        from groupmock_codec.records import decode_records
+    def records(self, topic: str, partition: int | None, offset: int = 0, limit: int | None = None) -> list[Record]:
+        """The stored records from that offset on, decoded, at most so many. LookupError for a topic or partition that is not there,
+        ValueError for records that cannot be read."""
+        from .data.reading import Reading
 
         count = self.cluster.topics.partitions(topic)
         if count is None or (partition is not None and not 0 <= partition < count):
             raise LookupError(f"no topic {topic!r}" if count is None else f"topic {topic!r} has partitions 0 to {count - 1}")
-        wanted = range(count) if partition is None else [partition]
+        starts = dict.fromkeys(range(count) if partition is None else [partition], offset)
+        found = Reading(self.cluster.topics.require(topic), starts, limit if limit is not None else sys.maxsize, sys.maxsize).all()
+        if found.unread:
+            lost = found.unread[0]
+            raise ValueError(f"{topic}/{lost.partition}, offsets {lost.offset} to {lost.last_offset}: {lost.reason}")
         return [
             Record(topic, index, record.offset, record.timestamp, record.key, record.value, list(record.headers))
-            for index in wanted
-            for batch in self.cluster.topics.batches(topic, index)
-            for record in decode_records(batch)
-            if record.offset >= self.cluster.topics.require_partition(topic, index).start  # DeleteRecords may end inside a batch (KIP-107)
+            for index, record in found.records
         ]
 
     def audit(self, group: str | None = None) -> Audit:
@@ -174,8 +205,8 @@ class Running:
         try:
             self.server.journal.close()
         except OSError as failure:
-            return _journal_failed(self.config, failure.strerror or str(failure))
-        return _journal_failed(self.config, self.server.failure) if self.server.failure else None
+            return _journal_failed(self.journal, failure.strerror or str(failure))
+        return _journal_failed(self.journal, self.server.failure) if self.server.failure else None
 
 
 class _Watcher(Sink):
@@ -193,6 +224,6 @@ class _Watcher(Sink):
         self._changed()
 
 
-def _journal_failed(config: Config, reason: str | None) -> JournalFailed:
-    told = (reason or "").removeprefix(f"{config.journal}: ")
-    return JournalFailed(f"the journal {config.journal} could not be written: {told}: it is incomplete, so the run ends here")
+def _journal_failed(path: str | None, reason: str | None) -> JournalFailed:
+    told = (reason or "").removeprefix(f"{path}: ")
+    return JournalFailed(f"the journal {path} could not be written: {told}: it is incomplete, so the run ends here")

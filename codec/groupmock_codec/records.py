@@ -41,6 +41,8 @@ KNOWN_ATTRIBUTES: Final = 0x7F
 LOG_APPEND_TIME_BIT: Final = 0x08
 TRANSACTIONAL_BIT: Final = 0x10
 CONTROL_BIT: Final = 0x20
+DELETE_HORIZON_BIT: Final = 0x40
+"""The base timestamp is the time from which on the batch's tombstones may go (KIP-534)."""
 
 Headers = Sequence[tuple[str, bytes | None]]
 Head = tuple[int, int, bool]
@@ -121,6 +123,11 @@ class Batch(NamedTuple):
         return bool(self.attributes & CONTROL_BIT)
 
     @property
+    def delete_horizon_ms(self) -> int | None:
+        """From when on a compacted log may lose the batch's tombstones, in ms since 1970; None: that was not decided yet (KIP-534)."""
+        return self.base_timestamp if self.attributes & DELETE_HORIZON_BIT else None
+
+    @property
     def crc_holds(self) -> bool:
         """Does the checksum fit the bytes?"""
         return crc32c()(self.data[CHECKED_FROM:]) == self.crc
@@ -133,6 +140,24 @@ class Batch(NamedTuple):
     def by_create_time(self) -> Batch:
         """The batch that a log with CreateTime keeps of one that claims LogAppendTime: sealed anew, attributes that mean nothing gone."""
         return _sealed(self._replace(attributes=self.attributes & KNOWN_ATTRIBUTES & ~LOG_APPEND_TIME_BIT), self.data[HEADER_BYTES:])
+
+    def compacted(self, records: Sequence[Record], delete_horizon_ms: int | None) -> Batch:
+        """The batch with these of its records alone, as a log cleaner writes it (MemoryRecords.filterTo): it begins and ends at the offsets
+        that it had, and producer and sequence stay. `delete_horizon_ms`: None for none. Without records it is a header, uncompressed.
+        Raises RecordsError for a compression that cannot be written here.
+        """
+        attributes = self.attributes & ~DELETE_HORIZON_BIT
+        if not records:
+            empty = self._replace(attributes=attributes & ~COMPRESSION_MASK, base_timestamp=NO_TIMESTAMP, records_count=0)
+            return _sealed(empty, b"")
+        if delete_horizon_ms is None:
+            base = records[0].timestamp
+        else:
+            base, attributes = delete_horizon_ms, attributes | DELETE_HORIZON_BIT
+        newest = max(record.timestamp for record in records)
+        payload = b"".join(_record(record, record.offset - self.base_offset, base) for record in records)
+        kept = self._replace(attributes=attributes, base_timestamp=base, max_timestamp=newest, records_count=len(records))
+        return _sealed(kept, compress(payload, attributes & COMPRESSION_MASK))
 
     def appended_at(self, timestamp: int) -> Batch:
         """The same batch under message.timestamp.type=LogAppendTime: attribute bit and max timestamp set, CRC made anew."""
@@ -342,7 +367,7 @@ def _sealed(batch: Batch, payload: bytes) -> Batch:
     return batch._replace(batch_length=length, crc=crc, data=data)
 
 
-def _record(record: NewRecord, index: int, base_timestamp: int) -> bytes:
+def _record(record: NewRecord | Record, index: int, base_timestamp: int) -> bytes:
     parts = [b"\0", zigzag(record.timestamp - base_timestamp), zigzag(index), _sized(record.key), _sized(record.value)]
     parts.append(zigzag(len(record.headers)))
     for name, value in record.headers:

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from fault_world import Occasion, World
 
+from groupmock import Broker
 from groupmock.faults.plan import BadPlan
+from groupmock.rig.wire import Client, request
 from groupmock_codec import APIS
 from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest
 
@@ -103,6 +105,17 @@ def test_reset(world: World, key: int, version: int, stage: str) -> None:
     with pytest.raises(ConnectionResetError):
         asked.wire.rest()
     done(asked, stage == "reply")
+
+
+def test_reset_behind_requests_of_the_same_read_is_no_fin() -> None:
+    """uvloop writes at the end of a turn: the answers before it must not end the connection in their own way."""
+    with Broker() as broker, broker.fault({"api": "ApiVersions", "nth": 2}, "reset"):
+        host, _, port = broker.bootstrap.rpartition(":")
+        with Client(host, int(port), seconds=60) as client:
+            client.write(b"".join(request(18, 0, ApiVersionsRequest(), number) for number in (1, 2, 3)))
+            with pytest.raises(ConnectionResetError):
+                while client.socket.recv(65_536):
+                    pass
 
 
 def test_truncate(world: World, key: int, version: int) -> None:
@@ -204,7 +217,7 @@ def whole_answer(world: World, asked: Occasion) -> bytes:
         assert ring is not None
         return next(row for row in reversed(ring.rows) if isinstance(row, ReplyRow) and row.api_key == asked.key)
 
-    row = world.broker._call(last)
+    row = world.broker._ask(last)
     return ApiCodec(asked.key, asked.version).answer(row.correlation_id.to_bytes(4, "big"), row.message)
 
 

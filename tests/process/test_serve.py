@@ -166,7 +166,8 @@ def test_address_that_is_not_ours_is_named() -> None:
 
 
 def test_unwritable_journal_is_refused_before_serving(tmp_path: Path) -> None:
-    code, out, err = outcome("serve", "--port", "0", "--journal", str(tmp_path / "missing" / "run.jsonl"))
+    (tmp_path / "taken").touch()
+    code, out, err = outcome("serve", "--port", "0", "--journal", str(tmp_path / "taken" / "run.jsonl"))
     assert (code, out) == (3, "")
     assert "run.jsonl" in err
     assert err.count("\n") == 1
@@ -230,7 +231,8 @@ def test_run_names_a_command_that_cannot_be_started_and_fails_itself(command: st
 
 
 def test_run_cannot_start_is_125(tmp_path: Path) -> None:
-    code, _, err = outcome("run", "--journal", str(tmp_path / "missing" / "x"), "--", "true")
+    (tmp_path / "taken").touch()
+    code, _, err = outcome("run", "--journal", str(tmp_path / "taken" / "x"), "--", "true")
     assert code == 125
     assert err.startswith("groupmock run: ")
 

@@ -24,6 +24,14 @@ SHARES = 3
 STEPS = 60
 BATCH = encode_batch([NewRecord(key=None, value=b"v", headers=[], timestamp=0)])
 STATES = ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable")
+RESETS: tuple[dict[str, Any], ...] = (
+    {"to": "earliest"},
+    {"to": "latest"},
+    {"to": "current"},
+    {"offset": 2},
+    {"timestamp": 5},
+    {"shift": -1},
+)
 Make = Callable[[Random, list[str]], dict[str, Any]]
 
 
@@ -37,6 +45,7 @@ COMMANDS: dict[str, Make] = {
     "freeze_member": lambda dice, ids: {"group": "g", "member": _who(dice, ids), "ms": dice.choice([None, 500, 5000])},
     "thaw_member": lambda dice, ids: {"group": "g", "member": _who(dice, ids)},
     "force_rebalance": lambda dice, ids: {"group": "g"},
+    "set_generation": lambda dice, ids: {"group": "g", "generation": dice.choice([None, 1, 7])},
     "hold_group": lambda dice, ids: {"group": "g", "state": dice.choice(STATES)},
     "release_group": lambda dice, ids: {"group": "g"},
     "complete_delay": lambda dice, ids: {"group": "g"},
@@ -140,6 +149,7 @@ STEERED: dict[str, Callable[[Random, Run], dict[str, Any]]] = {
     "freeze_member": lambda dice, run: {"group": "g", "member": _member(dice, run), "ms": dice.choice([None, 400])},
     "thaw_member": lambda dice, run: {"group": "g", "member": _member(dice, run)},
     "force_rebalance": lambda dice, run: {"group": "g"},
+    "set_generation": lambda dice, run: {"group": "g", "generation": dice.choice([None, 1, 7])},
     "hold_group": lambda dice, run: {"group": "g", "state": dice.choice(STATES)},
     "release_group": lambda dice, run: {"group": "g"},
     "complete_delay": lambda dice, run: {"group": "g"},
@@ -149,17 +159,45 @@ STEERED: dict[str, Callable[[Random, Run], dict[str, Any]]] = {
     "load_coordinator": lambda dice, run: {"partition": 3, "node": dice.choice([1, 2])},
     "unload_coordinator": lambda dice, run: {"group": "g"},
     "move_leader": lambda dice, run: {"topic": "T", "partition": 0, "node": dice.choice([1, 2])},
+    "move_leaders": lambda dice, run: {"node": dice.choice([None, 1, 2]), "topic": dice.choice([None, "T"])},
+    "move_coordinators": lambda dice, run: {"node": dice.choice([None, 1, 2]), "loading_ms": dice.choice([0, 100])},
+    "add_node": lambda dice, run: _another_node(run),
+    "lag_replica": lambda dice, run: {"topic": "T", "partition": 0, "node": dice.choice([1, 2])},
+    "catch_up_replica": lambda dice, run: {"topic": "T", "partition": 0, "node": dice.choice([1, 2])},
+    "compact_topic": lambda dice, run: {"topic": "T", "roll": dice.random() < 0.5},
+    "retain_topic": lambda dice, run: {"topic": "T"},
     "stop_node": lambda dice, run: {"node": dice.choice([1, 2]), "clean": dice.random() < 0.5},
     "start_node": lambda dice, run: {"node": dice.choice([1, 2])},
     "stall_node": lambda dice, run: {"node": dice.choice([1, 2]), "ms": 200},
-    "jump_timer": lambda dice, run: {"timer": dice.choice(["join", "sync", "load"]), "subject": [dice.choice(["g", "3"])]},
+    "jump_timer": lambda dice, run: dice.choice(JUMPS),
     "step_clock": lambda dice, run: {"ms": 500},
     "reseed": lambda dice, run: {"seed": dice.randrange(100)},
-    "create_topic": lambda dice, run: {"name": dice.choice(["T", "U", "V"]), "partitions": dice.choice([1, 3])},
+    "create_topic": lambda dice, run: {"name": dice.choice(["U", "V"]), "partitions": dice.choice([1, 3])},
     "grow_topic": lambda dice, run: {"name": dice.choice(["T", "U"]), "partitions": dice.choice([2, 4])},
     "delete_topic": lambda dice, run: {"name": dice.choice(["U", "V"])},
     "append": lambda dice, run: {"topic": dice.choice(["T", "U"]), "partition": 0, "batch": BATCH},
+    "produce": lambda dice, run: {"topic": dice.choice(["T", "U"]), "partitions": [0, 0], "batches": BATCH + BATCH},
+    "configure_topic": lambda dice, run: {"name": dice.choice(["T", "T", "U"]), "set": dice.choice(TOPIC_CONFIGS)},
+    "configure_node": lambda dice, run: {"node": dice.choice([0, 1]), "set": {"message.max.bytes": str(dice.choice([100, 10**6]))}},
+    "commit_offsets": lambda dice, run: {
+        "group": dice.choice("gh"),
+        "offsets": [{"topic": "T", "partition": 0, "offset": dice.randrange(9)}],
+    },
+    "reset_offsets": lambda dice, run: {"group": dice.choice("gh"), "topic": dice.choice(["T", None]), **dice.choice(RESETS)},
 }
+
+
+TOPIC_CONFIGS = ({"retention.ms": "1"}, {"retention.ms": str(10**9)}, {"cleanup.policy": "compact,delete", "segment.ms": "1"})
+JUMPS = (
+    {"timer": "log_retention"},
+    *({"timer": timer, "subject": ["g"]} for timer in ("join", "sync")),
+    {"timer": "load", "subject": ["3"]},
+)
+
+
+def _another_node(run: Run) -> dict[str, Any]:
+    number = len(run.driver.core.environment.identity.nodes) + 1
+    return {"node": number, "host": "127.0.0.1", "port": 9091 + number}
 
 
 def _instances(run: Run) -> list[str]:
@@ -185,7 +223,7 @@ class SteeredRun(Run):
 @pytest.mark.soak
 def test_every_command_is_replayed(tmp_path: Path) -> None:
     done: Counter[str] = Counter()
-    for seed in seeds(80):
+    for seed in seeds(100):
         path = tmp_path / "run.jsonl"
         run = SteeredRun(seed, path)
         run.done = done

@@ -155,7 +155,11 @@ class Run:
     def play(self) -> None:
         """Members act in turns; now and then somebody breaks or steers something; time goes on."""
         dice = self.script
-        self.driver.submit(Command("create_topic", {"name": "T", "partitions": 1}))
+        self.driver.submit(
+            Command(
+                "create_topic", {"name": "T", "partitions": 1, "replication_factor": 2, "configs": {"cleanup.policy": "compact,delete"}}
+            )
+        )
         members = [Scripted(self, number) for number in range(MEMBERS)]
         for _ in range(STEPS):
             if self.chaos and dice.random() < 0.25:
@@ -228,9 +232,11 @@ DOINGS: Final[list[tuple[dict[str, Any], str]]] = [
     ({"kind": "expire_member"}, "request"),
     ({"kind": "fence_instance"}, "request"),
     ({"kind": "force_rebalance"}, "request"),
+    ({"kind": "set_generation"}, "request"),
     ({"kind": "move_coordinator", "loading_seconds": 0.1}, "request"),
     ({"kind": "jump_timer", "timer": "session"}, "request"),
     ({"kind": "stall_node", "seconds": 0.3}, "request"),
+    ({"kind": "observe"}, "request"),
 ]
 
 
@@ -246,6 +252,7 @@ MAKERS: Final[list[Any]] = [
     lambda dice, run: ("clear_faults", {}),
     lambda dice, run: ("seed_faults", {"seed": dice.randrange(100)}),
     lambda dice, run: ("force_rebalance", {"group": GROUP}),
+    lambda dice, run: ("set_generation", {"group": GROUP, "generation": dice.choice([None, 1, 7])}),
     lambda dice, run: ("expire_member", {"group": GROUP, "member": f"m{dice.randrange(MEMBERS)}"}),
     lambda dice, run: ("hold_group", {"group": GROUP, "state": dice.choice(("PreparingRebalance", "CompletingRebalance", "Stable"))}),
     *[lambda dice, run: ("release_group", {"group": GROUP})] * 3,

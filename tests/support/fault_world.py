@@ -150,7 +150,7 @@ class World:
 
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
-        self.topic_id: bytes = broker._call(lambda: broker._up().cluster.topics.topic_id(TOPIC) or b"")
+        self.topic_id: bytes = broker._ask(lambda: broker._up().cluster.topics.topic_id(TOPIC) or b"")
         self._wires: list[Wire] = []
 
     def close(self) -> None:
@@ -209,9 +209,7 @@ class World:
         topic = OffsetCommitRequestTopic(name=TOPIC, partitions=[OffsetCommitRequestPartition(partition_index=0, committed_offset=7)])
         if version >= 10:
             topic.name, topic.topic_id = "", self.topic_id
-        return OffsetCommitRequest(
-            group_id=group, generation_id_or_member_epoch=generation, member_id=member_id, topics=[topic]
-        )
+        return OffsetCommitRequest(group_id=group, generation_id_or_member_epoch=generation, member_id=member_id, topics=[topic])
 
     def _group(self, group: str) -> Any:
         return self.broker.groups.get(group)

@@ -82,6 +82,7 @@ def _opened(path: str) -> Iterator[IO[bytes]]:
 def _record(arguments: argparse.Namespace, source: IO[bytes], ports: frozenset[int]) -> Report:
     from ..journal.file import FileSink
     from ..journal.journal import Journal
+    from ..journal.place import placed
     from ..record.capture import record_capture
     from ..record.dialogue import Dialogue, header
 
@@ -97,6 +98,7 @@ def _record(arguments: argparse.Namespace, source: IO[bytes], ports: frozenset[i
         """The file is made when the capture is known to be one."""
         path = arguments.journal or STDOUT
         try:
+            path = placed(path, arguments.run)
             sink = FileSink(path, failed, None if limit is None else int(limit))
             journal = Journal(header(arguments.run, epoch, {"pcap": arguments.pcap, "port": arguments.port}), [sink])
             journal.begin()

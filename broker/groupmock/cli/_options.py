@@ -50,6 +50,10 @@ def bad_use(config: Config) -> tuple[type[Exception], ...]:
         from ..faults.plan import BadPlan
 
         found = (*found, BadPlan)
+    if config.seed_data is not None:
+        from ..data.seed import BadSeedData
+
+        found = (*found, BadSeedData)
     if config.audit_waivers is not None:
         from ..audit.waivers import BadWaivers
 

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Callable
 from typing import Any, Final
 
 from . import BAD_USE, BROKEN, CANNOT_START, OK, UNKNOWN
@@ -20,6 +21,20 @@ EPILOG: Final = """
 The control API is where `serve --control PORT` says (`control` in its ready line): --control URL, or the variable GROUPMOCK_CONTROL_URL.
 Prints its answer as JSON. Exit codes: 0 done, 1 what was waited for did not happen, 2 it cannot be done as asked, 3 nobody answers.
 """
+TEXTS: Final = {
+    "/plan": ("PLAN", "a plan file, - for standard input, or the name of a ready plan"),
+    "/faults": ("RULE", "a rule in JSON, a file, or -"),
+}
+"""What stands on the command line for the body of a route."""
+FILE: Final = ("FILE", "JSON Lines: a file, - for standard input, or one line as it is")
+
+
+class Refused(Exception):
+    """The control API says no. `status`: HTTP's."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
 
 
 class NobodyAnswers(Exception):
@@ -42,9 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser, verb: str) -> dict[str, argpa
         for struct, positional in ((route.params, True), (route.query, False), *(() if route.text else ((route.body, True),))):
             _add_fields(one, struct, positional)
         if route.text:
-            plan = route.path == "/plan"
-            what = "a plan file, - for standard input, or the name of a ready plan" if plan else "a rule in JSON, a file, or -"
-            one.add_argument("text", metavar="PLAN" if plan else "RULE", help=what)
+            metavar, what = TEXTS.get(route.path, FILE)
+            one.add_argument("text", metavar=metavar, help=what)
     return words.choices
 
 
@@ -54,8 +68,7 @@ def _add_fields(parser: argparse.ArgumentParser, struct: type, positional: bool)
     for field in msgspec.structs.fields(struct):
         kind = msgspec.inspect.type_info(field.type)
         about = (kind.extra_json_schema or {}).get("description", "") if isinstance(kind, msgspec.inspect.Metadata) else ""
-        several = isinstance(_bare(kind), msgspec.inspect.ListType | msgspec.inspect.VarTupleType)
-        more: dict[str, Any] = {"nargs": "+"} if several else {}
+        more = _how_many(field.type)
         if field.required and positional:
             parser.add_argument(field.name, metavar=field.name.upper(), help=about, **more)
         else:
@@ -64,48 +77,104 @@ def _add_fields(parser: argparse.ArgumentParser, struct: type, positional: bool)
             parser.add_argument(flag, dest=field.name, metavar=field.name.upper(), help=f"{about}{default}", **more)
 
 
-def _bare(kind: Any) -> Any:
+def _how_many(declared: Any) -> dict[str, Any]:
+    """What argparse is told: a list and a table are several words, yes or no may be said by the flag alone."""
     import msgspec
 
-    return kind.type if isinstance(kind, msgspec.inspect.Metadata) else kind
+    kinds = _kinds(msgspec.inspect.type_info(declared))
+    if any(isinstance(kind, msgspec.inspect.ListType | msgspec.inspect.VarTupleType | msgspec.inspect.DictType) for kind in kinds):
+        return {"nargs": "+"}
+    return {"nargs": "?", "const": "true"} if any(isinstance(kind, msgspec.inspect.BoolType) for kind in kinds) else {}
+
+
+def _kinds(kind: Any) -> list[Any]:
+    """What it may be, one by one."""
+    import msgspec
+
+    if isinstance(kind, msgspec.inspect.Metadata):
+        return _kinds(kind.type)
+    return [one for each in kind.types for one in _kinds(each)] if isinstance(kind, msgspec.inspect.UnionType) else [kind]
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Ask and print; returns the exit code."""
-    from ..config import token_of
-    from ..control.route import read_strings
+    return reporting(arguments, _print_answer)
 
-    verb, route = arguments.route.verb, arguments.route
-    said = " ".join(verb)
+
+def _print_answer(arguments: argparse.Namespace) -> int:
+    print(json.dumps(ask(arguments), indent=2))
+    return OK
+
+
+def reporting(arguments: argparse.Namespace, do: Callable[[argparse.Namespace], int]) -> int:
+    """Do it; what goes wrong is a line on stderr and an exit code."""
+    from ..config import token_of
+
+    said = " ".join(arguments.route.verb)
     if not arguments.control:
         complain(said, ValueError(f"where is the control API? --control URL, or the variable {URL} (`serve --control PORT` prints it)"))
         return BAD_USE
     try:
         arguments.token = token_of(arguments.token or None, f"--token, or the variable {TOKEN}")
-        path, query, body = (given(arguments, struct) for struct in (route.params, route.query, route.body))
-        for texts, struct, what in ((path, route.params, "argument"), (query, route.query, "option")):
-            read_strings(texts, struct, what)
-        data = _text(arguments, query) if route.text else _encoded(body, route.body)
-        status, answer = _ask(arguments, route.method, _address(route.full_path, path, query), data)
+        return do(arguments)
+    except BrokenPipeError:  # `groupmock records read orders | head`
+        raise
     except (ValueError, OSError) as bad:
         complain(said, bad)
         return BAD_USE
     except NobodyAnswers as nobody:
         complain(said, nobody)
         return CANNOT_START
-    if status < REFUSED:
-        print(json.dumps(answer, indent=2))
-        return OK
-    complain(said, ValueError(answer.get("error", answer) if isinstance(answer, dict) else answer))
-    return BROKEN if status == TIMED_OUT else UNKNOWN if status >= DEFECT else BAD_USE
+    except Refused as refused:
+        complain(said, refused)
+        return BROKEN if refused.status == TIMED_OUT else UNKNOWN if refused.status >= DEFECT else BAD_USE
+
+
+def ask(arguments: argparse.Namespace, text: bytes | None = None, load: Callable[[bytes], Any] = json.loads) -> Any:
+    """What the control API answers to a route, read by `load`. `text`: the body of one that takes a text, else what the arguments name.
+    Raises ValueError, OSError, NobodyAnswers, Refused."""
+    from ..control.route import read_strings
+
+    route = arguments.route
+    path, query, body = (given(arguments, struct) for struct in (route.params, route.query, route.body))
+    for texts, struct, what in ((path, route.params, "argument"), (query, route.query, "option")):
+        read_strings(texts, struct, what)
+    if not route.text:
+        data = _encoded(body, route.body)
+    else:
+        data = text_of(arguments, query) if text is None else text
+    status, answer = _ask(arguments, route.method, _address(route.full_path, path, query), data, load)
+    if status >= REFUSED:
+        raise Refused(status, str(answer.get("error", answer) if isinstance(answer, dict) else answer))
+    return answer
 
 
 def given(arguments: argparse.Namespace, struct: type) -> dict[str, Any]:
     """The texts that were given for the fields of a struct."""
     import msgspec
 
-    names = [field.name for field in msgspec.structs.fields(struct)]
-    return {name: value for name in names if (value := getattr(arguments, name, None)) is not None}
+    found = {field.name: (field.type, getattr(arguments, field.name, None)) for field in msgspec.structs.fields(struct)}
+    return {name: _read(declared, value) for name, (declared, value) in found.items() if value is not None}
+
+
+def _read(declared: Any, value: Any) -> Any:
+    """Words of a command line as data: KEY=VALUE words are a table, and some structs have a form of their own."""
+    import msgspec
+
+    for kind in _kinds(msgspec.inspect.type_info(declared)) if isinstance(value, list) else ():
+        if isinstance(kind, msgspec.inspect.DictType):
+            return dict(_pair(word) for word in value)
+        item = getattr(kind, "item_type", None)
+        if isinstance(item, msgspec.inspect.StructType) and hasattr(item.cls, "parse"):
+            return [msgspec.to_builtins(item.cls.parse(word)) for word in value]
+    return value
+
+
+def _pair(word: str) -> tuple[str, str]:
+    key, mark, value = word.partition("=")
+    if not mark:
+        raise ValueError(f"{word!r} is not KEY=VALUE")
+    return key, value
 
 
 def _encoded(values: dict[str, Any], struct: type) -> bytes:
@@ -117,12 +186,13 @@ def _encoded(values: dict[str, Any], struct: type) -> bytes:
     return msgspec.json.encode({name: value for name, value in msgspec.to_builtins(checked).items() if name in values})
 
 
-def _text(arguments: argparse.Namespace, query: dict[str, Any]) -> bytes:
+def text_of(arguments: argparse.Namespace, query: dict[str, Any]) -> bytes:
+    """The body that a command line names: itself, a file, standard input; or nothing, and `query` has the name of a ready plan."""
     text: str = arguments.text
     if text == "-":
         return sys.stdin.buffer.read()
     if text.lstrip().startswith("{"):
-        return text.encode()
+        return text.encode(errors="surrogateescape")
     if not os.path.exists(text) and os.sep not in text and arguments.route.path == "/plan":
         query["ready"] = text
         return b""
@@ -138,7 +208,7 @@ def _address(path: str, parameters: dict[str, Any], query: dict[str, Any]) -> st
     return path + (f"?{urlencode(query)}" if query else "")
 
 
-def _ask(arguments: argparse.Namespace, method: str, address: str, data: bytes) -> tuple[int, Any]:
+def _ask(arguments: argparse.Namespace, method: str, address: str, data: bytes, load: Callable[[bytes], Any]) -> tuple[int, Any]:
     from http.client import HTTPException
     from urllib.error import HTTPError, URLError
     from urllib.request import ProxyHandler, Request, build_opener
@@ -150,7 +220,7 @@ def _ask(arguments: argparse.Namespace, method: str, address: str, data: bytes) 
     request = Request(url + address, data=data if method != "GET" else None, method=method, headers=headers)
     try:
         with build_opener(ProxyHandler({})).open(request) as answer:
-            return answer.status, json.loads(answer.read())
+            return answer.status, load(answer.read())
     except HTTPError as refused:
         with refused:
             return refused.code, _decoded(refused.read())

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--pcap", metavar="FILE", help="a packet capture (pcap, pcapng) in place of --upstream; --port: of its brokers (default: guessed)")
     add("--upstream", metavar="HOST:PORT[,...]", help="the cluster's bootstrap servers; the other nodes are found")
-    add("--journal", metavar="FILE", help="write what passes by to this file (JSON Lines)")
+    add("--journal", metavar="FILE", help="write what passes by to this file (JSON Lines); DIR/: to RUN.jsonl in it")
     add("--journal-max-bytes", metavar="BYTES", help="of that file: whole rows, the last says what is left out (default: no limit)")
     add("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
     add("--port", default="0", help="port of the first node; others take the next ones; 0: each a free one (default 0)")

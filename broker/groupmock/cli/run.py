@@ -101,7 +101,7 @@ def _judged(running: Running, status: int) -> int:
     beside, config = running.beside, running.config
     assert beside is not None
     audit = together([*running.earlier, beside.audit()])
-    source = Source(name=config.journal or "this run", audit=audit, run=config.run or "", profile=config.profile.name)
+    source = Source(name=running.journal or "this run", audit=audit, run=config.run or "", profile=config.profile.name)
     report = report_of([source], beside.waivers.notices() if beside.waivers is not None else ())
     print(written("text", report), end="", file=sys.stderr)
     return BROKEN if status == OK and report.broken else status

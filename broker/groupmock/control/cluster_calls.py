@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated
 
 import msgspec
@@ -38,8 +39,28 @@ class TopicName(msgspec.Struct):
     name: Annotated[str, Meta(description="topic name", min_length=1)]
 
 
+class MoreNode(msgspec.Struct, forbid_unknown_fields=True):
+    """Of a node that is added."""
+
+    rack: Annotated[Annotated[str, Meta(min_length=1)] | None, Meta(description="its broker.rack")] = None
+    port: Annotated[
+        Annotated[int, Meta(ge=0, le=65535)] | None,
+        Meta(description="where it listens; 0: a free port; null: the next one, or a free one where all nodes have free ones"),
+    ] = None
+
+
+class NodeAdded(msgspec.Struct):
+    """A node that was added, as clients are told of it. `seq`: the number of the command's row."""
+
+    seq: int
+    id: int
+    host: str
+    port: int
+
+
 class NodeHealth(msgspec.Struct):
-    """A node as clients are told of it. `state`: running, stalled or stopped; `coordinates`: partitions of __consumer_offsets."""
+    """A node as clients are told of it. `state`: running, stalled or stopped; `coordinates`: partitions of __consumer_offsets; `leads`:
+    partitions of topics; `rack`: its broker.rack."""
 
     id: int
     host: str
@@ -47,6 +68,8 @@ class NodeHealth(msgspec.Struct):
     state: str
     connections: int
     coordinates: int
+    leads: int
+    rack: str | None
 
 
 class Health(msgspec.Struct):
@@ -99,6 +122,7 @@ async def health(context: ControlContext, call: ControlCall) -> Health:
     environment = cluster.environment
     up = {node.node_id for node in environment.up}
     on = [connection.node for connection in running.server.driver.connections.values()]
+    leads = Counter(each.leader for name in cluster.topics.names() for each in cluster.topics.require(name).partitions)
     nodes = [
         NodeHealth(
             node.node_id,
@@ -107,6 +131,8 @@ async def health(context: ControlContext, call: ControlCall) -> Health:
             "stopped" if node.node_id not in up else "stalled" if node.node_id in environment.stalled else "running",
             on.count(node.node_id),
             len(cluster.groups.hosting.led_by(node.node_id)),
+            leads[node.node_id],
+            node.rack,
         )
         for node in environment.identity.nodes
     ]
@@ -145,6 +171,15 @@ async def group(context: ControlContext, call: ControlCall) -> GroupDetails:
         frozen=list(held.frozen),
         story=context.ring.story(found.group_id),
     )
+
+
+async def add_node(context: ControlContext, call: ControlCall) -> NodeAdded:
+    """One more. Raises NotNow."""
+    running = context.running
+    seq = running.server.journal.sequence + 1
+    number = running.add_node(call.body.rack, call.body.port)
+    node = running.core.environment.identity.nodes[-1]
+    return NodeAdded(seq, number, node.host, node.port)
 
 
 async def reset(context: ControlContext, call: ControlCall) -> Health:

@@ -11,7 +11,7 @@ import msgspec
 from ..bounded_text import MAX_BYTES
 from ..version import __version__
 from .arrivals import MAX_WAITS
-from .route import Nothing, Route
+from .route import JSON_LINES, Nothing, Route
 
 REFERENCE: Final = "#/components/schemas/{name}"
 STATUSES: Final = {
@@ -21,7 +21,7 @@ STATUSES: Final = {
     404: "What the request names is not there; the sentence says what is.",
     408: "What was waited for did not happen in time.",
     409: "It is there, but not in a state in which that can be done.",
-    413: f"The body has more than {MAX_BYTES} bytes.",
+    413: f"The body has more bytes than it may: {MAX_BYTES}, where a route does not say more.",
     415: "The body is packed; it is wanted as it is.",
     503: f"{MAX_WAITS} wait for rows already.",
 }
@@ -71,9 +71,9 @@ def _operation(route: Route, by_type: dict[Any, Any]) -> dict[str, Any]:
         "responses": told,
     }
     if route.body is not Nothing:
-        content = {"application/json": {"schema": by_type[route.body]}}
-        if route.text:
-            content["application/toml"] = {"schema": {"type": "string"}}
+        content = {JSON_LINES if route.media == JSON_LINES else "application/json": {"schema": by_type[route.body]}}
+        if route.text and route.media != JSON_LINES:
+            content[route.media] = {"schema": {"type": "string"}}
         required = not route.text and any(field.required for field in msgspec.structs.fields(route.body))
         found["requestBody"] = {"required": required, "content": content}
     return found

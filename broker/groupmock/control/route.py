@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from ..bounded_text import BadText, bounded
+from ..bounded_text import MAX_BYTES, BadText, bounded
 from ..core.steering import BadArguments, NoSuch, NotNow, UnknownCommand
 from ..faults.plan import BadPlan
 from ..faults.registry import UnknownRule
+from ..remedy import remedy
 from ..running import NotAudited
 from .arrivals import TooMany
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .context import ControlContext
 
 PREFIX: Final = "/v1"
+JSON_LINES: Final = "application/jsonl"
 
 
 class Nothing(msgspec.Struct, forbid_unknown_fields=True):
@@ -55,6 +56,10 @@ class Route(NamedTuple):
     answer: Any = dict[str, Any]
     text: bool = False
     """The body is a text that the function reads itself."""
+    media: str = "application/toml"
+    """What such a body may be instead of JSON."""
+    most: int = MAX_BYTES
+    """So many bytes may a body have."""
 
     @property
     def full_path(self) -> str:
@@ -99,7 +104,7 @@ def read_strings(texts: dict[str, str], into: type[msgspec.Struct], what: str) -
     try:
         return msgspec.convert(texts, into, strict=False)
     except msgspec.ValidationError as wrong:
-        raise ValueError(f"{what}: {wrong} ({_remedy(str(wrong), into)})") from None
+        raise ValueError(f"{what}: {wrong} ({remedy(str(wrong), into)})") from None
 
 
 def read_body(raw: bytes, into: type[msgspec.Struct]) -> Any:
@@ -107,18 +112,14 @@ def read_body(raw: bytes, into: type[msgspec.Struct]) -> Any:
     try:
         return msgspec.json.decode(bounded(raw).strip() or "{}", type=into)
     except msgspec.ValidationError as wrong:
-        raise ValueError(f"body: {wrong} ({_remedy(str(wrong), into)})") from None
+        raise ValueError(f"body: {wrong} ({remedy(str(wrong), into)})") from None
     except BadText as bad:
         raise ValueError(f"body: {bad}") from None
     except msgspec.DecodeError as broken:
         raise ValueError(f"body: not JSON: {broken}") from None
 
 
-def _remedy(wrong: str, into: type[msgspec.Struct]) -> str:
-    """What the field that is wrong means, or which fields there are."""
-    place = re.search(r"`\$\.(\w+)`$", wrong)
-    properties = msgspec.json.schema(into)["$defs"][into.__name__]["properties"]
-    if place and (about := properties.get(place[1], {}).get("description")):
-        return f"{place[1]}: {about}"
-    fields = [field.name if field.required else f"[{field.name}]" for field in msgspec.structs.fields(into)]
-    return f"it takes: {', '.join(fields) or 'nothing'}"
+def given(struct: msgspec.Struct) -> dict[str, Any]:
+    """What was said, defaults left out, so that a journal holds no more than that."""
+    defaults = {field.name: field.default for field in msgspec.structs.fields(struct)}
+    return {name: value for name, value in msgspec.to_builtins(struct).items() if value != defaults[name]}

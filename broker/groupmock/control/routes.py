@@ -9,22 +9,28 @@ import msgspec
 
 from ..audit.verdicts import Finding
 from ..core.groups.view import GroupView
+from ..data.facts import ConfigRow, TopicFacts, TopicRow
+from ..data.lag import GroupLag
+from ..data.lines import RecordLine
+from ..data.seed import Seeded, SeedLine
 from ..faults.plan import Plan, Rule
 from ..net.fault_commands import every_command
-from . import audits, cluster_calls, queries, rules, waits
-from .cluster_calls import GroupDetails, GroupPath, GroupRow, Health, NodePath, Seed, TopicName, TopicPath
+from . import audits, cluster_calls, data_calls, queries, record_calls, rules, waits
+from .cluster_calls import GroupDetails, GroupPath, GroupRow, Health, MoreNode, NodeAdded, NodePath, Seed, TopicName, TopicPath
 from .context import ControlContext, Done
+from .data_calls import NodeOrAll
 from .openapi import document
 from .queries import Counted, Find, Found, Wait
-from .route import ControlCall, Nothing, Route
+from .route import JSON_LINES, ControlCall, Do, Nothing, Route, given
 from .row_test import Filter
 from .rules import Added, PlanRow, Ready, RulePath, RuleState, Which
 
 COMMANDS: Final = every_command()
 
 
-def _command(method: str, path: str, verb: tuple[str, str], command: str, params: type[msgspec.Struct] = Nothing) -> Route:
-    """A route that is a command: its body is the command's arguments but for those in the path."""
+def _command(method: str, path: str, verb: tuple[str, str], command: str, params: type[msgspec.Struct] = Nothing,
+             do: Do | None = None, query: type[msgspec.Struct] = Nothing, answer: Any = Done) -> Route:  # fmt: skip
+    """A route that is a command: its body is the command's arguments but for those in the path. `do`: where it says more than `Done`."""
     arguments = COMMANDS[command].arguments
     in_path = set(params.__struct_fields__)
     fields: list[Any] = [
@@ -34,16 +40,10 @@ def _command(method: str, path: str, verb: tuple[str, str], command: str, params
     ]
     body = msgspec.defstruct(arguments.__name__, fields, forbid_unknown_fields=True, kw_only=True) if fields else Nothing
 
-    async def do(context: ControlContext, call: ControlCall) -> Done:
-        return context.submit(command, **{**_given(call.body), **_given(call.path)})
+    async def submit(context: ControlContext, call: ControlCall) -> Done:
+        return context.submit(command, **{**given(call.body), **given(call.path)})
 
-    return Route(method, path, verb, _about(arguments), do, params, Nothing, body, Done)
-
-
-def _given(struct: msgspec.Struct) -> dict[str, Any]:
-    """What was said, defaults left out, so that a journal holds no more than that."""
-    defaults = {field.name: field.default for field in msgspec.structs.fields(struct)}
-    return {name: value for name, value in msgspec.to_builtins(struct).items() if value != defaults[name]}
+    return Route(method, path, verb, _about(arguments), do or submit, params, query, body, answer)
 
 
 def _about(documented: type) -> str:
@@ -70,15 +70,45 @@ ROUTES: Final[tuple[Route, ...]] = (
     _command("POST", "/nodes/{node}/stop", ("cluster", "stop"), "stop_node", NodePath),
     _command("POST", "/nodes/{node}/start", ("cluster", "start"), "start_node", NodePath),
     _command("POST", "/nodes/{node}/stall", ("cluster", "stall"), "stall_node", NodePath),
+    Route("POST", "/nodes", ("cluster", "add"), "Add a node, the next by number: it listens from now on, and leads what is moved there or "
+          "made later.", cluster_calls.add_node, body=MoreNode, answer=NodeAdded),
+    _command("POST", "/leaders/move-all", ("cluster", "move-leaders"), "move_leaders"),
+    _command("POST", "/coordinators/move-all", ("cluster", "move-coordinators"), "move_coordinators"),
     _command("POST", "/coordinators/move", ("cluster", "move"), "move_coordinator"),
     _command("POST", "/coordinators/unload", ("cluster", "unload"), "unload_coordinator"),
     _command("POST", "/topics/{topic}/leader", ("cluster", "lead"), "move_leader", TopicPath),
     _command("POST", "/topics", ("topic", "create"), "create_topic"),
+    _command("POST", "/topics/{topic}/compact", ("topic", "compact"), "compact_topic", TopicPath),
+    _command("POST", "/topics/{topic}/retain", ("topic", "retain"), "retain_topic", TopicPath),
+    _command("POST", "/topics/{topic}/lag", ("topic", "lag"), "lag_replica", TopicPath),
+    _command("POST", "/topics/{topic}/catch-up", ("topic", "catch-up"), "catch_up_replica", TopicPath),
     _command("POST", "/topics/{name}/grow", ("topic", "grow"), "grow_topic", TopicName),
     _command("DELETE", "/topics/{name}", ("topic", "delete"), "delete_topic", TopicName),
+    Route("GET", "/topics", ("topic", "list"), "Every topic, a line each.", data_calls.topics, answer=list[TopicRow]),
+    Route("GET", "/topics/{name}", ("topic", "show"), "One topic: id, configs, and each partition's leader, epochs, replicas, offsets, "
+          "segments.", data_calls.topic, TopicName, answer=TopicFacts),
+    Route("GET", "/topics/{name}/configs", ("topic", "configs"), "Every config of a topic: its value, and where that was set.",
+          data_calls.configs_of_topic, TopicName, answer=dict[str, ConfigRow]),
+    _command("POST", "/topics/{name}/configs", ("topic", "configure"), "configure_topic", TopicName),
+    Route("GET", "/nodes/{node}/configs", ("cluster", "configs"), "Every config of a node; of 0 what was set for all nodes at run time.",
+          data_calls.configs_of_node, NodeOrAll, answer=dict[str, ConfigRow]),
+    _command("POST", "/nodes/{node}/configs", ("cluster", "configure"), "configure_node", NodeOrAll),
+    Route("GET", "/topics/{name}/records", ("records", "read"), "Records of a topic, by partition and offset, and where to go on.",
+          record_calls.read, TopicName, record_calls.ReadRecords, answer=record_calls.RecordsPage),
+    Route("POST", "/topics/{name}/records", ("records", "write"), "Write records, JSON Lines: a record a line, all of them or none "
+          "(docs/how-to/seed-and-read.md).", record_calls.write, TopicName, record_calls.WriteRecords, RecordLine,
+          record_calls.RecordsWritten, text=True, media=JSON_LINES, most=record_calls.MOST_BYTES),
+    Route("POST", "/seed-data", ("cluster", "seed-data"), "Make topics, write records, commit offsets and set configs, as lines of seed "
+          "data say (docs/how-to/seed-and-read.md).", record_calls.seed_data, body=SeedLine, answer=Seeded, text=True,
+          media=JSON_LINES, most=record_calls.MOST_BYTES),
     Route("GET", "/groups", ("group", "list"), "Every group, a line each.", cluster_calls.groups, answer=list[GroupRow]),
     Route("GET", "/groups/{group}", ("group", "show"), "One group: members, assignments decoded, offsets, what is held, its story.",
           cluster_calls.group, GroupPath, answer=GroupDetails),
+    Route("GET", "/groups/{group}/lag", ("group", "lag"), "How far a group is behind: committed and end offset of each partition, and who "
+          "reads it.", data_calls.lag, GroupPath, answer=GroupLag),
+    _command("POST", "/groups/{group}/commit", ("group", "commit"), "commit_offsets", GroupPath),
+    _command("POST", "/groups/{group}/reset", ("group", "reset"), "reset_offsets", GroupPath, data_calls.reset, data_calls.DryRun,
+             data_calls.OffsetsReset),
     Route("GET", "/groups/{group}/wait", ("group", "wait"), "Wait until a group is as wanted; 408 says what was missing when the "
           "time is over.", waits.for_group, GroupPath, query=waits.GroupWait, answer=GroupView),
     _command("POST", "/groups/{group}/expire", ("group", "expire"), "expire_member", GroupPath),
@@ -86,6 +116,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     _command("POST", "/groups/{group}/hold", ("group", "hold"), "hold_group", GroupPath),
     _command("POST", "/groups/{group}/release", ("group", "release"), "release_group", GroupPath),
     _command("POST", "/groups/{group}/rebalance", ("group", "rebalance"), "force_rebalance", GroupPath),
+    _command("POST", "/groups/{group}/generation", ("group", "generation"), "set_generation", GroupPath),
     _command("POST", "/groups/{group}/leader", ("group", "leader"), "choose_leader", GroupPath),
     _command("POST", "/groups/{group}/order", ("group", "order"), "order_joins", GroupPath),
     _command("POST", "/groups/{group}/complete", ("group", "complete"), "complete_delay", GroupPath),

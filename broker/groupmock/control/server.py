@@ -13,7 +13,7 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from ..bounded_text import MAX_BYTES
-from ..config import LOOPBACK
+from ..config import LOOPBACK, Config
 from ..net.listen import bracketed, listen
 from ..suggest import did_you_mean
 from .context import ControlContext
@@ -59,7 +59,7 @@ async def serve(
     host: str,
     port: int,
     token: str | None,
-    restart: Callable[[Running], Awaitable[Running]],
+    restart: Callable[[Running, Config], Awaitable[Running]],
     patience: Patience = PATIENCE,
     most: int = MAX_VISITORS,
 ) -> Control:
@@ -105,13 +105,26 @@ def _handler(context: ControlContext, visitors: Reception, route: Route) -> Hand
         query = read_strings(dict(request.query), route.query, "query")
         if request.headers.get("Content-Encoding", "identity") != "identity":
             return _refused(415, "body: send it as it is, without Content-Encoding")
-        raw = await request.read()
+        raw = await _body(request, visitors, route.most)
+        if raw is None:
+            return _refused(413, f"body: more than {route.most} bytes")
         if (visitor := visitors.visitor(request.protocol)) is not None:
             visitor.whole()
         body = Nothing() if route.text or route.method == "GET" else read_body(raw, route.body)
         return _answered(await route.do(context, ControlCall(path, query, body, raw)))
 
     return handle
+
+
+async def _body(request: web.Request, visitors: Reception, most: int) -> bytes | None:
+    """What was sent; None: more than `most` bytes."""
+    try:
+        if most == MAX_BYTES:
+            return await request.read()
+        async with visitors.large:
+            return await request.clone(client_max_size=most).read()
+    except web.HTTPRequestEntityTooLarge:
+        return None
 
 
 def _answered(value: Any) -> web.Response:
@@ -174,8 +187,6 @@ async def _errors(request: web.Request, handler: Handler) -> web.StreamResponse:
     except web.HTTPMethodNotAllowed as wrong:
         may = ", ".join(sorted(wrong.allowed_methods - {"HEAD"}))
         return _refused(405, f"{request.method} {request.path}: this path takes {may}", Allow=may)
-    except web.HTTPRequestEntityTooLarge:
-        return _refused(413, f"body: more than {MAX_BYTES} bytes")
     except web.RequestPayloadError as broken:
         return _refused(400, f"body: {said(broken)}")
     except web.HTTPNotFound:

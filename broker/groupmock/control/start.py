@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from ..assembly import start
 from ..config import Config
+from ..journal.place import make_way
 from ..net.listen import bracketed
 from ..running import CannotStart, Running
 
@@ -22,13 +22,13 @@ async def start_control(
     """Serve the control API where `config.control` says; a reset starts the cluster with `on_failure` and `plan` as `start` does.
     Raises CannotStart; then the cluster is closed, too."""
 
-    async def restart(old: Running) -> Running:
+    async def restart(old: Running, config: Config) -> Running:
         trouble = await old.close()
         if trouble is not None:
             raise trouble
-        if config.journal is not None:
-            keep_journal(config.journal)
-        running = await start(config, on_failure, old.ports, stories=True, plan=plan)
+        if config.journal is not None and config.journal == old.config.journal:
+            make_way(config.journal)
+        running = await start(config, on_failure, old.ports, stories=True, plan=plan, seed_data=old.seed_data)
         if old.beside is not None:
             from ..audit.verdicts import together
 
@@ -42,7 +42,7 @@ async def start_control(
         raise
 
 
-async def _serve(config: Config, running: Running, restart: Callable[[Running], Awaitable[Running]]) -> Control:
+async def _serve(config: Config, running: Running, restart: Callable[[Running, Config], Awaitable[Running]]) -> Control:
     assert config.control is not None
     try:
         from .server import serve
@@ -54,11 +54,3 @@ async def _serve(config: Config, running: Running, restart: Callable[[Running], 
     except OSError as failure:
         remedy = "choose another --control PORT, or 0 for a free one"
         raise CannotStart(f"cannot serve the control API on {bracketed(host)}:{port}: {failure.strerror}: {remedy}") from None
-
-
-def keep_journal(path: str) -> None:
-    """Give a journal that was closed another name, PATH.1 or the next that is free, so that the one to come takes its place."""
-    number = 1
-    while os.path.exists(f"{path}.{number}"):
-        number += 1
-    os.replace(path, f"{path}.{number}")

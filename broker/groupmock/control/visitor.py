@@ -17,6 +17,9 @@ from ..net.listen import Acceptor
 MAX_VISITORS: Final = 256
 """Connections at a time; further ones wait in the listener's backlog."""
 
+MAX_LARGE: Final = 8
+"""Large bodies that are read at a time; who sends another waits."""
+
 
 class Patience(NamedTuple):
     """Seconds."""
@@ -110,6 +113,7 @@ class Reception:
         self._visitors: dict[asyncio.BaseProtocol, Visitor] = {}
         self._coming: set[asyncio.Task[None]] = set()
         self._acceptor: Acceptor | None = None
+        self.large = asyncio.Semaphore(MAX_LARGE)
 
     def __len__(self) -> int:
         return len(self._visitors)

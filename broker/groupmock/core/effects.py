@@ -110,7 +110,7 @@ class TimerFired(msgspec.Struct, gc=False):
 
 
 class NodeChanged(msgspec.Struct, gc=False):
-    """A node was steered. `what`: stopped (its port refuses), started, stalled (nothing in or out), resumed."""
+    """A node was steered. `what`: stopped (its port refuses), started, stalled (nothing in or out), resumed, added."""
 
     node: int
     what: str

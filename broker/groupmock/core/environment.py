@@ -97,9 +97,7 @@ class Environment:
 
     def __init__(self, settings: Settings, identity: Identity, bits: Bits, epoch_ms: int) -> None:
         self.settings = settings
-        self.identity = identity
-        self.endpoints = identity.endpoints
-        """Where each node is reached by each listener."""
+        self.known_as(identity)
         self.dice = Dice(bits)
         self.timers = Timers()
         self.up = identity.nodes
@@ -109,6 +107,12 @@ class Environment:
         self.ready: deque[Event | Key] = deque()
         """What was held and may go on now: the core takes it from here, in order, before the entry that released it returns."""
         self._epoch_ms = epoch_ms
+
+    def known_as(self, identity: Identity) -> None:
+        """What the cluster tells of itself from now on: a node may be added while it runs."""
+        self.identity = identity
+        self.endpoints = identity.endpoints
+        """Where each node is reached by each listener."""
 
     def reached(self, nodes: Iterable[Node], listener: str) -> Iterator[tuple[Node, Listener]]:
         """Nodes as those are told of them who came by that listener (Kafka: MetadataCache.getAliveBrokerNodes)."""

@@ -122,6 +122,7 @@ class Quirks(msgspec.Struct, frozen=True):
     answered_partitions_go_last: bool = False  # 2.8: ... partitions go to a session's end for any row, later for records only
     any_number_of_partitions: bool = False  # 2.8: CreateTopics of more than 10,000 partitions is not refused as such
     repeated_alteration_unanswered: bool = False  # 4.3 2.8: AlterConfigs with a resource listed twice is never answered
+    preferred_replica_waits: bool = False  # 2.8: who is sent to another replica (KIP-392) hears it when the fetch's wait is over
     append_time_bit_refused: bool = False  # 2.8: a produced batch that claims LogAppendTime: 32
     null_records_refused: bool = False  # 2.8: Produce with null records: -1; later nobody answers
     old_produce_closes: bool = False  # 4.3: Produce v0-v2 are advertised (librdkafka looks for them) but close the connection
@@ -172,6 +173,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     log_retention_check_interval_ms: Annotated[
         int, setting("log.retention.check.interval.ms", "how often segments that are too old are looked for", 1)
     ] = 300_000
+    replica_selector_class: Annotated[
+        str,
+        setting(
+            "replica.selector.class",
+            "who chooses the replica that a consumer fetches from (KIP-392): nothing: the leader, or one in the consumer's rack",
+            choices=(
+                "",
+                "org.apache.kafka.common.replica.LeaderSelector",
+                "org.apache.kafka.common.replica.RackAwareReplicaSelector",
+            ),
+        ),
+    ] = ""
     fetch_max_bytes: Annotated[int, setting("fetch.max.bytes", "most bytes of one fetch answer", 1024)] = 57_671_680
     max_incremental_fetch_session_cache_slots: Annotated[
         int, setting("max.incremental.fetch.session.cache.slots", "most incremental fetch sessions kept", 0)

@@ -7,6 +7,7 @@ calls, `async with Broker(...) as broker` the same names as coroutines (`calls` 
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,15 +22,23 @@ from ..audit.verdicts import Audit
 from ..config import ConfigError, all_settings, resolve, settings_by_name
 from ..core.groups.view import GroupView, State
 from ..group_wait import Assignment, Missed, Wanted, reach, wanted_of
+from ..journal.place import make_way
 from ..net.loops import UnknownLoop, new_loop
 from ..running import CannotStart, Running
 from ..views import Record
 from .calls import Later, Number, R, Text, Texts, said
 from .commands import AsyncUndo, Commands, Lasting, Undo
+from .data import Behind, Configs, Data, Facts, Moved, Sown, Wrote
 from .fault_rules import AsyncFaultBlock, Block, FaultBlock, Faults, PlanLike, Report, Reports, as_plan
 
 if TYPE_CHECKING:
     from ..control.server import Control
+    from ..core.steering.offsets import Reset  # noqa: F401  # bases name these in quotes: they are loaded when somebody asks
+    from ..data.facts import ConfigRow, TopicFacts  # noqa: F401
+    from ..data.lag import GroupLag  # noqa: F401
+    from ..data.seed import SeedData, Seeded  # noqa: F401
+    from ..data.seed import Source as SeedSource
+    from ..data.writing import Written  # noqa: F401
     from ..faults.registry import RuleReport  # noqa: F401  # bases name it in quotes: no rule, no registry
     from .setting_keywords import SettingKeywords
 
@@ -51,7 +60,10 @@ class GroupTimeout(AssertionError):
 class InProcess(
     Commands[R, Lasting],
     Faults[R, Block, Text, Texts, Number, Report, Reports],
-    Generic[R, Lasting, Block, Text, Texts, Number, Report, Reports, Records, View, Views, Found],
+    Data[R, Facts, Configs, Behind, Moved, Wrote, Sown],
+    Generic[
+        R, Lasting, Block, Text, Texts, Number, Report, Reports, Records, View, Views, Found, Facts, Configs, Behind, Moved, Wrote, Sown
+    ],
 ):
     """What both brokers are asked beside steering and faults."""
 
@@ -93,6 +105,11 @@ class InProcess(
         done: Number = self._ask(lambda: self._up().produce(topic, partition, *pair, each, timestamp))
         return done
 
+    def add_node(self, rack: str | None = None, port: int | None = None) -> Number:
+        """Add a node, which listens from now on; its id. `port` None: the next one, or a free one where all nodes have free ones."""
+        done: Number = self._ask(lambda: self._up().add_node(rack, port))
+        return done
+
     def client_says(self, client: str, what: str, /, **fields: Json) -> R:
         """Journal a `client` row: what a client says about itself. Does not wait; rows of one caller keep their order. TypeError if
         JSON has no word for something in `fields`."""
@@ -107,9 +124,10 @@ class InProcess(
         done: R = self._do(say)
         return done
 
-    def records(self, topic: str, partition: int | None = None) -> Records:
-        """The records of a topic (or of one partition), by partition and offset."""
-        done: Records = self._ask(lambda: self._up().records(topic, partition))
+    def records(self, topic: str, partition: int | None = None, offset: int = 0, limit: int | None = None) -> Records:
+        """The records of a topic (or of one partition), by partition and offset: from that offset on, at most so many. ValueError where a
+        client compressed them with what needs a library that is not installed."""
+        done: Records = self._ask(lambda: self._up().records(topic, partition, offset, limit))
         return done
 
     def story(self, group: str) -> Text:
@@ -155,16 +173,19 @@ class InProcess(
 
 class Broker(
     InProcess[
-        None, Undo, FaultBlock, str, list[str], int, "RuleReport", "list[RuleReport]", list[Record], GroupView, dict[str, GroupView], Audit
+        None, Undo, FaultBlock, str, list[str], int, "RuleReport", "list[RuleReport]", list[Record], GroupView, dict[str, GroupView], Audit,
+        "dict[str, TopicFacts]", "dict[str, ConfigRow]", "GroupLag", "list[Reset]", "list[Written]", "Seeded",
     ]
 ):
     """A mock Kafka cluster in this process.
 
-    `topics`: {"orders": 12} or ["orders:12"]; `settings`: Kafka's names, {"group.max.size": 3}; the same as keywords with
-    underscores: `group_max_size=3`. `journal`: a file, of at most `journal_max_bytes`; `run`: what it calls this run;
-    `plan`: fault rules from the start; `audit`: judge the clients (`Broker.audit`), `audit_waivers`: a file of
+    `topics`: {"orders": 12} or ["orders:12"]; `racks`: of each node; `settings`: Kafka's names, {"group.max.size": 3}; the same as
+    keywords with underscores: `group_max_size=3`. `journal`: a file, of at most `journal_max_bytes`, or a folder ("runs/"), where
+    each run gets one of its own; `run`: what it calls this run;
+    `plan`: fault rules from the start; `seed_data`: topics, records, offsets and configs from the start, a file or its
+    lines (docs/how-to/seed-and-read.md); `audit`: judge the clients (`Broker.audit`), `audit_waivers`: a file of
     findings that do not count; `control`: serve the control API (docs/reference/control.md) on that port, 0 for
-    a free one. Raises ConfigError for a bad value, CannotStart for a taken port.
+    a free one. Raises ConfigError for a bad value, BadPlan, BadSeedData, CannotStart for a taken port.
     """
 
     def __init__(
@@ -174,14 +195,16 @@ class Broker(
         seed: int | None = None,
         run: str | None = None,
         nodes: int = 1,
+        racks: Iterable[str] = (),
         profile: str = "groupmock",
-        journal: str | None = None,
+        journal: str | os.PathLike[str] | None = None,
         journal_max_bytes: int | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
         advertise: str | None = None,
         log: str = "off",
         plan: PlanLike | None = None,
+        seed_data: SeedSource | None = None,
         audit: bool = False,
         audit_waivers: str | None = None,
         control: int | str | None = None,
@@ -194,8 +217,9 @@ class Broker(
             "seed": seed,
             "run": run,
             "nodes": nodes,
+            "racks": tuple(racks),
             "profile": profile,
-            "journal": journal,
+            "journal": None if journal is None else os.fspath(journal),
             "journal-max-bytes": journal_max_bytes,
             "host": host,
             "port": port,
@@ -207,6 +231,7 @@ class Broker(
             "token": token,
         }
         self._plan = as_plan(plan) if plan is not None else None
+        self._seed_data = _read_seed_data(seed_data) if seed_data is not None else None
         self._config = resolve(flags, [*(settings or {}).items(), *_by_kafka_name(by_keyword)])
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -214,6 +239,7 @@ class Broker(
         self._control: Control | None = None
         self._stop: asyncio.Event | None = None
         self._trouble_at_end: Exception | None = None
+        self._journal = self._config.journal
 
     def __enter__(self) -> Broker:
         return self.start()
@@ -241,8 +267,8 @@ class Broker(
 
     @property
     def journal(self) -> str | None:
-        """The journal's file, if there is one."""
-        return self._config.journal
+        """The journal's file, if there is one; of the last run, once it is over."""
+        return self._up().journal if self._running is not None else self._journal
 
     def start(self, ports: Sequence[int] = ()) -> Broker:
         """Start serving; returns once clients can connect. `ports`: one per node, where they must be those of an earlier start."""
@@ -261,6 +287,7 @@ class Broker(
         """Stop serving, close every connection, flush the journal. Raises what went wrong with the journal."""
         if self._thread is None or self._loop is None or self._stop is None:
             return
+        self._journal = self.journal
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
         self._thread = self._loop = self._running = self._control = None
@@ -268,13 +295,18 @@ class Broker(
             trouble, self._trouble_at_end = self._trouble_at_end, None
             raise trouble
 
-    def clear(self) -> None:
-        """Forget every topic, group and connection and rotate the journal; the bootstrap address stays."""
-        ports = self._up().ports
+    def clear(self, journal: str | os.PathLike[str] | None = None) -> None:
+        """Forget every topic, group, rule and connection; what the start made is made again, and the bootstrap address stays. The journal
+        so far is kept as FILE.1, FILE.2, ...; with `journal` what comes goes to that file instead."""
+        ports, before = self._up().ports, self._config.journal
+        if journal is not None:
+            self._config = msgspec.structs.replace(self._config, journal=os.fspath(journal))
         if self._control is not None:  # it stays where it is
-            asyncio.run_coroutine_threadsafe(self._control.context.reset(), self._on()).result()
+            asyncio.run_coroutine_threadsafe(self._control.context.reset(self._config), self._on()).result()
             return
         self.stop()
+        if before is not None and before == self._config.journal:
+            make_way(before)
         self.start(ports)
 
     def _do(self, begin: Callable[[], Future[T]]) -> T:
@@ -311,7 +343,7 @@ class Broker(
     async def _until_stopped(self, ready: Future[Running], ports: Sequence[int]) -> None:
         self._stop = asyncio.Event()
         try:
-            running = await start(self._config, ports=ports, stories=True, plan=self._plan)
+            running = await start(self._config, ports=ports, stories=True, plan=self._plan, seed_data=self._seed_data)
             if self._config.control is not None:
                 from ..control.start import start_control
 
@@ -341,6 +373,12 @@ class AsyncBroker(
         Later[GroupView],
         Later[dict[str, GroupView]],
         Later[Audit],
+        Later["dict[str, TopicFacts]"],
+        Later["dict[str, ConfigRow]"],
+        Later["GroupLag"],
+        Later["list[Reset]"],
+        Later["list[Written]"],
+        Later["Seeded"],
     ]
 ):
     """The same names as `Broker`: a property is a property here too, a method a method, and whatever `Broker` asks the cluster for is a
@@ -375,9 +413,10 @@ class AsyncBroker(
         """Stop serving, close every connection, flush the journal. Raises what went wrong with the journal."""
         await asyncio.to_thread(self._broker.stop)
 
-    async def clear(self) -> None:
-        """Forget every topic, group and connection and rotate the journal; the bootstrap address stays."""
-        await asyncio.to_thread(self._broker.clear)
+    async def clear(self, journal: str | os.PathLike[str] | None = None) -> None:
+        """Forget every topic, group, rule and connection; what the start made is made again, and the bootstrap address stays. The journal
+        so far is kept as FILE.1, FILE.2, ...; with `journal` what comes goes to that file instead."""
+        await asyncio.to_thread(self._broker.clear, journal)
 
     def _do(self, begin: Callable[[], Future[T]]) -> Later[T]:
         return _named(self, _awaited(begin))
@@ -418,6 +457,12 @@ def _named(twin: AsyncBroker, coroutine: Later[T]) -> Later[T]:
 
 def _topic_texts(topics: Topics) -> Iterable[str]:
     return (f"{name}:{partitions}" for name, partitions in topics.items()) if isinstance(topics, Mapping) else topics
+
+
+def _read_seed_data(source: SeedSource) -> SeedData:
+    from ..data.seed import read_seed_data
+
+    return read_seed_data(source)
 
 
 def _bytes(content: bytes | str | None) -> bytes | None:

@@ -7,7 +7,7 @@ that says why and what there is; nothing is changed then.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from types import TracebackType
 from typing import Any, Final, Generic, TypeVar
 
@@ -57,9 +57,14 @@ class Commands(Calls[R], Generic[R, Lasting]):
     def _lasting(self, do: Callable[[], R], undo: Callable[[], R]) -> Lasting:
         """Something done, and how it is undone."""
 
-    def create_topic(self, name: str, partitions: int = 1) -> R:
-        """Create a topic. CannotSteer when it exists or the name is none."""
-        return self._command("create_topic", name=name, partitions=partitions)
+    def create_topic(
+        self, name: str, partitions: int = 1, replication_factor: int | None = None, configs: Mapping[str, str] | None = None
+    ) -> R:
+        """Create a topic. CannotSteer when it exists, the name is none, or a config is not what it can be."""
+        more = {"replication_factor": replication_factor, "configs": dict(configs) if configs else None}
+        return self._command(
+            "create_topic", name=name, partitions=partitions, **{name: each for name, each in more.items() if each is not None}
+        )
 
     def grow_topic(self, name: str, partitions: int) -> R:
         """Raise a topic's number of partitions to `partitions`."""
@@ -88,6 +93,11 @@ class Commands(Calls[R], Generic[R, Lasting]):
     def rebalance(self, group: str, reason: str = "a test wants it") -> R:
         """Let a group rebalance now."""
         return self._command("force_rebalance", group=group, reason=reason)
+
+    def set_generation(self, group: str, generation: int | None = None) -> R:
+        """Give a group another generation (None: the next one) behind its members' backs: what they send with theirs is refused with
+        ILLEGAL_GENERATION, and they join again. CannotSteer while it rebalances."""
+        return self._command("set_generation", group=group, generation=generation)
 
     def choose_leader(self, group: str, member: str) -> R:
         """Choose who leads the next generation; the member need not be there yet."""
@@ -121,6 +131,31 @@ class Commands(Calls[R], Generic[R, Lasting]):
     def move_leader(self, topic: str, partition: int, node: int) -> R:
         """Let a node lead a partition."""
         return self._command("move_leader", topic=topic, partition=partition, node=node)
+
+    def move_leaders(self, node: int | None = None, to: int | None = None, topic: str | None = None) -> R:
+        """Move all partition leaders at once: those of a node, of a topic, or of the whole cluster; `to` None: each to its next replica."""
+        return self._command("move_leaders", node=node, to=to, topic=topic)
+
+    def move_coordinators(self, node: int | None = None, to: int | None = None, loading: float = 0) -> R:
+        """Move the coordinators of all groups at once, or those of a node; they load for so many seconds where they go."""
+        return self._command("move_coordinators", node=node, to=to, loading_ms=_ms(loading))
+
+    def lag_replica(self, topic: str, partition: int, node: int) -> Lasting:
+        """Keep a replica behind from now on until `catch_up_replica`, or the end of a `with` block."""
+        place = {"topic": topic, "partition": partition, "node": node}
+        return self._lasting(lambda: self._command("lag_replica", **place), lambda: self._command("catch_up_replica", **place))
+
+    def catch_up_replica(self, topic: str, partition: int, node: int) -> R:
+        """Let a replica that was kept behind have all of the log again."""
+        return self._command("catch_up_replica", topic=topic, partition=partition, node=node)
+
+    def compact(self, topic: str, partition: int | None = None, roll: bool = False) -> R:
+        """Compact a topic's log now: of each key the newest record stays. `roll`: begin a new segment first, as the active one stays."""
+        return self._command("compact_topic", topic=topic, partition=partition, roll=roll)
+
+    def retain(self, topic: str, partition: int | None = None) -> R:
+        """Apply retention.ms and retention.bytes to a topic's log now."""
+        return self._command("retain_topic", topic=topic, partition=partition)
 
     def stop_node(self, node: int, clean: bool = True, loading: float = 0) -> R:
         """Stop a node. `clean`: who waits is answered first; `loading`: how long its coordinators load where they go."""

@@ -338,6 +338,8 @@ class Connection(asyncio.Protocol):
         """End it by RST: the peer reads that the connection was reset."""
         self.state |= CLOSING
         self.repeat = None
+        if self.out is not None:
+            self.out = []  # what this read was answered before is lost with it, as with any reset
         transport = self.transport
         if transport is not None:
             link = transport.get_extra_info("socket")
@@ -400,7 +402,7 @@ class Connection(asyncio.Protocol):
     def _finish(self) -> None:
         """FIN, then read and drop what is still coming: closing with unread bytes would send RST and could cost the peer its answers."""
         transport = self.transport
-        if transport is None or self.state & LOST:
+        if transport is None or self.state & LOST or transport.is_closing():
             return
         if self.state & FINISHED or not transport.can_write_eof():
             transport.close()

@@ -80,7 +80,7 @@ class Server:
     async def start(self, addresses: Mapping[int, Listen]) -> dict[int, int]:
         """Listen for every node (id -> (host, port) or a socket that listens already, see `listen.listen`); id -> actual port.
 
-        `core.environment.identity` must be final: what is advertised is taken from it here. Raises OSError, with nothing left open.
+        What is advertised, and where, must stand in `core.environment.identity` by now. Raises OSError, with nothing left open.
         """
         self._driver = Driver(self.core, self.clock, self.journal, self.limits)
         self._counters = self._driver.counters
@@ -95,11 +95,15 @@ class Server:
                 listener.close()
             raise
         for node, listener in listeners.items():
-            self._acceptors[node] = Acceptor(listener, self._adopter(node), self._room, self._cannot_accept)
+            self.listen_for(node, listener)
         self._sweep_later()
         self._flush_later()
         self._warm = asyncio.get_running_loop().call_later(WARM_UP_PAUSE_S, self._warm_up, self._to_warm_up())
         return {node: listener.getsockname()[1] for node, listener in listeners.items()}
+
+    def listen_for(self, node: int, listener: socket.socket) -> None:
+        """Accept connections to a node that the core knows, on a socket that listens."""
+        self._acceptors[node] = Acceptor(listener, self._adopter(node), self._room, self._cannot_accept)
 
     def submit(self, command: Command) -> Effects:
         """Run a command through the core, on the loop's thread. Raises what the command raises."""

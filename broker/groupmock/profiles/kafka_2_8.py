@@ -97,6 +97,7 @@ PROFILE = Profile(
             "metadata_rows_in_a_map",
             "one_session_cache",
             "answered_partitions_go_last",
+            "preferred_replica_waits",
             "any_number_of_partitions",
             "no_cordoned_log_dirs",
             "min_insync_replicas_uncapped",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..clock import LoopClock
 from ..journal.file import FileSink
 from ..journal.journal import Journal
+from ..journal.place import placed
 from ..journal.rows import CANNOT_ACCEPT, END, LEFT_OUT
 from ..net.listen import Acceptor, bracketed
 from ..running import CannotStart
@@ -44,6 +45,8 @@ class Proxy:
         self.clock = LoopClock()
         self.now = self.clock.now
         self.failure: str | None = None
+        self.path = settings.journal
+        """The journal's file; until it is begun perhaps the folder that it will be in."""
         self.upstream = Upstream(settings.host, settings.port, settings.advertise, settings.tls)
         self.upstream.began = self._began
         self.upstream.trouble = partial(self._remark, NOT_OURS)
@@ -96,7 +99,7 @@ class Proxy:
             "bootstrap": self.bootstrap,
             "nodes": nodes,
             "control": None,
-            "journal": self.settings.journal,
+            "journal": self.path,
             "pid": os.getpid(),
             "version": __version__,
         }
@@ -120,7 +123,7 @@ class Proxy:
         try:
             self.journal.close()
         except OSError as failure:
-            self.failure = self.failure or f"{self.settings.journal}: {failure.strerror}"
+            self.failure = self.failure or f"{self.path}: {failure.strerror}"
         return self.failure
 
     def gone(self, relay: Relay) -> None:
@@ -147,7 +150,7 @@ class Proxy:
         return {"upstream": [str(where) for where in settings.upstream], "tls": settings.tls is not None}
 
     def _begin_journal(self) -> None:
-        settings = self.settings
+        settings, path = self.settings, self.path
         nodes = [{"node_id": node.number, "host": node.host, "port": node.port} for node in self.upstream.nodes]
         assert self.journal.header.cluster is not None
         self.journal.header.cluster["nodes"] = nodes
@@ -156,11 +159,12 @@ class Proxy:
                 from ..watch.log import LogSink
 
                 self.journal.add(LogSink(settings.log))
-            self.journal.add(FileSink(settings.journal, self._failed, settings.journal_max_bytes, self._full))
+            path = self.path = placed(path, settings.run)
+            self.journal.add(FileSink(path, self._failed, settings.journal_max_bytes, self._full))
             self.journal.begin()
         except OSError as failure:
             self.upstream.close()
-            raise CannotStart(f"cannot write the journal {settings.journal}: {failure.strerror}") from None
+            raise CannotStart(f"cannot write the journal {path}: {failure.strerror}") from None
         self._begun = True
 
     def _failed(self, reason: str) -> None:
@@ -169,8 +173,8 @@ class Proxy:
             self._on_failure()
 
     def _full(self, first: int) -> None:
-        path, most = self.settings.journal, self.settings.journal_max_bytes
-        self.dialogue.record.remark(LEFT_OUT, self.now(), journal=path, first=first, max_bytes=most)
+        most = self.settings.journal_max_bytes
+        self.dialogue.record.remark(LEFT_OUT, self.now(), journal=self.path, first=first, max_bytes=most)
 
     def _flush_later(self) -> None:
         self.journal.flush()

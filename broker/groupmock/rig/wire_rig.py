@@ -92,6 +92,10 @@ class Wire(Unbuffered):
         """asyncio's: the same, without farewell."""
         self.closed = True
 
+    def is_closing(self) -> bool:
+        """asyncio's."""
+        return self.closed
+
     def pause_reading(self) -> None:
         """asyncio's: too much waits."""
         self.reading = False

@@ -81,9 +81,7 @@ SHAPES: dict[str, Callable[[int], Row]] = {
     ),
     "a move": lambda n: MovedRow(t=10**12 + n, group=f"g-{n}", before="Empty", after="Stable", generation=n + 1000, reason=f"because {n}"),
     "a move for a long reason": lambda n: MovedRow(t=10**12 + n, group="g", before="", after="", generation=1, reason=f"{n}" * 1000),
-    "a member with wide names": lambda n: MemberRow(
-        t=10**12 + n, group=wide("g", n), member_id=wide("m", n), what="", reason=wide("r", n)
-    ),
+    "a member with wide names": lambda n: MemberRow(t=10**12 + n, group=wide("g", n), member_id=wide("m", n), what="", reason=wide("r", n)),
     "a timer": lambda n: TimerRow(t=10**12 + n, timer="session", subject=(f"group-{n}", f"member-{n}")),
     "a command with a big argument": lambda n: CommandRow(t=10**12 + n, name="append", arguments={"batch": {"base64": f"{n}" * 20_000}}),
     "a note of many facts": lambda n: NoteRow(t=10**12 + n, what="x", fields={f"fact {each} of {n}": [n + each] * 3 for each in range(30)}),

@@ -10,7 +10,8 @@ from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k01_fetch import FetchRequest, FetchResponse
 
 from ..budget import Ration, within
-from ..log.fetches import WaitingFetch, failed
+from ..log.fetches import FOLLOWERS_SINCE, WaitingFetch, failed
+from ..log.read_replica import RACK_AWARE
 from ..log.sessions import SessionRefused
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
         deadline=turn.after(asked.max_wait_ms),
         context=context,
         listener=request.listener,
+        rack=asked.rack_id if request.version >= FOLLOWERS_SINCE and limits.replica_selector_class == RACK_AWARE else "",
     )
     topics.fetches.serve(turn, fetch)
 

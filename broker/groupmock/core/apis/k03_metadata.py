@@ -24,6 +24,7 @@ from ..log import internal, names
 from ..log.partition import Partition
 from ..log.placement import CREATION_COST, MADE_COST
 from ..log.refusal import TopicRefused
+from ..log.replicas import in_sync, offline
 from ..log.topics import Topic
 
 if TYPE_CHECKING:
@@ -193,8 +194,8 @@ class Rows:
                     leader_id=partition.leader,
                     leader_epoch=partition.leader_epoch,
                     replica_nodes=partition.replicas,
-                    isr_nodes=self._topics.in_sync(partition),
-                    offline_replicas=self._topics.offline(partition),
+                    isr_nodes=in_sync(self._turn.environment, partition),
+                    offline_replicas=offline(self._turn.environment, partition),
                 )
                 for partition in self._in_order(topic.partitions)
             ],

@@ -15,6 +15,7 @@ from groupmock_codec.messages.k75_describe_topic_partitions import (
 
 from ..budget import Ration
 from ..log import names
+from ..log.replicas import in_sync, offline
 from ..log.topics import Topic
 from .k03_metadata import TOPIC_OPERATIONS
 
@@ -85,10 +86,10 @@ def _row(cluster: Cluster, topic: Topic, first: int, limit: int) -> DescribeTopi
                 leader_id=partition.leader,
                 leader_epoch=partition.leader_epoch,
                 replica_nodes=partition.replicas,
-                isr_nodes=cluster.topics.in_sync(partition),
+                isr_nodes=in_sync(cluster.environment, partition),
                 eligible_leader_replicas=[],
                 last_known_elr=[],
-                offline_replicas=cluster.topics.offline(partition),
+                offline_replicas=offline(cluster.environment, partition),
             )
             for partition in topic.partitions[first : first + limit]
         ],

@@ -53,6 +53,7 @@ Cause = Literal[
     "forced",
     "released",
     "delay_ended",
+    "generation_set",
 ]
 """The words. A Literal and no enumeration: a mistyped one is an error of types, and a join costs no look-up (a storm has thousands)."""
 
@@ -86,6 +87,11 @@ def first_join(client_id: str | None) -> Why:
 def first_commit(client_id: str | None) -> Why:
     """A consumer that assigns itself, or an administrator."""
     return Why("group_created", f"client {client_id or ''!r} committed offsets")
+
+
+def committed_by_admin() -> Why:
+    """A command committed offsets."""
+    return Why("group_created", "offsets were committed by command")
 
 
 def coordinator_loaded(partition: int, node: int | None) -> Why:
@@ -274,3 +280,8 @@ def forced(reason: str) -> Why:
 
 RELEASED: Final = Why("released", "the group was released")
 DELAY_ENDED: Final = Why("delay_ended", "its delay was ended")
+
+
+def generation_set(before: int) -> Why:
+    """Behind the backs of its members."""
+    return Why("generation_set", f"its generation was {before} and was set, unknown to its members")

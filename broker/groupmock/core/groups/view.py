@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .offsets.committed import CommittedOffsets
 
 State = Literal["Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"]
-"""Kafka's names of the states in which a group can be seen; one that is Dead is gone."""
+"""Kafka's names of the states of a group; one that is Dead is gone, or never was."""
 Assignment = dict[str, list[int]]
 
 

@@ -92,7 +92,7 @@ def started_with(name: str, settings: Settings) -> str | None:
     """A broker config as this broker was started with it; None: it is not one of groupmock's settings, or has no value of its own."""
     field = _setting_fields().get(name)
     value = None if field is None else _text(getattr(settings, field))
-    return None if value == FROM_ANOTHER.get(name) else value
+    return None if value in ("", FROM_ANOTHER.get(name)) else value
 
 
 def broker_keys(quirks: Quirks) -> dict[str, BrokerKey]:
@@ -154,6 +154,9 @@ def _host(identity: Identity, node: int, quirks: Quirks) -> dict[str, str]:
         "advertised.listeners": ",".join(f"{each.name}://{each.host}:{each.port}" for each in told),
         "listeners": ",".join(f"{each.name}://{each.listens or f'{each.host}:{each.port}'}" for each in told),
     }
+    rack = next(each.rack for each in identity.nodes if each.node_id == node)
+    if rack is not None:
+        host["broker.rack"] = rack
     if quirks.zookeeper_admin:
         return {**host, "broker.id": str(node)}
     roles = "broker,controller" if node == identity.nodes[0].node_id else "broker"

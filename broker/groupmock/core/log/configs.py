@@ -114,18 +114,24 @@ def limits(set_on_topic: Mapping[str, str], changed: Overrides, settings: Settin
         return effective(name, set_on_topic, changed, settings)
 
     policies = split_list(value("cleanup.policy"))
+    segment_ms = int(value("segment.ms"))
+    if "compact" in policies:
+        segment_ms = min(segment_ms, max(0, int(value("max.compaction.lag.ms"))))  # LogConfig.maxSegmentMs
     return LogLimits(
         compact="compact" in policies,
         max_message_bytes=int(value("max.message.bytes")),
         log_append_time=value("message.timestamp.type") == "LogAppendTime",
         before_max_ms=_stamp_bound(value, "message.timestamp.before.max.ms", settings),
         after_max_ms=_stamp_bound(value, "message.timestamp.after.max.ms", settings),
-        retention_bytes=int(value("retention.bytes")),
+        # One that is only compacted loses nothing for its size (UnifiedLog.deleteOldSegments): what is left is the bound of memory
+        retention_bytes=int(value("retention.bytes")) if "delete" in policies else settings.log_retention_bytes,
         producer_expiration_ms=int(changed.get("producer.id.expiration.ms") or settings.producer_id_expiration_ms),
         min_insync_replicas=int(value("min.insync.replicas")) if settings.quirks.min_insync_replicas_uncapped else 1,
         retention_ms=int(value("retention.ms")) if "delete" in policies else -1,
-        segment_ms=int(value("segment.ms")),
+        segment_ms=segment_ms,
         segment_bytes=int(value("segment.bytes")),
+        delete_retention_ms=int(value("delete.retention.ms")),
+        min_compaction_lag_ms=int(value("min.compaction.lag.ms")),
     )
 
 

@@ -29,6 +29,9 @@ under every partition that it names, and is tried again whenever one of those ch
 A session may outlive the version that made it: a `last_fetched_epoch` (v12) is kept and applies to a later request of a lower version,
 as in Kafka, which then cannot write the divergence that it found (see `_answer`; docs/kafka/differences.md has how each release tells it).
 
+A consumer that says its rack may be sent to a follower instead of being served (KIP-392, read_replica.py). A follower serves as the
+leader does, up to the end of its own log: what lies behind that is out of range there.
+
 A replica id of 0 or more calls the sender a follower. The logs here have no followers that fetch: it is told that this node does not
 lead, whoever does.
 """
@@ -57,11 +60,12 @@ from groupmock_codec.records import RecordsError, iter_batches
 from groupmock_codec.room import CONVERTED
 
 from .partition import NO_OFFSET, Partition
+from .read_replica import preferred
 from .sessions import IDS_SINCE, Context, FetchSessions, Slot
 
 if TYPE_CHECKING:
     from ..environment import Environment
-    from ..settings import Quirks, Settings
+    from ..settings import Quirks
     from ..turn import Turn
     from .topics import Topics
 
@@ -91,6 +95,7 @@ class WaitingFetch(msgspec.Struct):
     deadline: int
     context: Context
     listener: str
+    rack: str = ""  # where the consumer says it is, if a replica there may serve it
     waits_for: frozenset[tuple[str, int]] = frozenset()  # once parked: the partitions that were there
 
 
@@ -181,7 +186,7 @@ class Fetches:
         for slot in fetch.context.slots.values():
             partition = None if slot.topic is None else self._topics.find(slot.topic, slot.partition)
             if partition is not None:
-                there += min(partition.available(slot.fetch_offset), slot.max_bytes)
+                there += min(partition.available(slot.fetch_offset, partition.end_at(fetch.node)), slot.max_bytes)
         return there >= fetch.min_bytes
 
     def _read(self, fetch: WaitingFetch, parked: bool = False) -> tuple[Rows, bool]:
@@ -189,11 +194,13 @@ class Fetches:
 
         `parked`: of one that waits bytes do not count here.
         """
-        reader = Reader(self._topics, self._environment.settings, fetch)
+        reader = Reader(self._topics, self._environment, fetch)
         rows = [(slot, reader.read(slot)) for slot in fetch.context.slots.values()]
         # Stable: within a rank the order of the request, or of the session, stands
         rows.sort(key=lambda row: self._rank(fetch, row[0]))
         enough = (reader.bytes >= fetch.min_bytes and not parked) or reader.trouble or reader.logs == 0
+        if reader.sent_elsewhere and not parked:
+            enough |= not self._environment.settings.quirks.preferred_replica_waits
         return rows, enough
 
     def _rank(self, fetch: WaitingFetch, slot: Slot) -> int:
@@ -226,8 +233,10 @@ class Fetches:
 class Reader:
     """Reads the partitions of one fetch in order, within its size limits. `trouble`: an error or a divergence ends the wait."""
 
-    def __init__(self, topics: Topics, settings: Settings, fetch: WaitingFetch) -> None:
+    def __init__(self, topics: Topics, environment: Environment, fetch: WaitingFetch) -> None:
+        settings = environment.settings
         self._topics = topics
+        self._environment = environment
         self._no_lists = settings.quirks.failed_fetch_without_lists
         self._fetch = fetch
         self._room = fetch.max_bytes
@@ -235,6 +244,7 @@ class Reader:
         self.bytes = 0
         self.logs = 0
         self.trouble = False
+        self.sent_elsewhere = False
 
     def read(self, slot: Slot) -> PartitionData:
         """One partition's row."""
@@ -252,7 +262,17 @@ class Reader:
         code = self._gate(slot, partition)
         if code is not ErrorCode.NONE:
             return self._refuse(slot, code, partition)
+        if self._fetch.rack and partition.leader == self._fetch.node:
+            replica = preferred(partition, self._fetch.rack, slot.fetch_offset, self._environment.up)
+            if replica is not None:
+                return self._elsewhere(slot, partition, replica)
         return self._within(slot, partition)
+
+    def _elsewhere(self, slot: Slot, partition: Partition, replica: int) -> PartitionData:
+        self.sent_elsewhere = True
+        row = self._row(slot, partition, b"", EpochEndOffset())
+        row.preferred_read_replica, row.aborted_transactions = replica, None
+        return row
 
     def _absent(self, slot: Slot, code: ErrorCode) -> PartitionData:
         row = PartitionData(partition_index=slot.partition, error_code=code, high_watermark=-1, records=b"")
@@ -288,7 +308,7 @@ class Reader:
                 row.aborted_transactions = None
                 return row
         # After the divergence: an offset beyond a log that was cut is to be told where, not that it is out of range
-        if not partition.start <= slot.fetch_offset <= partition.end:
+        if not partition.start <= slot.fetch_offset <= partition.end_at(self._fetch.node):
             return self._refuse(slot, ErrorCode.OFFSET_OUT_OF_RANGE, partition)
         size = min(self._room, slot.max_bytes)
         row = self._row(slot, partition, self._records(slot, partition, size), EpochEndOffset())
@@ -300,16 +320,18 @@ class Reader:
         whole_first = self._fetch.version >= WHOLE_FIRST_BATCH_SINCE
         if whole_first and self.bytes and partition.first_size(slot.fetch_offset) > size:
             return b""  # only the first batch of an answer may be larger than allowed
-        found = partition.read(slot.fetch_offset, size, at_least_one=whole_first and not self.bytes)
+        end = partition.end_at(self._fetch.node)
+        found = partition.read(slot.fetch_offset, size, at_least_one=whole_first and not self.bytes, end=end)
         self._room = max(0, self._room - len(found))
         self.bytes += len(found)
         return found
 
     def _row(self, slot: Slot, partition: Partition, records: bytes, diverging: EpochEndOffset) -> PartitionData:
+        end = partition.end_at(self._fetch.node)
         row = PartitionData(
             partition_index=slot.partition,
-            high_watermark=partition.end,
-            last_stable_offset=partition.end,
+            high_watermark=end,
+            last_stable_offset=end,
             log_start_offset=partition.start,
             diverging_epoch=diverging,
             aborted_transactions=[] if self._fetch.isolation_level == READ_COMMITTED else None,

@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from groupmock_codec.errors import ErrorCode
-from groupmock_codec.records import Batch, Head, RecordsError, iter_heads
+from groupmock_codec.records import NO_TIMESTAMP, Batch, Head, RecordsError, iter_heads
 from groupmock_codec.room import OPENED, Room
 
 from .limits import LogLimits
@@ -69,6 +69,10 @@ class Partition:
         self.producers = ProducerStates()
         self.segments = Segments()
         self.epochs = [EpochStart(0, 0)]
+        self.lagging: dict[int, int] = {}
+        """Replicas that get nothing more, because somebody ordered it: node -> where their log ends."""
+        self.cleaned_to = 0
+        """Compaction has looked at everything before that offset (Kafka's cleaner checkpoint)."""
         self.written_ms = made_ms  # wall clock of the last append
         self._swept_ms = 0
         self._batches: list[Batch] = []
@@ -82,6 +86,10 @@ class Partition:
     def size(self) -> int:
         """Bytes kept."""
         return self._bytes - self._places[self._dropped] if len(self._batches) > self._dropped else 0
+
+    def end_at(self, node: int) -> int:
+        """Where the log ends on that replica."""
+        return max(self.start, self.lagging.get(node, self.end)) if self.lagging else self.end
 
     def append(self, batches: list[Batch], limits: LogLimits, wall_ms: int) -> Appended:
         """Append checked batches. A batch that repeats one of its producer's last five is not written again: its old offset is the answer.
@@ -104,24 +112,26 @@ class Partition:
             elif batch.log_append_time:
                 batch = batch.by_create_time()
             self._write(batch, wall_ms)
-        self._retain(limits.retention_bytes)
+        self.retain(limits.retention_bytes)
         self._forget_producers(wall_ms, limits.producer_expiration_ms)
         return Appended(base_offset, wall_ms if limits.log_append_time else -1, grew=True)
 
-    def read(self, offset: int, max_bytes: int, at_least_one: bool) -> bytes:
-        """From the batch that holds `offset` on, at most `max_bytes`: the last batch may be cut, as Kafka sends slices of its file.
+    def read(self, offset: int, max_bytes: int, at_least_one: bool, end: int | None = None) -> bytes:
+        """From the batch that holds `offset` on up to `end` (None: the log's), at most `max_bytes`: the last batch may be cut, as Kafka
+        sends slices of its file.
 
         `at_least_one` (Fetch v3+): a first batch larger than `max_bytes` comes whole; without it, it comes cut.
         """
         place = self._batch_at(offset)
-        if place == len(self._batches):
+        stop = len(self._batches) if end is None or end >= self.end else self._batch_at(end)
+        if place >= stop:
             return b""
         first = self._batches[place].data
         room = max(max_bytes, len(first)) if at_least_one else max_bytes
         if room <= len(first):
             return first if room == len(first) else first[: max(0, room)]
         parts = []
-        for at in range(place, len(self._batches)):  # no slice: it would copy the list of a whole log
+        for at in range(place, stop):  # no slice: it would copy the list of a whole log
             data = self._batches[at].data
             if len(data) >= room:
                 parts.append(data[:room])
@@ -135,10 +145,13 @@ class Partition:
         place = self._batch_at(offset)
         return len(self._batches[place].data) if place < len(self._batches) else 0
 
-    def available(self, offset: int) -> int:
-        """Bytes that a reader at `offset` could get, from its batch's beginning on."""
+    def available(self, offset: int, end: int | None = None) -> int:
+        """Bytes that a reader at `offset` could get, from its batch's beginning up to `end` (None: the log's)."""
         place = self._batch_at(offset)
-        return self._bytes - self._places[place] if place < len(self._batches) else 0
+        if place == len(self._batches) or (end is not None and offset >= end):
+            return 0
+        behind = len(self._batches) if end is None else self._batch_at(end)
+        return (self._places[behind] if behind < len(self._batches) else self._bytes) - self._places[place]
 
     def batches(self, offset: int = 0) -> Iterator[Batch]:
         """Stored batches from the one that holds `offset` on."""
@@ -150,9 +163,18 @@ class Partition:
         self._drop_to(self._batch_at(self.start))
         self._trim_epochs()
 
+    def replace_before(self, offset: int, batches: list[Batch]) -> None:
+        """These batches take the place of all that end before that offset: no record moves, there are only fewer."""
+        kept = [*batches, *self.batches(offset)]
+        self._batches, self._lasts, self._places, self._newest = [], [], [], []
+        self._dropped = self._bytes = 0
+        for batch in kept:
+            self._keep(batch)
+
     def lead(self, node: int) -> None:
-        """Another node leads from here on: the leader epoch grows."""
+        """Another node leads from here on: the leader epoch grows. It has all of the log, also if it was kept behind."""
         self.leader = node
+        self.lagging.pop(node, None)
         self.leader_epoch += 1
         # The epoch before wrote nothing: LeaderEpochFileCache keeps one entry for a start offset, the newest
         if self.epochs[-1].start == self.end:
@@ -209,9 +231,9 @@ class Partition:
 
     def _settle_newest(self) -> None:
         """Let go of the timestamps of batches that are gone: as far as theirs were the largest."""
-        newest = self._batches[self._dropped].max_timestamp if self._dropped < len(self._batches) else 0
+        newest = _stamp(self._batches[self._dropped]) if self._dropped < len(self._batches) else 0
         for place in range(self._dropped, len(self._batches)):
-            newest = max(newest, self._batches[place].max_timestamp)
+            newest = max(newest, _stamp(self._batches[place]))
             if self._newest[place] == newest:
                 break  # and so it is from here on: what follows was compared with this
             self._newest[place] = newest
@@ -220,17 +242,21 @@ class Partition:
         placed = batch.placed(self.end, self.leader_epoch)
         if placed.producer_id >= 0:
             self.producers.wrote(placed, wall_ms)
+        self._keep(placed)
+        self.end = placed.next_offset
+
+    def _keep(self, placed: Batch) -> None:
         self._batches.append(placed)
         self._lasts.append(placed.last_offset)
         self._places.append(self._bytes)
-        self._newest.append(max(placed.max_timestamp, self._newest[-1]) if self._newest else placed.max_timestamp)
+        self._newest.append(max(_stamp(placed), self._newest[-1]) if self._newest else _stamp(placed))
         self._bytes += len(placed.data)
-        self.end = placed.next_offset
 
     def _batch_at(self, offset: int) -> int:
         return bisect_left(self._lasts, offset, lo=self._dropped)
 
-    def _retain(self, retention_bytes: int) -> None:
+    def retain(self, retention_bytes: int) -> None:
+        """Drop the oldest batches while that many bytes are left without them; negative: drop none."""
         if retention_bytes < 0:
             return
         # A batch goes if retention.bytes are left without it, as Kafka decides of segments
@@ -264,6 +290,11 @@ class Partition:
         if wall_ms - self._swept_ms >= PRODUCER_SWEEP_MS:
             self._swept_ms = wall_ms
             self.producers.expire(wall_ms - expiration_ms)
+
+
+def _stamp(batch: Batch) -> int:
+    """The largest timestamp of its records. Compaction may have left none, and the header still has one."""
+    return batch.max_timestamp if batch.records_count else NO_TIMESTAMP
 
 
 def heads_of(batch: Batch, room: Room, owed: bool) -> Iterable[Head]:

@@ -76,6 +76,11 @@ class ProducerStates:
         state.seen = wall_ms
         state.batches.append(Written(batch.base_sequence, batch.last_sequence, batch.base_offset, batch.last_offset, batch.max_timestamp))
 
+    def last_offset(self, producer_id: int) -> int | None:
+        """Where the producer's last batch ends; None: the partition does not remember it."""
+        state = self._states.get(producer_id)
+        return state.batches[-1].last_offset if state is not None and state.batches else None
+
     def expire(self, before_ms: int) -> None:
         """Forget producers that wrote nothing since that wall clock time (producer.id.expiration.ms)."""
         for producer_id in [producer_id for producer_id, state in self._states.items() if state.seen < before_ms]:

@@ -44,12 +44,26 @@ def watch(turn: Turn, logs: Iterable[Aging]) -> None:
         turn.timers.set(KEY, at)
 
 
+def shrink(turn: Turn, logs: list[Aging]) -> None:
+    """Drop what is more than retention.bytes, which an append does by itself."""
+    for topic, partition, limits in logs:
+        before = partition.start
+        partition.retain(limits.retention_bytes)
+        _told(turn, topic, partition, before)
+
+
+def _told(turn: Turn, topic: str, partition: Partition, before: int) -> None:
+    if partition.start > before:
+        turn.note("records_expired", topic=topic, partition=partition.index, log_start_offset=partition.start)
+
+
 def sweep(turn: Turn, logs: list[Aging]) -> bool:
     """Drop what is too old. True: also where nothing was, so that a replay looks at the very same moments."""
     for topic, partition, limits in logs:
         start = None if limits.retention_ms < 0 else partition.segments.expire(turn.wall_ms, limits.retention_ms, partition.end)
-        if start is not None and start > partition.start:
+        if start is not None:
+            before = partition.start
             partition.delete_before(start)
-            turn.note("records_expired", topic=topic, partition=partition.index, log_start_offset=start)
+            _told(turn, topic, partition, before)
     watch(turn, logs)
     return True

@@ -5,6 +5,8 @@ than retention.ms ago (UnifiedLog.deleteRetentionMsBreachedSegments). The last o
 log that nobody writes to ends up empty; one that is written to keeps everything since its last roll. It rolls when a write would exceed
 segment.bytes, or when the write's newest timestamp is more than segment.ms behind the segment's first (LogSegment.shouldRoll). Seen on
 4.3.0 and 3.9.1: docs/kafka/differences.md#records-that-are-too-old.
+
+A segment without bytes is the active one, begun by a roll and not yet written to, or one from which compaction took everything.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from .limits import LogLimits
 
 
 class Segment(msgspec.Struct, gc=False):
-    """`first_ms`: the largest timestamp of its first write, from which segment.ms counts; `newest_ms`: the largest of all."""
+    """`base_offset`: where it begins; `first_ms`: the largest timestamp of its first write, from which segment.ms counts; `newest_ms`: the
+    largest of all."""
 
     base_offset: int
     first_ms: int
@@ -34,11 +37,34 @@ class Segments:
     def wrote(self, base_offset: int, newest_ms: int, size: int, limits: LogLimits) -> None:
         """Batches were written at that offset, with that largest timestamp."""
         last = self._kept[-1] if self._kept else None
-        if last is None or last.size + size > limits.segment_bytes or newest_ms - last.first_ms > limits.segment_ms:
+        if last is not None and not last.size:
+            last.first_ms = last.newest_ms = newest_ms
+            last.size = size
+        elif last is None or last.size + size > limits.segment_bytes or newest_ms - last.first_ms > limits.segment_ms:
             self._kept.append(Segment(base_offset, newest_ms, newest_ms, size))
         else:
             last.newest_ms = max(last.newest_ms, newest_ms)
             last.size += size
+
+    def roll(self, end: int, wall_ms: int) -> bool:
+        """What is written from now on, from that offset, goes to a new one. False: nothing was written to the last one yet."""
+        if not self._kept or not self._kept[-1].size:
+            return False
+        self._kept.append(Segment(end, wall_ms, wall_ms, 0))
+        return True
+
+    @property
+    def active(self) -> Segment | None:
+        """The one that is written to; None: nothing was written yet."""
+        return self._kept[-1] if self._kept else None
+
+    def replace(self, kept: list[Segment]) -> None:
+        """These are the segments from now on."""
+        self._kept = kept
+
+    def kept(self) -> list[Segment]:
+        """Those there are, the oldest first."""
+        return list(self._kept)
 
     def begins_at(self, offset: int) -> bool:
         """Is that where the oldest one begins?"""
@@ -53,12 +79,16 @@ class Segments:
 
     def due_ms(self, retention_ms: int) -> int | None:
         """When the oldest one is too old; None: there is none."""
-        return self._kept[0].newest_ms + retention_ms + 1 if self._kept else None
+        return self._kept[0].newest_ms + retention_ms + 1 if self._goes(0) else None
+
+    def _goes(self, place: int) -> bool:
+        """May that one go some day? The active one does not while it is empty (UnifiedLog.deletableSegments)."""
+        return place < len(self._kept) - 1 or (place < len(self._kept) and self._kept[place].size > 0)
 
     def expire(self, wall_ms: int, retention_ms: int, end: int) -> int | None:
         """Forget the oldest ones that are too old; where the log starts then, `end` being its end. None: all stay."""
         gone = 0
-        while gone < len(self._kept) and wall_ms - self._kept[gone].newest_ms > retention_ms:
+        while self._goes(gone) and wall_ms - self._kept[gone].newest_ms > retention_ms:
             gone += 1
         if not gone:
             return None

@@ -49,7 +49,7 @@ class Slot(msgspec.Struct, gc=False):
         if found.error_code:
             self.told_high_watermark = -1
             return True
-        changed = bool(found.records) or found.diverging_epoch.epoch >= 0
+        changed = bool(found.records) or found.diverging_epoch.epoch >= 0 or found.preferred_read_replica >= 0
         changed |= (found.high_watermark, found.log_start_offset) != (self.told_high_watermark, self.told_log_start)
         self.told_high_watermark, self.told_log_start = found.high_watermark, found.log_start_offset
         return changed

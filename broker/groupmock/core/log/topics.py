@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -16,6 +17,7 @@ from groupmock_codec.errors import ErrorCode
 from . import names, placement
 from .placement import NO_LEADER, Host
 from .refusal import TopicRefused
+from .replicas import elected, may_lead
 
 if TYPE_CHECKING:
     from groupmock_codec.records import Batch
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from .limits import LogLimits
     from .partition import Appended, Partition
     from .retention import Aging
+
+
+NO_CONFIGS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Topic(msgspec.Struct, eq=False):
@@ -103,11 +108,12 @@ class Topics:
         if "fetches" in self.__dict__:  # else none was ever asked for
             self.fetches.disconnected(connection)
 
-    def create(self, turn: Turn, name: str, partitions: int) -> None:
-        """Create a topic with default replication and configs. Raises TopicRefused (a ValueError)."""
+    def create(self, turn: Turn, name: str, partitions: int, factor: int | None = None, settings: Mapping[str, str] = NO_CONFIGS) -> None:
+        """Create a topic with checked configs, its replicas placed here; `factor` None: default.replication.factor. Raises TopicRefused."""
         self.check_name(name)
         self.check_room(partitions)
-        self.add(turn, name, self.place(name, partitions, self._environment.settings.default_replication_factor), {})
+        standard = self._environment.settings.default_replication_factor
+        self.add(turn, name, self.place(name, partitions, standard if factor is None else factor), settings)
 
     def check_name(self, name: str) -> None:
         """Raises TopicRefused for a name that Kafka does not take, that exists, or that collides with one by '.' and '_'."""
@@ -159,7 +165,7 @@ class Topics:
         made = [Partition(first + step, nodes, self._environment.wall_ms(0)) for step, nodes in enumerate(replicas)]
         if len(self._environment.up) < len(self._environment.identity.nodes):
             for partition in made:
-                partition.leader = self._next_leader(partition)
+                partition.leader = elected(self._environment, partition)
         return made
 
     def _elected(self, turn: Turn, topic: Topic, first: int) -> None:
@@ -215,20 +221,28 @@ class Topics:
 
     def lead(self, turn: Turn, name: str, partition: int, node: int) -> None:
         """Let another node lead a partition; its leader epoch grows by one. Raises TopicRefused."""
-        found = self.require_partition(name, partition)
-        if node not in {each.node_id for each in self._environment.identity.nodes}:
-            raise TopicRefused(ErrorCode.INVALID_REQUEST, f"There is no node {node}.")
-        host = self._host(name, partition)
-        if host is not None:
-            host.load(turn, partition, node, 0)
-        else:
-            self._lead(turn, name, found, node)
+        self.lead_all(turn, [(name, partition, node)])
+
+    def lead_all(self, turn: Turn, moves: Iterable[tuple[str, int, int]]) -> None:
+        """`lead` for each (topic, partition, node), all of them at once for who waits. Raises TopicRefused."""
+        known, moved = {each.node_id for each in self._environment.identity.nodes}, []
+        for name, partition, node in moves:
+            found, host = self.require_partition(name, partition), self._host(name, partition)
+            if node not in known:
+                raise TopicRefused(ErrorCode.INVALID_REQUEST, f"There is no node {node}.")
+            if host is not None:
+                host.load(turn, partition, node, 0)
+            else:
+                self._lead(turn, name, found, node)
+                moved.append((name, partition))
+        self.fetches.changed(turn, moved)
 
     def hosted(self, turn: Turn, name: str, partition: int, node: int | None) -> None:
         """A partition of an internal topic is led by whom its host says; None: by nobody."""
         found = self.find(name, partition)
         if found is not None and found.leader != (NO_LEADER if node is None else node):
             self._lead(turn, name, found, NO_LEADER if node is None else node)
+            self.fetches.changed(turn, [(name, found.index)])
 
     def _host(self, name: str, partition: int) -> Host | None:
         host = self._hosts.get(name)
@@ -240,38 +254,24 @@ class Topics:
             found.replicas = [node, *found.replicas[1:]]
         found.lead(node)
         turn.note("leader_moved", topic=name, partition=found.index, leader=node, leader_epoch=found.leader_epoch)
-        self.fetches.changed(turn, [(name, found.index)])
 
-    def in_sync(self, partition: Partition) -> list[int]:
-        """The replicas on nodes that run; where none does, those there are (the last of them is never dropped from the ISR)."""
-        if len(self._environment.up) == len(self._environment.identity.nodes):
-            return partition.replicas
-        up = {each.node_id for each in self._environment.up}
-        return [replica for replica in partition.replicas if replica in up] or partition.replicas
-
-    def offline(self, partition: Partition) -> list[int]:
-        """The replicas on nodes that are stopped."""
-        if len(self._environment.up) == len(self._environment.identity.nodes):
-            return []
-        up = {each.node_id for each in self._environment.up}
-        return [replica for replica in partition.replicas if replica not in up]
+    def led_by_host(self, name: str, partition: int) -> bool:
+        """Does it move with what lives in it (a coordinator), and not by itself?"""
+        return self._host(name, partition) is not None
 
     def node_stopped(self, turn: Turn, node: int) -> None:
         """What the node led goes to the next replica that runs; without one it has no leader (-1). Group coordinators went before."""
         for topic in self._topics.values():
             moved = [partition for partition in topic.partitions if partition.leader == node]
             for partition in moved:
-                partition.lead(self._next_leader(partition))
+                partition.lead(elected(self._environment, partition))
             self._tell_leaders(turn, topic, moved)
-
-    def _next_leader(self, partition: Partition) -> int:
-        up = {each.node_id for each in self._environment.up}
-        return next((replica for replica in partition.replicas if replica in up), NO_LEADER)
 
     def node_started(self, turn: Turn, node: int) -> None:
         """The node leads what has a replica there and no leader. Group coordinators have begun there before."""
         for topic in self._topics.values():
-            moved = [partition for partition in topic.partitions if partition.leader == NO_LEADER and node in partition.replicas]
+            orphans = [partition for partition in topic.partitions if partition.leader == NO_LEADER and node in partition.replicas]
+            moved = [partition for partition in orphans if may_lead(self._environment, partition, node)]
             for partition in moved:
                 partition.lead(node)
             self._tell_leaders(turn, topic, moved)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from groupmock_codec.compression import RecordsError
+
 from ..groups.classic.group import Group, Member
 from ..groups.classic.type import ClassicGroup
 from ..groups.type import GroupType
@@ -11,6 +13,9 @@ from .register import NoSuch, NotNow
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
+    from ..log.partition import Partition
+    from ..log.topics import Topic
+    from ..turn import Turn
 
 LISTED = 5
 """So many names are listed in an error."""
@@ -53,12 +58,17 @@ def member_of(group: Group, name: str) -> Member:
     return found[0]
 
 
+def topic_of(cluster: Cluster, name: str) -> Topic:
+    """The topic. Raises NoSuch."""
+    topic = cluster.topics.get(name)
+    if topic is None:
+        raise NoSuch(f"no topic {name!r}: there are {listed(cluster.topics.names())}")
+    return topic
+
+
 def partitions_of(cluster: Cluster, topic: str) -> int:
     """How many partitions the topic has. Raises NoSuch."""
-    count = cluster.topics.partitions(topic)
-    if count is None:
-        raise NoSuch(f"no topic {topic!r}: there are {listed(cluster.topics.names())}")
-    return count
+    return len(topic_of(cluster, topic).partitions)
 
 
 def check_partition(cluster: Cluster, topic: str, partition: int) -> None:
@@ -66,6 +76,15 @@ def check_partition(cluster: Cluster, topic: str, partition: int) -> None:
     count = partitions_of(cluster, topic)
     if partition >= count:
         raise NoSuch(f"no partition {partition} of topic {topic!r}: there are 0 to {count - 1}")
+
+
+def first_not_older(cluster: Cluster, topic: str, partition: Partition, timestamp: int) -> int:
+    """Offset of the first record whose timestamp (ms since 1970) is not below that; without one the log's end. Raises NotNow."""
+    try:
+        found = partition.by_timestamp(timestamp, cluster.environment.settings.room()).offset
+    except RecordsError as error:
+        raise NotNow(f"{topic}/{partition.index}: the record of that time cannot be found: {error.reason}") from None
+    return partition.end if found < 0 else found
 
 
 def node_of(cluster: Cluster, node: int) -> int:
@@ -81,6 +100,12 @@ def live_node(cluster: Cluster, node: int) -> int:
     if all(each.node_id != node_of(cluster, node) for each in cluster.environment.up):
         raise NotNow(f"node {node} is stopped: start it first")
     return node
+
+
+def next_up(turn: Turn, node: int) -> int | None:
+    """The node after that one that runs, around the end; the node itself when it is the only one."""
+    up = [each.node_id for each in turn.environment.up]
+    return next((each for each in up if each > node), up[0] if up else None)
 
 
 def offsets_partition(cluster: Cluster, group: str | None, partition: int | None) -> int:

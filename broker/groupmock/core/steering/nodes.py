@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from ..effects import NodeChanged
-from .find import check_partition, live_node, node_of, offsets_partition
+from ..identity import Node
+from .find import check_partition, live_node, next_up, node_of, offsets_partition
 from .register import Arguments, Group, Milliseconds, NodeId, NotNow, TopicName, steers
 
 if TYPE_CHECKING:
@@ -36,17 +37,11 @@ def move_coordinator(cluster: Cluster, arguments: MoveCoordinator, turn: Turn) -
     """Unload and load (docs/kafka/group-protocol.md#load-unload-deletion)."""
     hosting = cluster.groups.hosting
     partition = offsets_partition(cluster, arguments.group, arguments.partition)
-    node = live_node(cluster, arguments.node) if arguments.node is not None else _next_up(turn, hosting.leader_of(partition) or 0)
+    node = live_node(cluster, arguments.node) if arguments.node is not None else next_up(turn, hosting.leader_of(partition) or 0)
     if node is None:
         raise NotNow("no node runs that could coordinate: start one first")
     hosting.make_topic(turn)
     hosting.load(turn, partition, node, arguments.loading_ms)
-
-
-def _next_up(turn: Turn, node: int) -> int | None:
-    """The node after that one that runs, around the end; the node itself when it is the only one."""
-    up = [each.node_id for each in turn.environment.up]
-    return next((each for each in up if each > node), up[0] if up else None)
 
 
 class UnloadCoordinator(Arguments):
@@ -120,7 +115,7 @@ def stop_node(cluster: Cluster, arguments: StopNode, turn: Turn) -> None:
     if not arguments.clean:
         turn.out.append(stopped)
     for partition in cluster.groups.hosting.led_by(arguments.node):
-        heir = _next_up(turn, arguments.node)
+        heir = next_up(turn, arguments.node)
         if heir is None:
             cluster.groups.hosting.unload(turn, partition)
         else:
@@ -150,6 +145,32 @@ def start_node(cluster: Cluster, arguments: StartNode, turn: Turn) -> None:
         cluster.groups.hosting.load(turn, partition, node, arguments.loading_ms)
     cluster.topics.node_started(turn, node)
     turn.out.append(NodeChanged(node, "started"))
+
+
+class AddNode(Arguments):
+    """One node more, the next by number. It leads and coordinates nothing until something is moved there, or a topic is made.
+
+    Whoever submits it listens at that address already.
+    """
+
+    node: Annotated[NodeId, Meta(description="its id: one more than the last one's")]
+    host: Annotated[str, Meta(description="what clients are told", min_length=1)]
+    port: Annotated[int, Meta(description="what clients are told", ge=1, le=65535)]
+    rack: Annotated[str | None, Meta(description="its broker.rack")] = None
+    listens: Annotated[str | None, Meta(description="HOST:PORT where it listens, where that is another address")] = None
+
+
+@steers("add_node", AddNode)
+def add_node(cluster: Cluster, arguments: AddNode, turn: Turn) -> None:
+    """A broker that registers (docs/kafka/differences.md#moving-leaders-adding-nodes)."""
+    environment = turn.environment
+    nodes = environment.identity.nodes
+    if arguments.node != nodes[-1].node_id + 1:
+        raise NotNow(f"the next node is node {nodes[-1].node_id + 1}")
+    node = Node(arguments.node, arguments.host, arguments.port, arguments.rack, arguments.listens)
+    environment.known_as(environment.identity._replace(nodes=(*nodes, node)))
+    environment.up = (*environment.up, node)
+    turn.out.append(NodeChanged(node.node_id, "added"))
 
 
 class StallNode(Arguments):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta
@@ -10,6 +11,7 @@ from groupmock_codec.errors import ErrorCode
 
 from ..log.placement import MOST_PARTITIONS
 from ..log.refusal import TopicRefused
+from ..log.topics import NO_CONFIGS
 from .find import check_partition, partitions_of
 from .register import Arguments, BadArguments, CannotSteer, NotNow, TopicName, steers
 
@@ -25,15 +27,18 @@ REMEDIES: Final[dict[ErrorCode, tuple[type[CannotSteer], str]]] = {
     ErrorCode.INVALID_PARTITIONS: (NotNow, "name a higher number (Kafka takes no partition away)"),
     ErrorCode.POLICY_VIOLATION: (NotNow, "delete topics, or start with more of groupmock.cluster.max.partitions"),
     ErrorCode.INVALID_REPLICATION_FACTOR: (NotNow, "start with more nodes (--nodes N) or with a lower default.replication.factor"),
+    ErrorCode.INVALID_CONFIG: (BadArguments, "`groupmock topic configs TOPIC` lists those there are, with their values"),
 }
 """Kafka's code -> what a refusal of it is for whoever steers, and what to do about it."""
 
 
 class CreateTopic(Arguments):
-    """Create a topic, its replicas placed by the cluster and its configs the defaults."""
+    """Create a topic, its replicas placed by the cluster."""
 
     name: TopicName
     partitions: Annotated[Count | None, Meta(description="how many; null: num.partitions")] = None
+    replication_factor: Annotated[Count | None, Meta(description="replicas of each; null: default.replication.factor")] = None
+    configs: Annotated[dict[str, str] | None, Meta(description="topic configs by Kafka's names: cleanup.policy=compact")] = None
 
 
 @steers(CREATE_TOPIC, CreateTopic)
@@ -44,9 +49,19 @@ def create_topic(cluster: Cluster, arguments: CreateTopic, turn: Turn) -> None:
     if partitions > MOST_PARTITIONS and not settings.quirks.any_number_of_partitions:
         raise BadArguments(f"create_topic: {partitions} partitions are more than Kafka makes at once: make {MOST_PARTITIONS} and grow it")
     try:
-        cluster.topics.create(turn, arguments.name, partitions)
+        settings_of_topic = _checked_configs(turn, arguments.configs) if arguments.configs else NO_CONFIGS
+        cluster.topics.create(turn, arguments.name, partitions, arguments.replication_factor, settings_of_topic)
     except TopicRefused as refused:
         raise _said(refused) from None
+
+
+def _checked_configs(turn: Turn, given: dict[str, str]) -> Mapping[str, str]:
+    from ..log import config_keys, configs  # a start that only makes topics does without
+
+    try:
+        return configs.check_all(given, config_keys.topic_keys(turn.quirks))
+    except configs.BadConfig as bad:
+        raise TopicRefused(ErrorCode.INVALID_CONFIG, str(bad)) from None
 
 
 class GrowTopic(Arguments):

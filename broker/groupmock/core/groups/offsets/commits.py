@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ...turn import Turn
 from .. import codes
-from ..type import Committer, GroupType
+from ..type import Committer, GroupType, Home
 from .committed import Offset
 
 NO_OFFSET = Offset(-1, -1, "", -1)
@@ -46,7 +46,7 @@ def write(turn: Turn, group: GroupType, commits: list[Commit]) -> list[int]:
     errors = [codes.OFFSET_METADATA_TOO_LARGE if utf16_length(one.metadata) > limit else codes.NONE for one in commits]
     if turn.quirks.refused_commit_lingers and not all(errors):
         _on_its_way(group, commits, errors)
-    if _too_large(turn, group, commits):
+    if too_large(turn, group.home, group.partition, group.group_id, commits):
         return [error or _size_error(turn) for error in errors]
     for commit, error in zip(commits, errors, strict=True):
         if not error:
@@ -72,10 +72,10 @@ def _size_error(turn: Turn) -> int:
     return codes.INVALID_COMMIT_OFFSET_SIZE if turn.quirks.large_commit_invalid_size else codes.UNKNOWN_SERVER_ERROR
 
 
-def _too_large(turn: Turn, group: GroupType, commits: list[Commit]) -> bool:
+def too_large(turn: Turn, home: Home, partition: int, group_id: str, commits: list[Commit]) -> bool:
     """The records of one commit are one batch, which the log takes or refuses as a whole."""
     if not turn.quirks.group_record_limit:
         return False
-    fixed = 40 + len(group.group_id.encode("utf-8", "surrogatepass"))
+    fixed = 40 + len(group_id.encode("utf-8", "surrogatepass"))
     sizes = (fixed + len(one.topic) + len(one.metadata.encode("utf-8", "surrogatepass")) for one in commits)
-    return 61 + sum(sizes) > group.home.largest_batch(group.partition)
+    return 61 + sum(sizes) > home.largest_batch(partition)

@@ -1,0 +1,79 @@
+"""Topics, configs and committed offsets: what there is, and how far groups are behind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+from msgspec import Meta
+
+from ..core.steering import checked
+from ..core.steering.find import group_of, node_of, topic_of
+from ..core.steering.offsets import Reset, ResetOffsets, resets
+from ..data import facts
+from ..data.facts import ConfigRow, TopicFacts, TopicRow
+from ..data.lag import GroupLag, lag_of
+from .context import ControlContext
+from .route import ControlCall, given
+
+if TYPE_CHECKING:
+    from ..core.steering.register import Arguments
+
+
+class NodeOrAll(msgspec.Struct):
+    """One node, or what holds for all."""
+
+    node: Annotated[int, Meta(description="node id, from 1; 0: all nodes", ge=0)]
+
+
+class DryRun(msgspec.Struct, forbid_unknown_fields=True):
+    """Only look?"""
+
+    dry_run: Annotated[bool, Meta(description="only say what would be done")] = False
+
+
+class OffsetsReset(msgspec.Struct):
+    """What was, or would be, committed where. `before` null: nothing was; `seq`: the number of the command's row, null for a dry run."""
+
+    seq: int | None
+    offsets: list[Reset]
+
+
+async def topics(context: ControlContext, call: ControlCall) -> list[TopicRow]:
+    """Every topic there is."""
+    found = context.running.cluster.topics
+    return [facts.topic_row(found.require(name)) for name in found.names()]
+
+
+async def topic(context: ControlContext, call: ControlCall) -> TopicFacts:
+    """One topic. Raises NoSuch."""
+    cluster = context.running.cluster
+    return facts.topic_facts(cluster, topic_of(cluster, call.path.name))
+
+
+async def configs_of_topic(context: ControlContext, call: ControlCall) -> dict[str, ConfigRow]:
+    """Of one topic. Raises NoSuch."""
+    cluster = context.running.cluster
+    return facts.topic_configs(cluster, topic_of(cluster, call.path.name))
+
+
+async def configs_of_node(context: ControlContext, call: ControlCall) -> dict[str, ConfigRow]:
+    """Of one node, or of all. Raises NoSuch."""
+    cluster = context.running.cluster
+    return facts.configs_of_node(cluster, node_of(cluster, call.path.node) if call.path.node else 0)
+
+
+async def lag(context: ControlContext, call: ControlCall) -> GroupLag:
+    """Of one group. Raises NoSuch."""
+    cluster = context.running.cluster
+    return lag_of(cluster, group_of(cluster, call.path.group).view())
+
+
+async def reset(context: ControlContext, call: ControlCall) -> OffsetsReset:
+    """The command, and what it did. Raises CannotSteer."""
+    arguments = {**given(call.body), **given(call.path)}
+    wanted: Arguments = checked("reset_offsets", arguments)
+    assert isinstance(wanted, ResetOffsets)
+    found = resets(context.running.cluster, wanted)
+    done = None if call.query.dry_run else context.submit("reset_offsets", **arguments)
+    return OffsetsReset(None if done is None else done.seq, found)

@@ -1,0 +1,112 @@
+"""Records over HTTP: read a bounded number at a time, written all or none. Kafka's clients are served between slices of the work."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from ..core.steering import NotNow
+from ..core.steering.find import topic_of
+from ..data.lines import Form, ShownRecord, shown
+from ..data.reading import Reading, Unread, starts
+from ..data.seed import SeedData, Seeded
+from ..data.writing import Reader, Writing, Written
+from .context import ControlContext
+from .route import ControlCall
+
+if TYPE_CHECKING:
+    from ..running import Running
+
+MOST_BYTES: Final = 4 * 1024 * 1024
+MOST_RECORDS: Final = 10_000
+Count = Annotated[int, Meta(ge=0)]
+AS: Final = "text, json or base64"
+
+
+class ReadRecords(msgspec.Struct, forbid_unknown_fields=True):
+    """Which records, how many, how they are shown."""
+
+    partition: Annotated[Count | None, Meta(description="of this partition; null: of all")] = None
+    offset: Annotated[Count | None, Meta(description="from this offset on; null: from the start")] = None
+    timestamp: Annotated[Count | None, Meta(description="from the first record on that is not older, ms since 1970")] = None
+    next: Annotated[str | None, Meta(description="from where an earlier answer ended: its `next`")] = None
+    limit: Annotated[int, Meta(description="at most so many", ge=1, le=MOST_RECORDS)] = 100
+    bytes: Annotated[int, Meta(description="at most so many bytes of keys, values, headers, but one record", ge=1, le=MOST_BYTES)] = 2**20
+    key_as: Annotated[Form | None, Meta(description=f"{AS}, where the bytes can be shown so; null: text, else base64")] = None
+    value_as: Annotated[Form | None, Meta(description=f"{AS}, where the bytes can be shown so; null: text, else base64")] = None
+
+
+class RecordsPage(msgspec.Struct):
+    """Records by partition and offset. `next`: what to ask for to go on, now or later; `more`: is there anything behind it now? `unread`:
+    records that cannot be shown, and why."""
+
+    topic: str
+    records: list[ShownRecord]
+    next: str
+    more: bool
+    unread: list[Unread]
+
+
+class WriteRecords(msgspec.Struct, forbid_unknown_fields=True):
+    """What lines mean that do not say it themselves."""
+
+    partition: Annotated[Count | None, Meta(description="where they go; null: by key, as Kafka's producers choose, else in turn")] = None
+    key_as: Annotated[Form | None, Meta(description=f"{AS}; null: a string is a text, all else JSON")] = None
+    value_as: Annotated[Form | None, Meta(description=f"{AS}; null: a string is a text, all else JSON")] = None
+    first_line: Annotated[int, Meta(description="number of the first line, for errors about part of a file", ge=1)] = 1
+
+
+class RecordsWritten(msgspec.Struct):
+    """How many there are now that were not before, and where."""
+
+    records: int
+    partitions: list[Written]
+
+
+async def read(context: ControlContext, call: ControlCall) -> RecordsPage:
+    """A page of them. Raises NoSuch, BadArguments."""
+    wanted: ReadRecords = call.query
+    cluster = context.running.cluster
+    topic = topic_of(cluster, call.path.name)
+    begin = starts(cluster, topic, wanted.partition, wanted.offset, wanted.timestamp, wanted.next)
+    reading = Reading(topic, begin, wanted.limit, wanted.bytes)
+    await _sliced(reading.slices())
+    records = [shown(partition, record, wanted.key_as, wanted.value_as) for partition, record in reading.records]
+    return RecordsPage(topic.name, records, reading.place(), reading.more, reading.unread)
+
+
+async def write(context: ControlContext, call: ControlCall) -> RecordsWritten:
+    """All of them or none. Raises NoSuch, BadLine, CannotSteer."""
+    wanted: WriteRecords = call.query
+    running = context.running
+    topic = topic_of(running.cluster, call.path.name)
+    reader = Reader(running, topic.name, len(topic.partitions), wanted.key_as, wanted.value_as)
+    await _sliced(reader.read(call.raw, wanted.partition, wanted.first_line))
+    writing = Writing(running, topic, reader.lines)
+    await _sliced(writing.slices())
+    _same(context, running)
+    return RecordsWritten(len(reader.lines), writing.submit())
+
+
+async def seed_data(context: ControlContext, call: ControlCall) -> Seeded:
+    """What the lines say. Raises BadSeedData, which says what was done before."""
+    running = context.running
+    data = SeedData("body")
+    await _sliced(data.read(call.raw))
+    _same(context, running)
+    await _sliced(data.slices(running))
+    return data.done
+
+
+async def _sliced(work: Iterator[None]) -> None:
+    for _ in work:
+        await asyncio.sleep(0)
+
+
+def _same(context: ControlContext, running: Running) -> None:
+    if running.closed or context.running is not running:
+        raise NotNow("the cluster was reset meanwhile: nothing was written")

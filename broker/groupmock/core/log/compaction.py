@@ -1,0 +1,157 @@
+"""Compaction: of each key the newest record stays (cleanup.policy=compact), as Kafka's log cleaner does it (LogCleaner, Cleaner, KIP-534).
+
+One round, `compact`, does this:
+
+1. What may be cleaned ends where the active segment begins, and before the first segment with a record younger than
+   min.compaction.lag.ms. The active segment is never touched: so the log's end, and what was just written, stay.
+2. Of the part that no round has seen yet (from `Partition.cleaned_to` on) the last offset of every key is noted.
+3. Everything from the log's start to that border is written anew without the records that a later one of their key was noted for.
+   Offsets never change: there are gaps from now on, and a Fetch in a gap is answered from the next batch on.
+4. Small segments become one, as long as they fit into segment.bytes.
+
+What stays of a batch:
+
+- A batch that loses some records keeps its first and last offset, its producer and its sequence; one that loses none stays as it is.
+- A batch that loses all is gone, but for two: the last one of a producer that the partition remembers, and the last one of the round.
+  They stay without records, so that sequences go on, and the last offset is not lost.
+- A tombstone (a null value) stays at first, and its batch gets a *delete horizon*: the time of the round plus delete.retention.ms, written
+  in the place of its base timestamp. A later round after that time drops it. So a consumer that reads from the start has that long to
+  see it. (The first round that meets it never drops it, however old it is.)
+- A record without a key goes: a compacted topic takes none, and one that was written before the topic was compacted counts for nothing.
+
+A batch that cannot be read here (its compression is snappy, lz4 or zstd, or its gzip is broken) stays whole. A tombstone behind one
+stays too: such a batch may hold an older value of its key, which would be the newest without it. Rounds come by command only
+(core.steering.logs), and then whatever the dirty ratio is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from groupmock_codec.records import Batch, Record, RecordsError, iter_records
+from groupmock_codec.room import any_room
+
+from .limits import LogLimits
+from .partition import Partition
+from .segments import Segment
+
+NOWHERE: Final = -1
+
+
+class Round(NamedTuple):
+    """What a round did: it looked at the log up to `cleaned_to`; `gone` records went; `opaque` batches could not be read."""
+
+    cleaned_to: int
+    gone: int
+    opaque: int
+
+
+def border(partition: Partition, limits: LogLimits, wall_ms: int) -> int:
+    """The offset up to which a round may clean (LogCleanerManager.cleanableOffsets)."""
+    active = partition.segments.active
+    if active is None:
+        return partition.start
+    if limits.min_compaction_lag_ms > 0:
+        for segment in partition.segments.kept():
+            young = segment.newest_ms > wall_ms - limits.min_compaction_lag_ms
+            if segment.base_offset >= partition.cleaned_to and young:
+                return segment.base_offset
+    return active.base_offset
+
+
+def compact(partition: Partition, limits: LogLimits, wall_ms: int) -> Round | None:
+    """One round; None: there is nothing that may be cleaned and was not yet."""
+    upto, dirty = border(partition, limits, wall_ms), max(partition.cleaned_to, partition.start)
+    if upto <= dirty:
+        return None
+    cleaner = _Cleaner(partition, upto, limits.delete_retention_ms, wall_ms)
+    cleaner.note_keys(dirty)
+    kept = cleaner.kept()
+    before = sum(batch.records_count for batch in _until(partition, upto))
+    partition.segments.replace([*_merged(partition, kept, upto, limits.segment_bytes), *_beyond(partition, upto)])
+    partition.replace_before(upto, kept)
+    partition.cleaned_to = upto
+    return Round(upto, before - sum(batch.records_count for batch in kept), cleaner.opaque)
+
+
+def _until(partition: Partition, upto: int) -> Iterator[Batch]:
+    return (batch for batch in partition.batches() if batch.base_offset < upto)
+
+
+def _beyond(partition: Partition, upto: int) -> list[Segment]:
+    return [segment for segment in partition.segments.kept() if segment.base_offset >= upto]
+
+
+def _merged(partition: Partition, kept: list[Batch], upto: int, most: int) -> list[Segment]:
+    """The segments before the border, neighbours made one while their sizes before the round fit (Cleaner.groupSegmentsBySize)."""
+    merged: list[Segment] = []
+    sizes: list[int] = []
+    for segment in partition.segments.kept():
+        if segment.base_offset >= upto:
+            break
+        if merged and sizes[-1] + segment.size <= most:
+            sizes[-1] += segment.size
+            merged[-1].newest_ms = segment.newest_ms
+        else:
+            merged.append(Segment(segment.base_offset, segment.first_ms, segment.newest_ms, 0))
+            sizes.append(segment.size)
+    ends = [*(segment.base_offset for segment in merged[1:]), upto]
+    for segment, end in zip(merged, ends, strict=True):
+        inside = [batch for batch in kept if segment.base_offset <= batch.base_offset < end]
+        segment.size = sum(len(batch.data) for batch in inside)
+        segment.newest_ms = max((batch.max_timestamp for batch in inside), default=segment.newest_ms)
+    return merged
+
+
+class _Cleaner:
+    """One round over one log."""
+
+    def __init__(self, partition: Partition, upto: int, delete_retention_ms: int, wall_ms: int) -> None:
+        self._partition, self._upto, self._wall_ms = partition, upto, wall_ms
+        self._horizon_ms = wall_ms + delete_retention_ms
+        self._newest: dict[bytes, int] = {}
+        self.opaque = 0
+
+    def note_keys(self, dirty: int) -> None:
+        """Where each key is written last, from that offset on."""
+        for batch in _until(self._partition, self._upto):
+            if batch.last_offset >= dirty:
+                self._newest.update((record.key, record.offset) for record in self._records(batch) or () if record.key is not None)
+
+    def kept(self) -> list[Batch]:
+        """What stays of each batch before the border."""
+        return [kept for batch in _until(self._partition, self._upto) if (kept := self._cleaned(batch)) is not None]
+
+    def _records(self, batch: Batch) -> list[Record] | None:
+        """None: they cannot be read here."""
+        try:
+            return list(iter_records(batch, any_room().unpacked(batch)))
+        except RecordsError:
+            return None
+
+    def _cleaned(self, batch: Batch) -> Batch | None:
+        records = self._records(batch)
+        if records is None:
+            self.opaque += 1
+            return batch
+        horizon = batch.delete_horizon_ms
+        over = horizon is not None and self._wall_ms >= horizon and not self.opaque
+        kept = [record for record in records if self._stays(record, over)]
+        begins = horizon is None and any(record.value is None for record in kept)
+        if kept and len(kept) == len(records) and not begins:
+            return batch
+        if not kept and not self._holds_a_place(batch):
+            return None
+        return batch.compacted(kept, self._horizon_ms if begins else horizon)
+
+    def _stays(self, record: Record, tombstones_go: bool) -> bool:
+        if record.key is None or record.offset < self._newest.get(record.key, NOWHERE):
+            return False
+        return record.value is not None or not tombstones_go
+
+    def _holds_a_place(self, batch: Batch) -> bool:
+        """It stays though it is empty (BatchRetention.RETAIN_EMPTY)."""
+        if batch.next_offset == self._upto:
+            return True
+        return batch.producer_id >= 0 and self._partition.producers.last_offset(batch.producer_id) == batch.last_offset

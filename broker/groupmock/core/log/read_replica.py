@@ -1,0 +1,34 @@
+"""Which replica a consumer is sent to: fetch from follower (KIP-392).
+
+A consumer says its rack with every Fetch (v11 and later, `client.rack`). Where the brokers have replica.selector.class set to Kafka's
+RackAwareReplicaSelector, the leader answers it without records and names a replica in that rack (`preferred_read_replica`); the consumer
+fetches there until the replica refuses, or its metadata is renewed. Nobody is sent away who asks from the leader's own rack, from a rack
+without a replica, or for an offset that the replica does not have. As on Kafka 4.3.0, 3.9.1 and 2.8.2
+(docs/kafka/differences.md#fetch-from-follower).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from .partition import Partition
+
+if TYPE_CHECKING:
+    from ..identity import Node
+
+RACK_AWARE: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+LEADER_ONLY: Final = "org.apache.kafka.common.replica.LeaderSelector"
+"""What Kafka's own classes are called; nothing set means the same as the second."""
+
+
+def preferred(partition: Partition, rack: str, offset: int, nodes: Iterable[Node]) -> int | None:
+    """The node that a consumer in that rack is sent to for that offset; None: the leader serves it.
+
+    Of several the one that has most of the log (ReplicaView.comparator). `nodes`: those that run.
+    """
+    racks = {node.node_id: node.rack for node in nodes}
+    if racks.get(partition.leader) == rack:
+        return None
+    fitting = [each for each in partition.replicas if racks.get(each) == rack and partition.start <= offset <= partition.end_at(each)]
+    return max(fitting, key=partition.end_at, default=None)

@@ -1,0 +1,48 @@
+"""Which replicas of a partition are in sync, which are offline, and who leads it next.
+
+A replica is in sync while its node runs and nobody ordered it to stay behind (`Partition.lagging`). Kafka takes it out of the ISR
+replica.lag.time.max.ms after it fell behind; here that is at once. Only an in-sync replica is elected
+(unclean.leader.election.enable=false).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .placement import NO_LEADER
+
+if TYPE_CHECKING:
+    from ..environment import Environment
+    from .partition import Partition
+
+
+def may_lead(environment: Environment, partition: Partition, node: int) -> bool:
+    """Does the node run, and has all of the log?"""
+    return node not in partition.lagging and any(each.node_id == node for each in environment.up)
+
+
+def in_sync(environment: Environment, partition: Partition) -> list[int]:
+    """The ISR. Where no replica is in sync: those there are (the last of them is never dropped from the ISR)."""
+    if len(environment.up) == len(environment.identity.nodes) and not partition.lagging:
+        return partition.replicas
+    return [replica for replica in partition.replicas if may_lead(environment, partition, replica)] or partition.replicas
+
+
+def offline(environment: Environment, partition: Partition) -> list[int]:
+    """The replicas on nodes that are stopped."""
+    if len(environment.up) == len(environment.identity.nodes):
+        return []
+    up = {each.node_id for each in environment.up}
+    return [replica for replica in partition.replicas if replica not in up]
+
+
+def elected(environment: Environment, partition: Partition) -> int:
+    """The first replica that may lead; NO_LEADER: none."""
+    return next((replica for replica in partition.replicas if may_lead(environment, partition, replica)), NO_LEADER)
+
+
+def heir(environment: Environment, partition: Partition) -> int | None:
+    """Whom a leader that is to go hands over to: the replica after it that may lead, else any other node that runs; None: nobody."""
+    at = partition.replicas.index(partition.leader) + 1 if partition.leader in partition.replicas else 0
+    others = [*partition.replicas[at:], *partition.replicas[:at], *(each.node_id for each in environment.up)]
+    return next((each for each in others if each != partition.leader and may_lead(environment, partition, each)), None)

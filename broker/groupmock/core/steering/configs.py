@@ -1,0 +1,65 @@
+"""Steering configs: those of a topic, of one node or of all nodes are changed while the cluster runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta
+
+from ..log.altering import BROKER, TOPIC, alter
+from ..log.broker_configs import CLUSTER_WIDE
+from ..log.change import DELETE, SET, Alteration, Change
+from ..log.refusal import TopicRefused
+from .find import node_of, partitions_of
+from .register import Arguments, BadArguments, TopicName, steers
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..turn import Turn
+
+Set = Annotated[dict[str, str] | None, Meta(description="configs by Kafka's names, and their values: retention.ms=1000")]
+Unset = Annotated[list[str] | None, Meta(description="configs that go back to what holds where nothing is set")]
+
+
+class ConfigureTopic(Arguments):
+    """Set configs of a topic, or let them go back to their defaults."""
+
+    name: TopicName
+    set: Set = None
+    unset: Unset = None
+
+
+@steers("configure_topic", ConfigureTopic)
+def configure_topic(cluster: Cluster, arguments: ConfigureTopic, turn: Turn) -> None:
+    """Refused where IncrementalAlterConfigs refuses it; all of it or nothing."""
+    partitions_of(cluster, arguments.name)
+    _alter(cluster, turn, cluster.topics.controller(), TOPIC, arguments.name, arguments)
+
+
+class ConfigureNode(Arguments):
+    """Set broker configs that Kafka lets be changed at run time, of one node or of all of them, or let them go back."""
+
+    node: Annotated[int, Meta(description="node id; 0: the default of all nodes", ge=0)] = 0
+    set: Set = None
+    unset: Unset = None
+
+
+@steers("configure_node", ConfigureNode)
+def configure_node(cluster: Cluster, arguments: ConfigureNode, turn: Turn) -> None:
+    """Refused where IncrementalAlterConfigs refuses it, a config that is read at start among it; all of it or nothing."""
+    if not arguments.node:
+        _alter(cluster, turn, cluster.topics.controller(), BROKER, CLUSTER_WIDE, arguments)
+    else:
+        node = node_of(cluster, arguments.node)
+        _alter(cluster, turn, node, BROKER, str(node), arguments)
+
+
+def _alter(cluster: Cluster, turn: Turn, node: int, kind: int, name: str, arguments: ConfigureTopic | ConfigureNode) -> None:
+    if not arguments.set and not arguments.unset:
+        raise BadArguments("nothing to change: name configs to set or to unset")
+    changes = [Change(key, SET, value) for key, value in (arguments.set or {}).items()]
+    changes += [Change(key, DELETE, None) for key in arguments.unset or ()]
+    try:
+        alter(turn, cluster.topics, node, Alteration(kind, name, changes, replace=False), False)
+    except TopicRefused as refused:
+        raise BadArguments(f"{refused.message.rstrip('.') or refused.code.name}: nothing was changed") from None

@@ -1,0 +1,126 @@
+"""Steering logs: what cleanup.policy asks for is done now, without waiting for time, size or a dirty ratio."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta
+
+from ..log import compaction, retention
+from ..log.placement import NO_LEADER
+from ..log.topics import Topic
+from .find import check_partition, node_of, topic_of
+from .register import Arguments, NodeId, NotNow, TopicName, steers
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..log.partition import Partition
+    from ..turn import Turn
+
+OfTopic = Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="partition of the topic; null: all of them")]
+
+
+class CompactTopic(Arguments):
+    """Compact a topic's log as Kafka's log cleaner would: of each key the newest record stays, a tombstone for delete.retention.ms.
+
+    The active segment is left alone, as on Kafka: `roll` begins a new one first, so that everything written by now may be cleaned.
+    """
+
+    topic: TopicName
+    partition: OfTopic = None
+    roll: Annotated[bool, Meta(description="begin a new segment first")] = False
+
+
+@steers("compact_topic", CompactTopic)
+def compact_topic(cluster: Cluster, arguments: CompactTopic, turn: Turn) -> None:
+    """One round of the cleaner (core.log.compaction). Where nothing can be cleaned nothing happens."""
+    topic, partitions = _chosen(cluster, arguments.topic, arguments.partition)
+    _check_policy(cluster, topic, "compact")
+    for partition in partitions:
+        if arguments.roll:
+            partition.segments.roll(partition.end, turn.wall_ms)
+        done = compaction.compact(partition, cluster.topics.limits(topic, partition.leader), turn.wall_ms)
+        if done is not None:
+            turn.note("log_compacted", topic=topic.name, partition=partition.index, **done._asdict())
+
+
+class RetainTopic(Arguments):
+    """Apply retention.ms and retention.bytes to a topic's log now: what is too old, or too much, goes, and the log start offset moves."""
+
+    topic: TopicName
+    partition: OfTopic = None
+
+
+@steers("retain_topic", RetainTopic)
+def retain_topic(cluster: Cluster, arguments: RetainTopic, turn: Turn) -> None:
+    """By age segment by segment, by size batch by batch (docs/kafka/differences.md#records-that-are-too-old)."""
+    topic, partitions = _chosen(cluster, arguments.topic, arguments.partition)
+    _check_policy(cluster, topic, "delete")
+    logs = [retention.Aging(topic.name, partition, cluster.topics.limits(topic, partition.leader)) for partition in partitions]
+    retention.shrink(turn, logs)
+    retention.sweep(turn, logs)
+
+
+class LagReplica(Arguments):
+    """Keep a replica of a partition behind: it gets nothing that is written from now on, and leaves the in-sync replicas.
+
+    A consumer that fetches from it (KIP-392) gets no more than it has, and 1 (OFFSET_OUT_OF_RANGE) beyond that.
+    """
+
+    topic: TopicName
+    partition: Annotated[int, Meta(description="partition of the topic", ge=0)]
+    node: NodeId
+
+
+@steers("lag_replica", LagReplica)
+def lag_replica(cluster: Cluster, arguments: LagReplica, turn: Turn) -> None:
+    """Twice is once: it stays where it stopped first."""
+    partition = _replica(cluster, arguments)
+    if partition.leader == arguments.node:
+        raise NotNow(f"node {arguments.node} leads partition {arguments.partition} of topic {arguments.topic!r}: move the leader first")
+    partition.lagging.setdefault(arguments.node, partition.end)
+
+
+class CatchUpReplica(Arguments):
+    """Let a replica that was kept behind have all of the log again."""
+
+    topic: TopicName
+    partition: Annotated[int, Meta(description="partition of the topic", ge=0)]
+    node: NodeId
+
+
+@steers("catch_up_replica", CatchUpReplica)
+def catch_up_replica(cluster: Cluster, arguments: CatchUpReplica, turn: Turn) -> None:
+    """Fetches that wait there are looked at."""
+    partition = _replica(cluster, arguments)
+    if partition.leader == NO_LEADER:
+        raise NotNow(f"nobody leads partition {arguments.partition} of topic {arguments.topic!r}, so there is nobody to fetch from")
+    if partition.lagging.pop(arguments.node, None) is not None:
+        cluster.topics.fetches.changed(turn, [(arguments.topic, arguments.partition)])
+
+
+def _replica(cluster: Cluster, named: LagReplica | CatchUpReplica) -> Partition:
+    """Raises NoSuch, NotNow."""
+    check_partition(cluster, named.topic, named.partition)
+    partition = cluster.topics.require_partition(named.topic, named.partition)
+    if node_of(cluster, named.node) not in partition.replicas:
+        raise NotNow(
+            f"node {named.node} has no replica of partition {named.partition} of topic {named.topic!r}: "
+            f"those have one: {', '.join(map(str, partition.replicas))}"
+        )
+    return partition
+
+
+def _chosen(cluster: Cluster, name: str, index: int | None) -> tuple[Topic, list[Partition]]:
+    """Raises NoSuch."""
+    topic = topic_of(cluster, name)
+    if index is not None:
+        check_partition(cluster, name, index)
+    return topic, topic.partitions if index is None else [topic.partitions[index]]
+
+
+def _check_policy(cluster: Cluster, topic: Topic, wanted: str) -> None:
+    """Raises NotNow."""
+    policy = cluster.topics.config(topic, "cleanup.policy", cluster.topics.controller())
+    if wanted not in policy.split(","):
+        raise NotNow(f"topic {topic.name!r} has cleanup.policy={policy}: set it to {wanted}, or to compact,delete, first")

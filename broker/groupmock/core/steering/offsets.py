@@ -1,0 +1,181 @@
+"""Steering committed offsets: an admin commits for a group, or puts it back to where it shall read on.
+
+Who may do it. As in Kafka, nobody but its members while a group has some: OffsetCommit refuses others with UNKNOWN_MEMBER_ID, and
+kafka-consumer-groups.sh does not even try unless the group is Empty or Dead ("Assignments can only be reset if the group 'g' is inactive,
+but the current state is Stable.": seen on 4.3.0). A group that is not there is Dead, and its first commit makes it.
+
+Where a reset leads. To an offset that the log has: what lies before its start or behind its end becomes the start or the end, and a time
+after the last record is the end (ConsumerGroupCommand.checkOffsetsRange, logTimestampOffsets; seen on 4.3.0). A commit, unlike a reset,
+is taken as it is, whatever the log has.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from groupmock_codec.errors import ErrorCode
+
+from ..groups import causes
+from ..groups.offsets import commits
+from ..groups.offsets.commits import Commit
+from ..groups.type import Committer, GroupType
+from .find import check_partition, first_not_older, listed, partitions_of
+from .register import Arguments, BadArguments, Group, NoSuch, NotNow, TopicName, steers
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..turn import Turn
+
+NotNegative = Annotated[int, Meta(ge=0)]
+ADMIN: Final = Committer(-1, "", None)
+"""Who commits without being a member."""
+COMMIT_VERSION: Final = 9
+WAYS: Final = ("to", "offset", "timestamp", "shift")
+RESET_REFUSED: Final = "Assignments can only be reset if the group '{group}' is inactive, but the current state is {state}"
+COMMIT_REFUSED: Final = "group '{group}' is {state}: nobody but its members may commit for it (UNKNOWN_MEMBER_ID)"
+
+
+class PartitionOffset(msgspec.Struct, forbid_unknown_fields=True):
+    """An offset of one partition; on a command line TOPIC:PARTITION=OFFSET."""
+
+    topic: TopicName
+    partition: Annotated[int, Meta(ge=0)]
+    offset: Annotated[int, Meta(description="of the next record to be read", ge=0, le=2**63 - 1)]
+    metadata: Annotated[str, Meta(description="any text")] = ""
+
+    @classmethod
+    def parse(cls, text: str) -> PartitionOffset:
+        """As it is written on a command line. Raises ValueError."""
+        place, mark, offset = text.partition("=")
+        topic, colon, partition = place.partition(":")
+        if not (mark and colon and topic and partition.isdecimal() and offset.isdecimal()):
+            raise ValueError(f"{text!r} is not TOPIC:PARTITION=OFFSET: orders:0=17")
+        return cls(topic, int(partition), int(offset))
+
+
+class Reset(msgspec.Struct, frozen=True):
+    """Where a partition's committed offset goes, and where it was (None: nowhere)."""
+
+    topic: str
+    partition: int
+    before: int | None
+    after: int
+
+
+class CommitOffsets(Arguments):
+    """Commit offsets for a group without members, as an admin client does. The group need not exist."""
+
+    group: Group
+    offsets: Annotated[list[PartitionOffset], Meta(description="topic, partition, offset, each once", min_length=1)]
+
+
+@steers("commit_offsets", CommitOffsets)
+def commit_offsets(cluster: Cluster, arguments: CommitOffsets, turn: Turn) -> None:
+    """All of them or none."""
+    for each in arguments.offsets:
+        check_partition(cluster, each.topic, each.partition)
+    wanted = [Commit(each.topic, each.partition, each.offset, -1, each.metadata) for each in arguments.offsets]
+    if len({(each.topic, each.partition) for each in wanted}) < len(wanted):
+        raise BadArguments("commit_offsets: a partition is named twice")
+    _commit(cluster, turn, arguments.group, wanted)
+
+
+class ResetOffsets(Arguments):
+    """Put the committed offsets of a group without members back, or forth, as kafka-consumer-groups.sh --reset-offsets does.
+
+    Exactly one of `to`, `offset`, `timestamp` and `shift` says where.
+    """
+
+    group: Group
+    topic: Annotated[TopicName | None, Meta(description="of this topic; null: of all that the group has committed")] = None
+    partitions: Annotated[list[int] | None, Meta(description="of these partitions of the topic; null: of all")] = None
+    to: Annotated[
+        Literal["earliest", "latest", "current"] | None,
+        Meta(description="earliest, latest, or current: what was committed, moved to what the log has"),
+    ] = None
+    offset: Annotated[NotNegative | None, Meta(description="this offset")] = None
+    timestamp: Annotated[NotNegative | None, Meta(description="the first record that is not older, ms since 1970")] = None
+    shift: Annotated[int | None, Meta(description="so many records on from what was committed; below 0: back")] = None
+
+
+@steers("reset_offsets", ResetOffsets)
+def reset_offsets(cluster: Cluster, arguments: ResetOffsets, turn: Turn) -> None:
+    """All of them or none."""
+    wanted = [Commit(each.topic, each.partition, each.after, -1, "") for each in resets(cluster, arguments)]
+    _commit(cluster, turn, arguments.group, wanted)
+
+
+def resets(cluster: Cluster, arguments: ResetOffsets) -> list[Reset]:
+    """What `reset_offsets` would do. Raises CannotSteer."""
+    if sum(getattr(arguments, way) is not None for way in WAYS) != 1:
+        raise BadArguments(f"reset_offsets: say where by exactly one of {', '.join(WAYS)}")
+    group = _inactive(cluster, arguments.group, RESET_REFUSED)
+    committed = {} if group is None else {at: offset.offset for at, offset in group.offsets.items()}
+    found = [_reset(cluster, arguments, at, committed.get(at)) for at in _places(cluster, arguments, committed)]
+    if not found:
+        raise NoSuch(f"group {arguments.group!r} has committed nothing: name a topic")
+    return found
+
+
+def _places(cluster: Cluster, arguments: ResetOffsets, committed: dict[tuple[str, int], int]) -> list[tuple[str, int]]:
+    if arguments.topic is None:
+        if arguments.partitions is not None:
+            raise BadArguments("reset_offsets: partitions of which topic?")
+        return sorted(committed)
+    count = partitions_of(cluster, arguments.topic)
+    wanted = range(count) if arguments.partitions is None else dict.fromkeys(arguments.partitions)
+    for partition in wanted:
+        if not 0 <= partition < count:
+            raise NoSuch(f"no partition {partition} of topic {arguments.topic!r}: there are 0 to {count - 1}")
+    return [(arguments.topic, partition) for partition in wanted]
+
+
+def _reset(cluster: Cluster, arguments: ResetOffsets, at: tuple[str, int], before: int | None) -> Reset:
+    topic, index = at
+    partition = cluster.topics.require_partition(topic, index)
+    if before is None and (arguments.shift is not None or arguments.to == "current"):
+        if arguments.shift is not None:
+            raise NotNow(f"{topic}/{index}: there is no committed offset to shift: reset it to earliest, latest or an offset")
+        return Reset(topic, index, None, partition.end)  # as Kafka's tool does
+    wanted = {
+        "earliest": partition.start,
+        "latest": partition.end,
+        "current": before,
+        None: arguments.offset,
+    }[arguments.to]
+    if arguments.timestamp is not None:
+        wanted = first_not_older(cluster, topic, partition, arguments.timestamp)
+    elif arguments.shift is not None:
+        wanted = (before or 0) + arguments.shift
+    assert wanted is not None
+    return Reset(topic, index, before, min(max(wanted, partition.start), partition.end))
+
+
+def _inactive(cluster: Cluster, group_id: str, refusal: str) -> GroupType | None:
+    """The group, if there is one, without members. Raises NotNow."""
+    hosting = cluster.groups.hosting
+    node = hosting.node_of(group_id)
+    if node is None or cluster.groups.gate(group_id, node):
+        raise NotNow(f"nobody coordinates group {group_id!r} now: move its coordinator to a node, or wait until that has loaded")
+    group = cluster.groups.find(group_id)
+    if group is not None and group.members:
+        who = listed([member.client_id for member in group.members.values()])
+        raise NotNow(f"{refusal.format(group=group_id, state=group.state)}: stop its members ({who}), or expire them")
+    return group
+
+
+def _commit(cluster: Cluster, turn: Turn, group_id: str, wanted: list[Commit]) -> None:
+    """Everything is checked before a group is made for it."""
+    group, hosting = _inactive(cluster, group_id, COMMIT_REFUSED), cluster.groups.hosting
+    limit = turn.settings.offset_metadata_max_bytes
+    long = next((one for one in wanted if commits.utf16_length(one.metadata) > limit), None)
+    if long is not None:
+        raise BadArguments(f"{long.topic}/{long.partition}: metadata of more than offset.metadata.max.bytes ({limit})")
+    if commits.too_large(turn, hosting, hosting.partition_of(group_id), group_id, wanted):
+        raise BadArguments(f"offsets of {len(wanted)} partitions are more than one batch of {hosting.topic} holds: commit fewer at once")
+    if error := commits.admit(turn, group, ADMIN, COMMIT_VERSION):
+        raise NotNow(f"group {group_id!r} takes no commit of an admin: {ErrorCode(error).name}")
+    commits.write(turn, group or cluster.groups.create_simple(turn, group_id, causes.committed_by_admin()), wanted)

@@ -1,0 +1,94 @@
+"""Steering logs: records are written as a producer's are, checks and refusals included."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+from msgspec import Meta
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.records import Batch, RecordsError, read_batches
+
+from ..log.partition import Partition
+from ..log.topics import Topic
+from ..log.validation import Refused, check
+from .find import check_partition, topic_of
+from .register import Arguments, BadArguments, CannotSteer, NotNow, TopicName, steers
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..turn import Turn
+
+LATER: Final = (ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+"""Codes of what the cluster, not the record, is the reason for."""
+
+
+class RecordRefused(BadArguments):
+    """A record that its log does not take: which of the batches, and which record in it, both from 0. None was written."""
+
+    def __init__(self, text: str, batch: int, place: int) -> None:
+        super().__init__(text)
+        self.batch, self.place = batch, place
+
+
+class ClusterRefuses(NotNow):
+    """The cluster takes no record for that partition now. None was written."""
+
+
+class Produce(Arguments):
+    """Write record batches, one per partition named, as a producer with acks=all would: all of them or none."""
+
+    topic: TopicName
+    partitions: Annotated[list[int], Meta(description="where each batch goes, in order")]
+    batches: Annotated[bytes, Meta(description="as many record batches (magic 2), one behind the other")]
+
+
+@steers("produce", Produce)
+def produce(cluster: Cluster, arguments: Produce, turn: Turn) -> None:
+    """Refused where Produce refuses it. Fetches that wait are answered."""
+    batches, topic = _read(arguments), topic_of(cluster, arguments.topic)
+    for index in set(arguments.partitions):
+        check_partition(cluster, arguments.topic, index)
+    wanted = [(topic.partitions[index], batch) for index, batch in zip(arguments.partitions, batches, strict=True)]
+    _check(cluster, turn, topic, wanted)
+    for partition, batch in wanted:
+        cluster.topics.write(turn, topic, partition, [batch])
+    cluster.topics.fetches.changed(turn, [(topic.name, index) for index in dict.fromkeys(arguments.partitions)])
+
+
+def _read(arguments: Produce) -> list[Batch]:
+    try:
+        batches = read_batches(arguments.batches)
+    except RecordsError as broken:
+        raise BadArguments(f"produce: {broken}") from None
+    if len(batches) != len(arguments.partitions):
+        raise BadArguments(f"produce: {len(batches)} batches for {len(arguments.partitions)} partitions")
+    return batches
+
+
+def _check(cluster: Cluster, turn: Turn, topic: Topic, wanted: list[tuple[Partition, Batch]]) -> None:
+    """What a leader checks of a producer's batches (core.apis.k00_produce), of all before one is written."""
+    if topic.internal:
+        raise BadArguments(f"topic {topic.name!r} is Kafka's own: only the cluster writes to it")
+    room = turn.settings.room()
+    for place, (partition, batch) in enumerate(wanted):
+        where = f"{topic.name}-{partition.index}"
+        try:
+            _check_leader(cluster, topic, partition)
+            check(batch, cluster.topics.limits(topic, partition.leader), turn.wall_ms, where, room)
+        except RecordsError as refused:
+            raise _said(where, place, refused) from None
+
+
+def _check_leader(cluster: Cluster, topic: Topic, partition: Partition) -> None:
+    if all(node.node_id != partition.leader for node in cluster.environment.up):
+        raise Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, "no node that runs leads it: start one")
+    needed = cluster.topics.limits(topic, partition.leader).min_insync_replicas
+    if needed > len(partition.replicas):
+        raise Refused(ErrorCode.NOT_ENOUGH_REPLICAS, f"{len(partition.replicas)} replicas, {needed} must be in sync")
+
+
+def _said(where: str, batch: int, refused: RecordsError) -> CannotSteer:
+    faults = refused.faults if isinstance(refused, Refused) else ()
+    text = f"{where}: {refused.error_code.name}: {faults[0].message if faults else refused.reason}"
+    return ClusterRefuses(text) if refused.error_code in LATER else RecordRefused(text, batch, faults[0].place if faults else 0)

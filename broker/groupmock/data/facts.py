@@ -1,0 +1,134 @@
+"""The facts of topics and of configs, as the core has them."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from ..core.log.broker_configs import started
+from ..core.log.described import Described, TopicConfigs, cluster_configs, node_configs
+from ..core.log.placement import NO_LEADER
+from ..core.log.replicas import in_sync, offline
+
+if TYPE_CHECKING:
+    from ..core.cluster import Cluster
+    from ..core.log.partition import Partition
+    from ..core.log.topics import Topic
+
+SOURCES: Final = {
+    1: "topic", 2: "node", 3: "all nodes", 4: "start", 5: "default", 6: "logger", 7: "client metrics", 8: "group",
+}  # fmt: skip
+"""Kafka's DescribeConfigsResponse.ConfigSource -> where a value was set: on the topic, at run time on a node or on all, at the start."""
+
+
+class TopicRow(msgspec.Struct):
+    """A topic in a line. `records`: end offsets less start offsets; `size`: bytes kept."""
+
+    name: str
+    partitions: int
+    replication_factor: int
+    internal: bool
+    records: int
+    size: int
+
+
+class SegmentFacts(msgspec.Struct):
+    """A segment: where it begins, how large it is, the newest timestamp in it (ms since 1970), from which retention.ms counts."""
+
+    base_offset: int
+    size: int
+    newest_ms: int
+
+
+class PartitionFacts(msgspec.Struct):
+    """A partition. `leader` -1: none; `isr`: replicas in sync; `offline`: replicas on stopped nodes; `epochs`: leader epoch -> first offset
+    that it wrote; `size`: bytes kept."""
+
+    partition: int
+    leader: int
+    leader_epoch: int
+    replicas: list[int]
+    isr: list[int]
+    offline: list[int]
+    start_offset: int
+    end_offset: int
+    size: int
+    epochs: dict[int, int]
+    segments: list[SegmentFacts]
+
+
+class TopicFacts(msgspec.Struct):
+    """A topic. `topic_id` as Kafka's tools write it; `configs`: what was set on it."""
+
+    name: str
+    topic_id: str
+    internal: bool
+    replication_factor: int
+    configs: dict[str, str]
+    partitions: list[PartitionFacts]
+
+
+class ConfigRow(msgspec.Struct):
+    """A config. `value` null: none, or a secret; `source`: topic, node, all nodes, start or default."""
+
+    value: str | None
+    source: str
+    read_only: bool
+
+
+def topic_row(topic: Topic) -> TopicRow:
+    """In short."""
+    records = sum(each.end - each.start for each in topic.partitions)
+    size = sum(each.size for each in topic.partitions)
+    return TopicRow(topic.name, len(topic.partitions), topic.replication_factor, topic.internal, records, size)
+
+
+def topic_facts(cluster: Cluster, topic: Topic) -> TopicFacts:
+    """In full."""
+    return TopicFacts(
+        name=topic.name,
+        topic_id=urlsafe_b64encode(topic.topic_id).decode().rstrip("="),
+        internal=topic.internal,
+        replication_factor=topic.replication_factor,
+        configs=dict(topic.configs),
+        partitions=[_partition(cluster, each) for each in topic.partitions],
+    )
+
+
+def _partition(cluster: Cluster, found: Partition) -> PartitionFacts:
+    return PartitionFacts(
+        partition=found.index,
+        leader=found.leader,
+        leader_epoch=found.leader_epoch,
+        replicas=list(found.replicas),
+        isr=list(in_sync(cluster.environment, found)),
+        offline=offline(cluster.environment, found),
+        start_offset=found.start,
+        end_offset=found.end,
+        size=found.size,
+        epochs={each.epoch: each.start for each in found.epochs},
+        segments=[SegmentFacts(each.base_offset, each.size, each.newest_ms) for each in found.segments.kept()],
+    )
+
+
+def topic_configs(cluster: Cluster, topic: Topic) -> dict[str, ConfigRow]:
+    """Every config of a topic, as its partition leaders' node sees it."""
+    leader = topic.partitions[0].leader
+    node = cluster.topics.controller() if leader == NO_LEADER else leader
+    found = TopicConfigs(cluster.topics.broker_overrides(node), cluster.environment.settings).of(topic.configs)
+    return _rows(found)
+
+
+def configs_of_node(cluster: Cluster, node: int) -> dict[str, ConfigRow]:
+    """Every config of a node; of 0 what was set for all of them at run time."""
+    environment, overrides = cluster.environment, cluster.topics.broker_overrides(node)
+    if not node:
+        return _rows(cluster_configs(overrides, environment.settings.quirks))
+    static = started(environment.settings, environment.identity, node)
+    return _rows(node_configs(static, overrides, environment.settings.quirks))
+
+
+def _rows(found: list[Described]) -> dict[str, ConfigRow]:
+    return {each.name: ConfigRow(each.value, SOURCES[each.source], each.read_only) for each in sorted(found, key=lambda one: one.name)}

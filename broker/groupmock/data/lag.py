@@ -1,0 +1,54 @@
+"""How far a group is behind: what it has committed, what there is, and who reads it (kafka-consumer-groups.sh --describe)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from ..core.cluster import Cluster
+    from ..core.groups.view import GroupView, MemberView
+
+
+class PartitionLag(msgspec.Struct):
+    """One partition. `committed` null: nothing was committed, and the lag counts from the log's start (where kafka-consumer-groups.sh
+    shows "-"). `end_offset` and `lag` null: there is no such partition any more. `member_id`, `client_id`, `client_host`: who it is
+    assigned to, null where nobody is."""
+
+    topic: str
+    partition: int
+    committed: int | None
+    end_offset: int | None
+    lag: int | None
+    member_id: str | None = None
+    client_id: str | None = None
+    client_host: str | None = None
+
+
+class GroupLag(msgspec.Struct):
+    """A group's lag; `lag`: of all partitions together."""
+
+    group_id: str
+    state: str
+    lag: int
+    partitions: list[PartitionLag]
+
+
+def lag_of(cluster: Cluster, view: GroupView) -> GroupLag:
+    """Every partition that the group has committed or that is assigned in it, in order."""
+    holders = {(topic, index): member for member in view.members for topic, all_of in member.assignment.items() for index in all_of}
+    committed = {(topic, index): offset for topic, all_of in view.offsets.items() for index, offset in all_of.items()}
+    rows = [_row(cluster, at, committed.get(at), holders.get(at)) for at in sorted({*holders, *committed})]
+    return GroupLag(view.group_id, view.state, sum(row.lag or 0 for row in rows), rows)
+
+
+def _row(cluster: Cluster, at: tuple[str, int], committed: int | None, holder: MemberView | None) -> PartitionLag:
+    partition = cluster.topics.find(*at)
+    row = PartitionLag(*at, committed, None, None)
+    if partition is not None:
+        row.end_offset = partition.end
+        row.lag = max(0, partition.end - (partition.start if committed is None else committed))
+    if holder is not None:
+        row.member_id, row.client_id, row.client_host = holder.member_id, holder.client_id, holder.client_host
+    return row

@@ -1,0 +1,216 @@
+"""One record as one line of JSON, and back.
+
+A key or a value is a text, any JSON, or base64, and `key_as`, `value_as` say which; null is Kafka's null whatever they say. Where they say
+nothing a string is a text and everything else is JSON, so a line that somebody types says what it means. What is read says `key_as` and
+`value_as` wherever it is no text, so that each line that was read can be written again and gives the same bytes (JSON but for its blanks).
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from groupmock_codec.records import NewRecord, Record
+
+from ..remedy import remedy
+
+Form = Literal["text", "json", "base64"]
+NULL: Final = b"null"
+HEADER_LINE: Final = 'headers are [{"key": ..., "value": ...}] or {name: text}'
+LONGEST_LINE: Final = 2 * 1024 * 1024
+"""Bytes; more than the largest record that a topic takes by default."""
+Count = Annotated[int, Meta(ge=0)]
+Milliseconds = Annotated[int, Meta(ge=-1, le=2**63 - 1)]
+
+
+class BadLine(ValueError):
+    """A line that is no record; the text names the line, the field and what to do."""
+
+    def __init__(self, number: int, text: str) -> None:
+        super().__init__(f"line {number}: {text}")
+        self.number = number
+
+
+class NewHeader(msgspec.Struct, forbid_unknown_fields=True):
+    """A header; `value` and `value_as` as a record's."""
+
+    key: str
+    value: Annotated[msgspec.Raw | msgspec.UnsetType, Meta(description="text, JSON, base64, or null")] = msgspec.UNSET
+    value_as: Form | None = None
+
+
+class RecordLine(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """A record to be written."""
+
+    topic: Annotated[str | None, Meta(description="where it goes")] = None
+    partition: Annotated[
+        Annotated[int, Meta(ge=0)] | None, Meta(description="null: by its key, as Kafka's producers choose, else in turn")
+    ] = None
+    offset: Annotated[int | None, Meta(description="where it was read; a log gives its own")] = None
+    timestamp: Annotated[Milliseconds | None, Meta(description="ms since 1970; null: now")] = None
+    key: Annotated[msgspec.Raw | msgspec.UnsetType, Meta(description="text, JSON, base64, or null")] = msgspec.UNSET
+    value: Annotated[msgspec.Raw | msgspec.UnsetType, Meta(description="text, JSON, base64, or null (a tombstone)")] = msgspec.UNSET
+    headers: Annotated[list[NewHeader] | dict[str, str | None], Meta(description=HEADER_LINE)] = []
+    key_as: Annotated[Form | None, Meta(description="text, json or base64; null: a string is a text, all else JSON")] = None
+    value_as: Annotated[Form | None, Meta(description="text, json or base64; null: a string is a text, all else JSON")] = None
+
+
+class ShownHeader(msgspec.Struct, omit_defaults=True):
+    """A header. `value_as`: how its value is written; text where it is not said."""
+
+    key: str
+    value: Any
+    value_as: Form = "text"
+
+
+class ShownRecord(msgspec.Struct, omit_defaults=True):
+    """A record that was read. `timestamp`: ms since 1970, -1 for none; `key_as`, `value_as`: how they are written, text where not said."""
+
+    partition: int
+    offset: int
+    timestamp: int
+    key: Any
+    value: Any
+    headers: list[ShownHeader] = []
+    key_as: Form = "text"
+    value_as: Form = "text"
+
+
+class Numbered(msgspec.Struct):
+    """A line that says something, and its number in the file, from 1."""
+
+    number: int
+    text: bytes
+
+
+def numbered(data: bytes, first: int = 1) -> Iterator[Numbered]:
+    """The lines that are not blank, the first one having that number. Raises BadLine for one that is too long."""
+    at, number = 0, first - 1
+    while at < len(data):
+        end = data.find(b"\n", at)
+        end = len(data) if end < 0 else end
+        number += 1
+        if end - at > LONGEST_LINE:
+            raise BadLine(number, f"more than {LONGEST_LINE} bytes")
+        text = data[at:end].strip()
+        if text:
+            yield Numbered(number, text)
+        at = end + 1
+
+
+def lines_of(given: str | bytes | Iterable[Mapping[str, Any]]) -> bytes:
+    """JSON Lines of Python data, in which bytes are what they are. Raises BadLine for what JSON has no word for."""
+    if isinstance(given, str | bytes):
+        return given.encode() if isinstance(given, str) else given
+    return b"\n".join(_as_json(number, line) for number, line in enumerate(given, 1))
+
+
+def _as_json(number: int, line: Mapping[str, Any]) -> bytes:
+    told = dict(line)
+    for name in ("key", "value"):
+        if isinstance(told.get(name), bytes):
+            told[f"{name}_as"] = "base64"  # as msgspec writes bytes
+    if isinstance(told.get("headers"), list | tuple):
+        told["headers"] = [_as_header(each) for each in told["headers"]]
+    try:
+        return msgspec.json.encode(told)
+    except (TypeError, UnicodeEncodeError) as wrong:
+        raise BadLine(number, str(wrong)) from None
+
+
+def _as_header(given: Any) -> Any:
+    """A pair (name; bytes, text or None), as `Broker.produce` takes it, or what it is."""
+    if not isinstance(given, tuple):
+        return given
+    name, value = given
+    return {"key": name, "value": value} | ({"value_as": "base64"} if isinstance(value, bytes) else {})
+
+
+def read_line(line: Numbered, into: type[msgspec.Struct]) -> Any:
+    """A line as that struct. Raises BadLine with the field and what it takes."""
+    try:
+        return msgspec.json.decode(line.text, type=into)
+    except msgspec.ValidationError as wrong:
+        raise BadLine(line.number, f"{wrong} ({remedy(str(wrong), into)})") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as broken:
+        raise BadLine(line.number, f"not JSON, one record a line: {broken}") from None
+    except RecursionError:
+        raise BadLine(line.number, "nested too deep") from None
+
+
+def new_record(number: int, line: RecordLine, key_as: Form | None, value_as: Form | None, now_ms: int) -> NewRecord:
+    """The record that a line means; `key_as` and `value_as` where the line does not say. Raises BadLine."""
+    return NewRecord(
+        key=_bytes(number, "key", line.key, line.key_as or key_as),
+        value=_bytes(number, "value", line.value, line.value_as or value_as),
+        headers=_headers(number, line.headers),
+        timestamp=now_ms if line.timestamp is None else line.timestamp,
+    )
+
+
+def _headers(number: int, given: list[NewHeader] | dict[str, str | None]) -> list[tuple[str, bytes | None]]:
+    if isinstance(given, dict):
+        return [(name, None if value is None else value.encode()) for name, value in given.items()]
+    return [(each.key, _bytes(number, f"header {each.key!r}", each.value, each.value_as)) for each in given]
+
+
+def _bytes(number: int, field: str, raw: msgspec.Raw | msgspec.UnsetType, form: Form | None) -> bytes | None:
+    data = NULL if raw is msgspec.UNSET else bytes(raw)
+    if data == NULL:
+        return None
+    is_text = data.startswith(b'"')
+    if form == "json" or (form is None and not is_text):
+        return _compact(number, field, data)
+    if not is_text:
+        raise BadLine(number, f'{field}: a string is wanted, as {form} (or say {field}_as: "json")')
+    try:
+        text: str = msgspec.json.decode(data, type=str)
+    except (msgspec.DecodeError, UnicodeDecodeError) as broken:
+        raise BadLine(number, f"{field}: no JSON string: {broken}") from None
+    if form != "base64":
+        return text.encode()
+    try:
+        return b64decode(text, validate=True)
+    except ValueError as wrong:
+        raise BadLine(number, f"{field}: not base64: {wrong}") from None
+
+
+def _compact(number: int, field: str, data: bytes) -> bytes:
+    """The JSON without blanks, numbers and the order of fields as they were written."""
+    try:
+        return msgspec.json.format(data, indent=-1)
+    except msgspec.DecodeError as broken:
+        raise BadLine(number, f"{field}: not JSON: {broken}") from None
+    except RecursionError:
+        raise BadLine(number, f"{field}: nested too deep") from None
+
+
+def shown(partition: int, record: Record, key_as: Form | None, value_as: Form | None) -> ShownRecord:
+    """A record to be shown; the forms that are wished for hold where the bytes can be shown so."""
+    key, key_form = _shown(record.key, key_as)
+    value, value_form = _shown(record.value, value_as)
+    headers = [ShownHeader(name, *_shown(each, None)) for name, each in record.headers]
+    return ShownRecord(partition, record.offset, record.timestamp, key, value, headers, key_form, value_form)
+
+
+def _shown(data: bytes | None, form: Form | None) -> tuple[Any, Form]:
+    if data is None:
+        return None, "text"
+    if form == "json":
+        try:
+            compact = msgspec.json.format(data, indent=-1)
+            if compact != NULL:  # which would be read as Kafka's null
+                msgspec.json.decode(compact)  # `format` does not look into strings
+                return msgspec.Raw(compact), "json"
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            pass
+    if form != "base64":
+        try:
+            return data.decode(), "text"
+        except UnicodeDecodeError:
+            pass
+    return b64encode(data).decode(), "base64"

@@ -1,0 +1,287 @@
+"""Seed data: what a cluster has before its clients come. JSON Lines, a thing a line, done in the order of the file.
+
+    {"topic": "orders", "partitions": 3, "configs": {"cleanup.policy": "compact"}}      a topic
+    {"topic": "orders", "key": "k1", "value": {"amount": 3}}                            a record (lines)
+    {"group": "kitchen", "topic": "orders", "partition": 0, "offset": 1}                a committed offset
+    {"node": 1, "configs": {"message.max.bytes": 2000}}                                 configs of a node, of all where it is 0
+
+Which one a line is, its fields say: `group`, `node`, then any of `key`, `value` and `headers`; what is left is a topic. A record whose
+topic is not there makes it, as an auto-created topic is made, where auto.create.topics.enable is on.
+
+Everything is read and checked before anything is done. What a line asks for is then a command, which the cluster may still refuse (a config
+that there is not, a record that is too large): the error says which line it was and how many were done before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from ..core.events import Command
+from ..core.steering import CannotSteer
+from .lines import BadLine, Numbered, RecordLine, lines_of, numbered, read_line
+from .writing import Reader, write
+
+if TYPE_CHECKING:
+    from ..running import Running
+
+MOST_BYTES: Final = 256 * 1024 * 1024
+RECORD_FIELDS: Final = ("key", "value", "headers")
+AT_ONCE: Final = 5_000
+"""So many records are one command."""
+SLICE: Final = 200
+Parsed = tuple[Numbered, Any]
+"""A line, and the struct that it is."""
+Count = Annotated[int, Meta(ge=1)]
+Plain = str | int | float | bool
+Source = str | Path | Iterable[Mapping[str, Any]]
+"""A file's name, or the lines as Python data: bytes as key or value are what they are."""
+
+
+class BadSeedData(ValueError):
+    """Seed data that cannot be; the text names the file, the line, the field and the remedy."""
+
+
+class TopicLine(msgspec.Struct, forbid_unknown_fields=True):
+    """A topic to be made."""
+
+    topic: Annotated[str, Meta(description="its name", min_length=1)]
+    partitions: Annotated[Count | None, Meta(description="how many; null: num.partitions")] = None
+    replication_factor: Annotated[
+        Annotated[int, Meta(ge=1)] | None, Meta(description="replicas of each; null: default.replication.factor")
+    ] = None
+    configs: Annotated[dict[str, Plain], Meta(description="topic configs by Kafka's names")] = {}
+
+
+class CommitLine(msgspec.Struct, forbid_unknown_fields=True):
+    """An offset that a group has committed."""
+
+    group: Annotated[str, Meta(description="group id", min_length=1)]
+    topic: Annotated[str, Meta(description="topic name", min_length=1)]
+    partition: Annotated[int, Meta(description="partition of the topic", ge=0)]
+    offset: Annotated[int, Meta(description="of the next record to be read", ge=0, le=2**63 - 1)]
+    metadata: Annotated[str, Meta(description="any text")] = ""
+
+
+class NodeLine(msgspec.Struct, forbid_unknown_fields=True):
+    """Broker configs that are set at run time."""
+
+    node: Annotated[int, Meta(description="node id; 0: all of them", ge=0)]
+    configs: Annotated[dict[str, Plain], Meta(description="broker configs by Kafka's names", min_length=1)]
+
+
+class Seeded(msgspec.Struct):
+    """What was done."""
+
+    topics: int = 0
+    records: int = 0
+    commits: int = 0
+    nodes: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.topics} topics, {self.records} records, {self.commits} commits"
+
+
+KINDS: Final = (TopicLine, RecordLine, CommitLine, NodeLine)
+TOPIC_FIELDS: Final = frozenset(TopicLine.__struct_fields__)
+SeedLine: Final = msgspec.defstruct(
+    "SeedLine",
+    [(field.name, field.type, None) for field in {field.name: field for kind in KINDS for field in msgspec.structs.fields(kind)}.values()],
+    kw_only=True,
+    forbid_unknown_fields=True,
+    namespace={"__doc__": "A line of seed data: a topic, a record, a committed offset or configs of a node. Which, its fields say."},
+)
+"""Every field that a line can have, for documents and errors."""
+
+
+class _Kind(msgspec.Struct):
+    """The fields by which a line says what it is."""
+
+    topic: Any = msgspec.UNSET
+    group: Any = msgspec.UNSET
+    node: Any = msgspec.UNSET
+    key: Any = msgspec.UNSET
+    value: Any = msgspec.UNSET
+    headers: Any = msgspec.UNSET
+
+    def struct(self) -> type[msgspec.Struct]:
+        if self.group is not msgspec.UNSET:
+            return CommitLine
+        if self.node is not msgspec.UNSET:
+            return NodeLine
+        return RecordLine if any(getattr(self, name) is not msgspec.UNSET for name in RECORD_FIELDS) else TopicLine
+
+
+class SeedData:
+    """Lines of seed data: read, then done. `origin` is what errors call them; `done`: what was done so far."""
+
+    def __init__(self, origin: str) -> None:
+        self.done = Seeded()
+        self._origin = origin
+        self._lines: list[Parsed] = []
+
+    def read(self, data: bytes) -> Iterator[None]:
+        """Read them, with a stop every so many. Raises BadSeedData."""
+        try:
+            for line in numbered(data):
+                self._lines.append((line, _read(line)))
+                if not len(self._lines) % SLICE:
+                    yield
+        except BadLine as bad:
+            raise BadSeedData(f"{self._origin}: {bad}") from None
+
+    def slices(self, running: Running) -> Iterator[None]:
+        """Do what they say, with a stop after each step. Raises BadSeedData."""
+        self.done = Seeded()
+        try:
+            _check(running, self._lines)
+            for step in _steps(self._lines):
+                _do(running, step, self.done)
+                yield
+        except BadLine as bad:
+            before = f" ({self.done} were done before it)" if self.done != Seeded() else ""
+            raise BadSeedData(f"{self._origin}: {bad}{before}") from None
+
+    def apply(self, running: Running) -> Seeded:
+        """The same without a stop."""
+        for _ in self.slices(running):
+            pass
+        return self.done
+
+
+def _read(line: Numbered) -> Any:
+    """The line as what it is. One that is nothing at all is told of all that a line can have."""
+    kind = read_line(line, _Kind).struct()
+    if kind is TopicLine and not msgspec.json.decode(line.text, type=dict[str, msgspec.Raw]).keys() <= TOPIC_FIELDS:
+        read_line(line, SeedLine)
+    return read_line(line, kind)
+
+
+def read_seed_data(given: Source) -> SeedData:
+    """From a file, or from Python data. Raises BadSeedData."""
+    if not isinstance(given, str | Path):
+        try:
+            return seed_data_of(lines_of(given), "seed_data")
+        except BadLine as bad:
+            raise BadSeedData(f"seed_data: {bad}") from None
+    try:
+        with open(given, "rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as trouble:
+        raise BadSeedData(f"cannot read the seed data {given}: {trouble.strerror}") from None
+    if len(data) > MOST_BYTES:
+        raise BadSeedData(f"{given}: more than {MOST_BYTES} bytes: write the rest with `groupmock records write` once the cluster is up")
+    return seed_data_of(data, str(given))
+
+
+def seed_data_of(data: bytes, origin: str) -> SeedData:
+    """From the bytes of such a file. Raises BadSeedData."""
+    found = SeedData(origin)
+    for _ in found.read(data):
+        pass
+    return found
+
+
+# -- checking ----------------------------------------------------------------------------------------------------------
+
+
+def _check(running: Running, lines: Iterable[Parsed]) -> None:
+    """Does every line name what there is, or will be by then? Raises BadLine."""
+    topics, settings = running.cluster.topics, running.config.settings
+    made: dict[str, int] = {}
+    for line, given in lines:
+        if isinstance(given, TopicLine):
+            if given.topic in made or given.topic in topics:
+                raise BadLine(line.number, f"topic: {given.topic!r} is there already: leave the line out, or choose another name")
+            made[given.topic] = given.partitions or settings.num_partitions
+        elif isinstance(given, RecordLine | CommitLine):
+            if given.topic is None:
+                raise BadLine(line.number, 'topic: a record needs one: {"topic": "orders", "value": ...}')
+            count = made.get(given.topic) or topics.partitions(given.topic)
+            if count is None and isinstance(given, RecordLine) and settings.auto_create_topics_enable:
+                count = made[given.topic] = settings.num_partitions
+            _check_place(line, given, count)
+
+
+def _check_place(line: Numbered, given: RecordLine | CommitLine, count: int | None) -> None:
+    before = f'write a line {{"topic": "{given.topic}", "partitions": N}} before it'
+    if count is None:
+        raise BadLine(line.number, f"topic: no topic {given.topic!r}: {before}")
+    if given.partition is not None and given.partition >= count:
+        raise BadLine(line.number, f"partition: {given.partition}: topic {given.topic!r} has 0 to {count - 1}: {before} with more")
+
+
+# -- doing -------------------------------------------------------------------------------------------------------------
+
+Step = list[Parsed]
+"""Lines that are done together: records of one topic, commits of one group, or one line."""
+
+
+def _steps(lines: Iterable[Parsed]) -> Iterator[Step]:
+    step: Step = []
+    for each in lines:
+        if step and (len(step) == AT_ONCE or _together(step[0][1]) is None or _together(step[0][1]) != _together(each[1])):
+            yield step
+            step = []
+        step.append(each)
+    if step:
+        yield step
+
+
+def _together(given: Any) -> tuple[type, str] | None:
+    if isinstance(given, RecordLine):
+        return RecordLine, given.topic or ""
+    return (CommitLine, given.group) if isinstance(given, CommitLine) else None
+
+
+def _do(running: Running, step: Step, done: Seeded) -> None:
+    line, first = step[0]
+    try:
+        if isinstance(first, RecordLine):
+            done.records += _write(running, first.topic or "", step)
+        elif isinstance(first, CommitLine):
+            done.commits += _commit(running, first.group, step)
+        elif isinstance(first, TopicLine):
+            _submit(running, "create_topic", name=first.topic, partitions=first.partitions,
+                    replication_factor=first.replication_factor, configs=as_texts(first.configs))  # fmt: skip
+            done.topics += 1
+        else:
+            _submit(running, "configure_node", node=first.node, set=as_texts(first.configs))
+            done.nodes += 1
+    except CannotSteer as refused:
+        raise BadLine(line.number, str(refused)) from None
+
+
+def _write(running: Running, topic: str, step: Step) -> int:
+    if topic not in running.cluster.topics:
+        _submit(running, "create_topic", name=topic, partitions=running.config.settings.num_partitions)
+    found = running.cluster.topics.require(topic)
+    reader = Reader(running, topic, len(found.partitions))
+    for line, given in step:
+        reader.add(line, given)
+    write(running, found, reader.lines)
+    return len(reader.lines)
+
+
+def _commit(running: Running, group: str, step: Step) -> int:
+    """The last line of a partition wins, as of commits it does."""
+    wanted = {(each.topic, each.partition): each for _, each in step}
+    offsets = [
+        {"topic": each.topic, "partition": each.partition, "offset": each.offset} | ({"metadata": each.metadata} if each.metadata else {})
+        for each in wanted.values()
+    ]
+    _submit(running, "commit_offsets", group=group, offsets=offsets)
+    return len(step)
+
+
+def _submit(running: Running, name: str, /, **arguments: Any) -> None:
+    running.submit(Command(name, {key: value for key, value in arguments.items() if value not in (None, {})}))
+
+
+def as_texts(configs: Mapping[str, Plain]) -> dict[str, str]:
+    """Kafka's configs are texts."""
+    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in configs.items()}

@@ -1,0 +1,132 @@
+"""Records as lines, made ready and written: all of them by one command, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
+
+from groupmock_codec.records import HEADER_BYTES, NewRecord, encode_batch
+
+from ..core.events import Command
+from ..core.steering.records import RecordRefused
+from .lines import BadLine, Form, Numbered, RecordLine, new_record, numbered, read_line
+from .placing import Placing
+
+if TYPE_CHECKING:
+    from ..core.log.topics import Topic
+    from ..running import Running
+
+LARGEST_BATCH: Final = 512 * 1024
+MOST_IN_A_BATCH: Final = 500
+AROUND: Final = 40
+"""Bytes of a record beside its key, value and headers, and of a header beside its own, at most: lengths, times, offsets."""
+SLICE: Final = 200
+
+
+class Written(msgspec.Struct):
+    """Where records of one partition went: `first_offset` is that of the first, `records` how many there are."""
+
+    partition: int
+    first_offset: int
+    records: int
+
+
+class Line(NamedTuple):
+    """A record and the line that it stood in."""
+
+    number: int
+    record: NewRecord
+    partition: int
+
+
+class Reader:
+    """The lines of records of one topic. `records`: so far; BadLine is raised for the first that is wrong, or goes nowhere."""
+
+    def __init__(self, running: Running, topic: str, partitions: int, key_as: Form | None = None, value_as: Form | None = None) -> None:
+        self.topic = topic
+        self.lines: list[Line] = []
+        self._partitions = partitions
+        self._forms = key_as, value_as
+        self._placing = Placing(partitions)
+        self._now_ms = running.core.environment.wall_ms(running.clock.now())
+
+    def read(self, data: bytes, partition: int | None = None, first_line: int = 1) -> Iterator[None]:
+        """Read them, with a stop every so many; `partition`: for lines that name none."""
+        for count, line in enumerate(numbered(data, first_line)):
+            self.add(line, read_line(line, RecordLine), partition)
+            if not count % SLICE:
+                yield
+
+    def add(self, line: Numbered, given: RecordLine, partition: int | None = None) -> None:
+        """One more."""
+        if given.topic not in (None, self.topic):
+            raise BadLine(line.number, f"topic: {given.topic!r} is not {self.topic!r}, to which these records are written")
+        record = new_record(line.number, given, *self._forms, self._now_ms)
+        at = partition if given.partition is None else given.partition
+        if at is None:
+            at = self._placing.choose(record.key)
+        if at >= self._partitions:
+            raise BadLine(line.number, f"partition: {at}: topic {self.topic!r} has 0 to {self._partitions - 1}: grow it first")
+        self.lines.append(Line(line.number, record, at))
+
+
+class Writing:
+    """Lines on their way into a log: first they are made batches, then all of them are written at once."""
+
+    def __init__(self, running: Running, topic: Topic, lines: Sequence[Line]) -> None:
+        self._running, self._topic = running, topic
+        self._batches = list(_batches(topic, running, lines))
+        self._data: list[bytes] = []
+
+    def slices(self) -> Iterator[None]:
+        """Make the batches, with a stop after each."""
+        for batch in self._batches:
+            self._data.append(encode_batch([line.record for line in batch]))
+            yield
+
+    def submit(self) -> list[Written]:
+        """Write them; where they are now, by partition. Raises BadLine for a record that its log refuses, CannotSteer; then none was."""
+        if not self._batches:
+            return []
+        logs, places = self._topic.partitions, [batch[0].partition for batch in self._batches]
+        before = {partition: logs[partition].end for partition in sorted(set(places))}
+        arguments = {"topic": self._topic.name, "partitions": places, "batches": b"".join(self._data)}
+        try:
+            self._running.submit(Command("produce", arguments))
+        except RecordRefused as refused:
+            raise BadLine(self._batches[refused.batch][refused.place].number, f"{refused}: nothing was written") from None
+        return [Written(partition, first, logs[partition].end - first) for partition, first in before.items()]
+
+
+def write(running: Running, topic: Topic, lines: Sequence[Line]) -> list[Written]:
+    """Write them, without a stop. Raises as `Writing.submit`."""
+    writing = Writing(running, topic, lines)
+    for _ in writing.slices():
+        pass
+    return writing.submit()
+
+
+def _batches(topic: Topic, running: Running, lines: Iterable[Line]) -> Iterator[list[Line]]:
+    """Each partition's records in the order of the lines, as many in a batch as its topic surely takes."""
+    by_partition: dict[int, list[Line]] = {}
+    for line in lines:
+        by_partition.setdefault(line.partition, []).append(line)
+    for partition, mine in by_partition.items():
+        most = min(LARGEST_BATCH, running.cluster.topics.limits(topic, topic.partitions[partition].leader).max_message_bytes)
+        batch: list[Line] = []
+        size = HEADER_BYTES
+        for line in mine:
+            more = _size(line.record)
+            if batch and (size + more > most or len(batch) == MOST_IN_A_BATCH):
+                yield batch
+                batch, size = [], HEADER_BYTES
+            batch.append(line)
+            size += more
+        yield batch
+
+
+def _size(record: NewRecord) -> int:
+    headers = sum(AROUND + len(name.encode()) + len(value or b"") for name, value in record.headers)
+    return AROUND + len(record.key or b"") + len(record.value or b"") + headers

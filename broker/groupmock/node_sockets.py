@@ -1,0 +1,32 @@
+"""Where the nodes of a served cluster listen, and what clients are told of it: of those of the start, and of those that are added."""
+
+from __future__ import annotations
+
+import socket
+
+from .config import Config
+from .core.identity import Node
+from .net.listen import bracketed, listen
+
+
+def port_of(config: Config, node: int) -> int:
+    """The port that a node is to listen on; 0: any free one."""
+    return config.port + node - 1 if config.port else 0
+
+
+def listener_of(config: Config, port: int) -> socket.socket:
+    """A socket that listens there. Raises OSError, whose text says where and what to do."""
+    try:
+        return listen(config.host, port)
+    except OSError as failure:
+        remedy = "choose another --port, or --port 0 for a free one" if port else "choose another --host"
+        raise OSError(f"cannot listen on {bracketed(config.host)}:{port}: {failure.strerror}: {remedy}") from None
+
+
+def node_at(config: Config, node: int, listener: socket.socket, rack: str | None) -> Node:
+    """The node as clients are told of it: advertised ports are as far from the first one's as the node is from the first."""
+    port: int = listener.getsockname()[1]
+    listens = f"{bracketed(config.host)}:{port}" if config.advertise is not None else None
+    if config.advertise is not None and config.advertise.port is not None:
+        port = config.advertise.port + node - 1
+    return Node(node, config.advertise.host if config.advertise else config.host, port, rack, listens)
