@@ -133,7 +133,7 @@ def test_stories_and_failure_texts_are_ours(attacked: Broker) -> None:
     for group in groups:
         story = attacked.story(group)
         assert "FORGED" in story and wrong_in(story) == []
-    words = _last_words(attacked)
+    words = _last_words(attacked, shared=False)
     assert "FORGED" in words and wrong_in(words) == []
     host, port = attacked.bootstrap.split(":")
     name = 'a "rule" of \\ours'

@@ -43,7 +43,7 @@ class Person:
     @property
     def wishes(self) -> str:
         """For the line in which it joins."""
-        static = f" (static id {text(self.instance)})" if self.instance is not None else ""
+        static = f" (static id, client {text(self.client_id or 'without a name')})" if self.instance is not None else ""
         return f"{static}, subscribes to {listed(sorted(map(text, self.topics)))}" if self.topics else static
 
 

@@ -13,7 +13,7 @@ from ..journal.rows import AbandonedRow, CloseRow, CommandRow, FaultRow, Finding
 from ..journal.whose import field
 from ..rounds import GroupFold, Partition, Rebalance, Share
 from ..rounds.rebalance_model import COMPLETING, DEAD, EMPTY, NS_PER_MS, PREPARING, STABLE
-from .exchanged import ANSWERED, ASKED, EARLIEST, LATEST, TopicNames, errors_of, named, offsets_said, said
+from .exchanged import ANSWERED, ASKED, EARLIEST, LATEST, TopicNames, errors_of, items, named, offsets_said, said
 from .folding import Commits, Line, Offsets, Together
 from .people import People, Person
 from .refusals import member_of, why
@@ -52,7 +52,7 @@ class Tale:
         self._names = names
         self._owners: dict[Partition, str] = {}
         self._ordered: tuple[int, str] | None = None  # when and by what the test let something happen
-        self._joining: tuple[Any, int] | None = None  # the JoinGroup that was handed in last, and its connection
+        self._joining: Asked | None = None  # the JoinGroup that was handed in last
         self._started: set[tuple[str, Partition]] = set()  # who read what since the last generation
         self._held: Line | None = None  # somebody came or went: perhaps a rebalance comes of it
         self._reserved: dict[str, MemberRow] = {}  # ids that were given to clients, which have not come back with them
@@ -108,7 +108,7 @@ class Tale:
         yield from self.flush()
         who = (row.member_id,)
         if row.what == "added":
-            person = self.people.comes(row, self._joining)
+            person = self.people.comes(row, self._first())
             self._held = Line(row.t, f"{person.name} joins{person.wishes}{self._by_order(row.t)}", who)
         elif row.what == "removed":
             name, how = self.people.name(row.member_id, row.client_id), self._how_gone(row)
@@ -127,9 +127,15 @@ class Tale:
         before = self.people.name(old)
         how = f"static id {text(row.group_instance_id)} came back as another member"
         self.people.goes(old, row.t, how)
-        person = self.people.comes(row, self._joining)
-        taken = f"{person.name} takes the place of {before}: static id {text(row.group_instance_id)}{self._by_order(row.t)}"
+        person = self.people.comes(row, self._first())
+        # The group's row has the client id of the member that was replaced, as Kafka keeps it.
+        by = self._joining.client_id if self._joining is not None else None
+        client = f" (client {text(by)})" if by else ""
+        taken = f"{person.name}{client} takes the place of {before}: static id {text(row.group_instance_id)}{self._by_order(row.t)}"
         yield Line(row.t, taken, (row.member_id, old))
+
+    def _first(self) -> tuple[Any, int] | None:
+        return (self._joining.message, self._joining.connection) if self._joining is not None else None
 
     def _how_gone(self, row: MemberRow) -> str:
         ordered = self._by_order(row.t)
@@ -201,7 +207,7 @@ class Tale:
     def asked(self, row: RequestRow) -> None:
         """A request of the group."""
         if row.api_name == "JoinGroup":
-            self._joining = (row.message, row.connection)
+            self._joining = Asked(row)
             self.people.joins(member_of(row.message), row.message, row.connection)
 
     def answered(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
@@ -319,6 +325,12 @@ class Tale:
                 yield Offsets(row.t, self._who(asked), what, found, (), self._ids(asked))
         yield from self._refused_whole(row, asked)
 
+    def _topics(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
+        """Metadata is refused topic by topic."""
+        for topic in items(row.message, "topics"):
+            if (error := named(field(topic, "error_code"))) is not None:
+                yield self.refused(row, asked, f"question for topic {text(field(topic, 'name'))}", error)
+
     # -- what others did to it
 
     def ordered(self, row: CommandRow) -> Line:
@@ -388,4 +400,5 @@ _TELL: Final = {
     "OffsetFetch": Tale._fetched,
     "Fetch": Tale._read,
     "ListOffsets": Tale._looked_up,
+    "Metadata": Tale._topics,
 }
