@@ -101,6 +101,10 @@ class People:
         found = self._by_client.get(client_id, ())
         return self.here[next(iter(found))] if len(found) == 1 else None
 
+    def has_client(self, client_id: str | None) -> bool:
+        """Is any member of that client here?"""
+        return bool(self._by_client.get(client_id))
+
     def of_connection(self, connection: int) -> list[Person]:
         """Whoever joined by it."""
         return [self.here[member_id] for member_id in sorted(self._by_connection.get(connection, ()))]

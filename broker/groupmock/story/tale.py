@@ -22,6 +22,10 @@ from .words import MOST, count, facts, listed, member_text, offsets_text, partit
 
 REMEMBERED: Final = 100_000
 """Partitions of which the last committed offset is."""
+ALL_JOINED: Final = "all members joined"
+"""How a join phase ends mostly: nothing to be told."""
+FEW: Final = 3
+"""Members that are told in one line."""
 ORDERS: Final = ("expire_member", "jump_timer", "fence_instance", "force_rebalance", "complete_delay", "release_group")
 """Commands that make happen what otherwise happens by itself."""
 EXPECTED: Final = frozenset(("MEMBER_ID_REQUIRED",))
@@ -39,7 +43,7 @@ class Asked:
 
 
 class Tale:
-    """`fold`: the group as of the last row; `names`: of topics."""
+    """`fold`: the group as of the last row; `owners`: partition -> member id, by the plan of its generation; `names`: of topics."""
 
     def __init__(self, fold: GroupFold, names: TopicNames) -> None:
         self.fold = fold
@@ -50,7 +54,7 @@ class Tale:
         self.leader: str | None = None
         self.protocol: str | None = None
         self._names = names
-        self._owners: dict[Partition, str] = {}
+        self.owners: dict[Partition, str] = {}
         self._ordered: tuple[int, str] | None = None  # when and by what the test let something happen
         self._joining: Asked | None = None  # the JoinGroup that was handed in last
         self._started: set[tuple[str, Partition]] = set()  # who read what since the last generation
@@ -161,13 +165,13 @@ class Tale:
             yield from self._rebalances(row)
         elif row.after == STABLE and over is not None:
             yield from self.flush()
-            yield self._dealt(row, over)
+            yield from self._dealt(row, over)
         elif row.after == row.before:
             yield from self.flush()
             yield Line(row.t, f"generation {row.generation}: {shortened(row.reason)}")
         elif row.after in (EMPTY, DEAD) and row.before:
             yield from self.flush()
-            self._owners = {}
+            self.owners = {}
             yield Line(row.t, f"the group is {'empty' if row.after == EMPTY else 'gone'}: {shortened(row.reason)}")
 
     def _rebalances(self, row: MovedRow) -> Iterator[Line]:
@@ -180,22 +184,29 @@ class Tale:
             yield from self.flush()
             yield Line(row.t, f"rebalance: {shortened(row.reason)}{self._by_order(row.t)}{new}")
 
-    def _dealt(self, row: MovedRow, over: Rebalance) -> Line:
-        """Who has which partitions now."""
+    def _dealt(self, row: MovedRow, over: Rebalance) -> Iterator[Line]:
+        """Who has which partitions now: in the line of the generation, of more than a few members each in a line of its own."""
         ended = next((phase for phase in reversed(over.phases) if phase.state == COMPLETING), None)
-        because = "" if ended is None or ended.cause in ("all_joined", "") else f", {shortened(ended.reason)}"
+        because = "" if ended is None or ended.reason.startswith(ALL_JOINED) else f", {shortened(ended.reason)}"
         took = (over.ended or row.t) - over.began
         head = f"generation {row.generation} after {took / NS_PER_MS:.0f} ms{because}"
         leads = f"{self.people.name(over.leader)} leads" if over.leader else "nobody leads"
         self._started.clear()
         plan = over.plan
         if plan is None:
-            return Line(row.t, f"{head}: {leads}; who got which partitions is not in these rows")
-        self._owners = plan.holders()
+            yield Line(row.t, f"{head}: {leads}; who got which partitions is not in these rows")
+            return
+        self.owners = plan.holders()
         shares = over.shares()
-        told = [f"{self.people.name(member)} {share_text(shares[member])}" for member in list(shares)[:MOST]]
-        more = f"; and {len(shares) - MOST} more members" if len(shares) > MOST else ""
-        return Line(row.t, f"{head}: {leads}; {'; '.join(told)}{more}{self._apart(plan.claims)}", ())
+        told = {member: f"{self.people.name(member)} {share_text(shares[member])}" for member in list(shares)[:MOST]}
+        apart = self._apart(plan.claims)
+        if len(shares) <= FEW:
+            yield Line(row.t, f"{head}: {leads}; {'; '.join(told.values())}{apart}")
+            return
+        yield Line(row.t, f"{head}: {leads}, {count(len(plan.told), 'member')}{apart}")
+        yield from (Line(row.t, f"  {text_of}", (member,)) for member, text_of in told.items())
+        if len(shares) > MOST:
+            yield Line(row.t, f"  and {len(shares) - MOST} more members")
 
     def _apart(self, claims: dict[str, Any]) -> str:
         """Members of one group that want different topics."""
@@ -268,7 +279,7 @@ class Tale:
         who, ids = self._who(asked), self._ids(asked)
         self.tally.commits(who, taken)
         back = {each: offset for each, offset in taken.items() if offset < self.committed.get(each, offset)}
-        theirs = {each: self._owners[each] for each in taken if each in self._owners and ids and self._owners[each] not in ids}
+        theirs = {each: self.owners[each] for each in taken if each in self.owners and ids and self.owners[each] not in ids}
         for each in list(back)[:MOST]:
             self.tally.odd.more("commits that go BACK")
             yield Line(row.t, f"{who} commits {offsets_text({each: back[each]})}: BACK from {self.committed[each]}", ids)
@@ -304,7 +315,8 @@ class Tale:
         who = person.name if person is not None else text(asked.client_id)
         ids = (person.member_id,) if person is not None else ()
         new = {each: offset for each, offset in wanted.items() if (who, each) not in self._started}
-        if new and len(self._started) < REMEMBERED:
+        # A Fetch of one that has left may still be answered.
+        if new and self.people.has_client(asked.client_id) and len(self._started) < REMEMBERED:
             self._started |= {(who, each) for each in new}
             yield Offsets(row.t, who, "begins to read at", new, (), ids)
         for each in said(row.message, ANSWERED["Fetch"], self._names):

@@ -156,13 +156,25 @@ class StoryTeller:
         except (AttributeError, KeyError, TypeError, ValueError, IndexError):  # a journal of somebody else: messages may be anything
             self.untold += 1
 
+    def flush(self) -> None:
+        """Tell what waits for its repetition."""
+        for section in self._sections.values():
+            for line in section.tale.flush():
+                self._line(section, line)
+            for line in section.folded.rest():
+                self._keep(section, line)
+
     def close(self) -> None:
         """There are no more rows."""
         for section in self._sections.values():
             for line in section.tale.end():
                 self._line(section, line)
-            for line in section.folded.rest():
-                self._keep(section, line)
+        self.flush()
+
+    def tale(self, group: str) -> Tale | None:
+        """The group as of the last row; None while nothing was told of it."""
+        section = self._sections.get(group)
+        return section.tale if section is not None else None
 
     def sections(self, ends: Ends | None = None, dropped: int = 0) -> Iterator[str]:
         """The story of each group. Raises NotTold."""
