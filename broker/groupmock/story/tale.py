@@ -17,6 +17,7 @@ from .exchanged import ANSWERED, ASKED, EARLIEST, LATEST, TopicNames, errors_of,
 from .folding import Commits, Line, Offsets, Together
 from .people import People, Person
 from .refusals import member_of, why
+from .sentences import how_gone, member_did
 from .tally import Tally
 from .words import MOST, count, facts, listed, member_text, offsets_text, partitions_text, shortened, text
 
@@ -122,9 +123,9 @@ class Tale:
         elif row.what == "replaced":
             yield from self._replaced(row)
         elif row.what == "updated":
-            self._held = Line(row.t, f"{self.people.name(row.member_id)} joins again with another subscription or other protocols", who)
+            self._held = Line(row.t, f"{self.people.name(row.member_id)} {member_did(row)}", who)
         elif row.what == "refused":
-            yield Line(row.t, f"{member_text(row.member_id, row.client_id)} is not let in: {shortened(row.reason)}", who)
+            yield Line(row.t, f"{member_text(row.member_id, row.client_id)} {member_did(row)}", who)
 
     def _replaced(self, row: MemberRow) -> Iterator[Line]:
         old = row.reason.rpartition(" replaces ")[2]
@@ -146,13 +147,8 @@ class Tale:
         if row.cause == "session_expired":
             person = self.people.here.get(row.member_id)
             silent = f", nothing was heard of it for {person.session_ms} ms" if person is not None and person.session_ms else ""
-            return f"its session expired{ordered or silent}"
-        if row.cause == "member_left":
-            given = row.reason.partition(" left: ")[2]
-            return "it left" + (f": {shortened(given)}" if given else "")
-        if row.cause == "member_silent":
-            return f"it did not join again in time: {shortened(row.reason.partition(': ')[2])}"
-        return shortened(row.reason) + ordered
+            return f"{how_gone(row)}{ordered or silent}"
+        return f"{how_gone(row)}{ordered}"
 
     def _by_order(self, t: int) -> str:
         return f", ordered by {self._ordered[1]}" if self._ordered is not None and self._ordered[0] == t else ""
