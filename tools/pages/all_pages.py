@@ -24,6 +24,7 @@ PAGES: Final[dict[str, str]] = {
     "peers": "docs/proof/peers.md",
     "pipeline": "docs/how-to/pipeline.md",
     "python": "docs/reference/python.md",
+    "read_the_story": "docs/how-to/read-the-story.md",
     "scenarios": "docs/proof/scenarios.md",
     "setting_keywords": "broker/groupmock/inprocess/setting_keywords.py",
     "settings": "docs/reference/settings.md",

@@ -16,7 +16,6 @@ import msgspec
 from ..journal.journal import Sink
 from ..journal.rows import DISCONNECTED, END, LEFT_OUT, CloseRow, FindingRow, NoteRow, ReplyRow, RequestRow, Row
 from ..printable import ascii_json
-from ..story.sentences import at, sentence
 
 KINDS: Final = frozenset(("abandoned", "close", "command", "fault", "finding", "member", "moved", "note", "request", "reply"))
 NEVER_SHOWN: Final = frozenset(("raw", "message"))
@@ -41,6 +40,8 @@ class LogSink(Sink):
             return
         if self._logger is None:
             self._logger = _logger(self._form)
+        from ..story.sentences import sentence  # with the first line, as structlog
+
         getattr(self._logger, level)(sentence(row), row=row)
 
 
@@ -63,7 +64,10 @@ def _request(row: RequestRow) -> str | None:
 
 
 def _reply(row: ReplyRow) -> str | None:
-    return "info" if row.error and row.error not in EXPECTED else None
+    if not row.error:
+        return None
+    told = {each.error for each in row.errors} if row.errors else {row.error}
+    return None if told <= EXPECTED else "info"
 
 
 def _close(row: CloseRow) -> str | None:
@@ -111,6 +115,8 @@ class _Stderr:
 
 def _as_text(_: object, __: str, event: EventDict) -> str:
     row: Row = event["row"]
+    from ..story.sentences import at
+
     return f"{at(row)} {event['level']:<7} {event['event']}"
 
 
