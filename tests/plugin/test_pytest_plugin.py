@@ -18,6 +18,12 @@ def test_produces(groupmock):
 """
 
 
+def test_the_typed_suite_passes(pytester: pytest.Pytester) -> None:
+    """`make types` reads the same file with mypy --strict."""
+    pytester.makepyfile((Path(__file__).parent / "users_suite.py").read_text())
+    pytester.runpytest_subprocess("--strict-markers").assert_outcomes(passed=5)
+
+
 def test_function_fixture_serves(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(PRODUCES)
     pytester.runpytest_subprocess().assert_outcomes(passed=1)
@@ -261,7 +267,7 @@ def test_failure_shows_the_seed_and_the_story(pytester: pytest.Pytester) -> None
         ]
     )
     result.stdout.fnmatch_lines([">*groupmock.wait_for(*", "E*GroupTimeout*", "test_failure_shows_the_seed_and_the_story.py:*"])
-    for ours in ("*inprocess*", "*concurrent*futures*"):
+    for ours in ("*inprocess/*.py*", "*concurrent/futures*"):
         result.stdout.no_fnmatch_line(ours)
 
 
@@ -512,3 +518,31 @@ def test_not_this_one(groupmock):
     pytester.makefile(".toml", waivers=WAIVERS)
     pytester.makeini("[pytest]\ngroupmock_audit = true\ngroupmock_waivers = waivers.toml\n")
     pytester.runpytest_subprocess().assert_outcomes(passed=2)
+
+
+def test_the_marker_and_the_configuration_bring_seed_data(pytester: pytest.Pytester) -> None:
+    pytester.makefile(".jsonl", seed='{"topic": "orders", "value": "from a file"}')
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def groupmock_config():
+            return {"seed_data": "seed.jsonl"}
+
+        def test_of_a_file(groupmock):
+            assert [each.value for each in groupmock.records("orders")] == [b"from a file"]
+
+        @pytest.mark.groupmock(seed_data=[{"topic": "orders", "value": b"\\xff"}, {"group": "g", "topic": "orders", "partition": 0, "offset": 0}])
+        def test_of_lines(groupmock):
+            assert [each.value for each in groupmock.records("orders")] == [b"\\xff"]
+            assert groupmock.lag("g").lag == 1
+
+        @pytest.mark.groupmock(seed_data=[{"topic": "orders", "valu": 1}])
+        def test_of_wrong_lines(groupmock):
+            pass
+        """
+    )
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(["*BadSeedData: seed_data: line 1: Object contains unknown field `valu` (did you mean value?*"])
