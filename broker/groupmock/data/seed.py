@@ -6,8 +6,8 @@
     {"group": "kitchen", "topic": "orders", "partition": 0, "offset": 1}                a committed offset
     {"node": 1, "configs": {"message.max.bytes": 2000}}                                 configs of a node, of all where it is 0
 
-Which one a line is, its fields say: `group`, `node`, `next_offset`, then any of `key`, `value` and `headers`; what is left is a topic. A record whose
-topic is not there makes it, as an auto-created topic is made, where auto.create.topics.enable is on.
+Which one a line is, its fields say: `group`, `node`, `next_offset`, then any of `key`, `value` and `headers`; what is left is a topic. A
+record whose topic is not there makes it, as an auto-created topic is made, where auto.create.topics.enable is on.
 
 Everything is read and checked before anything is done. What a line asks for is then a command, which the cluster may still refuse (a config
 that there is not, a record that is too large): the error says which line it was and how many were done before it.
@@ -100,7 +100,7 @@ KINDS: Final = (TopicLine, OffsetLine, RecordLine, CommitLine, NodeLine)
 TOPIC_FIELDS: Final = frozenset(TopicLine.__struct_fields__)
 SeedLine: Final = msgspec.defstruct(
     "SeedLine",
-    [(field.name, field.type | None, None) for field in {field.name: field for kind in KINDS for field in msgspec.structs.fields(kind)}.values()],
+    [(name, kind | None, None) for name, kind in {each.name: each.type for line in KINDS for each in msgspec.structs.fields(line)}.items()],
     kw_only=True,
     forbid_unknown_fields=True,
     namespace={"__doc__": "A line of seed data: a topic, a record, a committed offset or configs of a node. Which, its fields say."},
