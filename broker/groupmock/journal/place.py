@@ -23,14 +23,17 @@ def placed(path: str, run: str) -> str:
         return path
     _make_folder(path)
     stem = NOT_IN_A_NAME.sub("_", run)
-    for number in count(1):
-        name = os.path.join(path, f"{stem}.jsonl" if number == 1 else f"{stem}-{number}.jsonl")
-        try:
-            os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
-        except FileExistsError:
-            continue
-        return name
-    raise AssertionError("numbers do not end")
+    names = (os.path.join(path, f"{stem}.jsonl" if number == 1 else f"{stem}-{number}.jsonl") for number in count(1))
+    return next(name for name in names if _made(name))
+
+
+def _made(name: str) -> bool:
+    """Was it made by us? Two runs that begin at the same moment never get the same file."""
+    try:
+        os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
+    except FileExistsError:
+        return False
+    return True
 
 
 def make_way(path: str) -> None:
