@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from .audit.verdicts import Audit
     from .config import ConfigError
     from .core.groups.view import GroupView, MemberView, State
+    from .core.steering.offsets import Reset
     from .core.steering.register import CannotSteer
+    from .data.facts import ConfigRow, PartitionFacts, TopicFacts
+    from .data.lag import GroupLag, PartitionLag
+    from .data.lines import BadLine
+    from .data.seed import BadSeedData, Seeded
+    from .data.writing import Written
     from .faults.plan import BadPlan, Plan
     from .faults.registry import RuleReport, UnknownRule
     from .inprocess.broker import AsyncBroker, Broker, GroupTimeout
@@ -26,9 +32,10 @@ if TYPE_CHECKING:
     from .views import Record
 
 __all__ = [
-    "AsyncBroker", "AsyncFaultBlock", "AsyncUndo", "Audit", "BadPlan", "Broker", "CannotStart", "CannotSteer", "ConfigError", "FaultBlock",
-    "FaultNeverFired", "FaultNotSeen", "GroupTimeout", "GroupView", "JournalFailed", "MemberView", "NotAudited", "Plan", "Record",
-    "RuleReport", "State", "Undo", "UnknownRule", "__version__",
+    "AsyncBroker", "AsyncFaultBlock", "AsyncUndo", "Audit", "BadLine", "BadPlan", "BadSeedData", "Broker", "CannotStart", "CannotSteer",
+    "ConfigError", "ConfigRow", "FaultBlock", "FaultNeverFired", "FaultNotSeen", "GroupLag", "GroupTimeout", "GroupView", "JournalFailed",
+    "MemberView", "NotAudited", "PartitionFacts", "PartitionLag", "Plan", "Record", "Reset", "RuleReport", "Seeded", "State", "TopicFacts",
+    "Undo", "UnknownRule", "Written", "__version__",
 ]  # fmt: skip
 
 HOMES: Final = {
@@ -36,6 +43,12 @@ HOMES: Final = {
     "config": ("ConfigError",),
     "core.groups.view": ("GroupView", "MemberView", "State"),
     "core.steering.register": ("CannotSteer",),
+    "core.steering.offsets": ("Reset",),
+    "data.facts": ("ConfigRow", "PartitionFacts", "TopicFacts"),
+    "data.lag": ("GroupLag", "PartitionLag"),
+    "data.lines": ("BadLine",),
+    "data.seed": ("BadSeedData", "Seeded"),
+    "data.writing": ("Written",),
     "faults.plan": ("BadPlan", "Plan"),
     "faults.registry": ("RuleReport", "UnknownRule"),
     "inprocess.broker": ("AsyncBroker", "Broker", "GroupTimeout"),

@@ -24,6 +24,7 @@ PAGES: Final[dict[str, str]] = {
     "peers": "docs/proof/peers.md",
     "pipeline": "docs/how-to/pipeline.md",
     "scenarios": "docs/proof/scenarios.md",
+    "seed_data_schema": "docs/reference/seed-data.schema.json",
     "setting_keywords": "broker/groupmock/inprocess/setting_keywords.py",
     "settings": "docs/reference/settings.md",
     "simulation": "docs/proof/simulation.md",
