@@ -281,9 +281,9 @@ async def test_a_reset_is_done_also_if_who_asked_hangs_up(api) -> None:
     release = asyncio.Event()
     restart = api.control.context._restart
 
-    async def held(old: Any) -> Any:
+    async def held(old: Any, config: Any) -> Any:
         await release.wait()
-        return await restart(old)
+        return await restart(old, config)
 
     api.control.context._restart = held
     asking = asyncio.ensure_future(api.ask("POST", "/v1/reset"))

@@ -40,7 +40,8 @@ async def test_groups_in_short_and_in_full(api) -> None:
     assert (row["group_id"], row["state"], row["members"], row["held"]) == ("g", "Stable", 1, None)
     shown = await api.get("/v1/groups/g")
     assert shown["group"]["members"][0]["client_id"] == "anna"
-    assert "CompletingRebalance -> Stable" in "\n".join(shown["story"])
+    assert shown["story"][0].startswith("g: Stable, generation 1, range, 1 member (anna#")
+    assert any("generation 1 after" in line and "gets nothing" in line for line in shown["story"])
 
 
 async def test_group_ids_with_all_sorts_of_characters(api) -> None:

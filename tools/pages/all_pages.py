@@ -23,6 +23,7 @@ PAGES: Final[dict[str, str]] = {
     "mutations": "docs/proof/mutations.md",
     "peers": "docs/proof/peers.md",
     "pipeline": "docs/how-to/pipeline.md",
+    "python": "docs/reference/python.md",
     "scenarios": "docs/proof/scenarios.md",
     "seed_data_schema": "docs/reference/seed-data.schema.json",
     "setting_keywords": "broker/groupmock/inprocess/setting_keywords.py",

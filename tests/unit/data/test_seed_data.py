@@ -35,8 +35,7 @@ def test_every_kind_of_line() -> None:
     assert [(at, each.key, each.value) for at, each in world.records("orders")] == [(1, b"a", b'{"n":1}'), (1, b"a", None)]
     assert [each.value for _, each in world.records("made")] == [b"v"]
     group = world.cluster.groups.find("g")
-    assert group is not None
-    assert [(at, each.offset, each.metadata) for at, each in group.offsets.items()] == [(("orders", 1), 2, "m")]
+    assert group is not None and [(at, each.offset, each.metadata) for at, each in group.offsets.items()] == [(("orders", 1), 2, "m")]
     assert world.topics.config(world.topics.require("made"), "max.message.bytes", 1) == "2000"
 
 
