@@ -273,9 +273,7 @@ def test_min_bytes_are_counted_over_partitions_and_appends() -> None:
     assert [len(each.records) for each in world.answers[ticket].responses[0].partitions] == [69, 69]
 
 
-@for_each(
-    ("limit", "min_bytes", "outcome"), [(0, 1, "parked"), (68, 69, "parked"), (69, 69, "answered"), (68, 68, "answered")]
-)
+@for_each(("limit", "min_bytes", "outcome"), [(0, 1, "parked"), (68, 69, "parked"), (69, 69, "answered"), (68, 68, "answered")])
 def test_what_comes_counts_up_to_the_partitions_limit(limit: int, min_bytes: int, outcome: str) -> None:
     """Although the batch would come whole in an answer (2.8.2, 2026-11-21)."""
     world = filled()

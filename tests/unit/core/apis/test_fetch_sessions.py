@@ -219,9 +219,7 @@ def test_each_node_has_its_own_cache() -> None:
     assert (other.error_code, session.next().error_code) == (70, 0)
 
 
-@for_each(
-    ("quirks", "order"), [(Quirks(), [1, 2, 0]), (Quirks(answered_partitions_go_last=True), [0, 1, 2])], ids=("later", "2.8")
-)
+@for_each(("quirks", "order"), [(Quirks(), [1, 2, 0]), (Quirks(answered_partitions_go_last=True), [0, 1, 2])], ids=("later", "2.8"))
 def test_who_goes_to_the_end_of_a_session(quirks: Quirks, order: list[int]) -> None:
     """Rows with records; on 2.8 all rows, errors too, so that they stay as they were (2.8.2, 2026-11-21)."""
     world = filled(quirks=quirks)

@@ -89,9 +89,7 @@ def test_an_empty_log(timestamp: int, expected: Answer) -> None:
     assert ask(filled(), timestamp, topic="empty") == expected
 
 
-@for_each(
-    ("timestamp", "expected"), [(-1, at(6)), (-2, at(3)), (-3, at(3, 3005)), (-4, at(3)), (0, at(3, 3005)), (1000, at(3, 3005))]
-)
+@for_each(("timestamp", "expected"), [(-1, at(6)), (-2, at(3)), (-3, at(3, 3005)), (-4, at(3)), (0, at(3, 3005)), (1000, at(3, 3005))])
 def test_a_log_whose_beginning_was_deleted(timestamp: int, expected: Answer) -> None:
     world = filled()
     deletion = DeleteRecordsTopic(name="t", partitions=[DeleteRecordsPartition(partition_index=0, offset=3)])

@@ -162,9 +162,7 @@ def test_rows_that_reached_a_log_come_first_and_a_partition_counts_once() -> Non
     assert found is not None and found.end == 1
 
 
-@for_each(
-    ("topic", "records", "outcome"), [("t", batch(), "silent"), ("nope", batch(), "closed"), ("t", forged(crc=1), "closed")]
-)
+@for_each(("topic", "records", "outcome"), [("t", batch(), "silent"), ("nope", batch(), "closed"), ("t", forged(crc=1), "closed")])
 def test_acks_0_is_silent_and_an_error_closes(topic: str, records: bytes, outcome: str) -> None:
     world = LogWorld()
     world.topic()

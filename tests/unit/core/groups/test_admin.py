@@ -71,9 +71,7 @@ def test_an_unknown_group_is_dead(version: int, code: int, message: str | None, 
     assert (group.error_code, group.error_message, group.group_state, group.authorized_operations) == (code, message, "Dead", operations)
 
 
-@for_each(
-    ("asked", "quirks", "bits"), [(True, Quirks(), 3400), (True, Quirks(no_group_configs=True), 328), (False, Quirks(), -(2**31))]
-)
+@for_each(("asked", "quirks", "bits"), [(True, Quirks(), 3400), (True, Quirks(no_group_configs=True), 328), (False, Quirks(), -(2**31))])
 def test_authorized_operations(asked: bool, quirks: Quirks, bits: int) -> None:
     world = World.make(quirks=quirks)
     world.commit()

@@ -60,9 +60,7 @@ def test_member_order_is_the_maps(count: int, java: list[int], scala: list[int])
     assert (order_of(count, scala=False), order_of(count, scala=True)) == (java, scala)
 
 
-@for_each(
-    ("group_id", "partition"), [("g", 3), ("my-group", 12), ("test", 48), ("connect-cluster", 13), ("polygenelubricants", 0)]
-)
+@for_each(("group_id", "partition"), [("g", 3), ("my-group", 12), ("test", 48), ("connect-cluster", 13), ("polygenelubricants", 0)])
 def test_partition_of_a_group(group_id: str, partition: int) -> None:
     assert partition_for(group_id, 50) == partition
 

@@ -91,9 +91,7 @@ def test_leading_a_partition_elsewhere() -> None:
         world.topics.lead(world.turn(), "t", 0, 4)
 
 
-@for_each(
-    ("name", "fine"), [("a", True), ("a.b_c-D9", True), ("x" * 249, True), ("...", True), ("a/b", False), ("a\n", False)]
-)
+@for_each(("name", "fine"), [("a", True), ("a.b_c-D9", True), ("x" * 249, True), ("...", True), ("a/b", False), ("a\n", False)])
 def test_which_names_are_fine(name: str, fine: bool) -> None:
     assert (names.why_invalid(name) is None) is fine
 

@@ -219,9 +219,7 @@ def test_released_twice_is_harmless() -> None:
     assert world.group().state == "Stable"
 
 
-@for_each(
-    ("name", "arguments"), [("force_rebalance", {}), ("expire_member", {"member": "c"})], ids=["rebalance", "expire"]
-)
+@for_each(("name", "arguments"), [("force_rebalance", {}), ("expire_member", {"member": "c"})], ids=["rebalance", "expire"])
 def test_a_held_group_is_not_moved_by_a_command_either(name: str, arguments: dict[str, str]) -> None:
     world = World.make()
     world.stable(1)

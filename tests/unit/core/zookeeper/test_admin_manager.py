@@ -82,9 +82,7 @@ def policy(world: LogWorld) -> str | None:
     ],
     ids=str,
 )
-def test_operations_in_turn_before_the_topic_before_the_values(
-    name: str, changes: list[tuple[int, str, str]], code: int
-) -> None:
+def test_operations_in_turn_before_the_topic_before_the_values(name: str, changes: list[tuple[int, str, str]], code: int) -> None:
     world = made()
     assert change(world, (2, name, changes)) == [code]
 
@@ -278,9 +276,7 @@ def test_what_the_log_refuses_has_reached_it(sent: bytes | None, code: int) -> N
     assert rows(world, (absent, 0, b""), ("t", 0, sent)) == [("t", code), (absent, 3)]
 
 
-@for_each(
-    ("keys", "code", "faults"), [((b"k", b"k"), 32, [0, 1]), ((b"k", None), 32, [0, 1]), ((None, None), 87, [0, 1])], ids=str
-)
+@for_each(("keys", "code", "faults"), [((b"k", b"k"), 32, [0, 1]), ((b"k", None), 32, [0, 1]), ((None, None), 87, [0, 1])], ids=str)
 def test_claims_and_missing_keys_are_told_together(keys: tuple[bytes | None, ...], code: int, faults: list[int]) -> None:
     world = LogWorld(quirks=OLD)
     world.topic("t", node=1, **{"cleanup.policy": "compact"})

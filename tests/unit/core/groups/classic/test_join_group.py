@@ -82,9 +82,7 @@ def test_answers_of_leader_and_follower(version: int, name: str) -> None:
     assert first.answer.protocol_type == "consumer"
 
 
-@for_each(
-    ("version", "quirks", "name"), [(6, Quirks(), ""), (7, Quirks(), None), (7, Quirks(empty_protocol_name_kept=True), "")]
-)
+@for_each(("version", "quirks", "name"), [(6, Quirks(), ""), (7, Quirks(), None), (7, Quirks(empty_protocol_name_kept=True), "")])
 def test_a_protocol_without_a_name(version: int, quirks: Quirks, name: str | None) -> None:
     world = World.make(quirks=quirks)
     _, asked = world.enter(version=version, protocols=[("", b"")], protocol_type="junk")

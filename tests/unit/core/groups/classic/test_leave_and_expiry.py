@@ -74,9 +74,7 @@ def test_a_parked_join_of_a_leaver_is_answered_25_without_an_id() -> None:
     assert (asked.error, asked.answer.member_id, asked.answer.generation_id) == (25, "", -1)
 
 
-@for_each(
-    ("quirks", "state"), [(Quirks(), "PreparingRebalance"), (Quirks(leaving_reservation_starts_nothing=True), "Stable")]
-)
+@for_each(("quirks", "state"), [(Quirks(), "PreparingRebalance"), (Quirks(leaving_reservation_starts_nothing=True), "Stable")])
 def test_a_reserved_id_that_leaves_in_stable(quirks: Quirks, state: str) -> None:
     world = World.make(quirks=quirks)
     world.stable(1)

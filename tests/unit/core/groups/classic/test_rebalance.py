@@ -285,9 +285,7 @@ def test_the_old_coordinator_leaves_a_retry_unanswered() -> None:
     assert world.join(leader).parked
 
 
-@for_each(
-    "harmless", [b"", b"\0", b"\0\1\0\0\0", b"\xff\xff\0\0\0\0\0\0\0\0", subscription("orders") + b"more", b"\0\0\0\0\0\1\0"]
-)
+@for_each("harmless", [b"", b"\0", b"\0\1\0\0\0", b"\xff\xff\0\0\0\0\0\0\0\0", subscription("orders") + b"more", b"\0\0\0\0\0\1\0"])
 def test_bytes_that_merely_end_are_harmless(harmless: bytes) -> None:
     world = World.make(quirks=HANGS)
     asked = world.enter(protocols=[("range", harmless)])[1]

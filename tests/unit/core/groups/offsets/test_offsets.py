@@ -158,9 +158,7 @@ def test_with_nothing_to_commit_the_group_is_not_consulted(asked: Listed) -> Non
     assert commit(world, *asked) == [(name, [(index, 3) for index in indexes]) for name, indexes in asked]
 
 
-@for_each(
-    ("metadata", "code"), [("x" * 4096, 0), ("x" * 4097, 12), ("ä" * 4096, 0), ("\U0001f600" * 2048, 0), ("\U0001f600" * 2049, 12)]
-)
+@for_each(("metadata", "code"), [("x" * 4096, 0), ("x" * 4097, 12), ("ä" * 4096, 0), ("\U0001f600" * 2048, 0), ("\U0001f600" * 2049, 12)])
 def test_metadata_is_measured_in_utf16_units(metadata: str, code: int) -> None:
     world = World.make(topics=TOPICS)
     assert commit(world, ("t1", [0]), committed_metadata=metadata) == [("t1", [(0, code)])]
