@@ -1,7 +1,11 @@
-"""Fixtures `groupmock`, `groupmock_async`, `groupmock_server`, `groupmock_rig`, `groupmock_config`; marker `groupmock(seed=..., ...)`.
+"""Fixtures `groupmock`, `groupmock_async`, `groupmock_server`, `groupmock_server_async`, `groupmock_rig`, `groupmock_config`; marker
+`groupmock(seed=..., ...)`.
 
 Product code is imported when a fixture is used, so that suites which do not use one pay nothing. Works without pytest-asyncio
 (`groupmock_async` is handed out by an ordinary fixture) and under xdist (a server per worker: each is in its own process).
+
+What a failed test is shown, and what is kept of it, is the same for its own cluster and for the shared one. The shared one is cleared
+before a test and not after it: what a failed test left can be looked at, and the fixtures of the next test find an empty cluster.
 """
 
 from __future__ import annotations
@@ -21,7 +25,27 @@ if TYPE_CHECKING:
 BROKERS: pytest.StashKey[list[Broker]] = pytest.StashKey()
 MUST_FIRE: pytest.StashKey[bool] = pytest.StashKey()
 FAILED: pytest.StashKey[bool] = pytest.StashKey()
-KNOWN_MARKS = "plan, must_fire, audit, audit_waivers, seed, seed_data, topics, nodes, profile, settings"
+SERVER: pytest.StashKey[Broker] = pytest.StashKey()
+"""Of the session: the shared cluster, once somebody asked for it."""
+RUNS: pytest.StashKey[pytest.Item] = pytest.StashKey()
+"""Of the session: the test that runs."""
+TOLD: pytest.StashKey[int] = pytest.StashKey()
+"""Of the session: how many findings of the shared cluster failed a test already."""
+MARKS = {
+    "plan": "fault rules from the start: a file, the name of a ready plan, TOML text, or the same as data",
+    "must_fire": "False: the test passes also where a rule of that plan never fired",
+    "audit": "judge the clients: one that breaks a rule of severity error fails the test",
+    "audit_waivers": "a file of findings that do not count",
+    "seed": "of ids and chances: what a failed test names",
+    "seed_data": "topics, records, offsets and configs from the start",
+    "topics": '{"orders": 12} or ["orders:12"]',
+    "nodes": "how many brokers",
+    "profile": "whose versions, defaults and quirks: kafka-4.3, ...",
+    "settings": 'Kafka\'s names: {"group.max.size": 3}',
+    "clear": "of `groupmock_server` alone. False: it is not cleared before this test",
+}
+"""What the marker takes."""
+KNOWN_MARKS = ", ".join(MARKS)
 RIG_MARKS = ("seed", "topics", "nodes", "profile", "settings")
 """What a rig takes too: it has no fault rules."""
 
@@ -30,13 +54,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """--groupmock-journal DIR, and what the configuration file may say."""
     group = parser.getgroup("groupmock")
     group.addoption("--groupmock-journal", metavar="DIR", help="keep the journals of failed tests in this directory")
+    parser.addini("groupmock_server_clear", "clear `groupmock_server` before each test that uses it", type="bool", default=True)
     parser.addini("groupmock_audit", "judge the clients of every test that uses `groupmock`: a broken rule fails it", type="bool")
     parser.addini("groupmock_waivers", "file of findings that do not count (docs/how-to/audit.md)", type="paths", default=[])
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker, so that strict markers know it."""
-    config.addinivalue_line("markers", f"groupmock({KNOWN_MARKS}): how the `groupmock` fixture starts its cluster for this test")
+    about = "how the `groupmock` fixture starts its cluster for this test; clear: is `groupmock_server` cleared before it?"
+    config.addinivalue_line("markers", f"groupmock({KNOWN_MARKS}): {about}")
 
 
 @pytest.fixture(scope="session")
@@ -47,15 +73,16 @@ def groupmock_config() -> dict[str, Any]:
 
 @pytest.fixture
 def groupmock(request: pytest.FixtureRequest, groupmock_config: dict[str, Any]) -> Iterator[Broker]:
-    """A mock cluster for this test alone, with blocking calls."""
+    """A mock cluster for this test alone, with blocking calls. What it starts: `groupmock_config`, and the marker above it. A failed test shows
+    the seed and the story of each group, and with `--groupmock-journal DIR` its journal is kept."""
     settings = _with_audit(request.config, groupmock_config | _marked(request.node))
     if settings.pop("must_fire", True) and "plan" in settings:
         request.node.stash[MUST_FIRE] = True
-    with _broker(request, settings) as broker:
+    with _broker(request.config, settings, request.node) as broker:
         request.node.stash.setdefault(BROKERS, []).append(broker)
         yield broker
         request.node.stash[BROKERS] = []
-    _sweep_journal(request, broker)
+    _sweep_journal(request.config, broker, request.node.stash)
 
 
 @pytest.fixture
@@ -67,12 +94,24 @@ def groupmock_async(groupmock: Broker) -> AsyncBroker:
 
 
 @pytest.fixture(scope="session")
-def groupmock_server(groupmock_config: dict[str, Any]) -> Iterator[Broker]:
-    """One mock cluster for the whole session (one per xdist worker); `.clear()` forgets everything between tests."""
-    from groupmock import Broker
-
-    with Broker(**groupmock_config) as broker:
+def groupmock_server(request: pytest.FixtureRequest, groupmock_config: dict[str, Any]) -> Iterator[Broker]:
+    """One mock cluster for the whole session (one per xdist worker), as `groupmock_config` says. It is cleared before each test that uses
+    it: topics, groups, records and rules are gone, those of `groupmock_config` are there again, and the bootstrap address stays. Not so
+    before a test with `@pytest.mark.groupmock(clear=False)`, nor with `groupmock_server_clear = false` in pytest's configuration."""
+    config = request.config
+    with _broker(config, _with_audit(config, dict(groupmock_config)), config.stash[RUNS]) as broker:
+        config.stash[SERVER] = broker
         yield broker
+        del config.stash[SERVER]
+    _sweep_journal(config, broker, config.stash)
+
+
+@pytest.fixture
+def groupmock_server_async(groupmock_server: Broker) -> AsyncBroker:
+    """The cluster of `groupmock_server`, with the same names as coroutines."""
+    from groupmock import AsyncBroker
+
+    return AsyncBroker(groupmock_server)
 
 
 @pytest.fixture
@@ -89,6 +128,22 @@ def groupmock_rig(request: pytest.FixtureRequest, groupmock_config: dict[str, An
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Any:
+    """A test that uses the shared cluster finds it empty, and has a journal of its own."""
+    config = item.config
+    config.stash[RUNS] = item
+    server = config.stash.get(SERVER, None)
+    if server is not None and _uses(item, "groupmock_server") and _cleared(item):
+        before = _kept_journal(config, server)
+        server.clear(_journal(config, item) if before is not None else None)
+        if before is not None and before != _kept_journal(config, server) and not config.stash.get(FAILED, False):
+            before.unlink()
+        config.stash[TOLD] = 0
+        config.stash[FAILED] = False
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Any:
     """A test whose marker names a plan, and in which a rule of it never fired, has not tested what it says."""
     result = yield
@@ -99,6 +154,10 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
 
             pytest.fail(one_line("; ".join(idle) + " (must_fire=False in the marker allows it)"), pytrace=False)
     broken = [told for broker in item.stash.get(BROKERS, []) for told in _findings(broker, "error")]
+    if (server := _server(item)) is not None:
+        found = _findings(server, "error")
+        broken += found[item.config.stash.get(TOLD, 0) :]  # an earlier test, after which it was not cleared, has failed by the others
+        item.config.stash[TOLD] = len(found)
     if broken:
         first = "a client broke a rule of the group protocol (audit=False in the marker allows it)"
         pytest.fail("\n".join([first, *broken]), pytrace=False)
@@ -109,34 +168,56 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
     """A failed test says its seed and the story of its groups, while the cluster is still up."""
     report = yield
-    if report.failed and call.when in ("setup", "call"):
+    if report.failed:
         item.stash[FAILED] = True
-        for broker in item.stash.get(BROKERS, []):
-            report.sections.append(("groupmock", _last_words(broker)))
+        shared = _server(item)
+        if shared is not None:
+            item.config.stash[FAILED] = True
+        for broker in [*item.stash.get(BROKERS, []), *([shared] if shared is not None else [])]:
+            report.sections.append(("groupmock", _last_words(broker, broker is shared)))
             if found := _findings(broker, "error", "warning"):
                 report.sections.append(("groupmock audit", "\n".join(found)))
     return report
 
 
-def _broker(request: pytest.FixtureRequest, settings: dict[str, Any]) -> Broker:
+def _uses(item: pytest.Item, fixture: str) -> bool:
+    return fixture in getattr(item, "fixturenames", ())  # a test that is no function has none
+
+
+def _server(item: pytest.Item) -> Broker | None:
+    """The shared cluster, if this test uses it and it is up."""
+    return item.config.stash.get(SERVER, None) if _uses(item, "groupmock_server") else None
+
+
+def _cleared(item: pytest.Item) -> bool:
+    marker = item.get_closest_marker("groupmock")
+    wanted: bool = (marker.kwargs if marker is not None else {}).get("clear", item.config.getini("groupmock_server_clear"))
+    return wanted
+
+
+def _broker(config: pytest.Config, settings: dict[str, Any], item: pytest.Item) -> Broker:
     from groupmock import Broker
 
-    directory = request.config.getoption("--groupmock-journal")
-    if directory and "journal" not in settings:
-        Path(directory).mkdir(parents=True, exist_ok=True)
-        settings["journal"] = str(Path(directory) / f"{_file_name(request.node.nodeid)}.jsonl")
+    if config.getoption("--groupmock-journal") and "journal" not in settings:
+        settings["journal"] = _journal(config, item)
     return Broker(**settings)
+
+
+def _journal(config: pytest.Config, item: pytest.Item) -> str:
+    """The file for this test, in the folder of the option."""
+    directory = Path(config.getoption("--groupmock-journal"))
+    directory.mkdir(parents=True, exist_ok=True)
+    return str(directory / f"{_file_name(item.nodeid)}.jsonl")
 
 
 def _marked(item: pytest.Item) -> dict[str, Any]:
     marker = item.get_closest_marker("groupmock")
     if marker is None:
         return {}
-    known = KNOWN_MARKS.split(", ")
-    wrong = [str(value) for value in marker.args] + [name for name in marker.kwargs if name not in known]
+    wrong = [str(value) for value in marker.args] + [name for name in marker.kwargs if name not in MARKS]
     if wrong:
         raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.groupmock takes {KNOWN_MARKS} by name, not {', '.join(wrong)}")
-    return dict(marker.kwargs)
+    return {name: value for name, value in marker.kwargs.items() if name != "clear"}
 
 
 def _with_audit(config: pytest.Config, settings: dict[str, Any]) -> dict[str, Any]:
@@ -160,18 +241,22 @@ def _findings(broker: Broker, *severities: str) -> list[str]:
     return [lines(line) for each in wanted for line in finding_lines(each, broker.journal or "")]
 
 
-def _last_words(broker: Broker) -> str:
-    from groupmock.printable import printable
-
-    stories = [f"{printable(group)}:\n{broker.story(group)}" for group in sorted(broker.groups)]
-    return "\n".join([f"seed {broker.seed}: repeat with @pytest.mark.groupmock(seed={broker.seed})", *stories])
+def _last_words(broker: Broker, shared: bool) -> str:
+    again = f'"seed": {broker.seed} in groupmock_config' if shared else f"@pytest.mark.groupmock(seed={broker.seed})"
+    return f"{broker.story()}\nrepeat with {again}"
 
 
-def _sweep_journal(request: pytest.FixtureRequest, broker: Broker) -> None:
+def _sweep_journal(config: pytest.Config, broker: Broker, stash: pytest.Stash) -> None:
     """Only the journals of failed tests are kept."""
-    directory = request.config.getoption("--groupmock-journal")
-    if directory and broker.journal is not None and not request.node.stash.get(FAILED, False):
-        Path(broker.journal).unlink(missing_ok=True)
+    journal = _kept_journal(config, broker)
+    if journal is not None and not stash.get(FAILED, False):
+        journal.unlink(missing_ok=True)
+
+
+def _kept_journal(config: pytest.Config, broker: Broker) -> Path | None:
+    """The broker's journal, if the option asked for it: one that somebody named in the settings is theirs."""
+    directory, journal = config.getoption("--groupmock-journal"), broker.journal
+    return Path(journal) if directory and journal is not None and Path(journal).parent == Path(directory) else None
 
 
 def _file_name(node_id: str) -> str:

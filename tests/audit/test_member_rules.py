@@ -70,6 +70,7 @@ def says(key: int) -> Told:
 
 def sent(key: int, sent_ms_ago: float, generation: int = 1) -> Told:
     """A request that was under way for so long, and its answer."""
+
     def told(pen: AuditPen, line: Line) -> None:
         of = {"generation_id": generation, "generation_id_or_member_epoch": generation}
         place = line.asks(key, sent_ms_ago, group_id="g", member_id="m1", topics=[], assignments=[], **of)

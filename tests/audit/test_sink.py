@@ -79,4 +79,3 @@ def test_whatever_heartbeats_come_and_when(
 
 def _unnumbered(told: tuple[int, str, str, object]) -> tuple[int, str]:
     return told[0], ROWS.sub("()", told[1])
-

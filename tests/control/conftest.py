@@ -74,8 +74,6 @@ class Api:
         return wire
 
 
-
-
 @asynccontextmanager
 async def opened(**flags: Any) -> AsyncIterator[Api]:
     """A cluster of two nodes with a topic, unless told otherwise."""
@@ -101,5 +99,3 @@ async def api() -> AsyncIterator[Api]:
 @pytest.fixture
 def open_api() -> Callable[..., Any]:
     return opened
-
-

@@ -19,6 +19,7 @@ MEMBER_FROM = {8: 1, 11: 0, 12: 0, 13: 0, 14: 0}
 """API key -> first version whose request names a member."""
 INSTANCE_FROM = {8: 7, 11: 5, 12: 3, 13: 3, 14: 3}
 UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, NOT_COORDINATOR, LOADING, REBALANCING = 25, 82, 16, 14, 27
+ILLEGAL_GENERATION = 22
 
 
 def add(world: World, asked: Occasion, do: dict[str, Any] | str) -> str:
@@ -96,6 +97,21 @@ def test_a_member_learns_of_the_forced_round_from_its_heartbeat(world: World) ->
     add(world, asked, "force_rebalance")
     assert asked.error(answer_of(asked)) == REBALANCING
     assert world.broker.groups[asked.group].state == "PreparingRebalance"
+
+
+def test_set_generation(world: World, key: int, version: int) -> None:
+    """The request itself is refused with 22 where it names a generation, and applied where it names none or the group rebalances."""
+    asked = world.occasion(key, version)
+    if key == LISTS:
+        refused(world, asked, "set_generation", "it names no group")
+        return
+    settled = world.broker.groups[asked.group].state in ("Stable", "Empty")
+    name = add(world, asked, "set_generation")
+    error = asked.error(answer_of(asked))
+    assert world.broker.fault_report(name).fired == 1
+    assert ("its generation was" in world.broker.story(asked.group)) is settled
+    assert error == (ILLEGAL_GENERATION if settled and key in (8, 12) and asked.usual == 0 else asked.usual)
+    still_fine(world)
 
 
 def test_move_coordinator(world: World, key: int, version: int) -> None:

@@ -145,9 +145,7 @@ def test_a_rule_that_crashes_is_unknown_and_the_others_go_on(
     monkeypatch.setattr("groupmock.audit.auditor.registered", lambda: rules)
     lines = [line for batch in audited()(iter([batch_of(written["aiokafka"])])) for line in batch.to_pylist()]
     crashed = [line for line in lines if line["crashed"] and line["rule"]]
-    assert [(line["rule"], line["kept"], line["crashed"]) for line in crashed] == [
-        ("CRASHING", 0, "the rule crashed: ValueError: \x1b[2J")
-    ]
+    assert [(line["rule"], line["kept"], line["crashed"]) for line in crashed] == [("CRASHING", 0, "the rule crashed: ValueError: \x1b[2J")]
     others = Counter[str]()
     for line in lines:
         others[line["rule"]] += line["kept"]

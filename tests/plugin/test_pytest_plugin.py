@@ -18,6 +18,12 @@ def test_produces(groupmock):
 """
 
 
+def test_the_typed_suite_passes(pytester: pytest.Pytester) -> None:
+    """`make types` reads the same file with mypy --strict."""
+    pytester.makepyfile((Path(__file__).parent / "users_suite.py").read_text())
+    pytester.runpytest_subprocess("--strict-markers").assert_outcomes(passed=5)
+
+
 def test_function_fixture_serves(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(PRODUCES)
     pytester.runpytest_subprocess().assert_outcomes(passed=1)
@@ -69,27 +75,154 @@ def test_unknown_marker_argument_is_named(pytester: pytest.Pytester) -> None:
     )
     result = pytester.runpytest_subprocess()
     result.assert_outcomes(errors=1)
-    takes = "plan, must_fire, audit, audit_waivers, seed, topics, nodes, profile, settings"
+    takes = "plan, must_fire, audit, audit_waivers, seed, topics, nodes, profile, settings, clear"
     result.stdout.fnmatch_lines([f"*@pytest.mark.groupmock takes {takes} by name, not seeed*"])
 
 
-def test_session_fixture_is_shared_and_clears(pytester: pytest.Pytester) -> None:
+SHARED = """
+import asyncio
+import pytest
+
+SEEN = []
+
+@pytest.fixture(scope="session")
+def groupmock_config():
+    return {"topics": {"orders": 2}}
+
+def test_first(groupmock_server):
+    groupmock_server.produce("orders", "left")
+    groupmock_server.produce("more", "left")
+    groupmock_server.add_fault({"api": "Heartbeat"}, "drop")
+    SEEN.append(groupmock_server.bootstrap)
+
+def test_that_does_not_use_it():
+    pass
+
+def test_second_finds_what_the_start_made(groupmock_server):
+    assert groupmock_server.bootstrap == SEEN[0]
+    assert (groupmock_server.records("orders"), groupmock_server.faults) == ([], [])
+    with pytest.raises(LookupError):
+        groupmock_server.records("more")
+    groupmock_server.produce("orders", "left")
+
+@pytest.mark.groupmock(clear=False)
+def test_third_goes_on(groupmock_server_async):
+    async def main():
+        assert [record.value for record in await groupmock_server_async.records("orders")] == [b"left"]
+        await groupmock_server_async.clear()
+        assert await groupmock_server_async.records("orders") == []
+        assert groupmock_server_async.bootstrap == SEEN[0]
+    asyncio.run(main())
+"""
+
+
+def test_the_shared_cluster_is_cleared_between_tests_unless_the_marker_says_no(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(SHARED)
+    pytester.runpytest_subprocess("--strict-markers").assert_outcomes(passed=4)
+
+
+def test_the_configuration_keeps_the_shared_cluster_as_it_is(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\ngroupmock_server_clear = false\n")
+    pytester.makepyfile(SHARED)
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(["FAILED *test_second_finds_what_the_start_made*"])
+
+
+SHARED_FAILS = """
+import pytest
+
+from groupmock.rig.wire import Client
+from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
+
+@pytest.fixture
+def late(groupmock_server):
+    yield
+    assert groupmock_server.groups == {}, "somebody is left"
+
+def join(server):
+    host, port = server.bootstrap.split(":")
+    with Client(host, int(port), "anna") as client:
+        join = JoinGroupRequest(
+            group_id="kitchen", session_timeout_ms=6000, rebalance_timeout_ms=6000, protocol_type="consumer",
+            protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
+        )
+        assert client.ask(11, 5, join).error_code == 79
+
+def test_good(groupmock_server):
+    groupmock_server.create_topic("orders")
+
+def test_bad(groupmock_server):
+    join(groupmock_server)
+    assert 1 == 2
+
+def test_good_again(groupmock_server):
+    groupmock_server.create_topic("orders")
+
+def test_bad_late(late, groupmock_server):
+    join(groupmock_server)
+
+def test_good_last(groupmock_server):
+    assert groupmock_server.groups == {}
+"""
+
+
+def test_a_failed_test_of_the_shared_cluster_shows_its_story_and_keeps_its_journal(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(SHARED_FAILS)
+    result = pytester.runpytest_subprocess("--groupmock-journal", "kept/here", "-W", "ignore")
+    result.assert_outcomes(passed=4, failed=1, errors=1)
+    result.stdout.fnmatch_lines(
+        ["kitchen*", "*anna*", "seed * · journal: kept/here/*test_bad_late.jsonl *", 'repeat with "seed": * in groupmock_config']
+    )
+    result.stdout.fnmatch_lines(["kitchen*", "*anna*", "seed * · journal: kept/here/*test_bad.jsonl *"])
+    kept = sorted(Path(pytester.path, "kept", "here").iterdir())
+    assert [file.name.rpartition("test_")[2] for file in kept] == ["bad.jsonl", "bad_late.jsonl"]
+    for file in kept:
+        assert file.read_text().count('"what":"reserved"') == 1
+
+
+def test_a_journal_that_the_settings_name_is_nobody_elses(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
-        SEEN = []
+        import pytest
 
-        def test_first(groupmock_server):
-            groupmock_server.create_topic("orders", 2)
-            SEEN.append(groupmock_server.bootstrap)
+        @pytest.fixture(scope="session")
+        def groupmock_config():
+            return {"journal": "mine.jsonl"}
 
-        def test_second(groupmock_server):
-            assert groupmock_server.bootstrap == SEEN[0]
-            groupmock_server.clear()
-            groupmock_server.create_topic("orders", 2)
-            assert groupmock_server.bootstrap == SEEN[0]
+        def test_shared(groupmock_server):
+            groupmock_server.create_topic("orders")
+
+        def test_shared_again(groupmock_server):
+            groupmock_server.create_topic("orders")
         """
     )
-    pytester.runpytest_subprocess().assert_outcomes(passed=2)
+    pytester.runpytest_subprocess("--groupmock-journal", "kept").assert_outcomes(passed=2)
+    assert sorted(file.name for file in pytester.path.glob("mine*")) == ["mine.jsonl", "mine.jsonl.1"]
+
+
+def test_a_client_of_the_shared_cluster_that_breaks_a_rule_fails_that_test_alone(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        WRONG_CLIENT
+        + """
+@pytest.fixture(scope="session")
+def groupmock_config():
+    return {"settings": {"group.initial.rebalance.delay.ms": 0}, "audit": True}
+
+def test_wrong(groupmock_server):
+    wrong(groupmock_server.bootstrap)
+
+@pytest.mark.groupmock(clear=False)
+def test_right(groupmock_server):
+    groupmock_server.create_topic("orders")
+
+def test_right_too(groupmock_server):
+    groupmock_server.create_topic("orders")
+"""
+    )
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["*BROKEN CLIENT-05: wrong-app#* joined generation 1 and sent a SyncGroup for generation 7"])
 
 
 ASYNC = """
@@ -128,10 +261,14 @@ def test_failure_shows_the_seed_and_the_story(pytester: pytest.Pytester) -> None
     result.stdout.fnmatch_lines(
         [
             "*GroupTimeout: group 'billing' did not reach state Stable, members 2 within 0.2 s: it is *",
-            "*billing*Empty*PreparingRebalance*",
+            "*billing: Stable, generation 1, range, 1 member *leads)",
+            "*gets orders/0-1 (new)*",
             "*repeat with @pytest.mark.groupmock(seed=*",
         ]
     )
+    result.stdout.fnmatch_lines([">*groupmock.wait_for(*", "E*GroupTimeout*", "test_failure_shows_the_seed_and_the_story.py:*"])
+    for ours in ("*inprocess/*.py*", "*concurrent/futures*"):
+        result.stdout.no_fnmatch_line(ours)
 
 
 def test_only_journals_of_failed_tests_are_kept(pytester: pytest.Pytester) -> None:
@@ -381,3 +518,31 @@ def test_not_this_one(groupmock):
     pytester.makefile(".toml", waivers=WAIVERS)
     pytester.makeini("[pytest]\ngroupmock_audit = true\ngroupmock_waivers = waivers.toml\n")
     pytester.runpytest_subprocess().assert_outcomes(passed=2)
+
+
+def test_the_marker_and_the_configuration_bring_seed_data(pytester: pytest.Pytester) -> None:
+    pytester.makefile(".jsonl", seed='{"topic": "orders", "value": "from a file"}')
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def groupmock_config():
+            return {"seed_data": "seed.jsonl"}
+
+        def test_of_a_file(groupmock):
+            assert [each.value for each in groupmock.records("orders")] == [b"from a file"]
+
+        @pytest.mark.groupmock(seed_data=[{"topic": "orders", "value": b"\\xff"}, {"group": "g", "topic": "orders", "partition": 0, "offset": 0}])
+        def test_of_lines(groupmock):
+            assert [each.value for each in groupmock.records("orders")] == [b"\\xff"]
+            assert groupmock.lag("g").lag == 1
+
+        @pytest.mark.groupmock(seed_data=[{"topic": "orders", "valu": 1}])
+        def test_of_wrong_lines(groupmock):
+            pass
+        """
+    )
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(["*BadSeedData: seed_data: line 1: Object contains unknown field `valu` (did you mean value?*"])

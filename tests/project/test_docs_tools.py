@@ -23,7 +23,7 @@ def document(folder: Path, *blocks: tuple[str, str], before: str = "") -> str:
     [
         ("console", "$ echo yes\nyes\n"),
         ("console", "$ printf 'one\\ntwo\\nthree\\n'\none\n...three\n"),
-        ("console", "$ true\n$ test -n \"$PATH\"\n"),
+        ("console", '$ true\n$ test -n "$PATH"\n'),
         ("bash", "cd /\ntest -d .\n"),
         ("python", "assert 9092 != 9093\n"),
         ("toml", "key = 1\n"),

@@ -123,7 +123,6 @@ def play(broker: Broker, bootstrap: str, first: Member, second: Member, mine: in
     assert first.ask(14, 5, shared).error_code == second.receive(14, 5).error_code == 0
     batch = encode_batch([NewRecord(key=None, value=b"v" * 3000, headers=[], timestamp=1)])
 
-
     def produce(partition: int, acks: int) -> ProduceRequest:
         told = TopicProduceData(name=TOPIC, partition_data=[PartitionProduceData(index=partition, records=batch)])
         return ProduceRequest(acks=acks, timeout_ms=1000, topic_data=[told])

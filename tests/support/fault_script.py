@@ -122,7 +122,7 @@ class Scripted:
         if key == LEAVE:
             return LeaveGroupRequest(**place)
         if key == COMMIT:
-            parts = [OffsetCommitRequestPartition(partition_index=0, committed_offset=self.correlation)]
+            parts = [OffsetCommitRequestPartition(partition_index=each, committed_offset=self.correlation) for each in (0, 1)]
             return OffsetCommitRequest(
                 **place, generation_id_or_member_epoch=self.generation, topics=[OffsetCommitRequestTopic(name="T", partitions=parts)]
             )
@@ -189,6 +189,8 @@ def random_rule(dice: Random) -> dict[str, Any]:
             when["client_id"] = f"m{dice.randrange(MEMBERS)}"
         if dice.random() < 0.2:
             when["role"] = dice.choice(("leader", "follower"))
+        if "level" in do:
+            when |= {"api": "OffsetCommit", "partition": dice.randrange(2)}
     chance = dice.random()
     if chance < 0.3:
         when["nth"] = dice.randrange(1, 4)
@@ -204,6 +206,10 @@ def random_rule(dice: Random) -> dict[str, Any]:
 DOINGS: Final[list[tuple[dict[str, Any], str]]] = [
     ({"kind": "error", "code": "REBALANCE_IN_PROGRESS"}, "request"),
     ({"kind": "error", "code": "NOT_COORDINATOR"}, "reply"),
+    ({"kind": "error", "code": "INVALID_COMMIT_OFFSET_SIZE", "level": "partition"}, "request"),
+    ({"kind": "error", "code": "INVALID_COMMIT_OFFSET_SIZE", "level": "partition"}, "reply"),
+    ({"kind": "leave_out", "level": "partition"}, "reply"),
+    ({"kind": "observe"}, "request"),
     ({"kind": "delay", "seconds": 0.4}, "request"),
     ({"kind": "delay", "seconds": 0.4}, "reply"),
     ({"kind": "hold"}, "request"),
@@ -217,6 +223,7 @@ DOINGS: Final[list[tuple[dict[str, Any], str]]] = [
     ({"kind": "reset"}, "request"),
     ({"kind": "reset"}, "reply"),
     ({"kind": "refuse"}, "connect"),
+    ({"kind": "refuse"}, "connect"),
     ({"kind": "truncate", "at": 7}, "reply"),
     ({"kind": "truncate", "at": 7, "close": False}, "reply"),
     ({"kind": "split", "pieces": 3, "seconds": 0.05}, "reply"),
@@ -228,6 +235,7 @@ DOINGS: Final[list[tuple[dict[str, Any], str]]] = [
     ({"kind": "expire_member"}, "request"),
     ({"kind": "fence_instance"}, "request"),
     ({"kind": "force_rebalance"}, "request"),
+    ({"kind": "set_generation"}, "request"),
     ({"kind": "move_coordinator", "loading_seconds": 0.1}, "request"),
     ({"kind": "jump_timer", "timer": "session"}, "request"),
     ({"kind": "stall_node", "seconds": 0.3}, "request"),
@@ -247,6 +255,7 @@ MAKERS: Final[list[Any]] = [
     lambda dice, run: ("clear_faults", {}),
     lambda dice, run: ("seed_faults", {"seed": dice.randrange(100)}),
     lambda dice, run: ("force_rebalance", {"group": GROUP}),
+    lambda dice, run: ("set_generation", {"group": GROUP, "generation": dice.choice([None, 1, 7])}),
     lambda dice, run: ("expire_member", {"group": GROUP, "member": f"m{dice.randrange(MEMBERS)}"}),
     lambda dice, run: ("hold_group", {"group": GROUP, "state": dice.choice(("PreparingRebalance", "CompletingRebalance", "Stable"))}),
     *[lambda dice, run: ("release_group", {"group": GROUP})] * 3,

@@ -209,9 +209,7 @@ class World:
         topic = OffsetCommitRequestTopic(name=TOPIC, partitions=[OffsetCommitRequestPartition(partition_index=0, committed_offset=7)])
         if version >= 10:
             topic.name, topic.topic_id = "", self.topic_id
-        return OffsetCommitRequest(
-            group_id=group, generation_id_or_member_epoch=generation, member_id=member_id, topics=[topic]
-        )
+        return OffsetCommitRequest(group_id=group, generation_id_or_member_epoch=generation, member_id=member_id, topics=[topic])
 
     def _group(self, group: str) -> Any:
         return self.broker.groups.get(group)

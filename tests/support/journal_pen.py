@@ -37,9 +37,7 @@ class Pen:
         """Any row."""
         self.rows.append({"kind": kind, "seq": len(self.rows) + 1, "t": self.t, **fields})
 
-    def moved(
-        self, group: str, before: str, after: str, generation: int, reason: str, members: int = 0, leader: str | None = None
-    ) -> None:
+    def moved(self, group: str, before: str, after: str, generation: int, reason: str, members: int = 0, leader: str | None = None) -> None:
         """A group changed its state."""
         protocol = {"protocol_name": "range"} if after in ("CompletingRebalance", "Stable") else {}
         self.row(

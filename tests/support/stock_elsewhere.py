@@ -26,7 +26,8 @@ class Groups:
         for each in rows.topic_partitions:
             offsets.setdefault(each.topic, {})[each.partition] = each.offset
         name = {"PREPARING_REBALANCING": "PreparingRebalance", "COMPLETING_REBALANCING": "CompletingRebalance"}.get(
-            described.state.name, described.state.name.title())
+            described.state.name, described.state.name.title()
+        )
         return Seen(name, described.partition_assignor or None, list(described.members), offsets)
 
 
@@ -60,8 +61,10 @@ class Elsewhere:
     def records(self, topic: str) -> Sequence[Any]:
         reader = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "unused", "enable.auto.commit": False, **QUIET})
         try:
-            ends = {index: reader.get_watermark_offsets(TopicPartition(topic, index), 10)[1]
-                    for index in self._admin.list_topics(topic, timeout=10).topics[topic].partitions}
+            ends = {
+                index: reader.get_watermark_offsets(TopicPartition(topic, index), 10)[1]
+                for index in self._admin.list_topics(topic, timeout=10).topics[topic].partitions
+            }
             reader.assign([TopicPartition(topic, index, 0) for index in ends])
             found: list[Any] = []
 
@@ -75,8 +78,12 @@ class Elsewhere:
             reader.close()
 
     def wait_for(self, group: str, state: str | None = None, members: int | None = None, *, timeout: float = 10.0) -> Seen:
-        until(f"group {group} to be {state} with {members} members", lambda: self._is(group, state, members),
-              lambda: self.groups[group], timeout)
+        until(
+            f"group {group} to be {state} with {members} members",
+            lambda: self._is(group, state, members),
+            lambda: self.groups[group],
+            timeout,
+        )
         return self.groups[group]
 
     def _is(self, group: str, state: str | None, members: int | None) -> bool:

@@ -122,8 +122,9 @@ def partitions(topic: str, count: int) -> frozenset[Partition]:
     return frozenset((topic, index) for index in range(count))
 
 
-def settled(members: Iterable[Member | Child], wanted: Set[Partition], sizes: Iterable[int] | None = None,
-            patience: float = PATIENCE) -> None:
+def settled(
+    members: Iterable[Member | Child], wanted: Set[Partition], sizes: Iterable[int] | None = None, patience: float = PATIENCE
+) -> None:
     """Block until the members hold exactly `wanted` among them, each partition once (and, sorted, that many each)."""
     people = list(members)
     expected = sorted(sizes) if sizes is not None else None
@@ -135,8 +136,12 @@ def settled(members: Iterable[Member | Child], wanted: Set[Partition], sizes: It
         flat = [partition for each in held for partition in each]
         return len(flat) == len(set(flat)) and set(flat) == wanted and expected in (None, sorted(map(len, held)))
 
-    until(f"{len(people)} members to hold {len(wanted)} partitions" + (f" as {expected}" if expected else ""),
-          done, lambda: [(each.library, sorted(each.owned())) for each in people], patience)
+    until(
+        f"{len(people)} members to hold {len(wanted)} partitions" + (f" as {expected}" if expected else ""),
+        done,
+        lambda: [(each.library, sorted(each.owned())) for each in people],
+        patience,
+    )
 
 
 def delivered(members: Iterable[Member], wanted: Iterable[bytes], patience: float = PATIENCE) -> None:

@@ -126,7 +126,12 @@ class Sandbox:
             self.start(command.removesuffix(" &"))
             return
         done = subprocess.run(
-            ["bash", "-ec", command], cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=SECONDS,
+            ["bash", "-ec", command],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
             stdin=subprocess.DEVNULL,
         )
         if done.returncode:
@@ -137,8 +142,13 @@ class Sandbox:
     def start(self, command: str) -> None:
         """Start a server and wait for its first line."""
         server = subprocess.Popen(
-            ["bash", "-c", f"exec {command}"], cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, text=True,
-            stdin=subprocess.DEVNULL, start_new_session=True,
+            ["bash", "-c", f"exec {command}"],
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
         )
         self.servers.append(server)
         assert server.stdout is not None

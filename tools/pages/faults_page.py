@@ -64,7 +64,8 @@ def test_under_a_ready_plan(groupmock):
 
 A rule that has never fired when the block, or the marked test, ends fails the test. The message names the call that came nearest and the
 condition that it did not meet; `must_fire=False` allows it. `fault.wait(hits=1)` blocks until it fired, `fault.release()` releases
-the calls that it holds. `groupmock_async.fault(...)` is the same as `async with`. Standing rules: `add_fault`, `load_plan`, `remove_fault`,
+the calls that it holds. `groupmock_async.fault(...)` is the same as `async with`, with `await fault.fired`. Standing rules: `add_fault`,
+`load_plan`, `remove_fault`,
 `release_fault`, `clear_faults`; `faults` are all rules as they stand, `never_fired()` those that did nothing.
 
 An impossible rule is refused when it is registered, with the reason, and nothing of its plan is applied: an unknown key, a condition

@@ -1,7 +1,7 @@
 """Mistakes planted in a copy of the sources (tests/mutations/simulation.toml): which seed of the simulation finds each, and how soon?
 
-    python -m tools.search planted --seconds 900        all of them, each for its share of the time; writes tools/records/simulation.json
-    python -m tools.search planted --seconds 60 -- NAME NAME        these again
+python -m tools.search planted --seconds 900        all of them, each for its share of the time; writes tools/records/simulation.json
+python -m tools.search planted --seconds 60 -- NAME NAME        these again
 """
 
 from __future__ import annotations
@@ -114,4 +114,3 @@ def record(rows: dict[str, Any]) -> None:
     known = {**kept.get("planted", {}), **rows}
     kept["planted"] = {name: known[name] for each in load() if (name := each.mutation.name) in known}
     save(RECORD, kept)
-

@@ -1,6 +1,6 @@
 """Fresh seeds of the simulation, each in a child process with limits; what is found is made small and becomes a file of tests/found.
 
-    python -m tools.search.simulation --first 1000 --stride 2 --seconds 60 --finds build/finds     one worker, as the part starts several
+python -m tools.search.simulation --first 1000 --stride 2 --seconds 60 --finds build/finds     one worker, as the part starts several
 """
 
 from __future__ import annotations

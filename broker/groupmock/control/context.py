@@ -15,6 +15,7 @@ from ..journal.rows import CANNOT_ACCEPT, Row
 from .arrivals import Arrivals
 
 if TYPE_CHECKING:
+    from ..config import Config
     from ..running import Running
 
 ROWS_AT_ONCE: Final = 200
@@ -28,9 +29,9 @@ class Done(msgspec.Struct):
 
 
 class ControlContext:
-    """One control API. `restart` stops the cluster and gives a new one on the same ports."""
+    """One control API. `restart` stops the cluster and gives a new one on the same ports, with that configuration."""
 
-    def __init__(self, running: Running, restart: Callable[[Running], Awaitable[Running]]) -> None:
+    def __init__(self, running: Running, restart: Callable[[Running, Config], Awaitable[Running]]) -> None:
         self.running = running
         self.arrivals = Arrivals(running.server.journal, self.ring)
         self._restart = restart
@@ -57,9 +58,10 @@ class ControlContext:
         driver.counters.accept_failures += 1
         driver.record.remark(CANNOT_ACCEPT, self.running.clock.now(), reason=f"control API: {reason}")
 
-    async def reset(self) -> None:
-        """Forget everything but configuration and addresses. It is done to its end, also if who asked for it hangs up meanwhile."""
-        task = asyncio.get_running_loop().create_task(self._reset())
+    async def reset(self, config: Config | None = None) -> None:
+        """Forget everything but configuration (None: the one that there is) and addresses. It is done to its end, also if who asked for it
+        hangs up meanwhile."""
+        task = asyncio.get_running_loop().create_task(self._reset(config))
         self._resets.add(task)
         task.add_done_callback(self._resets.discard)
         await asyncio.shield(task)
@@ -69,9 +71,9 @@ class ControlContext:
         if self._resets:
             await asyncio.wait(self._resets)
 
-    async def _reset(self) -> None:
+    async def _reset(self, config: Config | None) -> None:
         async with self._one_at_a_time:
-            self.running = await self._restart(self.running)
+            self.running = await self._restart(self.running, config or self.running.config)
             self.arrivals = Arrivals(self.running.server.journal, self.ring)
 
 

@@ -117,6 +117,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     _command("POST", "/groups/{group}/hold", ("group", "hold"), "hold_group", GroupPath),
     _command("POST", "/groups/{group}/release", ("group", "release"), "release_group", GroupPath),
     _command("POST", "/groups/{group}/rebalance", ("group", "rebalance"), "force_rebalance", GroupPath),
+    _command("POST", "/groups/{group}/generation", ("group", "generation"), "set_generation", GroupPath),
     _command("POST", "/groups/{group}/leader", ("group", "leader"), "choose_leader", GroupPath),
     _command("POST", "/groups/{group}/order", ("group", "order"), "order_joins", GroupPath),
     _command("POST", "/groups/{group}/complete", ("group", "complete"), "complete_delay", GroupPath),

@@ -13,7 +13,7 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from ..bounded_text import MAX_BYTES
-from ..config import LOOPBACK
+from ..config import LOOPBACK, Config
 from ..net.listen import bracketed, listen
 from ..suggest import did_you_mean
 from .context import ControlContext
@@ -59,7 +59,7 @@ async def serve(
     host: str,
     port: int,
     token: str | None,
-    restart: Callable[[Running], Awaitable[Running]],
+    restart: Callable[[Running, Config], Awaitable[Running]],
     patience: Patience = PATIENCE,
     most: int = MAX_VISITORS,
 ) -> Control:

@@ -22,13 +22,15 @@ async def start_control(
     """Serve the control API where `config.control` says; a reset starts the cluster with `on_failure` and `plan` as `start` does.
     Raises CannotStart; then the cluster is closed, too."""
 
-    async def restart(old: Running) -> Running:
+    async def restart(old: Running, config: Config) -> Running:
+        fired = old.fired_earlier | {report.name for report in old.server.driver.rules.reports() if report.fired}
         trouble = await old.close()
         if trouble is not None:
             raise trouble
-        if config.journal is not None:
+        if config.journal is not None and config.journal == old.config.journal:
             make_way(config.journal)
         running = await start(config, on_failure, old.ports, stories=True, plan=plan, seed_data=old.seed_data)
+        running.fired_earlier = fired
         if old.beside is not None:
             from ..audit.verdicts import together
 
@@ -42,7 +44,7 @@ async def start_control(
         raise
 
 
-async def _serve(config: Config, running: Running, restart: Callable[[Running], Awaitable[Running]]) -> Control:
+async def _serve(config: Config, running: Running, restart: Callable[[Running, Config], Awaitable[Running]]) -> Control:
     assert config.control is not None
     try:
         from .server import serve

@@ -24,7 +24,7 @@ from msgspec import Meta
 
 from ..core.events import Command
 from ..core.steering import CannotSteer
-from .lines import BadLine, Numbered, RecordLine, lines_of, numbered, read_line
+from .lines import BadLine, Numbered, RecordLine, lines_of, new_record, numbered, read_line
 from .writing import Reader, write
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ KINDS: Final = (TopicLine, OffsetLine, RecordLine, CommitLine, NodeLine)
 TOPIC_FIELDS: Final = frozenset(TopicLine.__struct_fields__)
 SeedLine: Final = msgspec.defstruct(
     "SeedLine",
-    [(field.name, field.type, None) for field in {field.name: field for kind in KINDS for field in msgspec.structs.fields(kind)}.values()],
+    [(field.name, field.type | None, None) for field in {field.name: field for kind in KINDS for field in msgspec.structs.fields(kind)}.values()],
     kw_only=True,
     forbid_unknown_fields=True,
     namespace={"__doc__": "A line of seed data: a topic, a record, a committed offset or configs of a node. Which, its fields say."},
@@ -174,7 +174,10 @@ def _read(line: Numbered) -> Any:
     kind = read_line(line, _Kind).struct()
     if kind is TopicLine and not msgspec.json.decode(line.text, type=dict[str, msgspec.Raw]).keys() <= TOPIC_FIELDS:
         read_line(line, SeedLine)
-    return read_line(line, kind)
+    found = read_line(line, kind)
+    if isinstance(found, RecordLine):
+        new_record(line.number, found, None, None, 0)  # what is wrong with its bytes is said now, not when half of the file is done
+    return found
 
 
 def read_seed_data(given: Source) -> SeedData:

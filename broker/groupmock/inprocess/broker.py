@@ -130,9 +130,10 @@ class InProcess(
         done: Records = self._ask(lambda: self._up().records(topic, partition, offset, limit))
         return done
 
-    def story(self, group: str) -> Text:
-        """What happened to a group, a line an event, oldest first."""
-        done: Text = self._ask(lambda: self._up().story(group))
+    def story(self, group: str | None = None, member: str | None = None) -> Text:
+        """What happened to a group, or to all: who got what, what was committed and refused. `member`: what is about this one alone, by its
+        client id, its short name (`anna#d7e8`) or its id."""
+        done: Text = self._ask(lambda: "\n".join(self._up().story(group, member)))
         return done
 
     def audit(self) -> Found:
@@ -167,7 +168,7 @@ class InProcess(
         running = self._up()
         found = await reach(running, wanted, timeout)
         if isinstance(found, Missed):
-            raise GroupTimeout(f"{found.lines}\n{running.story(wanted.group)}")
+            raise GroupTimeout("\n".join([str(found.lines), *running.story(wanted.group)]))
         return found
 
 
@@ -318,15 +319,18 @@ class Broker(
             trouble, self._trouble_at_end = self._trouble_at_end, None
             raise trouble
 
-    def clear(self) -> None:
-        """Forget every topic, group and connection and rotate the journal; the bootstrap address stays."""
-        ports = self._up().ports
+    def clear(self, journal: str | os.PathLike[str] | None = None) -> None:
+        """Forget every topic, group, rule and connection; what the start made is made again, and the bootstrap address stays. The journal
+        so far is kept as FILE.1, FILE.2, ...; with `journal` what comes goes to that file instead."""
+        ports, before = self._up().ports, self._config.journal
+        if journal is not None:
+            self._config = msgspec.structs.replace(self._config, journal=os.fspath(journal))
         if self._control is not None:  # it stays where it is
-            asyncio.run_coroutine_threadsafe(self._control.context.reset(), self._on()).result()
+            asyncio.run_coroutine_threadsafe(self._control.context.reset(self._config), self._on()).result()
             return
         self.stop()
-        if self._config.journal is not None:
-            make_way(self._config.journal)
+        if before is not None and before == self._config.journal:
+            make_way(before)
         self.start(ports)
 
     def _do(self, begin: Callable[[], Future[T]]) -> T:
@@ -434,9 +438,10 @@ class AsyncBroker(
         """Stop serving, close every connection, flush the journal. Raises what went wrong with the journal."""
         await asyncio.to_thread(self._broker.stop)
 
-    async def clear(self) -> None:
-        """Forget every topic, group and connection and rotate the journal; the bootstrap address stays."""
-        await asyncio.to_thread(self._broker.clear)
+    async def clear(self, journal: str | os.PathLike[str] | None = None) -> None:
+        """Forget every topic, group, rule and connection; what the start made is made again, and the bootstrap address stays. The journal
+        so far is kept as FILE.1, FILE.2, ...; with `journal` what comes goes to that file instead."""
+        await asyncio.to_thread(self._broker.clear, journal)
 
     def _do(self, begin: Callable[[], Future[T]]) -> Later[T]:
         return _named(self, _awaited(begin))

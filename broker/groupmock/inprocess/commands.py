@@ -94,6 +94,11 @@ class Commands(Calls[R], Generic[R, Lasting]):
         """Let a group rebalance now."""
         return self._command("force_rebalance", group=group, reason=reason)
 
+    def set_generation(self, group: str, generation: int | None = None) -> R:
+        """Give a group another generation (None: the next one) behind its members' backs: what they send with theirs is refused with
+        ILLEGAL_GENERATION, and they join again. CannotSteer while it rebalances."""
+        return self._command("set_generation", group=group, generation=generation)
+
     def choose_leader(self, group: str, member: str) -> R:
         """Choose who leads the next generation; the member need not be there yet."""
         return self._command("choose_leader", group=group, member=member)

@@ -1,7 +1,7 @@
 """The reason of an enforce_rebalance: neither library can send it (JoinGroup 8), so it is logged and told to whoever wants to keep it.
 
-    with Broker(journal="journal.jsonl") as broker:
-        asked.hooks.append(asked.client_rows(broker.client_says))
+with Broker(journal="journal.jsonl") as broker:
+    asked.hooks.append(asked.client_rows(broker.client_says))
 """
 
 from __future__ import annotations

@@ -18,7 +18,6 @@ from .play import GROUP, Row, ScenarioRun, Speaks
 LISTED: Final = 8
 
 
-
 @dataclass(frozen=True, slots=True)
 class BrokenInvariant:
     """One invariant that did not hold. `at_ms`: on the journal's clock."""

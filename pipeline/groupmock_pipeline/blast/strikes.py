@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 BREAKING: Final = (
     "complete_delay", "expire_member", "fence_instance", "force_rebalance", "freeze_member", "hold_group", "jump_timer", "load_coordinator",
-    "move_coordinator", "move_leader", "order_joins", "stall_node", "step_clock", "stop_node", "unload_coordinator",
+    "move_coordinator", "move_leader", "order_joins", "set_generation", "stall_node", "step_clock", "stop_node", "unload_coordinator",
 )  # fmt: skip
 """Steering commands that break or delay something. The rest repairs, chooses or creates."""
 MENDING: Final = (

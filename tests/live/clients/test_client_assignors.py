@@ -35,7 +35,10 @@ def test_sticky_moves_only_what_it_must(library: str, cluster: Cluster, team: Te
 
 @pytest.mark.parametrize("library", ["kafka-python", "confluent-kafka"])  # aiokafka is always eager
 def test_cooperative_sticky_needs_a_second_round_to_move_partitions(
-    library: str, cluster: Cluster, team: Team, topic: str,
+    library: str,
+    cluster: Cluster,
+    team: Team,
+    topic: str,
 ) -> None:
     first = team.join(library, assignors=("cooperative-sticky",))
     settled([first], partitions(topic, 6))
@@ -64,7 +67,12 @@ def test_cooperative_sticky_of_two_libraries(cluster: Cluster, team: Team, topic
     ],
 )
 def test_the_group_uses_an_assignor_that_everybody_has(
-    first: tuple[str, tuple[str, ...]], second: tuple[str, tuple[str, ...]], chosen: str, cluster: Cluster, team: Team, topic: str,
+    first: tuple[str, tuple[str, ...]],
+    second: tuple[str, tuple[str, ...]],
+    chosen: str,
+    cluster: Cluster,
+    team: Team,
+    topic: str,
 ) -> None:
     people = [team.join(first[0], assignors=first[1])]
     settled(people, partitions(topic, 6))
@@ -79,8 +87,11 @@ def test_the_group_uses_an_assignor_that_everybody_has(
 
 
 def test_the_majority_of_first_choices_wins(cluster: Cluster, team: Team, topic: str) -> None:
-    wishes = [("kafka-python", ("range", "roundrobin")), ("confluent-kafka", ("roundrobin", "range")),
-              ("kafka-python", ("roundrobin", "range"))]
+    wishes = [
+        ("kafka-python", ("range", "roundrobin")),
+        ("confluent-kafka", ("roundrobin", "range")),
+        ("kafka-python", ("roundrobin", "range")),
+    ]
     people = [team.join(library, assignors=assignors) for library, assignors in wishes]
     settled(people, partitions(topic, 6), sizes=(2, 2, 2))
     assert cluster.groups[team.group].protocol_name == "roundrobin"
@@ -88,7 +99,10 @@ def test_the_majority_of_first_choices_wins(cluster: Cluster, team: Team, topic:
 
 @pytest.mark.parametrize("library", ["aiokafka", "kafka-python"])
 def test_a_member_without_a_common_assignor_is_refused_and_nobody_else_notices(
-    library: str, cluster: Cluster, team: Team, topic: str,
+    library: str,
+    cluster: Cluster,
+    team: Team,
+    topic: str,
 ) -> None:
     first = team.join("confluent-kafka", assignors=("range",))
     settled([first], partitions(topic, 6))

@@ -11,7 +11,11 @@ from stock_team import Cluster, Team, delivered, partitions, produce, settled
 
 @pytest.mark.parametrize(("leader", "follower"), list(permutations(LIBRARIES, 2)))
 def test_two_libraries_in_one_group_and_the_lead_passes_on(
-    leader: str, follower: str, cluster: Cluster, team: Team, topic: str,
+    leader: str,
+    follower: str,
+    cluster: Cluster,
+    team: Team,
+    topic: str,
 ) -> None:
     first = team.join(leader)
     settled([first], partitions(topic, 6))

@@ -83,5 +83,8 @@ def test_commits_go_on_while_others_rebalance(library: str, cluster: Cluster, te
     delivered([first, second], wanted)
     for each in (first, second):
         each.commit()
-    until("ten records committed per partition", lambda: committed(cluster, team, topic) == dict.fromkeys(range(6), 10),
-          lambda: committed(cluster, team, topic))
+    until(
+        "ten records committed per partition",
+        lambda: committed(cluster, team, topic) == dict.fromkeys(range(6), 10),
+        lambda: committed(cluster, team, topic),
+    )

@@ -28,8 +28,11 @@ def test_second_member_takes_half_and_each_record_comes_once(library: str, clust
     alone = first.generation()
     second = team.join(library)
     settled([first, second], partitions(topic, 6), sizes=(3, 3))
-    until("one generation", lambda: first.generation() == second.generation() > alone,
-          lambda: (alone, first.generation(), second.generation()))
+    until(
+        "one generation",
+        lambda: first.generation() == second.generation() > alone,
+        lambda: (alone, first.generation(), second.generation()),
+    )
     delivered([first, second], produce(cluster, topic, "shared"))
     cluster.wait_for(team.group, state="Stable", members=2)
 
@@ -63,7 +66,10 @@ def test_the_last_leave_empties_the_group(library: str, cluster: Cluster, team: 
 
 @EVERY_LIBRARY
 def test_a_crash_is_noticed_by_the_session_timeout_and_not_by_the_closed_socket(
-    library: str, cluster: Cluster, team: Team, topic: str,
+    library: str,
+    cluster: Cluster,
+    team: Team,
+    topic: str,
 ) -> None:
     session_ms, heartbeat_ms = 2_000, 200
     survivor = team.join(library, session_ms=session_ms, heartbeat_ms=heartbeat_ms)

@@ -23,7 +23,11 @@ def two_static_members(team: Team, library: str, topic: str, **changes: object) 
 @EVERY_LIBRARY
 @pytest.mark.parametrize("index", [0, 1])
 def test_a_restart_within_the_session_is_no_rebalance(
-    library: str, index: int, cluster: Cluster, team: Team, topic: str,
+    library: str,
+    index: int,
+    cluster: Cluster,
+    team: Team,
+    topic: str,
 ) -> None:
     """Both are restarted in turn (by parameter), so that the leader is one of them whoever it is."""
     people = two_static_members(team, library, topic, session_ms=60_000)
@@ -59,7 +63,10 @@ def refusal(member: Member) -> str:
 
 @pytest.mark.parametrize("library", ["kafka-python", "confluent-kafka"])  # aiokafka's Heartbeat v1 carries no instance id
 def test_a_second_member_with_the_same_instance_id_fences_the_first(
-    library: str, cluster: Cluster, team: Team, topic: str,
+    library: str,
+    cluster: Cluster,
+    team: Team,
+    topic: str,
 ) -> None:
     first = team.join(library, instance="the-one")
     settled([first], partitions(topic, 6))

@@ -39,7 +39,7 @@ async def consumer(bootstrap: str, client: str, **more: Any) -> AsyncIterator[AI
 
 async def test_held_in_preparing_rebalance_a_client_waits_and_then_consumes() -> None:
     async with asyncio.timeout(PATIENCE), Broker(topics={"orders": 2}) as broker:
-        async with broker.hold("g", "PreparingRebalance"):
+        async with await broker.hold("g", "PreparingRebalance"):
             async with asyncio.TaskGroup() as members:
                 first = consumer(broker.bootstrap, "a", wait=False)
                 await first.__aenter__()
@@ -64,9 +64,9 @@ async def test_a_step_of_the_clock_expires_who_is_frozen_and_the_client_rejoins(
     async with asyncio.timeout(PATIENCE), Broker(topics={"orders": 2}) as broker:
         async with consumer(broker.bootstrap, "a", session_timeout_ms=30_000):
             before = await broker.wait_for("g", state="Stable", members=1)
-            async with broker.freeze("g", "a"):
+            async with await broker.freeze("g", "a"):
                 await broker.step(30)
-                assert broker.groups["g"].state == "Empty"
+                assert (await broker.groups)["g"].state == "Empty"
             await broker.wait_for("g", state="Stable", members=1, generation=before.generation + 1)
 
 
@@ -79,8 +79,8 @@ async def test_a_client_follows_its_coordinator_off_a_node_that_stops() -> None:
             await broker.produce("orders", b"v", partition=1)
             assert (await one.getone()).value == b"v"
             await one.commit()
-            assert broker.groups["g"].members[0].member_id == before.members[0].member_id, "nobody had to rejoin"
-            assert broker.groups["g"].offsets == {"orders": {0: 0, 1: 1}}
+            assert (await broker.groups)["g"].members[0].member_id == before.members[0].member_id, "nobody had to rejoin"
+            assert (await broker.groups)["g"].offsets == {"orders": {0: 0, 1: 1}}
 
 
 async def test_a_forced_rebalance_with_a_chosen_leader() -> None:

@@ -24,7 +24,9 @@ class Sample:
         self.process = subprocess.Popen(
             [sys.executable, str(TREE / "docker/samples" / f"{name}.py")],
             env=os.environ | {"KAFKA_BOOTSTRAP": bootstrap, "MESSAGES": str(RECORDS), "ROUNDS": "1", "PYTHONUNBUFFERED": "1"},
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
         )
 
     def outcome(self) -> tuple[int, str]:

@@ -12,6 +12,7 @@ from waiting import until
 EVERY_LIBRARY = pytest.mark.parametrize("library", LIBRARIES)
 DESIGNS = pytest.mark.parametrize("design", [1, 2, 3])
 
+
 @DESIGNS
 @EVERY_LIBRARY
 def test_only_what_moves_is_told_and_what_stays_goes_on_where_it_was(library: str, design: int, house: Any) -> None:

@@ -36,9 +36,9 @@ async def test_a_held_group_answers_nobody_by_an_old_lease(swift: dict[str, int]
             before = await broker.wait_for("g", state="Stable")
             counters = broker._broker._up().server.counters
             await until(lambda: counters.repeated_heartbeats >= 3)
-            async with broker.hold("g", "PreparingRebalance"):
+            async with await broker.hold("g", "PreparingRebalance"):
                 await broker.rebalance("g")
                 seen = counters.requests.get(11, 0)
                 await until(lambda: counters.requests.get(11, 0) > seen)  # it joins
-                assert broker.groups["g"].state == "PreparingRebalance"
+                assert (await broker.groups)["g"].state == "PreparingRebalance"
             await broker.wait_for("g", state="Stable", generation=before.generation + 1)

@@ -74,8 +74,10 @@ def test_what_one_request_would_cost_is_told_with_the_setting() -> None:
     assert create_topics(rig, 300) == [
         (
             44,
-            ("this request asks for 1268 units of work or more (about a microsecond each) where groupmock.request.max.work allows 1000: "
-            "ask for less at once, or raise that setting"),
+            (
+                "this request asks for 1268 units of work or more (about a microsecond each) where groupmock.request.max.work allows 1000: "
+                "ask for less at once, or raise that setting"
+            ),
         )
     ]
     assert create_topics(rig, 100) == [(0, None)]
@@ -242,8 +244,10 @@ def test_an_assignment_is_judged_with_those_before_it() -> None:
     (row,) = rig.ask(19, 5, CreateTopicsRequest(topics=[wanted], timeout_ms=1000)).topics
     assert (row.error_code, row.error_message) == (
         39,
-        ("The manual partition assignment includes a partition with 2 replica(s), "
-        "but this is not consistent with previous partitions, which have 1 replica(s)."),
+        (
+            "The manual partition assignment includes a partition with 2 replica(s), "
+            "but this is not consistent with previous partitions, which have 1 replica(s)."
+        ),
     )
 
 

@@ -68,9 +68,7 @@ def test_names_are_ids_without_kafkas_uuid() -> None:
     assert name_of("kafka-python-1-abc") == "kafka-python-1-abc"
 
 
-@for_each(
-    "wrong", [{"design": 4}, {"delay_ms": -1}, {"max_moves": 0}, {"move_interval_ms": -1}, {"first": "later"}, {"match": "all"}]
-)
+@for_each("wrong", [{"design": 4}, {"delay_ms": -1}, {"max_moves": 0}, {"move_interval_ms": -1}, {"first": "later"}, {"match": "all"}])
 def test_settings_are_checked(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Rules(**wrong)

@@ -119,9 +119,7 @@ def test_what_never_fired_says_how_near_it_came() -> None:
     rules.decide(SYNC._replace(role="leader"))
     rules.decide(SYNC._replace(api="JoinGroup"))
     (report,) = rules.never_fired()
-    assert report.sentence == (
-        'rule "r" never fired: nearest was SyncGroup v3 of cook-1 at 2.500 s, where group is orders, wanted order'
-    )
+    assert report.sentence == ('rule "r" never fired: nearest was SyncGroup v3 of cook-1 at 2.500 s, where group is orders, wanted order')
 
 
 def test_a_count_that_was_not_reached_is_a_near_miss_too() -> None:

@@ -88,9 +88,7 @@ def test_unknown_kinds_are_kept_and_broken_lines_named(tmp_path):
     assert journal.ended
 
 
-@for_each(
-    "content", [b"", b"\n", b"hello\n", b"{}\n", b'{"v":2}\n'], ids=["empty", "blank", "text", "no header", "short header"]
-)
+@for_each("content", [b"", b"\n", b"hello\n", b"{}\n", b'{"v":2}\n'], ids=["empty", "blank", "text", "no header", "short header"])
 def test_what_is_no_journal_is_refused(tmp_path, content):
     (tmp_path / "j").write_bytes(content)
     with pytest.raises(NotAJournal):

@@ -12,6 +12,8 @@ from cases import for_each
 from groupmock.journal.ring import BATCH, Ring
 from groupmock.journal.rows import CommandRow, MemberRow, MovedRow, NoteRow, ReplyRow, RequestRow, Row, TimerRow
 from groupmock.journal.weight import held
+from groupmock.story.sentences import sentence
+from groupmock.story.teller import tell
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, Wire, fields_of
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -81,9 +83,7 @@ SHAPES: dict[str, Callable[[int], Row]] = {
     ),
     "a move": lambda n: MovedRow(t=10**12 + n, group=f"g-{n}", before="Empty", after="Stable", generation=n + 1000, reason=f"because {n}"),
     "a move for a long reason": lambda n: MovedRow(t=10**12 + n, group="g", before="", after="", generation=1, reason=f"{n}" * 1000),
-    "a member with wide names": lambda n: MemberRow(
-        t=10**12 + n, group=wide("g", n), member_id=wide("m", n), what="", reason=wide("r", n)
-    ),
+    "a member with wide names": lambda n: MemberRow(t=10**12 + n, group=wide("g", n), member_id=wide("m", n), what="", reason=wide("r", n)),
     "a timer": lambda n: TimerRow(t=10**12 + n, timer="session", subject=(f"group-{n}", f"member-{n}")),
     "a command with a big argument": lambda n: CommandRow(t=10**12 + n, name="append", arguments={"batch": {"base64": f"{n}" * 20_000}}),
     "a note of many facts": lambda n: NoteRow(t=10**12 + n, what="x", fields={f"fact {each} of {n}": [n + each] * 3 for each in range(30)}),
@@ -150,10 +150,11 @@ def test_one_frame_does_not_drive_out_the_story() -> None:
     ring.take(request(1, big_join(), 9_000_000))
     ring.take(reply(1, joined(7, 10_000), 9_000_000))
     assert ring.dropped == 0
-    lines = ring.story("g")
+    lines = [sentence(row) for row in ring.of_group("g")]
     assert len(lines) == BATCH + 2
     assert lines[-2].endswith("JoinGroup v5 from client-1, group g, member m")
     assert lines[-1].endswith("generation 7, member member-7, leader leader-7")
+    assert not [line for line in tell(ring.rows, group="g") if "could not be told" in line]
     assert ring.rows[-2].raw is None and "protocols" not in ring.rows[-2].message
 
 

@@ -57,4 +57,3 @@ class RequestToSpoil(NamedTuple):
 def header(key: int, version: int, correlation: int, client: bytes = b"\0\3raw") -> bytes:
     """A request header without tags."""
     return struct.pack(">hhi", key, version, correlation) + client
-

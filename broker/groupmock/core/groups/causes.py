@@ -53,6 +53,7 @@ Cause = Literal[
     "forced",
     "released",
     "delay_ended",
+    "generation_set",
 ]
 """The words. A Literal and no enumeration: a mistyped one is an error of types, and a join costs no look-up (a storm has thousands)."""
 
@@ -279,3 +280,8 @@ def forced(reason: str) -> Why:
 
 RELEASED: Final = Why("released", "the group was released")
 DELAY_ENDED: Final = Why("delay_ended", "its delay was ended")
+
+
+def generation_set(before: int) -> Why:
+    """Behind the backs of its members."""
+    return Why("generation_set", f"its generation was {before} and was set, unknown to its members")

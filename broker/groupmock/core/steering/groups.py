@@ -1,4 +1,4 @@
-"""Steering a group: force a rebalance, hold it in a state and release it, end its delay now."""
+"""Steering a group: force a rebalance, set its generation, hold it in a state and release it, end its delay now."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from msgspec import Meta
 
 from ..effects import TimerFired
 from ..events import Command
-from ..groups import causes
-from ..groups.classic import rebalance
+from ..groups import causes, telling
+from ..groups.classic import rebalance, storage
 from ..groups.classic.states import COMPLETING, EMPTY, PREPARING, STABLE, State
 from ..groups.classic.type import ClassicGroup
 from .find import classic_group_of, group_of
@@ -45,6 +45,36 @@ def force_rebalance(cluster: Cluster, arguments: ForceRebalance, turn: Turn) -> 
         raise NotNow(f"group {arguments.group!r} is {group.state}: only a Stable or a CompletingRebalance group can be made to rebalance")
     not_held(cluster, arguments.group, "let it rebalance")
     rebalance.prepare(turn, group, causes.forced(arguments.reason))
+
+
+class SetGeneration(Arguments):
+    """Give a group another generation behind its members' backs: what they send with the one they know is refused with 22
+    (ILLEGAL_GENERATION), and they must join again. Members, leader and assignments stay.
+
+    A higher one: as after rounds whose answers were lost on their way. A lower one: as on a coordinator that took over a log without the
+    last rounds, so that members speak of a generation that never was.
+    """
+
+    group: Group
+    generation: Annotated[
+        Annotated[int, Meta(ge=1, le=2**31 - 2)] | None, Meta(description="which, but the one that it has; null: the next one")
+    ] = None
+
+
+@steers("set_generation", SetGeneration)
+def set_generation(cluster: Cluster, arguments: SetGeneration, turn: Turn) -> None:
+    """A Stable or an Empty group only: a log has no other to take over (docs/kafka/group-protocol.md#load-unload-deletion)."""
+    group = classic_group_of(cluster, arguments.group)
+    if group.state not in (EMPTY, STABLE):
+        raise NotNow(f"group {arguments.group!r} is {group.state}: the generation can be set of a Stable or an Empty group only")
+    before = group.generation
+    after = before + 1 if arguments.generation is None else arguments.generation
+    if after == before:
+        raise NotNow(f"group {arguments.group!r} is in generation {before} already: name another one, or none for the next")
+    group.generation = after
+    group.end_leases()
+    telling.moved(turn, group, group.state, causes.generation_set(before))
+    storage.store(turn, group)
 
 
 class HoldGroup(Arguments):

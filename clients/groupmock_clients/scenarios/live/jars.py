@@ -40,9 +40,7 @@ def _fetch(root: Path, home: Path) -> None:
     try:
         shutil.copy(POM, draft / "pom.xml")
         command = ["mvn", "-q", "-B", PLUGIN, f"-DoutputDirectory={draft}", f"-DexcludeArtifactIds={NOT_OURS}"]
-        done = subprocess.run(
-            command, cwd=draft, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False
-        )
+        done = subprocess.run(command, cwd=draft, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
         if done.returncode:
             raise Unsupported(f"Maven could not get Kafka Connect's jars: {(done.stdout + done.stderr)[-1000:]}")
         if not home.exists():  # another process may have been faster

@@ -51,9 +51,7 @@ def test_the_list_names_apis_that_exist_and_says_why() -> None:
     assert all(len(reason) > 20 for reason in apis.values())
 
 
-@for_each(
-    "api", ["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch", "FindCoordinator", "Metadata"]
-)
+@for_each("api", ["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch", "FindCoordinator", "Metadata"])
 def test_what_members_live_on_may_not_be_missing(api: str) -> None:
     assert api not in reasons()["apis"]
 

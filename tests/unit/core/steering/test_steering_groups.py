@@ -247,6 +247,50 @@ def test_a_forced_rebalance_refuses_the_syncs_that_wait() -> None:
     assert (sync.error, world.group().state) == (27, "PreparingRebalance")
 
 
+@for_each("generation", [None, 3, 7])
+def test_a_generation_that_is_set_makes_its_members_join_again(generation: int | None) -> None:
+    world = World.make()
+    leader, follower = world.stable(2)
+    world.command("set_generation", group="g", generation=5)
+    known = 5
+    world.command("set_generation", group="g", **({} if generation is None else {"generation": generation}))
+    now = known + 1 if generation is None else generation
+    assert (world.moves()[-1], world.group().generation) == (("Stable", "Stable", now), now)
+    assert world.reasons()[-1] == f"its generation was {known} and was set, unknown to its members"
+    commit = world.commit(leader, known).answer.topics[0].partitions[0].error_code
+    assert [world.beat(leader, known), commit, world.sync(follower, known).error] == [22, 22, 22]
+    assert [world.beat(leader, now), world.sync(follower, now).error] == [0, 0]
+    assert set(world.group().members) == {leader, follower}
+    joins = [world.join(leader), world.join(follower)]
+    assert [join.answer.generation_id for join in joins][:1] == [now + 1]
+
+
+def test_a_generation_that_is_set_is_in_the_coordinators_log() -> None:
+    world = World.make()
+    (leader,) = world.stable(1)
+    world.command("set_generation", group="g", generation=41)
+    world.command("move_coordinator", group="g")
+    assert (world.group().generation, world.beat(leader, 41)) == (41, 0)
+
+
+@for_each("state", ["PreparingRebalance", "CompletingRebalance"])
+def test_no_generation_is_set_while_a_group_rebalances(state: str) -> None:
+    world = World.make()
+    if state == "PreparingRebalance":
+        world.enter()
+    else:
+        completing(world)
+    with pytest.raises(NotNow, match=f"group 'g' is {state}: the generation can be set of a Stable or an Empty group only"):
+        world.command("set_generation", group="g")
+
+
+def test_the_generation_that_a_group_has_is_not_set() -> None:
+    world = World.make()
+    world.stable(1)
+    with pytest.raises(NotNow, match="group 'g' is in generation 1 already: name another one, or none for the next"):
+        world.command("set_generation", group="g", generation=1)
+
+
 @for_each("state", ["Empty", "PreparingRebalance"])
 def test_what_rebalances_or_has_nobody_cannot_be_made_to(state: str) -> None:
     world = World.make()

@@ -16,8 +16,7 @@ from ..member_spec import COOPERATIVE, MemberSpec
 from .channel import Channel, Listener
 
 STOCK: Final = {
-    each.name: each
-    for each in (CooperativeStickyAssignor, RangePartitionAssignor, RoundRobinPartitionAssignor, StickyPartitionAssignor)
+    each.name: each for each in (CooperativeStickyAssignor, RangePartitionAssignor, RoundRobinPartitionAssignor, StickyPartitionAssignor)
 }
 
 

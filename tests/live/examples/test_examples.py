@@ -1,0 +1,102 @@
+"""The examples in other languages, as their users run them: installed, then tested against groupmock in under ten seconds.
+
+The install is not timed: what a package manager brings, and the first build of a client library, happen once.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+TREE = Path(__file__).resolve().parents[3]
+INSTALL_S = 600
+PROMISED_S = 10.0
+TESTS = 4
+
+
+@dataclass(frozen=True)
+class Example:
+    """A folder of examples/: what it needs on the PATH, how it is installed and tested, what its runner says when so many passed."""
+
+    language: str
+    tools: Sequence[str]
+    install: Sequence[Sequence[str]]
+    test: Sequence[str]
+    passed: str
+
+
+EXAMPLES = [
+    Example(
+        "java", ["java", "mvn"],
+        # Offline from then on: test-compile brings compiler and libraries; the runner of tests is looked up when it runs none, too.
+        [["mvn", "-B", "-q", "test-compile"], ["mvn", "-B", "-q", "test", "-Dtest=none", "-Dsurefire.failIfNoSpecifiedTests=false"]],
+        ["mvn", "-B", "-o", "test"], r"Tests run: (\d+), Failures: 0, Errors: 0, Skipped: 0\n",
+    ),
+    Example("node", ["node", "npm"], [["npm", "install", "--no-audit", "--no-fund"]], ["npm", "test"], r"Tests +(\d+) passed \(\d+\)"),
+    Example(
+        "go", ["go"], [["go", "mod", "download"], ["go", "test", "-run", "^$", "./..."]],
+        ["go", "test", "-count=1", "-v", "./..."], r"^--- PASS",
+    ),
+]  # fmt: skip
+
+
+@pytest.fixture(params=EXAMPLES, ids=lambda each: each.language)
+def example(request: pytest.FixtureRequest) -> Example:
+    chosen: Example = request.param
+    if gone := [tool for tool in chosen.tools if shutil.which(tool) is None]:
+        pytest.skip(f"not on the PATH: {', '.join(gone)}")
+    return chosen
+
+
+@pytest.fixture
+def folder(example: Example, tmp_path: Path) -> Path:
+    """The example, installed in a copy: nothing is left in the tree."""
+    copy = tmp_path / example.language
+    shutil.copytree(TREE / "examples" / example.language, copy, ignore=shutil.ignore_patterns("node_modules", "target"))
+    for words in example.install:
+        told(words, copy, INSTALL_S)
+    return copy
+
+
+def told(words: Sequence[str], folder: Path, limit_s: float) -> str:
+    """What the command printed, without colours; it must have ended with 0. The groupmock that it starts is the one under test."""
+    roots = os.pathsep.join(str(TREE / root) for root in ("codec", "broker", "clients", "pipeline"))
+    variables = os.environ | {"GROUPMOCK": f"{sys.executable} -m groupmock", "PYTHONPATH": roots, "NO_COLOR": "1", "FORCE_COLOR": "0"}
+    done = subprocess.run(words, cwd=folder, env=variables, capture_output=True, text=True, timeout=limit_s, check=False)
+    assert done.returncode == 0, f"{' '.join(words)}\n{done.stdout}\n{done.stderr}"
+    return re.sub(r"\x1b\[[\d;]*m", "", done.stdout)
+
+
+def test_an_example_passes_in_under_ten_seconds_after_its_install(example: Example, folder: Path) -> None:
+    began = time.monotonic()
+    said = told(example.test, folder, INSTALL_S)
+    took = time.monotonic() - began
+    found = re.findall(example.passed, said, re.MULTILINE)
+    assert (len(found) if found and not found[-1].isdigit() else int(found[-1])) == TESTS, said
+    print(f"{example.language}: {TESTS} tests in {took:.1f} s")
+    assert took < PROMISED_S, said
+
+
+def test_an_example_finds_the_cook_that_commits_before_it_cooks(example: Example, folder: Path) -> None:
+    """What is committed before it is done is lost with the process: else the tests of the example prove little."""
+    file, begun, done = {
+        "java": ("src/main/java/example/Cook.java", r"( +recipe\.accept\(.*?;\n)", r"( +commit\(new .*?;\n)"),
+        "node": ("src/cook.js", r"( +await recipe\(.*?\n)", r"( +await consumer\.commitOffsets.*?\n)"),
+        "go": ("cook.go", r"(\t+recipe\(.*?\n)", r"(\t+if err := client\.CommitRecords.*?\n.*?\n\t+\}\n)"),
+    }[example.language]
+    source = (folder / file).read_text()
+    swapped, count = re.subn(begun + done, r"\2\1", source)
+    assert count == 1
+    (folder / file).write_text(swapped)
+    with pytest.raises(AssertionError, match=r"(?i)crash") as failed:
+        told(example.test, folder, INSTALL_S)
+    assert "coffee" in str(failed.value)
