@@ -155,11 +155,7 @@ class Run:
     def play(self) -> None:
         """Members act in turns; now and then somebody breaks or steers something; time goes on."""
         dice = self.script
-        self.driver.submit(
-            Command(
-                "create_topic", {"name": "T", "partitions": 1, "replication_factor": 2, "configs": {"cleanup.policy": "compact,delete"}}
-            )
-        )
+        self.driver.submit(Command("create_topic", {"name": "T", "partitions": 1}))
         members = [Scripted(self, number) for number in range(MEMBERS)]
         for _ in range(STEPS):
             if self.chaos and dice.random() < 0.25:
