@@ -169,9 +169,24 @@ class Running:
             raise NotAudited("nobody is audited: start with --audit (audit = true in the file, GROUPMOCK_AUDIT=true, Broker(audit=True))")
         return self.beside.audit(group)
 
-    def story(self, group: str) -> str:
-        """What happened to a group, a line an event; only where `start(stories=True)` kept the rows."""
-        return "\n".join(self.ring.story(group)) if self.ring is not None else ""
+    def story(self, group: str | None = None, member: str | None = None) -> list[str]:
+        """What happened to a group, or to all of them, line by line (`groupmock.story.teller`), as far as the rows are kept: [] where
+        nobody can look into memory (`start(stories=False)`), and where nothing is known of that group or member."""
+        if self.ring is None:
+            return []
+        from .story.teller import NotTold, tell
+
+        self.server.journal.flush()  # the last line names the file
+        journal, dropped = self.config.journal, self.ring.dropped
+        told = tell(self.ring.rows, group=group, member=member, seed=self.seed, journal=journal, dropped=dropped, ends=self._end)
+        try:
+            return list(told)
+        except NotTold:
+            return []
+
+    def _end(self, topic: str, partition: int) -> int | None:
+        count = self.cluster.topics.partitions(topic)
+        return None if count is None or partition >= count else self.cluster.topics.require_partition(topic, partition).end
 
     def never_fired(self) -> list[RuleReport]:
         """The fault rules that did nothing, before a reset neither."""

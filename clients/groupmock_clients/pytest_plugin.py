@@ -73,8 +73,8 @@ def groupmock_config() -> dict[str, Any]:
 
 @pytest.fixture
 def groupmock(request: pytest.FixtureRequest, groupmock_config: dict[str, Any]) -> Iterator[Broker]:
-    """A mock cluster for this test alone, with blocking calls. What it starts: `groupmock_config`, and the marker above it. A failed test shows
-    the seed and the story of each group, and with `--groupmock-journal DIR` its journal is kept."""
+    """A mock cluster for this test alone, with blocking calls. What it starts: `groupmock_config`, and the marker above it. A failed test
+    shows the seed and the story of each group, and with `--groupmock-journal DIR` its journal is kept."""
     settings = _with_audit(request.config, groupmock_config | _marked(request.node))
     if settings.pop("must_fire", True) and "plan" in settings:
         request.node.stash[MUST_FIRE] = True
@@ -242,11 +242,8 @@ def _findings(broker: Broker, *severities: str) -> list[str]:
 
 
 def _last_words(broker: Broker, shared: bool) -> str:
-    from groupmock.printable import printable
-
     again = f'"seed": {broker.seed} in groupmock_config' if shared else f"@pytest.mark.groupmock(seed={broker.seed})"
-    head = [f"seed {broker.seed}: repeat with {again}"] + ([f"journal: {broker.journal}"] if broker.journal is not None else [])
-    return "\n".join([*head, *(f"{printable(group)}:\n{broker.story(group)}" for group in sorted(broker.groups))])
+    return f"{broker.story()}\nrepeat with {again}"
 
 
 def _sweep_journal(config: pytest.Config, broker: Broker, stash: pytest.Stash) -> None:

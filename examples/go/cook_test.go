@@ -3,6 +3,7 @@ package kitchen
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -41,6 +42,10 @@ func TestAnOrderOfACookThatCrashedIsCookedAgain(t *testing.T) {
 	fresh(t)
 	begun, never, cooked := make(chan string, 10), make(chan bool), make(chan string, 10)
 	start(t, "anna", func(dish string) { begun <- dish; <-never })
+	t.Cleanup(func() { // the process is not really dead: it must go on to leave
+		post(t, "/v1/groups/kitchen/thaw", map[string]any{"member": "anna"})
+		close(never)
+	})
 	order(t, "coffee")
 	expect(t, begun, "coffee")
 
@@ -50,22 +55,21 @@ func TestAnOrderOfACookThatCrashedIsCookedAgain(t *testing.T) {
 	start(t, "ben", func(dish string) { cooked <- dish })
 	expect(t, cooked, "coffee")
 	get(t, "/v1/groups/kitchen/wait?members=1&lag=0", nil)
-
-	post(t, "/v1/groups/kitchen/thaw", map[string]any{"member": "anna"}) // so that the test can stop what it started
-	close(never)
 }
 
 func TestACookThatWasTooSlowDoesNotCommitOverTheOther(t *testing.T) {
 	fresh(t)
 	begun, slow, cooked := make(chan string, 10), make(chan bool), make(chan string, 10)
 	start(t, "anna", func(dish string) { begun <- dish; <-slow })
+	goOn := sync.OnceFunc(func() { close(slow) })
+	t.Cleanup(goOn)
 	order(t, "coffee")
 	expect(t, begun, "coffee")
 
 	post(t, "/v1/groups/kitchen/expire", map[string]any{"member": "anna"})
 	start(t, "ben", func(dish string) { cooked <- dish })
 	expect(t, cooked, "coffee")
-	close(slow) // anna commits, is refused, and comes back for more
+	goOn() // anna commits, is refused, and comes back for more
 	get(t, "/v1/groups/kitchen/wait?state=Stable&members=2&lag=0", nil)
 }
 

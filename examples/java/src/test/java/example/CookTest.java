@@ -25,8 +25,12 @@ class CookTest {
     private final List<Cook> cooks = new ArrayList<>();
     private final BlockingQueue<String> cooked = new LinkedBlockingQueue<>();
 
+    private final CountDownLatch end = new CountDownLatch(1);
+
     @AfterEach
     void everybodyLeaves() throws Exception {
+        end.countDown();
+        groupmock.post("/v1/reset", Map.of()); // whoever is frozen goes on, too
         for (var cook : cooks) {
             cook.close();
         }
@@ -48,8 +52,7 @@ class CookTest {
     @Test
     void anOrderOfACookThatCrashedIsCookedAgain() throws Exception {
         var begun = new LinkedBlockingQueue<String>();
-        var never = new CountDownLatch(1);
-        start("anna", order -> { begun.add(order); await(never); });
+        start("anna", order -> { begun.add(order); await(end); });
         order("coffee");
         assertEquals("coffee", begun.poll(5, TimeUnit.SECONDS));
 
@@ -59,23 +62,19 @@ class CookTest {
         start("ben", cooked::add);
         assertEquals("coffee", cooked.poll(5, TimeUnit.SECONDS));
         groupmock.get("/v1/groups/kitchen/wait?members=1&lag=0");
-
-        groupmock.post("/v1/groups/kitchen/thaw", Map.of("member", "anna")); // so that the test can stop what it started
-        never.countDown();
     }
 
     @Test
     void aCookThatWasTooSlowDoesNotCommitOverTheOther() throws Exception {
         var begun = new LinkedBlockingQueue<String>();
-        var slow = new CountDownLatch(1);
-        start("anna", order -> { begun.add(order); await(slow); });
+        start("anna", order -> { begun.add(order); await(end); });
         order("coffee");
         assertEquals("coffee", begun.poll(5, TimeUnit.SECONDS));
 
         groupmock.post("/v1/groups/kitchen/expire", Map.of("member", "anna"));
         start("ben", cooked::add);
         assertEquals("coffee", cooked.poll(5, TimeUnit.SECONDS));
-        slow.countDown(); // anna commits, is refused, and comes back for more
+        end.countDown(); // anna commits, is refused, and comes back for more
         groupmock.get("/v1/groups/kitchen/wait?state=Stable&members=2&lag=0");
     }
 
