@@ -174,8 +174,24 @@ class InProcess(
 
 class Broker(
     InProcess[
-        None, Undo, FaultBlock, str, list[str], int, "RuleReport", "list[RuleReport]", list[Record], GroupView, dict[str, GroupView], Audit,
-        "dict[str, TopicFacts]", "dict[str, ConfigRow]", "GroupLag", "list[Reset]", "list[Written]", "Seeded",
+        None,
+        Undo,
+        FaultBlock,
+        str,
+        list[str],
+        int,
+        "RuleReport",
+        "list[RuleReport]",
+        list[Record],
+        GroupView,
+        dict[str, GroupView],
+        Audit,
+        "dict[str, TopicFacts]",
+        "dict[str, ConfigRow]",
+        "GroupLag",
+        "list[Reset]",
+        "list[Written]",
+        "Seeded",
     ]
 ):
     """A mock Kafka cluster in this process.
@@ -184,7 +200,8 @@ class Broker(
     keywords with underscores: `group_max_size=3`. `journal`: a file, of at most `journal_max_bytes`, or a folder ("runs/"), where
     each run gets one of its own; `run`: what it calls this run;
     `plan`: fault rules from the start; `seed_data`: topics, records, offsets and configs from the start, a file or its
-    lines (docs/how-to/seed-and-read.md); `audit`: judge the clients (`Broker.audit`), `audit_waivers`: a file of
+    lines (docs/how-to/seed-and-read.md); `like`: HOST:PORT of a cluster to copy them from, with the newest `like_records`
+    of each partition (docs/how-to/cluster.md); `audit`: judge the clients (`Broker.audit`), `audit_waivers`: a file of
     findings that do not count; `control`: serve the control API (docs/reference/control.md) on that port, 0 for
     a free one. Raises ConfigError for a bad value, BadPlan, BadSeedData, CannotStart for a taken port.
     """
@@ -206,6 +223,8 @@ class Broker(
         log: str = "off",
         plan: PlanLike | None = None,
         seed_data: SeedSource | None = None,
+        like: str | None = None,
+        like_records: int = 0,
         audit: bool = False,
         audit_waivers: str | None = None,
         control: int | str | None = None,
@@ -230,8 +249,12 @@ class Broker(
             "audit-waivers": audit_waivers,
             "control": None if control is None else str(control),
             "token": token,
+            "like": like,
+            "like-records": like_records or None,
         }
         self._plan = as_plan(plan) if plan is not None else None
+        if seed_data is not None and like is not None:
+            raise ConfigError("seed_data and like: a cluster comes from lines or from another cluster, not from both")
         self._seed_data = _read_seed_data(seed_data) if seed_data is not None else None
         self._config = resolve(flags, [*(settings or {}).items(), *_by_kafka_name(by_keyword)])
         self._thread: threading.Thread | None = None
@@ -345,6 +368,7 @@ class Broker(
         self._stop = asyncio.Event()
         try:
             running = await start(self._config, ports=ports, stories=True, plan=self._plan, seed_data=self._seed_data)
+            self._seed_data = running.seed_data  # what was copied of another cluster comes back with `clear`, too
             if self._config.control is not None:
                 from ..control.start import start_control
 
