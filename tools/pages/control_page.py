@@ -24,7 +24,8 @@ CONTROL = """
 lists the processes of the machine sees a flag: `GROUPMOCK_TOKEN`, or `token` in the file of `--config`, keeps it apart. It is printed
 nowhere. Requests that a web page of another site makes (`Origin`, `Sec-Fetch-Site`, `Host`) are refused, whatever their method.
 
-Bodies and answers are JSON; times are milliseconds, the `timeout` of a wait seconds, `t` of rows nanoseconds since the start. What cannot be done is answered with one
+Bodies and answers are JSON; times are milliseconds, the `timeout` of a wait seconds, `t` of rows nanoseconds
+since the start. What cannot be done is answered with one
 sentence, `{"error": ...}`, and nothing is changed: 400 something in the request is wrong, 401 no token, 403 a page of another site asks,
 404 there is no such thing (the sentence says what there is), 405 the path takes another method, 408 what was waited for did not happen
 in time, 409 it is not in a state in which that can be done, 413 the body is too large, 415 it is packed, 503 too many wait.
