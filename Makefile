@@ -98,6 +98,7 @@ lint: $(VENV)/.installed-dev
 types: $(VENV)/.installed-dev
 	@"$(BIN)/mypy"
 	@"$(BIN)/mypy" --explicit-package-bases $(filter-out $(PRODUCT),$(CODE))
+	@MYPYPATH=codec:broker:clients "$(BIN)/mypy" --strict --config-file= --cache-dir .mypy_cache/users tests/plugin/users_suite.py
 	@MYPYPATH=tests/interop "$(BIN)/mypy" tests/interop/run
 	@MYPYPATH=tests/interop "$(BIN)/mypy" tests/interop/matrix
 

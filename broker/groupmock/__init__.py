@@ -16,9 +16,16 @@ if TYPE_CHECKING:
     from .audit.verdicts import Audit
     from .config import ConfigError
     from .core.groups.view import GroupView, MemberView, State
+    from .core.steering.offsets import Reset
     from .core.steering.register import CannotSteer
+    from .data.facts import ConfigRow, TopicFacts
+    from .data.lag import GroupLag
+    from .data.seed import BadSeedData, SeedData, Seeded
+    from .data.writing import Written
+    from .fault_wait import NeverSoOften
     from .faults.plan import BadPlan, Plan
     from .faults.registry import RuleReport, UnknownRule
+    from .group_wait import BadWait
     from .inprocess.broker import AsyncBroker, Broker, GroupTimeout
     from .inprocess.commands import AsyncUndo, Undo
     from .inprocess.fault_rules import AsyncFaultBlock, FaultBlock, FaultNeverFired, FaultNotSeen
@@ -26,18 +33,26 @@ if TYPE_CHECKING:
     from .views import Record
 
 __all__ = [
-    "AsyncBroker", "AsyncFaultBlock", "AsyncUndo", "Audit", "BadPlan", "Broker", "CannotStart", "CannotSteer", "ConfigError", "FaultBlock",
-    "FaultNeverFired", "FaultNotSeen", "GroupTimeout", "GroupView", "JournalFailed", "MemberView", "NotAudited", "Plan", "Record",
-    "RuleReport", "State", "Undo", "UnknownRule", "__version__",
+    "AsyncBroker", "AsyncFaultBlock", "AsyncUndo", "Audit", "BadPlan", "BadSeedData", "BadWait", "Broker", "CannotStart", "CannotSteer",
+    "ConfigError", "ConfigRow", "FaultBlock", "FaultNeverFired", "FaultNotSeen", "GroupLag", "GroupTimeout", "GroupView", "JournalFailed",
+    "MemberView", "NeverSoOften", "NotAudited", "Plan", "Record", "Reset", "RuleReport", "SeedData", "Seeded", "State", "TopicFacts",
+    "Undo", "UnknownRule", "Written", "__version__",
 ]  # fmt: skip
 
 HOMES: Final = {
     "audit.verdicts": ("Audit",),
     "config": ("ConfigError",),
     "core.groups.view": ("GroupView", "MemberView", "State"),
+    "core.steering.offsets": ("Reset",),
     "core.steering.register": ("CannotSteer",),
+    "data.facts": ("ConfigRow", "TopicFacts"),
+    "data.lag": ("GroupLag",),
+    "data.seed": ("BadSeedData", "SeedData", "Seeded"),
+    "data.writing": ("Written",),
+    "fault_wait": ("NeverSoOften",),
     "faults.plan": ("BadPlan", "Plan"),
     "faults.registry": ("RuleReport", "UnknownRule"),
+    "group_wait": ("BadWait",),
     "inprocess.broker": ("AsyncBroker", "Broker", "GroupTimeout"),
     "inprocess.commands": ("AsyncUndo", "Undo"),
     "inprocess.fault_rules": ("AsyncFaultBlock", "FaultBlock", "FaultNeverFired", "FaultNotSeen"),

@@ -424,7 +424,7 @@ def _advice(running: Running, sight: Sight) -> str:
         known = [each.group_id for each in running.cluster.groups.all()]
         near = did_you_mean(sight.group_id, known)
         return near or f"groups there are: {listed([printable(each) for each in known])}; clients reach this cluster at {running.bootstrap}"
-    return "its story says what its clients did (GET /v1/groups/GROUP has it); a longer `timeout` waits longer"
+    return f"its story says what its clients did (`groupmock group show {printable(sight.group_id)}`); a longer `timeout` waits longer"
 
 
 def _kept(running: Running, sight: Sight) -> Iterable[str]:

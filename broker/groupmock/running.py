@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .audit.verdicts import Audit
     from .data.seed import SeedData
     from .faults.plan import Plan
+    from .faults.registry import RuleReport
 
 T = TypeVar("T")
 CHANGES: Final = frozenset(("moved", "member"))
@@ -63,6 +64,8 @@ class Running:
         """Who judges the clients, if anybody does."""
         self.earlier: list[Audit] = []
         """What was found before the cluster was reset: one audit, or none."""
+        self.fired_earlier: frozenset[str] = frozenset()
+        """Fault rules that fired before the cluster was reset."""
         self.journal = journal
         """The journal's file, if there is one; `config.journal` may be the folder that it is in."""
         self.seed_data: SeedData | None = None
@@ -166,9 +169,28 @@ class Running:
             raise NotAudited("nobody is audited: start with --audit (audit = true in the file, GROUPMOCK_AUDIT=true, Broker(audit=True))")
         return self.beside.audit(group)
 
-    def story(self, group: str) -> str:
-        """What happened to a group, a line an event; only where `start(stories=True)` kept the rows."""
-        return "\n".join(self.ring.story(group)) if self.ring is not None else ""
+    def story(self, group: str | None = None, member: str | None = None) -> list[str]:
+        """What happened to a group, or to all of them, line by line (`groupmock.story.teller`), as far as the rows are kept: [] where
+        nobody can look into memory (`start(stories=False)`), and where nothing is known of that group or member."""
+        if self.ring is None:
+            return []
+        from .story.teller import NotTold, tell
+
+        self.server.journal.flush()  # the last line names the file
+        journal, dropped = self.config.journal, self.ring.dropped
+        told = tell(self.ring.rows, group=group, member=member, seed=self.seed, journal=journal, dropped=dropped, ends=self._end)
+        try:
+            return list(told)
+        except NotTold:
+            return []
+
+    def _end(self, topic: str, partition: int) -> int | None:
+        count = self.cluster.topics.partitions(topic)
+        return None if count is None or partition >= count else self.cluster.topics.require_partition(topic, partition).end
+
+    def never_fired(self) -> list[RuleReport]:
+        """The fault rules that did nothing, before a reset neither."""
+        return [each for each in self.server.driver.rules.reports() if not each.fired and each.name not in self.fired_earlier]
 
     def load_plan(self, plan: Plan, origin: str = "the plan") -> list[str]:
         """Register every rule of a plan, or none; returns their names. Raises BadPlan."""

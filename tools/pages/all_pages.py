@@ -24,6 +24,7 @@ PAGES: Final[dict[str, str]] = {
     "mutations": "docs/proof/mutations.md",
     "peers": "docs/proof/peers.md",
     "pipeline": "docs/how-to/pipeline.md",
+    "python": "docs/reference/python.md",
     "scenarios": "docs/proof/scenarios.md",
     "setting_keywords": "broker/groupmock/inprocess/setting_keywords.py",
     "settings": "docs/reference/settings.md",

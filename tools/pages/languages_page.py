@@ -39,7 +39,7 @@ crash, a commit that comes too late, a lost answer. Each needs some 60 lines of 
 | to know that a group has settled | `GET /v1/groups/kitchen/wait?state=Stable&members=2` |
 | that every partition is given | `...&assignment=orders`: its answer says who has what |
 | that all was read and committed | `GET /v1/groups/kitchen/wait?lag=0` |
-| a crash, without waiting for the session | `POST /v1/groups/kitchen/freeze`, then `.../expire`, both `{{"member": "anna"}}`; at last `.../thaw` |
+| a crash, and no waiting for the session | `POST /v1/groups/kitchen/freeze`, `.../expire`, each with `{{"member": "anna"}}` |
 | a member put out of its group while it works | `POST /v1/groups/kitchen/expire` alone |
 | a stale generation | `POST /v1/groups/kitchen/generation` |
 | an answer that is lost, late or an error | `POST /v1/faults` with a [rule](faults.md), then `GET /v1/faults/NAME/wait?hits=1` |

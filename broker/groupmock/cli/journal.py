@@ -106,8 +106,8 @@ def _shown(name: str) -> str:
 
 
 def _line(row: Any) -> str:
-    from ..journal.story import at, sentence
     from ..printable import one_line
+    from ..story.sentences import at, sentence
 
     return one_line(f"{row.seq:7} {at(row)}  {sentence(row)}")
 

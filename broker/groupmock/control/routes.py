@@ -80,6 +80,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     _command("POST", "/topics", ("topic", "create"), "create_topic"),
     _command("POST", "/topics/{topic}/compact", ("topic", "compact"), "compact_topic", TopicPath),
     _command("POST", "/topics/{topic}/retain", ("topic", "retain"), "retain_topic", TopicPath),
+    _command("POST", "/topics/{topic}/next-offset", ("topic", "next-offset"), "set_next_offset", TopicPath),
     _command("POST", "/topics/{topic}/lag", ("topic", "lag"), "lag_replica", TopicPath),
     _command("POST", "/topics/{topic}/catch-up", ("topic", "catch-up"), "catch_up_replica", TopicPath),
     _command("POST", "/topics/{name}/grow", ("topic", "grow"), "grow_topic", TopicName),

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import TYPE_CHECKING
+
 from .environment import Environment
 from .groups.registry import GroupRegistry
 from .log.topics import Topics
+
+if TYPE_CHECKING:
+    from .quotas import Quotas
 
 
 class Cluster:
@@ -17,6 +23,13 @@ class Cluster:
         self.environment = environment
         self.topics = topics
         self.groups = groups
+
+    @cached_property
+    def quotas(self) -> Quotas:
+        """Quotas of clients. Made when somebody asks for them first: a server listens before that."""
+        from .quotas import Quotas
+
+        return Quotas()
 
 
 def cluster_on(environment: Environment) -> Cluster:

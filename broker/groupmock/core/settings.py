@@ -125,6 +125,7 @@ class Quirks(msgspec.Struct, frozen=True):
     preferred_replica_waits: bool = False  # 2.8: who is sent to another replica (KIP-392) hears it when the fetch's wait is over
     append_time_bit_refused: bool = False  # 2.8: a produced batch that claims LogAppendTime: 32
     null_records_refused: bool = False  # 2.8: Produce with null records: -1; later nobody answers
+    features_updated_one_by_one: bool = False  # 3.9: UpdateFeatures refuses single features, in other words (later: all or none)
     old_produce_closes: bool = False  # 4.3: Produce v0-v2 are advertised (librdkafka looks for them) but close the connection
 
 

@@ -2,11 +2,12 @@
 
     {"topic": "orders", "partitions": 3, "configs": {"cleanup.policy": "compact"}}      a topic
     {"topic": "orders", "key": "k1", "value": {"amount": 3}}                            a record (lines)
+    {"topic": "orders", "partition": 0, "next_offset": 100}                             where its log goes on: at the start, where it begins
     {"group": "kitchen", "topic": "orders", "partition": 0, "offset": 1}                a committed offset
     {"node": 1, "configs": {"message.max.bytes": 2000}}                                 configs of a node, of all where it is 0
 
-Which one a line is, its fields say: `group`, `node`, then any of `key`, `value` and `headers`; what is left is a topic. A record whose
-topic is not there makes it, as an auto-created topic is made, where auto.create.topics.enable is on.
+Which one a line is, its fields say: `group`, `node`, `next_offset`, then any of `key`, `value` and `headers`; what is left is a topic. A
+record whose topic is not there makes it, as an auto-created topic is made, where auto.create.topics.enable is on.
 
 Everything is read and checked before anything is done. What a line asks for is then a command, which the cluster may still refuse (a config
 that there is not, a record that is too large): the error says which line it was and how many were done before it.
@@ -23,7 +24,7 @@ from msgspec import Meta
 
 from ..core.events import Command
 from ..core.steering import CannotSteer
-from .lines import BadLine, Numbered, RecordLine, lines_of, numbered, read_line
+from .lines import BadLine, Numbered, RecordLine, lines_of, new_record, numbered, read_line
 from .writing import Reader, write
 
 if TYPE_CHECKING:
@@ -55,6 +56,15 @@ class TopicLine(msgspec.Struct, forbid_unknown_fields=True):
         Annotated[int, Meta(ge=1)] | None, Meta(description="replicas of each; null: default.replication.factor")
     ] = None
     configs: Annotated[dict[str, Plain], Meta(description="topic configs by Kafka's names")] = {}
+    topic_id: Annotated[str | None, Meta(description="its id as Kafka's tools write it; null: a fresh one")] = None
+
+
+class OffsetLine(msgspec.Struct, forbid_unknown_fields=True):
+    """Where a partition's log goes on: its next record gets that offset, and one without records begins there."""
+
+    topic: Annotated[str, Meta(description="topic name", min_length=1)]
+    partition: Annotated[int, Meta(description="partition of the topic", ge=0)]
+    next_offset: Annotated[int, Meta(description="of the next record", ge=0, le=2**62)]
 
 
 class CommitLine(msgspec.Struct, forbid_unknown_fields=True):
@@ -86,11 +96,11 @@ class Seeded(msgspec.Struct):
         return f"{self.topics} topics, {self.records} records, {self.commits} commits"
 
 
-KINDS: Final = (TopicLine, RecordLine, CommitLine, NodeLine)
+KINDS: Final = (TopicLine, OffsetLine, RecordLine, CommitLine, NodeLine)
 TOPIC_FIELDS: Final = frozenset(TopicLine.__struct_fields__)
 SeedLine: Final = msgspec.defstruct(
     "SeedLine",
-    [(field.name, field.type, None) for field in {field.name: field for kind in KINDS for field in msgspec.structs.fields(kind)}.values()],
+    [(name, kind | None, None) for name, kind in {each.name: each.type for line in KINDS for each in msgspec.structs.fields(line)}.items()],
     kw_only=True,
     forbid_unknown_fields=True,
     namespace={"__doc__": "A line of seed data: a topic, a record, a committed offset or configs of a node. Which, its fields say."},
@@ -107,12 +117,15 @@ class _Kind(msgspec.Struct):
     key: Any = msgspec.UNSET
     value: Any = msgspec.UNSET
     headers: Any = msgspec.UNSET
+    next_offset: Any = msgspec.UNSET
 
     def struct(self) -> type[msgspec.Struct]:
         if self.group is not msgspec.UNSET:
             return CommitLine
         if self.node is not msgspec.UNSET:
             return NodeLine
+        if self.next_offset is not msgspec.UNSET:
+            return OffsetLine
         return RecordLine if any(getattr(self, name) is not msgspec.UNSET for name in RECORD_FIELDS) else TopicLine
 
 
@@ -158,7 +171,10 @@ def _read(line: Numbered) -> Any:
     kind = read_line(line, _Kind).struct()
     if kind is TopicLine and not msgspec.json.decode(line.text, type=dict[str, msgspec.Raw]).keys() <= TOPIC_FIELDS:
         read_line(line, SeedLine)
-    return read_line(line, kind)
+    found = read_line(line, kind)
+    if isinstance(found, RecordLine):
+        new_record(line.number, found, None, None, 0)  # what is wrong with its bytes is said now, not when half of the file is done
+    return found
 
 
 def read_seed_data(given: Source) -> SeedData:
@@ -198,7 +214,7 @@ def _check(running: Running, lines: Iterable[Parsed]) -> None:
             if given.topic in made or given.topic in topics:
                 raise BadLine(line.number, f"topic: {given.topic!r} is there already: leave the line out, or choose another name")
             made[given.topic] = given.partitions or settings.num_partitions
-        elif isinstance(given, RecordLine | CommitLine):
+        elif isinstance(given, RecordLine | CommitLine | OffsetLine):
             if given.topic is None:
                 raise BadLine(line.number, 'topic: a record needs one: {"topic": "orders", "value": ...}')
             count = made.get(given.topic) or topics.partitions(given.topic)
@@ -207,7 +223,7 @@ def _check(running: Running, lines: Iterable[Parsed]) -> None:
             _check_place(line, given, count)
 
 
-def _check_place(line: Numbered, given: RecordLine | CommitLine, count: int | None) -> None:
+def _check_place(line: Numbered, given: RecordLine | CommitLine | OffsetLine, count: int | None) -> None:
     before = f'write a line {{"topic": "{given.topic}", "partitions": N}} before it'
     if count is None:
         raise BadLine(line.number, f"topic: no topic {given.topic!r}: {before}")
@@ -247,8 +263,10 @@ def _do(running: Running, step: Step, done: Seeded) -> None:
             done.commits += _commit(running, first.group, step)
         elif isinstance(first, TopicLine):
             _submit(running, "create_topic", name=first.topic, partitions=first.partitions,
-                    replication_factor=first.replication_factor, configs=as_texts(first.configs))  # fmt: skip
+                    replication_factor=first.replication_factor, configs=as_texts(first.configs), topic_id=first.topic_id)  # fmt: skip
             done.topics += 1
+        elif isinstance(first, OffsetLine):
+            _submit(running, "set_next_offset", topic=first.topic, partition=first.partition, offset=first.next_offset)
         else:
             _submit(running, "configure_node", node=first.node, set=as_texts(first.configs))
             done.nodes += 1

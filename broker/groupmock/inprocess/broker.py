@@ -130,9 +130,10 @@ class InProcess(
         done: Records = self._ask(lambda: self._up().records(topic, partition, offset, limit))
         return done
 
-    def story(self, group: str) -> Text:
-        """What happened to a group, a line an event, oldest first."""
-        done: Text = self._ask(lambda: self._up().story(group))
+    def story(self, group: str | None = None, member: str | None = None) -> Text:
+        """What happened to a group, or to all: who got what, what was committed and refused. `member`: what is about this one alone, by its
+        client id, its short name (`anna#d7e8`) or its id."""
+        done: Text = self._ask(lambda: "\n".join(self._up().story(group, member)))
         return done
 
     def audit(self) -> Found:
@@ -167,7 +168,7 @@ class InProcess(
         running = self._up()
         found = await reach(running, wanted, timeout)
         if isinstance(found, Missed):
-            raise GroupTimeout(f"{found.lines}\n{running.story(wanted.group)}")
+            raise GroupTimeout("\n".join([str(found.lines), *running.story(wanted.group)]))
         return found
 
 

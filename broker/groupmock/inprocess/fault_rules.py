@@ -184,7 +184,7 @@ class RuleBlock(Generic[R, Text, Number, Report]):
 
 
 class FaultBlock(RuleBlock[None, str, int, "RuleReport"]):
-    """While a `with` block lasts."""
+    """A fault rule that holds while a `with` block lasts; `name` finds it in the journal and in reports."""
 
     def __enter__(self) -> FaultBlock:
         self._entered = True
@@ -199,7 +199,7 @@ class FaultBlock(RuleBlock[None, str, int, "RuleReport"]):
 
 
 class AsyncFaultBlock(RuleBlock[Later[None], Later[str], Later[int], Later["RuleReport"]]):
-    """While an `async with` block lasts."""
+    """The same while an `async with` block lasts."""
 
     async def __aenter__(self) -> AsyncFaultBlock:
         self._entered = True

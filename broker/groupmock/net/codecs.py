@@ -23,8 +23,6 @@ API_VERSIONS: Final = 18
 HEARTBEAT: Final = 12
 FETCH: Final = 1
 UNSUPPORTED_VERSION: Final = 35
-NEXT_GENERATION: Final = (68, 69)
-"""ConsumerGroupHeartbeat and ConsumerGroupDescribe (KIP-848)."""
 UNKNOWN_VERSION_TAGS: Final = 1000
 """Most tagged fields in the header of an ApiVersions request of an unknown version; clients send none."""
 QUICK: Final = (8, 11, 12, 13, 14, 18)
@@ -135,8 +133,7 @@ class Codecs(dict[bytes, ApiCodec]):
         row = self.advertised.get(key)
         if row is None:
             name = f" ({APIS[key].name})" if key in APIS else ""
-            hint = ": this is a broker without KIP-848, set group.protocol=classic" if key in NEXT_GENERATION else ""
-            raise Refused(f"api key {key}{name} is not served{hint}")
+            raise Refused(f"api key {key}{name} is not served")
         if not row.lowest <= version <= row.highest:
             raise Refused(NOT_SERVED.format(api=APIS[key].name, version=version, lowest=row.lowest, highest=row.highest))
         found = self[start] = ApiCodec(key, version, self._max_elements)

@@ -21,6 +21,7 @@ PROFILE = Profile(
         14: (0, 5),  # SyncGroup
         15: (0, 6),  # DescribeGroups
         16: (0, 5),  # ListGroups
+        17: (0, 1),  # SaslHandshake; refused, as every listener is PLAINTEXT
         18: (0, 4),  # ApiVersions; aiokafka sends v0 and nothing else (docs/kafka/clients.md#version-quirks, 1)
         19: (0, 7),  # CreateTopics
         20: (0, 6),  # DeleteTopics
@@ -31,13 +32,28 @@ PROFILE = Profile(
         25: (0, 4),  # AddOffsetsToTxn
         26: (0, 5),  # EndTxn
         28: (0, 5),  # TxnOffsetCommit
+        29: (0, 3),  # DescribeAcls
+        30: (0, 3),  # CreateAcls
+        31: (0, 3),  # DeleteAcls
         32: (0, 4),  # DescribeConfigs
         33: (0, 2),  # AlterConfigs
+        34: (0, 2),  # AlterReplicaLogDirs
+        35: (0, 5),  # DescribeLogDirs
+        36: (0, 2),  # SaslAuthenticate; refused
         37: (0, 3),  # CreatePartitions
         42: (0, 2),  # DeleteGroups
+        43: (0, 2),  # ElectLeaders
         44: (0, 1),  # IncrementalAlterConfigs
+        45: (0, 1),  # AlterPartitionReassignments
+        46: (0, 0),  # ListPartitionReassignments
         47: (0, 0),  # OffsetDelete
+        48: (0, 1),  # DescribeClientQuotas
+        49: (0, 1),  # AlterClientQuotas
+        50: (0, 0),  # DescribeUserScramCredentials
+        55: (0, 2),  # DescribeQuorum
+        57: (0, 2),  # UpdateFeatures
         60: (0, 2),  # DescribeCluster
+        66: (0, 2),  # ListTransactions
         68: (0, 1),  # ConsumerGroupHeartbeat
         69: (0, 1),  # ConsumerGroupDescribe
         75: (0, 0),  # DescribeTopicPartitions

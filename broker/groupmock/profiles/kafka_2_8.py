@@ -24,6 +24,7 @@ PROFILE = Profile(
         14: (0, 5),  # SyncGroup
         15: (0, 5),  # DescribeGroups
         16: (0, 4),  # ListGroups
+        17: (0, 1),  # SaslHandshake; refused, as every listener is PLAINTEXT
         18: (0, 3),  # ApiVersions; so v4, which newer clients send first, is answered 35 in version 0 (P2-d12)
         19: (0, 7),  # CreateTopics
         20: (0, 6),  # DeleteTopics
@@ -34,12 +35,25 @@ PROFILE = Profile(
         25: (0, 3),  # AddOffsetsToTxn
         26: (0, 3),  # EndTxn
         28: (0, 3),  # TxnOffsetCommit
+        29: (0, 2),  # DescribeAcls
+        30: (0, 2),  # CreateAcls
+        31: (0, 2),  # DeleteAcls
         32: (0, 4),  # DescribeConfigs
         33: (0, 2),  # AlterConfigs
+        34: (0, 2),  # AlterReplicaLogDirs
+        35: (0, 2),  # DescribeLogDirs
+        36: (0, 2),  # SaslAuthenticate; refused
         37: (0, 3),  # CreatePartitions
         42: (0, 2),  # DeleteGroups
+        43: (0, 2),  # ElectLeaders
         44: (0, 1),  # IncrementalAlterConfigs
+        45: (0, 0),  # AlterPartitionReassignments
+        46: (0, 0),  # ListPartitionReassignments
         47: (0, 0),  # OffsetDelete
+        48: (0, 1),  # DescribeClientQuotas
+        49: (0, 1),  # AlterClientQuotas
+        50: (0, 0),  # DescribeUserScramCredentials
+        57: (0, 0),  # UpdateFeatures
         60: (0, 0),  # DescribeCluster
     },
     settings={

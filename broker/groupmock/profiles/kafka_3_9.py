@@ -24,6 +24,7 @@ PROFILE = Profile(
         14: (0, 5),  # SyncGroup
         15: (0, 5),  # DescribeGroups
         16: (0, 5),  # ListGroups
+        17: (0, 1),  # SaslHandshake; refused, as every listener is PLAINTEXT
         18: (0, 4),  # ApiVersions
         19: (0, 7),  # CreateTopics
         20: (0, 6),  # DeleteTopics
@@ -34,13 +35,28 @@ PROFILE = Profile(
         25: (0, 4),  # AddOffsetsToTxn
         26: (0, 4),  # EndTxn
         28: (0, 4),  # TxnOffsetCommit
+        29: (0, 3),  # DescribeAcls
+        30: (0, 3),  # CreateAcls
+        31: (0, 3),  # DeleteAcls
         32: (0, 4),  # DescribeConfigs
         33: (0, 2),  # AlterConfigs
+        34: (0, 2),  # AlterReplicaLogDirs
+        35: (0, 4),  # DescribeLogDirs
+        36: (0, 2),  # SaslAuthenticate; refused
         37: (0, 3),  # CreatePartitions
         42: (0, 2),  # DeleteGroups
+        43: (0, 2),  # ElectLeaders
         44: (0, 1),  # IncrementalAlterConfigs
+        45: (0, 0),  # AlterPartitionReassignments
+        46: (0, 0),  # ListPartitionReassignments
         47: (0, 0),  # OffsetDelete
+        48: (0, 1),  # DescribeClientQuotas
+        49: (0, 1),  # AlterClientQuotas
+        50: (0, 0),  # DescribeUserScramCredentials
+        55: (0, 2),  # DescribeQuorum
+        57: (0, 1),  # UpdateFeatures
         60: (0, 1),  # DescribeCluster
+        66: (0, 1),  # ListTransactions
         68: (0, 0),  # ConsumerGroupHeartbeat; advertised, and answered 35 with default settings (P1-c10)
         69: (0, 0),  # ConsumerGroupDescribe
         75: (0, 0),  # DescribeTopicPartitions
@@ -85,6 +101,7 @@ PROFILE = Profile(
             "failed_fetch_without_records",
             "metadata_rows_in_a_set",
             "no_cordoned_log_dirs",
+            "features_updated_one_by_one",
             "topic_configs_before_4",
         }
     ),

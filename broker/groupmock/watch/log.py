@@ -15,8 +15,8 @@ import msgspec
 
 from ..journal.journal import Sink
 from ..journal.rows import DISCONNECTED, END, LEFT_OUT, CloseRow, FindingRow, NoteRow, ReplyRow, RequestRow, Row
-from ..journal.story import at, sentence
 from ..printable import ascii_json
+from ..story.sentences import at, sentence
 
 KINDS: Final = frozenset(("abandoned", "close", "command", "fault", "finding", "member", "moved", "note", "request", "reply"))
 NEVER_SHOWN: Final = frozenset(("raw", "message"))

@@ -4,8 +4,9 @@
     groupmock scenario run NAME [--protocol NAME[/CLIENT]] [--virtual | --live] [--journal FOLDER]
     groupmock scenario table [--virtual | --live] [--json FILE]
 
-`--live`: stock clients in processes of their own, over TCP (needs groupmock[cooperative-aiokafka,cooperative-kafka-python]). `--virtual`: scripted members on a
-virtual clock, in milliseconds (the default). `table` prints the Characteristics of "Incremental Cooperative Rebalancing" with figures.
+`--live`: stock clients in processes of their own, over TCP (needs groupmock[cooperative-aiokafka,cooperative-kafka-python]).
+`--virtual`: scripted members on a virtual clock, in milliseconds (the default).
+`table` prints the Characteristics of "Incremental Cooperative Rebalancing" with figures.
 `--agree` compares each live run with its virtual twin: moves and rounds must be the same.
 Exit codes: 0 all were measured, 1 an invariant was broken or a record lost, 2 bad use, 4 some could not be measured.
 """

@@ -1,6 +1,6 @@
 """Record tests/data/codec/*.jsonl.gz: bytes that Kafka's own classes wrote, with the JSON they were made from.
 
-    python -m tests.judge.record_vectors        (in the checkout; needs java and the shared folder; about two minutes)
+    python -m tests.live.judge.record_vectors       (in the checkout; needs java and the shared folder; about two minutes)
 
 Per type and version: every edge case of `groupmock_codec.samples`, written by the newest release that has the version, and
 RANDOM random messages that the releases made themselves, one after the other. Deterministic: run twice, no difference.

@@ -129,6 +129,9 @@ _BY_NAME: Final[dict[str, FieldMaker]] = {
     "records": lambda maker: maker.rng.choice((maker.batch(), maker.batch(), b"")),
     "metadata": lambda maker: encode_subscription(Subscription(topics=[maker.topic()])),
 }
+_ACL_CODES: Final = (
+    "resource_type", "resource_type_filter", "resource_pattern_type", "pattern_type_filter", "operation", "permission_type"
+)  # fmt: skip
 _BY_API: Final[dict[tuple[int, str], FieldMaker]] = {
     (0, "acks"): _one_of(-1, 1, 0),
     (10, "key_type"): _one_of(0),
@@ -144,6 +147,8 @@ _BY_API: Final[dict[tuple[int, str], FieldMaker]] = {
     (44, "validate_only"): _one_of(True),
     (44, "config_operation"): _one_of(0, 1),
     **{(key, "resource_type"): _one_of(2) for key in (32, 33, 44)},
+    # Code 0 of these closes the connection (SEC-77, SEC-78)
+    **{(key, code): _one_of(2, 3) for key in (29, 30, 31) for code in _ACL_CODES},
     **{(key, "resource_name"): lambda maker: maker.topic() for key in (32, 33, 44)},
     **{(key, "value"): _one_of("1000", "delete", None) for key in (19, 33, 44)},
     (32, "configuration_keys"): lambda maker: maker.rng.choice((None, [], list(CONFIGS))),

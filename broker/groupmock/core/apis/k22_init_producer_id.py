@@ -18,12 +18,13 @@ NONE: Final = -1
 
 
 def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
-    """A fresh id with epoch 0. Transactions are not served: a transactional id is refused with 35, which ends a producer at once."""
+    """A fresh id with epoch 0. Transactions are not served: a transactional id is refused with 53, as by a broker on which nobody may
+    write with it. librdkafka and the Java client take that as final (librdkafka asks again for ever after 35)."""
     asked = request.message
     assert isinstance(asked, InitProducerIdRequest)
     code = _refusal(asked)
     if code is not ErrorCode.NONE:
-        if code is ErrorCode.UNSUPPORTED_VERSION:
+        if code is ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
             turn.note("transactions_not_served", transactional_id=asked.transactional_id)
         answer = InitProducerIdResponse(error_code=code, producer_id=NONE, producer_epoch=NONE)
     else:
@@ -34,11 +35,11 @@ def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
 def _refusal(asked: InitProducerIdRequest) -> ErrorCode:
     if (asked.producer_id == NONE) != (asked.producer_epoch == NONE):
         return ErrorCode.INVALID_REQUEST
-    # The order of TransactionCoordinator.handleInitProducerId: a bad request gets Kafka's code, only what Kafka would serve gets 35.
+    # The order of TransactionCoordinator.handleInitProducerId: a bad request gets Kafka's code, only what Kafka would serve gets 53.
     if asked.transactional_id is None:
         return ErrorCode.NONE
     if not asked.transactional_id:
         return ErrorCode.INVALID_REQUEST
     if not 0 < asked.transaction_timeout_ms <= MAX_TRANSACTION_TIMEOUT_MS:
         return ErrorCode.INVALID_TRANSACTION_TIMEOUT
-    return ErrorCode.UNSUPPORTED_VERSION
+    return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED

@@ -108,12 +108,21 @@ class Topics:
         if "fetches" in self.__dict__:  # else none was ever asked for
             self.fetches.disconnected(connection)
 
-    def create(self, turn: Turn, name: str, partitions: int, factor: int | None = None, settings: Mapping[str, str] = NO_CONFIGS) -> None:
-        """Create a topic with checked configs, its replicas placed here; `factor` None: default.replication.factor. Raises TopicRefused."""
+    def create(
+        self,
+        turn: Turn,
+        name: str,
+        partitions: int,
+        factor: int | None = None,
+        settings: Mapping[str, str] = NO_CONFIGS,
+        topic_id: bytes | None = None,
+    ) -> None:
+        """Create a topic with checked configs, its replicas placed here. `factor` None: default.replication.factor; `topic_id` None: a
+        fresh one. Raises TopicRefused."""
         self.check_name(name)
         self.check_room(partitions)
         standard = self._environment.settings.default_replication_factor
-        self.add(turn, name, self.place(name, partitions, standard if factor is None else factor), settings)
+        self.add(turn, name, self.place(name, partitions, standard if factor is None else factor), settings, topic_id)
 
     def check_name(self, name: str) -> None:
         """Raises TopicRefused for a name that Kafka does not take, that exists, or that collides with one by '.' and '_'."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ..log.partition import Partition
     from ..turn import Turn
 
+MOST_LEAPT: Final = 2**40
+"""Five hundred batches without records."""
 OfTopic = Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="partition of the topic; null: all of them")]
 
 
@@ -59,6 +61,27 @@ def retain_topic(cluster: Cluster, arguments: RetainTopic, turn: Turn) -> None:
     logs = [retention.Aging(topic.name, partition, cluster.topics.limits(topic, partition.leader)) for partition in partitions]
     retention.shrink(turn, logs)
     retention.sweep(turn, logs)
+
+
+class SetNextOffset(Arguments):
+    """Let a partition's next record get a higher offset. A log without records begins there; what another leaps over stays empty."""
+
+    topic: TopicName
+    partition: Annotated[int, Meta(description="partition of the topic", ge=0)]
+    offset: Annotated[int, Meta(description="of the next record", ge=0, le=2**62)]
+
+
+@steers("set_next_offset", SetNextOffset)
+def set_next_offset(cluster: Cluster, arguments: SetNextOffset, turn: Turn) -> None:
+    """Fetches that wait are looked at."""
+    check_partition(cluster, arguments.topic, arguments.partition)
+    partition = cluster.topics.require_partition(arguments.topic, arguments.partition)
+    if arguments.offset < partition.end:
+        raise NotNow(f"partition {arguments.partition} of topic {arguments.topic!r} goes to {partition.end} already: no offset comes again")
+    if arguments.offset - partition.end > MOST_LEAPT and partition.start != partition.end:
+        raise NotNow(f"a log that has records leaps over at most {MOST_LEAPT} offsets")
+    partition.go_on_at(arguments.offset)
+    cluster.topics.fetches.changed(turn, [(arguments.topic, arguments.partition)])
 
 
 class LagReplica(Arguments):

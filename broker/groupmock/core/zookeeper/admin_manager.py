@@ -19,6 +19,7 @@ SET: Final = 0
 DELETE: Final = 1
 APPEND: Final = 2
 VERBS: Final = {APPEND: "append", 3: "subtract"}
+NO_PARTITION: Final = "The partition does not exist."
 KINDS: Final = {2: "TOPIC", 4: "BROKER", 8: "BROKER_LOGGER"}
 """The resources that may be altered."""
 

@@ -13,6 +13,7 @@ from typing import Final
 from groupmock.rig.wire import API_VERSIONS, Client, HungUp, Unreadable
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, Versions
+from groupmock_codec.errors import ErrorCode
 from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsResponse, ListOffsetsTopic
 from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseTopic
 from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchResponse
@@ -21,6 +22,7 @@ from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest, ApiVer
 from groupmock_codec.messages.k19_create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest, CreateTopicsResponse
 from groupmock_codec.messages.k22_init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from groupmock_codec.messages.k32_describe_configs import DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResponse
+from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 
 from ..language.scope import group_partition
 from .ping import ping
@@ -32,6 +34,7 @@ FIND_COORDINATOR: Final = 10
 CREATE_TOPICS: Final = 19
 INIT_PRODUCER_ID: Final = 22
 DESCRIBE_CONFIGS: Final = 32
+CONSUMER_GROUP_HEARTBEAT: Final = 68
 TRANSACTIONS: Final = (22, 25, 26, 28)
 """The APIs that a broker with transactions advertises."""
 BROKER_RESOURCE: Final = 4
@@ -263,6 +266,16 @@ class TcpBroker:
         answer = self.ask(INIT_PRODUCER_ID, 1, InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=10_000))
         assert isinstance(answer, InitProducerIdResponse)
         return answer.error_code == 0
+
+    def has_consumer_protocol_off(self) -> bool:
+        """Does it refuse every ConsumerGroupHeartbeat? So brokers do that advertise KIP-848 and have it off (35); any other code
+        is a matter of the exchanges. A group without a name changes nothing either way. Raises NoBroker, Unreadable."""
+        offered = self.versions(CONSUMER_GROUP_HEARTBEAT)
+        if offered is None:
+            return False
+        answer = self.ask(CONSUMER_GROUP_HEARTBEAT, offered.lowest, ConsumerGroupHeartbeatRequest())
+        assert isinstance(answer, ConsumerGroupHeartbeatResponse)
+        return answer.error_code == ErrorCode.UNSUPPORTED_VERSION
 
     # -- topics
 

@@ -111,6 +111,8 @@ class Planner:
         for need, keys in OFFERS.items():
             if any(self._broker.versions(key) is None for key in keys):
                 lacking[need] = (NOT_APPLICABLE, f"needs {NEEDS[need]}, which the broker does not advertise")
+        if "kip848" not in lacking and self._broker.has_consumer_protocol_off():
+            lacking["kip848"] = (NOT_APPLICABLE, f"needs {NEEDS['kip848']}, which the broker advertises and has off")
         return lacking
 
     def prepare(self, variants: Sequence[Variant]) -> None:

@@ -95,7 +95,7 @@ def test_transactions_are_refused() -> None:
     world = LogWorld()
     world.topic("t")
     asked = InitProducerIdRequest(transactional_id="x", transaction_timeout_ms=1000)
-    assert world.ask(22, 4, asked).error_code == 35
+    assert world.ask(22, 4, asked).error_code == 53
     sent = batch(b"a", attributes=TRANSACTIONAL, producer_id=1, producer_epoch=0, base_sequence=0)
     assert world.produce(sent, transactional_id="x")["error_code"] == 49
 

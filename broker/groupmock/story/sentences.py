@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ..printable import printable
-from .rows import (
+from ..journal.rows import (
     AbandonedRow,
     ClientRow,
     CloseRow,
@@ -23,8 +22,9 @@ from .rows import (
     TimerRow,
     kind_of,
 )
+from ..journal.whose import field
+from ..printable import printable
 
-GROUP_APIS: Final = {"JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch", "OffsetDelete"}
 # Of its own, not of core.units: the journal imports nothing of ours (docs/reference/architecture.md#rule-3).
 NS_PER_S: Final = 1_000_000_000
 
@@ -32,23 +32,6 @@ NS_PER_S: Final = 1_000_000_000
 def at(row: Row) -> str:
     """When, in seconds since the start of the run."""
     return f"{row.t / NS_PER_S:9.3f} s"
-
-
-def field(message: Any, name: str) -> Any:
-    """A field of a message, be it the codec's or a dict read back; None if it has none."""
-    return message.get(name) if isinstance(message, dict) else getattr(message, name, None)
-
-
-def group_of(row: Row) -> str | None:
-    """The group a row names itself. (A reply names none: it belongs to the group of its request's ticket.)"""
-    if isinstance(row, MovedRow | MemberRow | FindingRow):
-        return row.group
-    if isinstance(row, RequestRow) and row.api_name in GROUP_APIS:
-        group = field(row.message, "group_id")
-        return group if isinstance(group, str) else None
-    if isinstance(row, TimerRow) and row.subject:
-        return row.subject[0]
-    return None
 
 
 def sentence(row: Row) -> str:

@@ -1,0 +1,21 @@
+"""SaslHandshake (17) on a listener without SASL: 34 and no mechanism, whatever is asked for; the connection goes on (SEC-08).
+
+The Java client ends with "Unexpected handshake request with client mechanism PLAIN, enabled mechanisms are []".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k17_sasl_handshake import SaslHandshakeResponse
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+    from ..turn import Turn
+
+
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
+    """There is nothing to agree on."""
+    turn.reply(request.ticket, SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE))

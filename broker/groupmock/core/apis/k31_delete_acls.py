@@ -1,0 +1,28 @@
+"""DeleteAcls (31) without an authorizer: 54 for each filter (SEC-69)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k31_delete_acls import DeleteAclsFilterResult, DeleteAclsRequest, DeleteAclsResponse
+
+from .. import budget, no_authorizer
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+    from ..turn import Turn
+
+
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
+    """One refusal per filter."""
+    asked = request.message
+    assert isinstance(asked, DeleteAclsRequest)
+    budget.take(turn.settings, len(asked.filters), no_authorizer.ENTRY_COST)
+    codes = ((each.resource_type_filter, each.pattern_type_filter, each.operation, each.permission_type) for each in asked.filters)
+    if no_authorizer.closes(request, turn, "DeleteAcls", codes):
+        return
+    why = no_authorizer.why_not_altered(turn.quirks)
+    refused = [DeleteAclsFilterResult(error_code=ErrorCode.SECURITY_DISABLED, error_message=why) for _ in asked.filters]
+    turn.reply(request.ticket, DeleteAclsResponse(filter_results=refused))

@@ -1,0 +1,61 @@
+"""AlterReplicaLogDirs (34): move a replica into another directory of its node (KIP-113). There is one, so nothing ever moves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k34_alter_replica_log_dirs import (
+    AlterReplicaLogDirPartitionResult,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirsResponse,
+    AlterReplicaLogDirTopicResult,
+)
+
+from ..budget import Ration
+from ..java.hashes import java_hash
+from ..java.orders import java_order
+from ..log.directory import LOG_DIR
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+    from ..turn import Turn
+
+NAME_COST: Final = 3  # core.budget
+PARTITION_COST: Final = 2
+
+
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
+    """One row per topic. Of a partition that is named for two directories the last one counts."""
+    asked = request.message
+    assert isinstance(asked, AlterReplicaLogDirsRequest)
+    ration = Ration(turn.settings)
+    wanted: dict[str, dict[int, str]] = {}
+    for each in asked.dirs:
+        ration.take_names([each.path, *(topic.name for topic in each.topics)], NAME_COST)
+        for topic in each.topics:
+            ration.take(len(topic.partitions), PARTITION_COST)
+            if topic.partitions:
+                wanted.setdefault(topic.name, {}).update(dict.fromkeys(topic.partitions, each.path))
+    results = [
+        AlterReplicaLogDirTopicResult(
+            topic_name=name,
+            partitions=[
+                AlterReplicaLogDirPartitionResult(partition_index=index, error_code=_altered(cluster, request.node, name, index, path))
+                for index, path in wanted[name].items()
+            ],
+        )
+        for name in java_order(wanted, java_hash)
+    ]
+    turn.reply(request.ticket, AlterReplicaLogDirsResponse(results=results))
+
+
+def _altered(cluster: Cluster, node: int, topic: str, index: int, path: str) -> ErrorCode:
+    """The directory is looked at before the partition (ReplicaManager.alterReplicaLogDirs)."""
+    if path != LOG_DIR:
+        return ErrorCode.LOG_DIR_NOT_FOUND
+    partition = cluster.topics.find(topic, index)
+    if partition is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return ErrorCode.NONE if node in partition.replicas else ErrorCode.REPLICA_NOT_AVAILABLE

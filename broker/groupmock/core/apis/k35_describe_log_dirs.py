@@ -1,0 +1,64 @@
+"""DescribeLogDirs (35): which partitions a node has, and how many bytes of each are kept (KIP-113, KIP-827).
+
+Each node has one directory. Its volume's size and room are not known (-1): what is kept is in memory.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.messages.k35_describe_log_dirs import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+
+from ..budget import Ration
+from ..log.directory import LOG_DIR
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from ..cluster import Cluster
+    from ..events import Request
+    from ..log.topics import Topic
+    from ..turn import Turn
+
+TOPIC_COST: Final = 3  # core.budget; all of groupmock.cluster.max.partitions can be told
+PARTITION_COST: Final = 1
+NAME_COST: Final = 2
+
+
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
+    """What is asked for and not there is left out."""
+    asked = request.message
+    assert isinstance(asked, DescribeLogDirsRequest)
+    topics, ration = cluster.topics, Ration(turn.settings)
+    ration.take(topics.count, TOPIC_COST)
+    ration.take(topics.partition_count, PARTITION_COST)
+    wanted: dict[str, set[int]] = {}
+    for each in asked.topics or ():
+        ration.take_names([each.topic], NAME_COST)
+        ration.take(len(each.partitions), PARTITION_COST)
+        wanted.setdefault(each.topic, set()).update(each.partitions)
+    there = [topic for name in topics.names() if (topic := topics.get(name)) is not None]
+    rows = [_row(topic, request.node, None if asked.topics is None else wanted.get(topic.name, ())) for topic in there]
+    if turn.quirks.zookeeper_admin:  # 2.8 names a topic of which nothing was asked for
+        shown = [row for topic, row in zip(there, rows, strict=True) if any(request.node in each.replicas for each in topic.partitions)]
+    else:
+        shown = [row for row in rows if row.partitions]
+    turn.reply(request.ticket, DescribeLogDirsResponse(results=[DescribeLogDirsResult(log_dir=LOG_DIR, topics=shown)]))
+
+
+def _row(topic: Topic, node: int, wanted: Collection[int] | None) -> DescribeLogDirsTopic:
+    """Of a topic the partitions that the node has; `wanted`: None for all of them."""
+    return DescribeLogDirsTopic(
+        name=topic.name,
+        partitions=[
+            DescribeLogDirsPartition(partition_index=each.index, partition_size=each.size)
+            for each in topic.partitions
+            if node in each.replicas and (wanted is None or each.index in wanted)
+        ],
+    )

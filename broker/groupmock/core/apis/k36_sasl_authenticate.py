@@ -1,0 +1,21 @@
+"""SaslAuthenticate (36) on a listener without SASL: 34, the connection goes on (SEC-08)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k36_sasl_authenticate import SaslAuthenticateResponse
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+    from ..turn import Turn
+
+# Kafka's words, also where nobody ever authenticated (SEC-08).
+LATE: Final = "SaslAuthenticate request received after successful authentication"
+
+
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
+    """The token is not looked at."""
+    turn.reply(request.ticket, SaslAuthenticateResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE, error_message=LATE))

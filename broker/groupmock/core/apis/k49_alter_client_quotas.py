@@ -1,0 +1,95 @@
+"""AlterClientQuotas (49): set and remove quotas of users, client ids and addresses (KIP-546). They are kept, not enforced."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k49_alter_client_quotas import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasResponse,
+    AlteredQuotaEntity,
+    QuotaAlterationResult,
+    QuotaOperation,
+)
+
+from .. import quotas
+from ..budget import Ration, fitting
+from ..java.orders import java_order
+from ..quotas import Entity, Kind, QuotaRefused
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+    from ..turn import Turn
+
+ENTRY_COST: Final = 10  # core.budget
+PART_COST: Final = 3
+IP_WITH_OTHERS: Final = "Invalid quota entity combination, IP entity shouldnot be combined with User or ClientId"
+
+
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
+    """A row per entity, in the order of a map of them; each is done or refused as a whole."""
+    asked = request.message
+    assert isinstance(asked, AlterClientQuotasRequest)
+    check_price(asked, turn)
+    listed = [(quotas.entity_of((each.entity_type, each.entity_name) for each in entry.entity), entry.ops) for entry in asked.entries]
+    times = Counter(entity for entity, _ in listed)
+    last = dict(listed)
+    results = []
+    for entity in java_order(times, quotas.hash_of):
+        try:
+            changes = _changes(entity, last[entity], times[entity])
+            keep(cluster, entity, changes, asked.validate_only)
+            results.append(result(entity, None))
+        except QuotaRefused as refused:
+            results.append(result(entity, refused))
+    turn.reply(request.ticket, AlterClientQuotasResponse(entries=results))
+
+
+def check_price(asked: AlterClientQuotasRequest, turn: Turn) -> None:
+    """Of every entity, name and change. Raises OverBudget."""
+    ration = Ration(turn.settings)
+    ration.take(len(asked.entries), ENTRY_COST)
+    for entry in asked.entries:
+        ration.take_names([text for each in entry.entity for text in (each.entity_type, each.entity_name or "")], PART_COST)
+        ration.take_names([each.key for each in entry.ops], PART_COST)
+
+
+def _changes(entity: Entity, operations: list[QuotaOperation], times: int) -> Mapping[str, float | None]:
+    """What is to be set (None: removed). Raises QuotaRefused."""
+    # Kafka's request handler makes one map of all that is asked, and finds any key twice there
+    if times > 1 or len({each.key for each in operations}) < len(operations):
+        raise QuotaRefused(f"Ignoring duplicate entity {quotas.printed(entity)}")
+    kinds = quotas.keys_of(entity, IP_WITH_OTHERS)
+    for each in operations:
+        kind = known(each.key, kinds)
+        if not each.remove:
+            quotas.check_value(each.key, each.value, kind)
+    return {each.key: None if each.remove else each.value for each in operations}
+
+
+def known(key: str, kinds: Mapping[str, Kind]) -> Kind:
+    """What the quota's values are. Raises QuotaRefused."""
+    found = kinds.get(key)
+    if found is None:
+        raise QuotaRefused(f"Invalid configuration key {key}")
+    return found
+
+
+def keep(cluster: Cluster, entity: Entity, changes: Mapping[str, float | None], validate_only: bool) -> None:
+    """Keep checked changes. Raises QuotaRefused where there is no room for another entity."""
+    if not cluster.quotas.has_room(entity):
+        raise QuotaRefused(quotas.TOO_MANY)
+    if not validate_only:
+        cluster.quotas.change(entity, changes)
+
+
+def result(entity: Entity, refused: QuotaRefused | None) -> QuotaAlterationResult:
+    """One row."""
+    named = [AlteredQuotaEntity(entity_type=kind, entity_name=name) for kind, name in entity]
+    if refused is None:
+        return QuotaAlterationResult(error_message=None, entity=named)
+    return QuotaAlterationResult(error_code=ErrorCode.INVALID_REQUEST, error_message=fitting(str(refused)), entity=named)

@@ -1,0 +1,81 @@
+"""DescribeQuorum (55): the log of the cluster's metadata, led by the controller, alone in its quorum; the other nodes observe (KIP-595).
+
+There is no such log here. Its end is what it would be: a record for each topic and partition that was made, and one for every
+half second in which nothing happens (KIP-835). No controller listens anywhere, so the node is told without endpoints (KIP-853).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k55_describe_quorum import (
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    QuorumNode,
+    QuorumPartitionResponse,
+    QuorumTopicResponse,
+    ReplicaState,
+)
+
+from ..budget import Ration
+from ..units import NS_PER_MS
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+    from ..turn import Turn
+
+METADATA_TOPIC: Final = "__cluster_metadata"
+# The first leader's, as seen on every release.
+EPOCH: Final = 1
+IDLE_MS: Final = 500
+NODES_SINCE: Final = 2
+NOT_HERE: Final = "This server does not host this topic-partition."
+TOPIC_COST: Final = 2  # core.budget
+PARTITION_COST: Final = 2
+
+
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
+    """Partition 0 of the metadata, asked for alone; anything beside it spoils the whole request (3)."""
+    asked = request.message
+    assert isinstance(asked, DescribeQuorumRequest)
+    ration = Ration(turn.settings)
+    ration.take_names([topic.topic_name for topic in asked.topics], TOPIC_COST)
+    ration.take(sum([len(topic.partitions) for topic in asked.topics]), PARTITION_COST)
+    if [(topic.topic_name, [each.partition_index for each in topic.partitions]) for topic in asked.topics] == [(METADATA_TOPIC, [0])]:
+        turn.reply(request.ticket, _quorum(cluster, turn, request.version))
+        return
+    refused = [
+        QuorumTopicResponse(
+            topic_name=topic.topic_name,
+            partitions=[
+                QuorumPartitionResponse(
+                    partition_index=each.partition_index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, error_message=NOT_HERE
+                )
+                for each in topic.partitions
+            ],
+        )
+        for topic in asked.topics
+    ]
+    turn.reply(request.ticket, DescribeQuorumResponse(topics=refused))
+
+
+def _quorum(cluster: Cluster, turn: Turn, version: int) -> DescribeQuorumResponse:
+    leader, topics = cluster.topics.controller(), cluster.topics
+    end = turn.now // NS_PER_MS // IDLE_MS + topics.made + topics.partition_count + 1
+    states = {
+        node.node_id: ReplicaState(
+            replica_id=node.node_id, log_end_offset=end, last_fetch_timestamp=turn.wall_ms, last_caught_up_timestamp=turn.wall_ms
+        )
+        for node in turn.environment.up
+    }
+    partition = QuorumPartitionResponse(
+        leader_id=leader,
+        leader_epoch=EPOCH,
+        high_watermark=end,
+        current_voters=[state for node, state in states.items() if node == leader],
+        observers=[state for node, state in states.items() if node != leader],
+    )
+    topic = QuorumTopicResponse(topic_name=METADATA_TOPIC, partitions=[partition])
+    return DescribeQuorumResponse(topics=[topic], nodes=[QuorumNode(node_id=leader)] if version >= NODES_SINCE else [])

@@ -1,0 +1,120 @@
+"""UpdateFeatures (57): raise or lower what the cluster has agreed on (KIP-584, KIP-778, KIP-1022), in the words of the KRaft controller.
+
+`metadata.version` stays: to lower it is refused as Kafka refuses what could lose metadata, and no release knows a higher one than its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.errors import ErrorCode
+from groupmock_codec.messages.k57_update_features import (
+    FeatureUpdateKey,
+    UpdatableFeatureResult,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
+
+from ..budget import Ration, fitting
+from ..java.hashes import java_hash
+from ..java.orders import java_order
+
+if TYPE_CHECKING:
+    from ..cluster import Cluster
+    from ..events import Request
+    from ..identity import Feature
+    from ..turn import Turn
+
+UPGRADE: Final = 1
+SAFE_DOWNGRADE: Final = 2
+UNSAFE_DOWNGRADE: Final = 3
+TYPES_SINCE: Final = 1  # v0 says allow_downgrade instead
+ONE_ANSWER_SINCE: Final = 2
+FEATURE_COST: Final = 8  # core.budget
+METADATA: Final = "metadata.version"
+KRAFT: Final = "kraft.version"
+DOWNGRADE: Final = "Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe downgrade."
+LOSES: Final = "Refusing to perform the requested downgrade because it might delete metadata information."
+NO_UNSAFE: Final = "Unsafe metadata downgrade is not supported in this version."
+ALL_FAILED: Final = "The update failed for all features since the following feature had an error: "
+
+
+def handle(cluster: Cluster, request: Request, turn: Turn) -> None:
+    """All or none (4.x), or each for itself (`features_updated_one_by_one`: 3.9). Of a feature that is listed twice the last row counts."""
+    asked = request.message
+    assert isinstance(asked, UpdateFeaturesRequest)
+    Ration(turn.settings).take_names([each.feature for each in asked.feature_updates], FEATURE_COST)
+    wanted = {each.feature: each for each in asked.feature_updates}
+    order = sorted(wanted) if turn.quirks.features_updated_one_by_one else java_order(wanted, java_hash)
+    refusals = {name: _why_not(cluster, turn, wanted[name], request.version) for name in order}
+    if turn.quirks.features_updated_one_by_one:
+        answer = UpdateFeaturesResponse(results=[_result(name, why, None) for name, why in refusals.items()])
+        done = [name for name, why in refusals.items() if why is None]
+    else:
+        why = next((why for why in refusals.values() if why is not None), None)
+        answer, done = _answer(request.version, list(refusals), why), [] if why is not None else list(refusals)
+    if not asked.validate_only:
+        _finalize(turn, {name: wanted[name].max_version_level for name in done})
+    turn.reply(request.ticket, answer)
+
+
+def _answer(version: int, names: list[str], why: str | None) -> UpdateFeaturesResponse:
+    """One for all of them; up to v1 every feature that was updated has a row besides."""
+    if why is not None:
+        return UpdateFeaturesResponse(error_code=ErrorCode.INVALID_UPDATE_VERSION, error_message=fitting(ALL_FAILED + why))
+    rows = [_result(name, None, "NONE") for name in names] if version < ONE_ANSWER_SINCE else []
+    return UpdateFeaturesResponse(error_message=None, results=rows)
+
+
+def _result(name: str, why: str | None, fine: str | None) -> UpdatableFeatureResult:
+    if why is None:
+        return UpdatableFeatureResult(feature=name, error_message=fine)
+    return UpdatableFeatureResult(feature=name, error_code=ErrorCode.INVALID_UPDATE_VERSION, error_message=fitting(why))
+
+
+def _why_not(cluster: Cluster, turn: Turn, wanted: FeatureUpdateKey, version: int) -> str | None:
+    """Why this level cannot be; None: it can (FeatureControlManager.updateFeature)."""
+    name, level = wanted.feature, wanted.max_version_level
+    kind = wanted.upgrade_type if version >= TYPES_SINCE else SAFE_DOWNGRADE if wanted.allow_downgrade else UPGRADE
+    invalid = f"Invalid update version {level} for feature {name}."
+    feature = next((each for each in turn.environment.identity.features if each.name == name), None)
+    if kind not in (UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE):
+        return f"{invalid} The controller does not support the given upgrade type."
+    if level < 0:
+        return f"{invalid} A feature version cannot be less than 0."
+    if feature is None:
+        # Level 0 is what a feature has that is not there
+        return None if level == 0 else f"{invalid} Local controller {cluster.topics.controller()} does not support this feature."
+    if not feature.lowest <= level <= feature.highest:
+        only = f"only supports versions {feature.lowest}-{feature.highest}"
+        return f"{invalid} Local controller {cluster.topics.controller()} {only}"
+    return _why_not_lower(turn, feature, level, kind, invalid)
+
+
+def _why_not_lower(turn: Turn, feature: Feature, level: int, kind: int, invalid: str) -> str | None:
+    now = feature.finalized or 0
+    if level >= now:
+        return None
+    if kind == UPGRADE:
+        return f"{invalid} {DOWNGRADE}"
+    if feature.name == KRAFT:
+        return f"{invalid} Can't downgrade the version of this feature."
+    if feature.name != METADATA:
+        return None
+    told = (
+        f"Invalid metadata.version {level}."
+        if turn.quirks.features_updated_one_by_one
+        else f"Unsupported metadata.version downgrade from {now} to {level}."
+    )
+    return f"{told} {NO_UNSAFE if kind == UNSAFE_DOWNGRADE else LOSES}"
+
+
+def _finalize(turn: Turn, levels: dict[str, int]) -> None:
+    """The features have these levels from now on; one at level 0 is not told as finalized."""
+    environment = turn.environment
+    identity = environment.identity
+    features = tuple(each._replace(finalized=levels.get(each.name, each.finalized) or None) for each in identity.features)
+    if features != identity.features:
+        epoch = identity.finalized_features_epoch + 1
+        environment.identity = identity._replace(features=features, finalized_features_epoch=epoch)
+        turn.note("features_finalized", levels={each.name: each.finalized for each in features})

@@ -1,0 +1,67 @@
+"""What an administrator orders of the replicas of a partition: who leads it (KIP-183, KIP-460), where they are (KIP-455).
+
+There is one copy of every record whatever the replicas are, so a reassignment is done when it is ordered and none is ever on its way.
+Codes and texts are the KRaft controller's (org.apache.kafka.controller.ReplicationControlManager), as seen on 4.3.0 and 3.9.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from groupmock_codec.errors import ErrorCode
+
+from . import assignments
+from .placement import NO_LEADER
+from .refusal import TopicRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..turn import Turn
+    from .partition import Partition
+    from .topics import Topics
+
+PREFERRED: Final = 0
+UNCLEAN: Final = 1
+
+NOT_NEEDED: Final = "Leader election not needed for topic partition."
+NOT_AVAILABLE: Final = "The preferred leader was not available."
+NONE_ELIGIBLE: Final = "Eligible topic partition leaders are not available."
+
+
+def elect(turn: Turn, topics: Topics, topic: str, partition: Partition, kind: int) -> None:
+    """Let the first replica lead (PREFERRED), or any where nobody leads (UNCLEAN). Raises TopicRefused."""
+    first = partition.replicas[0]
+    if partition.leader == first or (kind == UNCLEAN and partition.leader != NO_LEADER):
+        raise TopicRefused(ErrorCode.ELECTION_NOT_NEEDED, NOT_NEEDED)
+    # Who runs and is a replica leads already where nobody leads: an unclean election finds nobody else
+    if kind == UNCLEAN:
+        raise TopicRefused(ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, NONE_ELIGIBLE)
+    if first not in {each.node_id for each in turn.environment.up}:
+        raise TopicRefused(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, NOT_AVAILABLE)
+    topics.lead(turn, topic, partition.index, first)
+
+
+def check_replicas(turn: Turn, partition: Partition, replicas: Sequence[int], may_change_factor: bool) -> None:
+    """Raises TopicRefused for replicas that cannot be."""
+    assignments.check([sorted(replicas)], {node.node_id for node in turn.environment.identity.nodes}, None)
+    if not may_change_factor and len(replicas) != len(partition.replicas):
+        raise TopicRefused(
+            ErrorCode.INVALID_REPLICATION_FACTOR, f"The replication factor is changed from {len(partition.replicas)} to {len(replicas)}"
+        )
+    # Kafka begins, and goes on when one of them starts; what lasts is not played here (docs/kafka/differences.md#administration)
+    if not any(node.node_id in replicas for node in turn.environment.up):
+        raise TopicRefused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"None of the brokers {list(replicas)} runs.")
+
+
+def reassign(turn: Turn, topics: Topics, topic: str, partition: Partition, replicas: Sequence[int], first_leads: bool = False) -> None:
+    """Replicas that were checked take the place of those there are; the leader stays if it is one of them.
+
+    `first_leads`: the first of them takes over, as it does in 2.8.
+    """
+    partition.replicas = list(replicas)
+    turn.note("partition_reassigned", topic=topic, partition=partition.index, replicas=partition.replicas)
+    up = {node.node_id for node in turn.environment.up}
+    heir = next(node for node in replicas if node in up)
+    if partition.leader != heir and (first_leads or partition.leader not in replicas):
+        topics.lead(turn, topic, partition.index, heir)

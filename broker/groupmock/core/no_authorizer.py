@@ -1,0 +1,36 @@
+"""What a broker without an authorizer says to requests about ACLs: SECURITY_DISABLED (SEC-69), the codes in them being at least known.
+
+Code 0 (UNKNOWN) of a type, pattern, operation or permission cannot be made into a request by Kafka's classes: the connection is closed
+(SEC-77, SEC-78). Codes that do not exist become 0 only after that, and are refused like all others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from .effects import Close
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .events import Request
+    from .settings import Quirks
+    from .turn import Turn
+
+DESCRIBED: Final = "No Authorizer is configured on the broker"
+ALTERED: Final = "No Authorizer is configured."
+ALTERED_IN_2_8: Final = "No Authorizer is configured on the broker."
+ENTRY_COST: Final = 3  # core.budget
+
+
+def why_not_altered(quirks: Quirks) -> str:
+    """The text of each entry of CreateAcls and each filter of DeleteAcls."""
+    return ALTERED_IN_2_8 if quirks.zookeeper_admin else ALTERED
+
+
+def closes(request: Request, turn: Turn, api: str, codes: Iterable[tuple[int, int, int, int]]) -> bool:
+    """Is one of these codes 0 (resource type, pattern type, operation, permission type)? Then the connection is closed."""
+    unknown = any(0 in each for each in codes)
+    if unknown:
+        turn.out.append(Close(request.ticket, f"{api} has an UNKNOWN (0) resource type, pattern type, operation or permission type"))
+    return unknown

@@ -1,0 +1,146 @@
+"""Quotas of clients by user, client id and address, as they were set: kept and told, never enforced (KIP-546, KIP-612, KIP-599).
+
+An entity is its types and names, a null name standing for the default. What is kept is bounded in entities and in text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from math import isfinite
+from typing import Final, NamedTuple
+
+from .java.hashes import MASK, java_hash, spread_bits
+from .java.orders import order_key, table_for
+
+USER: Final = "user"
+CLIENT: Final = "client-id"
+IP: Final = "ip"
+MOST_ENTITIES: Final = 10_000
+MOST_TEXT: Final = 1024 * 1024
+"""Characters of all names together."""
+TOO_MANY: Final = f"This broker keeps quotas of at most {MOST_ENTITIES} entities whose names have at most {MOST_TEXT} characters."
+
+Entity = tuple[tuple[str, str | None], ...]
+"""Types with their names, by type: of one entity there is one."""
+
+ADDRESS: Final = re.compile(r"[0-9A-Za-z.:_-]+")
+
+
+class Kind(NamedTuple):
+    """What the values of a quota are. `name`: Java's; `most`: None for a number with a fraction."""
+
+    name: str
+    most: int | None
+
+
+LONG: Final = Kind("LONG", 2**63 - 1)
+INT: Final = Kind("INT", 2**31 - 1)
+DOUBLE: Final = Kind("DOUBLE", None)
+OF_CLIENTS: Final = {
+    "producer_byte_rate": LONG,
+    "consumer_byte_rate": LONG,
+    "request_percentage": DOUBLE,
+    "controller_mutation_rate": DOUBLE,
+}
+OF_ADDRESSES: Final = {"connection_creation_rate": INT}
+
+
+class QuotaRefused(ValueError):
+    """An entity or a value that cannot be; the text is Kafka's."""
+
+
+class Quotas:
+    """What was set, by entity, in the order in which it was set first."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Entity, dict[str, float]] = {}
+        self._text = 0
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    @property
+    def text(self) -> int:
+        """Characters of all names."""
+        return self._text
+
+    def items(self) -> Iterable[tuple[Entity, Mapping[str, float]]]:
+        """Every entity with its quotas."""
+        return self._kept.items()
+
+    def has_room(self, entity: Entity) -> bool:
+        """Could it be kept, if it is not already?"""
+        return entity in self._kept or (len(self._kept) < MOST_ENTITIES and self._text + _characters(entity) <= MOST_TEXT)
+
+    def change(self, entity: Entity, changes: Mapping[str, float | None]) -> None:
+        """Set these quotas of an entity, remove those that are None. An entity without any is forgotten."""
+        kept = dict(self._kept.get(entity, {}))
+        for key, value in changes.items():
+            if value is None:
+                kept.pop(key, None)
+            else:
+                kept[key] = value
+        if entity in self._kept:
+            self._text -= _characters(entity)
+        if kept:
+            self._kept[entity] = kept
+            self._text += _characters(entity)
+        else:
+            self._kept.pop(entity, None)
+
+
+def _characters(entity: Entity) -> int:
+    return sum(len(name or "") for _, name in entity)
+
+
+def entity_of(parts: Iterable[tuple[str, str | None]]) -> Entity:
+    """Of types that are listed twice the last one counts; in the order of a map, as answers have it."""
+    named = dict(parts)
+    # Kafka's map is made for so many types as are listed, and is no larger than that
+    mask = table_for(len(named), 1 << max(len(named) - 1, 0).bit_length()) - 1
+    return tuple([(kind, named[kind]) for kind in sorted(named, key=lambda kind: order_key(spread_bits(java_hash(kind)), mask))])
+
+
+def hash_of(entity: Entity) -> int:
+    """`hashCode()` of its ClientQuotaEntity: Objects.hash of the map of its entries."""
+    entries = sum(java_hash(kind) ^ (0 if name is None else java_hash(name)) for kind, name in entity)
+    return 31 + entries & MASK
+
+
+def printed(entity: Entity) -> str:
+    """As Java prints it."""
+    entries = ", ".join(f"{kind}={'null' if name is None else name}" for kind, name in entity)
+    return f"ClientQuotaEntity(entries={{{entries}}})"
+
+
+def keys_of(entity: Entity, ip_with_others: str) -> Mapping[str, Kind]:
+    """The quotas that such an entity may have. Raises QuotaRefused; `ip_with_others`: the release's words for an address beside a user."""
+    if not entity:
+        raise QuotaRefused("Invalid empty client quota entity")
+    for kind, name in entity:
+        if kind not in (USER, CLIENT, IP):
+            raise QuotaRefused(f"Unhandled client quota entity type: {kind}")
+        if name == "":
+            raise QuotaRefused(f"Empty {kind} not supported")
+    if entity[0][0] != IP and all(kind != IP for kind, _ in entity):
+        return OF_CLIENTS
+    if len(entity) > 1:
+        raise QuotaRefused(ip_with_others)
+    address = entity[0][1]
+    # Kafka asks a resolver; here what could be an address or a host's name is one
+    if address is not None and not ADDRESS.fullmatch(address):
+        raise QuotaRefused(f"{address} is not a valid IP or resolvable host.")
+    return OF_ADDRESSES
+
+
+def check_value(key: str, value: float, kind: Kind) -> None:
+    """Raises QuotaRefused in the words of the KRaft controller (ClientQuotaControlManager)."""
+    if value <= 0:
+        raise QuotaRefused(f"Quota {key} must be greater than 0")
+    if kind.most is None:
+        return
+    if value > kind.most:
+        raise QuotaRefused(f"Proposed value for {key} is too large for {'an' if kind is INT else 'a'} {kind.name}.")
+    if isfinite(value) and value != int(value):
+        raise QuotaRefused(f"{key} cannot be a fractional value.")
