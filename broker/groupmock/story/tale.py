@@ -77,8 +77,8 @@ class Tale:
         """The names of its members."""
         return listed([person.name for person in self.people.here.values()])
 
-    def head(self, lag: int | None) -> str:
-        """The group in one line."""
+    def head(self, lag: int | None, whole: bool = True) -> str:
+        """The group in one line. `whole`: are these all rows of the run?"""
         parts = [self.state or "not there yet", f"generation {self.generation}"]
         if self.protocol and self.state not in (EMPTY, DEAD, ""):
             parts.append(text(self.protocol))
@@ -86,6 +86,8 @@ class Tale:
         parts.append(count(len(self.people.here), "member") + leads)
         if lag is not None:
             parts.append(f"lag {lag}")
+        elif whole and self.generation > 0 and not self.committed:
+            parts.append("nothing committed")
         return f"{text(self.fold.name)}: {', '.join(parts)}"
 
     def flush(self) -> Iterator[Line]:

@@ -38,7 +38,7 @@ def two_members() -> Stage:
 
 def test_a_generation_says_who_keeps_gets_and_loses_what() -> None:
     told = story(two_members())
-    assert told[0] == "kitchen: Stable, generation 2, range, 2 members (anna#017f leads)"
+    assert told[0] == "kitchen: Stable, generation 2, range, 2 members (anna#017f leads), nothing committed"
     assert "ben#b604 joins, subscribes to orders -> rebalance" in told
     assert "anna#017f hears of it by Heartbeat" in told
     assert told[-1].endswith("anna#017f leads; anna#017f keeps orders/0,2, loses orders/1,3; ben#b604 gets orders/1,3 (new)")
