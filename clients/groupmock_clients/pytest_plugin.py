@@ -73,8 +73,8 @@ def groupmock_config() -> dict[str, Any]:
 
 @pytest.fixture
 def groupmock(request: pytest.FixtureRequest, groupmock_config: dict[str, Any]) -> Iterator[Broker]:
-    """A mock cluster for this test alone, with blocking calls. What it starts: `groupmock_config`, and the marker above it. A failed test shows
-    the seed and the story of each group, and with `--groupmock-journal DIR` its journal is kept."""
+    """A mock cluster for this test alone, with blocking calls. What it starts: `groupmock_config`, and the marker above it. A failed test
+    shows the seed and the story of each group, and with `--groupmock-journal DIR` its journal is kept."""
     settings = _with_audit(request.config, groupmock_config | _marked(request.node))
     if settings.pop("must_fire", True) and "plan" in settings:
         request.node.stash[MUST_FIRE] = True

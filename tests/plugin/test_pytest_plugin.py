@@ -533,7 +533,9 @@ def test_the_marker_and_the_configuration_bring_seed_data(pytester: pytest.Pytes
         def test_of_a_file(groupmock):
             assert [each.value for each in groupmock.records("orders")] == [b"from a file"]
 
-        @pytest.mark.groupmock(seed_data=[{"topic": "orders", "value": b"\\xff"}, {"group": "g", "topic": "orders", "partition": 0, "offset": 0}])
+        LINES = [{"topic": "orders", "value": b"\\xff"}, {"group": "g", "topic": "orders", "partition": 0, "offset": 0}]
+
+        @pytest.mark.groupmock(seed_data=LINES)
         def test_of_lines(groupmock):
             assert [each.value for each in groupmock.records("orders")] == [b"\\xff"]
             assert groupmock.lag("g").lag == 1

@@ -82,7 +82,7 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     "no table": (["topic", "create", "t", "--configs", "cleanup.policy"], "topic create: 'cleanup.policy' is not KEY=VALUE"),
     "no offset": (["group", "commit", "g", "orders"], "group commit: 'orders' is not TOPIC:PARTITION=OFFSET: orders:0=17"),
     "no file": (["records", "write", "orders", "/nowhere/r.jsonl"], "records write: [Errno 2] No such file or directory"),
-    "a wrong line": (["records", "write", "orders", '{"valu": 1}'], "records write: line 1: Object contains unknown field `valu` (did you mean"),
+    "a wrong line": (["records", "write", "orders", '{"valu": 1}'], "records write: line 1: Object contains unknown field `valu` (did you"),
     "no topic": (["records", "read", "nope"], "records read: no topic 'nope': there are orders"),
     "no word": (["group", "reset", "g", "--to", "end", "--topic", "orders"], "group reset: argument: Invalid enum value 'end'"),
 }  # fmt: skip

@@ -195,6 +195,23 @@ def test_a_journal_is_lines_of_ascii_that_play_again(attacked: Broker, tmp_path:
     assert sum(isinstance(row, ReplyRow) for row in rows) > len(APIS) // 2
 
 
+def test_verbs_of_a_journal_file_print_what_is_ours(attacked: Broker, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    attacked.stop()
+    capfd.readouterr()
+    path = str(tmp_path / "journal.jsonl")
+    for words in (["journal", "find", path, "--limit", "9999"], ["story", path], ["story", path, "--group", hostile("group")]):
+        for form in ([], ["--json"]):
+            assert main([*words, *form]) == OK
+            out, err = capfd.readouterr()
+            assert "FORGED" in out and wrong_in(out) == [] == wrong_in(err), words
+            assert not form or out.isascii()
+    nobody = tmp_path / hostile("file").replace("\0", "").replace("/", "")
+    for words in (["story", path, "--group", hostile("nobody")], *([verb, str(nobody)] for verb in ("replay", "story", "audit"))):
+        assert main(words) == BAD_USE
+        err = capfd.readouterr().err
+        assert "FORGED" in err and len(err.splitlines()) == 1 and wrong_in(err) == [], words
+
+
 def test_a_demo_whose_port_somebody_finds(attacked: Broker, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     attacked.stop()
     capfd.readouterr()

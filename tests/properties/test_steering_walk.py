@@ -189,8 +189,12 @@ STEERED: dict[str, Callable[[Random, Run], dict[str, Any]]] = {
 
 
 COMPACTED = {"name": "C", "partitions": 1, "replication_factor": 2, "configs": {"cleanup.policy": "compact,delete"}}
-TOPIC_CONFIGS = ({"retention.ms": "1"}, {"retention.ms": str(10**9)}, {"cleanup.policy": "compact,delete", "segment.ms": "1"})
-JUMPS = (
+TOPIC_CONFIGS: tuple[dict[str, str], ...] = (
+    {"retention.ms": "1"},
+    {"retention.ms": str(10**9)},
+    {"cleanup.policy": "compact,delete", "segment.ms": "1"},
+)
+JUMPS: tuple[dict[str, Any], ...] = (
     {"timer": "log_retention"},
     *({"timer": timer, "subject": ["g"]} for timer in ("join", "sync")),
     {"timer": "load", "subject": ["3"]},

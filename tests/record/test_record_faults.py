@@ -16,8 +16,8 @@ from groupmock.cli import main
 from groupmock.faults.kind import all_kinds
 from groupmock.faults.plan import BadPlan, make_plan
 from groupmock.record.proxy import Proxy
-from groupmock.record.settings import Settings
 from groupmock.record.reaching import Where
+from groupmock.record.settings import Settings
 from groupmock.rig.wire import Client, request
 from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.messages.k03_metadata import MetadataRequest

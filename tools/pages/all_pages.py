@@ -26,6 +26,7 @@ PAGES: Final[dict[str, str]] = {
     "python": "docs/reference/python.md",
     "read_the_story": "docs/how-to/read-the-story.md",
     "scenarios": "docs/proof/scenarios.md",
+    "seed_data_schema": "docs/reference/seed-data.schema.json",
     "setting_keywords": "broker/groupmock/inprocess/setting_keywords.py",
     "settings": "docs/reference/settings.md",
     "simulation": "docs/proof/simulation.md",

@@ -2,12 +2,12 @@
 
     {"topic": "orders", "partitions": 3, "configs": {"cleanup.policy": "compact"}}      a topic
     {"topic": "orders", "key": "k1", "value": {"amount": 3}}                            a record (lines)
-    {"topic": "orders", "partition": 0, "next_offset": 100}                             where its log goes on: at the start, where it begins
+    {"topic": "orders", "partition": 0, "next_offset": 100}                             where its log goes on
     {"group": "kitchen", "topic": "orders", "partition": 0, "offset": 1}                a committed offset
     {"node": 1, "configs": {"message.max.bytes": 2000}}                                 configs of a node, of all where it is 0
 
-Which one a line is, its fields say: `group`, `node`, `next_offset`, then any of `key`, `value` and `headers`; what is left is a topic. A record whose
-topic is not there makes it, as an auto-created topic is made, where auto.create.topics.enable is on.
+Which one a line is, its fields say: `group`, `node`, `next_offset`, then any of `key`, `value` and `headers`; what is left is a topic. A
+record whose topic is not there makes it, as an auto-created topic is made, where auto.create.topics.enable is on.
 
 Everything is read and checked before anything is done. What a line asks for is then a command, which the cluster may still refuse (a config
 that there is not, a record that is too large): the error says which line it was and how many were done before it.
@@ -60,11 +60,14 @@ class TopicLine(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class OffsetLine(msgspec.Struct, forbid_unknown_fields=True):
-    """Where a partition's log goes on: its next record gets that offset, and one without records begins there."""
+    """Where a partition's log goes on: its next record gets that offset. One without records begins at `start_offset`, or there too."""
 
     topic: Annotated[str, Meta(description="topic name", min_length=1)]
     partition: Annotated[int, Meta(description="partition of the topic", ge=0)]
     next_offset: Annotated[int, Meta(description="of the next record", ge=0, le=2**62)]
+    start_offset: Annotated[
+        Annotated[int, Meta(ge=0)] | None, Meta(description="where a log without records begins; null: at next_offset")
+    ] = None
 
 
 class CommitLine(msgspec.Struct, forbid_unknown_fields=True):
@@ -100,7 +103,7 @@ KINDS: Final = (TopicLine, OffsetLine, RecordLine, CommitLine, NodeLine)
 TOPIC_FIELDS: Final = frozenset(TopicLine.__struct_fields__)
 SeedLine: Final = msgspec.defstruct(
     "SeedLine",
-    [(field.name, field.type | None, None) for field in {field.name: field for kind in KINDS for field in msgspec.structs.fields(kind)}.values()],
+    [(name, kind | None, None) for name, kind in {each.name: each.type for line in KINDS for each in msgspec.structs.fields(line)}.items()],
     kw_only=True,
     forbid_unknown_fields=True,
     namespace={"__doc__": "A line of seed data: a topic, a record, a committed offset or configs of a node. Which, its fields say."},
@@ -266,7 +269,8 @@ def _do(running: Running, step: Step, done: Seeded) -> None:
                     replication_factor=first.replication_factor, configs=as_texts(first.configs), topic_id=first.topic_id)  # fmt: skip
             done.topics += 1
         elif isinstance(first, OffsetLine):
-            _submit(running, "set_next_offset", topic=first.topic, partition=first.partition, offset=first.next_offset)
+            _submit(running, "set_next_offset", topic=first.topic, partition=first.partition, offset=first.next_offset,
+                    start=first.start_offset)  # fmt: skip
         else:
             _submit(running, "configure_node", node=first.node, set=as_texts(first.configs))
             done.nodes += 1

@@ -33,7 +33,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Do it; returns the exit code."""
     missing = [name for module, name in LIBRARIES.items() if find_spec(module) is None]
     if missing:
-        sys.stderr.write(f"The demo needs {' and '.join(missing)}: pip install 'groupmock[cooperative-aiokafka,cooperative-kafka-python]'\n")
+        extras = "cooperative-aiokafka,cooperative-kafka-python"
+        sys.stderr.write(f"The demo needs {' and '.join(missing)}: pip install 'groupmock[{extras}]'\n")
         return BAD_USE
     from .play import Missed
 

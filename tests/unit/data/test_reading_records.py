@@ -122,7 +122,8 @@ def test_deleted_and_control_records_are_not_read() -> None:
 
 def test_where_a_walk_begins() -> None:
     world = DataWorld()
-    topic = world.topic("t", partitions=2) or world.topics.require("t")
+    world.topic("t", partitions=2)
+    topic = world.topics.require("t")
     world.write("t", [{"value": "v", "partition": number % 2, "timestamp": number} for number in range(6)])
     assert starts(world.cluster, topic, None, None, None, None) == {0: 0, 1: 0}
     assert starts(world.cluster, topic, 1, 2, None, None) == {1: 2}

@@ -34,8 +34,8 @@ def test_every_kind_of_line() -> None:
     assert orders.configs == {"cleanup.policy": "compact", "retention.ms": "-1", "preallocate": "true"}
     assert [(at, each.key, each.value) for at, each in world.records("orders")] == [(1, b"a", b'{"n":1}'), (1, b"a", None)]
     assert [each.value for _, each in world.records("made")] == [b"v"]
-    offsets = world.cluster.groups.find("g").offsets
-    assert [(at, each.offset, each.metadata) for at, each in offsets.items()] == [(("orders", 1), 2, "m")]
+    group = world.cluster.groups.find("g")
+    assert group is not None and [(at, each.offset, each.metadata) for at, each in group.offsets.items()] == [(("orders", 1), 2, "m")]
     assert world.topics.config(world.topics.require("made"), "max.message.bytes", 1) == "2000"
 
 

@@ -117,8 +117,8 @@ class Topics:
         settings: Mapping[str, str] = NO_CONFIGS,
         topic_id: bytes | None = None,
     ) -> None:
-        """Create a topic with checked configs, its replicas placed here. `factor` None: default.replication.factor; `topic_id` None: a fresh
-        one. Raises TopicRefused."""
+        """Create a topic with checked configs, its replicas placed here. `factor` None: default.replication.factor; `topic_id` None: a
+        fresh one. Raises TopicRefused."""
         self.check_name(name)
         self.check_room(partitions)
         standard = self._environment.settings.default_replication_factor
