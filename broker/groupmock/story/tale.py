@@ -115,7 +115,7 @@ class Tale:
         yield from self.flush()
         who = (row.member_id,)
         if row.what == "added":
-            person = self.people.comes(row, self._first())
+            person = self.people.comes(row, self._first(), row.client_id)
             self._held = Line(row.t, f"{person.name} joins{person.wishes}{self._by_order(row.t)}", who)
         elif row.what == "removed":
             name, how = self.people.name(row.member_id, row.client_id), self._how_gone(row)
@@ -134,9 +134,9 @@ class Tale:
         before = self.people.name(old)
         how = f"static id {text(row.group_instance_id)} came back as another member"
         self.people.goes(old, row.t, how)
-        person = self.people.comes(row, self._first())
         # The group's row has the client id of the member that was replaced, as Kafka keeps it.
-        by = self._joining.client_id if self._joining is not None else None
+        by = self._joining.client_id if self._joining is not None else row.client_id
+        person = self.people.comes(row, self._first(), by)
         client = f" (client {text(by)})" if by else ""
         taken = f"{person.name}{client} takes the place of {before}: static id {text(row.group_instance_id)}{self._by_order(row.t)}"
         yield Line(row.t, taken, (row.member_id, old))

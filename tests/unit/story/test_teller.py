@@ -76,13 +76,13 @@ def test_a_fault_rule_that_strikes_is_named_with_what_it_did() -> None:
 
 def test_commits_that_repeat_are_one_line_and_heartbeats_none() -> None:
     stage = two_members()
-    for offset in range(1, 601):
+    for offset in range(1, 301):
         stage.anna.commit({("orders", 0): offset, ("orders", 2): 2 * offset})  # type: ignore[attr-defined]
         stage.sleep(100)
         stage.anna.beat()  # type: ignore[attr-defined]
         stage.ben.beat()  # type: ignore[attr-defined]
     told = story(stage)
-    assert told[-1] == "anna#017f: 600 commits until 65.900, the last orders/0 = 600, orders/2 = 1200"
+    assert told[-1] == "anna#017f: 300 commits until 35.900, the last orders/0 = 300, orders/2 = 600"
     assert len(told) < 12
 
 
@@ -173,12 +173,12 @@ def commits(number: int) -> Iterator[Row]:
 
 
 def test_a_long_story_has_a_summary_its_beginning_and_its_end() -> None:
-    told = list(tell(commits(5000), most=100))
+    told = list(tell(commits(1500), most=100))
     assert len(told) < 120
-    assert told[2].strip().startswith("5000 REFUSED, the first at 0.000: anna#017f's OffsetCommit ILLEGAL_GENERATION x5000")
+    assert told[2].strip().startswith("1500 REFUSED, the first at 0.000: anna#017f's OffsetCommit ILLEGAL_GENERATION x1500")
     assert sum("lines are left out here" in line for line in told) == 1
     lines = [line for line in told if "commit of" in line]
-    assert "orders/0 = 1" in lines[0] and "orders/4999 = 1" in lines[-1]
+    assert "orders/0 = 1" in lines[0] and "orders/1499 = 1" in lines[-1]
 
 
 def test_memory_does_not_grow_with_the_journal() -> None:
@@ -190,7 +190,7 @@ def test_memory_does_not_grow_with_the_journal() -> None:
         return peak
 
     most(100)
-    assert most(4000) < 1.5 * most(1000) + 200_000
+    assert most(1600) < 1.5 * most(400) + 200_000
 
 
 def test_many_groups_are_counted_and_not_all_told(monkeypatch: pytest.MonkeyPatch) -> None:
