@@ -289,9 +289,9 @@ class StoryTeller:
         group = row.arguments.get("group")
         if isinstance(group, str):
             if (section := self._section(group)) is not None:
-                yield section, section.tale.ordered(row)
+                yield from ((section, line) for line in section.tale.ordered(row))
         else:
-            yield from ((section, section.tale.ordered(row)) for section in self._sections.values())
+            yield from ((section, line) for section in self._sections.values() for line in section.tale.ordered(row))
             self._for_all.append(Line(row.t, f"ordered by the test: {text(row.name)} {facts(row.arguments)}".rstrip()))
 
     def _fault(self, row: FaultRow, _: Any) -> Iterator[tuple[Section, Line]]:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import tracemalloc
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from groupmock.journal.read import JournalReader
 from groupmock.journal.rows import ErrorAt, MemberRow, MovedRow, NoteRow, ReplyRow, RequestRow, Row
 from groupmock.story import teller
 from groupmock.story.teller import NotTold, tell
 from tools.mistakes.scripts import MISTAKES, failed_text
 from tools.mistakes.stage import Stage
 
+JOURNALS = Path(__file__).parents[2] / "data" / "journals"
 LONG_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-")
 
 
@@ -152,6 +156,27 @@ def test_rows_of_a_file_tell_the_same_as_rows_in_memory() -> None:
     rows = two_members().ring.rows
     read = [msgspec.json.decode(msgspec.json.encode(row), type=ROWS[json.loads(msgspec.json.encode(row))["kind"]]) for row in rows]
     assert list(tell(read)) == list(tell(rows))
+
+
+def test_an_expiry_by_a_fault_rule_is_the_rules_and_not_the_tests() -> None:
+    stage = two_members()
+    rule = {"name": "gone", "when": {"api": "Heartbeat", "client_id": "ben"}, "do": {"kind": "expire_member"}}
+    stage.rig.command("add_faults", rules=[rule], origin="the test")
+    stage.ben.beat()  # type: ignore[attr-defined]
+    told = story(stage)
+    assert any(line.startswith("fault rule gone strikes ben#b604's Heartbeat: expire_member") for line in told), told
+    assert "ben#b604 is gone: its session expired, ordered by fault rule gone -> rebalance" in told
+    assert not [line for line in told if line.startswith("ordered by the test: expire_member")]
+
+
+@pytest.mark.parametrize("name", ["aiokafka", "kafka-python", "struck"])
+def test_journals_of_stock_clients_are_told_whole(name: str) -> None:
+    """Recorded by an earlier version, whose rows have no `errors`."""
+    with gzip.open(JOURNALS / f"{name}.jsonl.gz") as file:
+        told = list(tell(JournalReader(file)))
+    assert not [line for line in told if "could not be told" in line]
+    assert not LONG_ID.search("\n".join(told))
+    assert any(" (new)" in line for line in told) and any("is gone: " in line for line in told)
 
 
 # -- bounds
