@@ -27,7 +27,7 @@ from groupmock.story.sentences import sentence
 from groupmock_clients.pytest_plugin import _last_words
 from groupmock_clients.scenarios import demo
 from groupmock_clients.scenarios.play import Sizes
-from groupmock_clients.scenarios.tour_story import StoryTeller
+from groupmock_clients.scenarios.tour_story import Tour
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, Wire, fields_of
 from groupmock_codec.embedded.consumer import Subscription, encode_subscription
@@ -133,7 +133,7 @@ def test_stories_and_failure_texts_are_ours(attacked: Broker) -> None:
     for group in groups:
         story = attacked.story(group)
         assert "FORGED" in story and wrong_in(story) == []
-    words = _last_words(attacked)
+    words = _last_words(attacked, shared=False)
     assert "FORGED" in words and wrong_in(words) == []
     host, port = attacked.bootstrap.split(":")
     name = 'a "rule" of \\ours'
@@ -215,7 +215,7 @@ def test_verbs_of_a_journal_file_print_what_is_ours(attacked: Broker, tmp_path: 
 def test_a_demo_whose_port_somebody_finds(attacked: Broker, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     attacked.stop()
     capfd.readouterr()
-    teller = StoryTeller(hostile("group"), "orders", Sizes())
+    teller = Tour(hostile("group"), "orders", Sizes())
     for line in (tmp_path / "journal.jsonl").read_bytes().splitlines()[1:]:
         row = json.loads(line)
         if row["kind"] in ("member", "moved"):
