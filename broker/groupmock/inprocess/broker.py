@@ -28,7 +28,7 @@ from ..running import CannotStart, Running
 from ..views import Record
 from .calls import Later, Number, R, Text, Texts, said
 from .commands import AsyncUndo, Commands, Lasting, Undo
-from .data import Behind, Configs, Data, Facts, Moved, Sown, Wrote
+from .data import Behind, Configs, Data, Facts, Moved, Records, Sown, Wrote
 from .fault_rules import AsyncFaultBlock, Block, FaultBlock, Faults, PlanLike, Report, Reports, as_plan
 
 if TYPE_CHECKING:
@@ -44,11 +44,10 @@ if TYPE_CHECKING:
 
 __tracebackhide__: Final = True
 T = TypeVar("T")
-Records = TypeVar("Records")
 View = TypeVar("View")
 Views = TypeVar("Views")
 Found = TypeVar("Found")
-"""What `records`, `wait_for`, `groups` and `audit` give: a value, or a coroutine of it."""
+"""What `wait_for`, `groups` and `audit` give: a value, or a coroutine of it."""
 Topics = Mapping[str, int] | Iterable[str]
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
@@ -60,7 +59,7 @@ class GroupTimeout(AssertionError):
 class InProcess(
     Commands[R, Lasting],
     Faults[R, Block, Text, Texts, Number, Report, Reports],
-    Data[R, Facts, Configs, Behind, Moved, Wrote, Sown],
+    Data[R, Number, Records, Facts, Configs, Behind, Moved, Wrote, Sown],
     Generic[
         R, Lasting, Block, Text, Texts, Number, Report, Reports, Records, View, Views, Found, Facts, Configs, Behind, Moved, Wrote, Sown
     ],
@@ -88,28 +87,6 @@ class InProcess(
         done: Views = self._ask(lambda: {group.group_id: group.view() for group in self._up().cluster.groups.all()})
         return done
 
-    def produce(
-        self,
-        topic: str,
-        value: bytes | str | None,
-        key: bytes | str | None = None,
-        partition: int = 0,
-        headers: Iterable[tuple[str, bytes | str | None]] = (),
-        timestamp: int | None = None,
-    ) -> Number:
-        """Append one record on the server's side; returns its offset. Text is written as UTF-8; `timestamp`: ms since 1970, default now.
-        A topic that is not there is made, with `num.partitions`, unless `auto.create.topics.enable` is off: then CannotSteer, as for a
-        partition that is not there."""
-        each = [(name, _bytes(content)) for name, content in headers]
-        pair = _bytes(key), _bytes(value)
-        done: Number = self._ask(lambda: self._up().produce(topic, partition, *pair, each, timestamp))
-        return done
-
-    def add_node(self, rack: str | None = None, port: int | None = None) -> Number:
-        """Add a node, which listens from now on; its id. `port` None: the next one, or a free one where all nodes have free ones."""
-        done: Number = self._ask(lambda: self._up().add_node(rack, port))
-        return done
-
     def client_says(self, client: str, what: str, /, **fields: Json) -> R:
         """Journal a `client` row: what a client says about itself. Does not wait; rows of one caller keep their order. TypeError if
         JSON has no word for something in `fields`."""
@@ -122,12 +99,6 @@ class InProcess(
             return said
 
         done: R = self._do(say)
-        return done
-
-    def records(self, topic: str, partition: int | None = None, offset: int = 0, limit: int | None = None) -> Records:
-        """The records of a topic (or of one partition), by partition and offset: from that offset on, at most so many. ValueError where a
-        client compressed them with what needs a library that is not installed."""
-        done: Records = self._ask(lambda: self._up().records(topic, partition, offset, limit))
         return done
 
     def story(self, group: str | None = None, member: str | None = None) -> Text:
@@ -464,12 +435,6 @@ def _read_seed_data(source: SeedSource) -> SeedData:
     from ..data.seed import read_seed_data
 
     return read_seed_data(source)
-
-
-def _bytes(content: bytes | str | None) -> bytes | None:
-    if not isinstance(content, bytes | bytearray | str | None):
-        raise TypeError(f"keys, values and headers are bytes, text or None, not {type(content).__name__}")
-    return content.encode() if isinstance(content, str) else content
 
 
 def _by_kafka_name(by_keyword: Mapping[str, Any]) -> list[tuple[str, Any]]:
