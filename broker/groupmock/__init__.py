@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from .faults.plan import BadPlan, Plan
     from .faults.registry import RuleReport, UnknownRule
     from .group_wait import BadWait
-    from .inprocess.broker import AsyncBroker, Broker, GroupTimeout
+    from .inprocess.both import GroupTimeout
+    from .inprocess.broker import AsyncBroker, Broker
     from .inprocess.commands import AsyncUndo, Undo
     from .inprocess.fault_rules import AsyncFaultBlock, FaultBlock, FaultNeverFired, FaultNotSeen
     from .running import CannotStart, JournalFailed, NotAudited
@@ -55,7 +56,8 @@ HOMES: Final = {
     "faults.plan": ("BadPlan", "Plan"),
     "faults.registry": ("RuleReport", "UnknownRule"),
     "group_wait": ("BadWait",),
-    "inprocess.broker": ("AsyncBroker", "Broker", "GroupTimeout"),
+    "inprocess.both": ("GroupTimeout",),
+    "inprocess.broker": ("AsyncBroker", "Broker"),
     "inprocess.commands": ("AsyncUndo", "Undo"),
     "inprocess.fault_rules": ("AsyncFaultBlock", "FaultBlock", "FaultNeverFired", "FaultNotSeen"),
     "running": ("CannotStart", "JournalFailed", "NotAudited"),

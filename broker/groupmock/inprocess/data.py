@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
 
 from ..core.events import Command
-from .calls import Calls, Number, R
+from .calls import Calls, R
 
 if TYPE_CHECKING:
     from ..core.steering.offsets import Reset
@@ -21,18 +21,17 @@ if TYPE_CHECKING:
     from ..data.writing import Written
 
 __tracebackhide__: Final = True
-Records = TypeVar("Records")
 Facts = TypeVar("Facts")
 Configs = TypeVar("Configs")
 Behind = TypeVar("Behind")
 Moved = TypeVar("Moved")
 Wrote = TypeVar("Wrote")
 Sown = TypeVar("Sown")
-"""What `records`, `topics`, `configs`, `lag`, `reset_offsets`, `write_records` and `seed_data` give: a value, or a coroutine of it."""
+"""What `topics`, `configs`, `lag`, `reset_offsets`, `write_records` and `seed_data` give: a value, or a coroutine of it."""
 ConfigValues = Mapping[str, str | int | float | bool]
 
 
-class Data(Calls[R], Generic[R, Number, Records, Facts, Configs, Behind, Moved, Wrote, Sown]):
+class Data(Calls[R], Generic[R, Facts, Configs, Behind, Moved, Wrote, Sown]):
     """Topics, records, configs, committed offsets."""
 
     @property
@@ -111,34 +110,6 @@ class Data(Calls[R], Generic[R, Number, Records, Facts, Configs, Behind, Moved, 
         done: Wrote = self._ask(do)
         return done
 
-    def produce(
-        self,
-        topic: str,
-        value: bytes | str | None,
-        key: bytes | str | None = None,
-        partition: int = 0,
-        headers: Iterable[tuple[str, bytes | str | None]] = (),
-        timestamp: int | None = None,
-    ) -> Number:
-        """Append one record on the server's side; returns its offset. Text is written as UTF-8; `timestamp`: ms since 1970, default now.
-        A topic that is not there is made, with `num.partitions`, unless `auto.create.topics.enable` is off: then CannotSteer, as for a
-        partition that is not there."""
-        each = [(name, _bytes(content)) for name, content in headers]
-        pair = _bytes(key), _bytes(value)
-        done: Number = self._ask(lambda: self._up().produce(topic, partition, *pair, each, timestamp))
-        return done
-
-    def add_node(self, rack: str | None = None, port: int | None = None) -> Number:
-        """Add a node, which listens from now on; its id. `port` None: the next one, or a free one where all nodes have free ones."""
-        done: Number = self._ask(lambda: self._up().add_node(rack, port))
-        return done
-
-    def records(self, topic: str, partition: int | None = None, offset: int = 0, limit: int | None = None) -> Records:
-        """The records of a topic (or of one partition), by partition and offset: from that offset on, at most so many. ValueError where a
-        client compressed them with what needs a library that is not installed."""
-        done: Records = self._ask(lambda: self._up().records(topic, partition, offset, limit))
-        return done
-
     def commit_offsets(self, group: str, offsets: Mapping[str, Mapping[int, int]]) -> R:
         """Commit for a group without members: {"orders": {0: 17}}, all or none. CannotSteer while it has members, as Kafka refuses."""
         rows = [{"topic": topic, "partition": index, "offset": offset} for topic, each in offsets.items() for index, offset in each.items()]
@@ -206,9 +177,3 @@ def _changes(set: ConfigValues | None, unset: Iterable[str]) -> dict[str, Any]:
     from ..data.seed import as_texts
 
     return {"set": as_texts(set or {}), "unset": list(unset)}
-
-
-def _bytes(content: bytes | str | None) -> bytes | None:
-    if not isinstance(content, bytes | bytearray | str | None):
-        raise TypeError(f"keys, values and headers are bytes, text or None, not {type(content).__name__}")
-    return content.encode() if isinstance(content, str) else content
