@@ -81,11 +81,7 @@ async def start(
     beside = _audit(server, waivers) if config.audit else None  # nobody was accepted meanwhile: that takes a turn of the loop
     running = Running(config, core, server, clock, seed, ring, [listener.getsockname()[1] for listener in listeners.values()], beside, path)
     if config.topics:
-        from .core.steering.topics import CREATE_TOPIC  # the one file of commands that a start needs
-
-        # By commands: so they are rows, and a replay makes the same topics.
-        for topic in config.topics:
-            running.submit(Command(CREATE_TOPIC, {"name": topic.name, "partitions": topic.partitions or config.settings.num_partitions}))
+        _create_topics(running)
     try:
         if seed_data is not None:
             running.seed_data = seed_data
@@ -97,6 +93,15 @@ async def start(
         await running.close()
         raise
     return running
+
+
+def _create_topics(running: Running) -> None:
+    """By commands: so they are rows, and a replay makes the same topics."""
+    from .core.steering.topics import CREATE_TOPIC  # the one file of commands that a start needs
+
+    config = running.config
+    for topic in config.topics:
+        running.submit(Command(CREATE_TOPIC, {"name": topic.name, "partitions": topic.partitions or config.settings.num_partitions}))
 
 
 def _read_plan(config: Config) -> Plan | None:
