@@ -260,10 +260,6 @@ class Topics:
         found.lead(node)
         turn.note("leader_moved", topic=name, partition=found.index, leader=node, leader_epoch=found.leader_epoch)
 
-    def led_by_host(self, name: str, partition: int) -> bool:
-        """Does it move with what lives in it (a coordinator), and not by itself?"""
-        return self._host(name, partition) is not None
-
     def node_stopped(self, turn: Turn, node: int) -> None:
         """What the node led goes to the next replica that runs; without one it has no leader (-1). Group coordinators went before."""
         for topic in self._topics.values():
