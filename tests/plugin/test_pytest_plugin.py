@@ -358,11 +358,11 @@ def test_a_fault_for_a_block_must_fire(pytester: pytest.Pytester) -> None:
 
 
 def test_the_tests_of_the_page_pass(pytester: pytest.Pytester) -> None:
-    """docs/how-to/faults.md shows a test file; it is run as it stands."""
+    """docs/how-to/faults.md shows test files; they are run as they stand."""
     page = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "faults.md").read_text()
-    (block,) = [each.partition("```")[0] for each in page.split("```python\n")[1:]]
-    pytester.makepyfile(block)
-    pytester.runpytest_subprocess("-W", "ignore::ResourceWarning", "--strict-markers").assert_outcomes(passed=2)
+    blocks = [each.partition("```")[0] for each in page.split("```python\n")[1:]]
+    pytester.makepyfile(**{f"test_block_{place}": block for place, block in enumerate(blocks)})
+    pytester.runpytest_subprocess("-W", "ignore::ResourceWarning", "--strict-markers").assert_outcomes(passed=3)
 
 
 def test_a_plan_of_the_marker_must_fire(pytester: pytest.Pytester) -> None:
