@@ -179,7 +179,7 @@ class Running:
         from .story.teller import NotTold, tell
 
         self.server.journal.flush()  # the last line names the file
-        journal, dropped = self.config.journal, self.ring.dropped
+        journal, dropped = self.journal, self.ring.dropped
         told = tell(self.ring.rows, group=group, member=member, seed=self.seed, journal=journal, dropped=dropped, ends=self._end)
         try:
             return list(told)
