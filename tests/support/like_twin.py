@@ -54,8 +54,8 @@ def seen(bootstrap: str) -> dict[str, Any]:
     admin = AdminClient({"bootstrap.servers": bootstrap})
     places = [TopicPartition(name, index) for name, count in TOPICS.items() for index in range(count)]
     ends = {}
-    for spec in (OffsetSpec.earliest(), OffsetSpec.latest()):
-        found = admin.list_offsets({place: spec for place in places})
+    for spec in (OffsetSpec.earliest(), OffsetSpec.latest()):  # type: ignore[no-untyped-call]  # confluent-kafka's stubs
+        found = admin.list_offsets(dict.fromkeys(places, spec))
         ends[spec.__class__.__name__] = sorted(
             (place.topic, place.partition, done.result(PATIENCE).offset) for place, done in found.items()
         )
@@ -84,7 +84,7 @@ def records(bootstrap: str, places: list[TopicPartition]) -> list[Any]:
         if message is None:
             continue
         if message.error() is not None:
-            ended.add((message.topic(), message.partition()))
+            ended.add((str(message.topic()), int(message.partition() or 0)))
         else:
             found.append((message.topic(), message.partition(), message.offset(), message.key(), message.value(), message.headers(),
                           message.timestamp()))  # fmt: skip

@@ -20,6 +20,7 @@ PAGES: Final[dict[str, str]] = {
     "faults": "docs/how-to/faults.md",
     "fidelity": "docs/proof/fidelity.md",
     "journal": "docs/reference/journal.md",
+    "languages": "docs/how-to/other-languages.md",
     "mutations": "docs/proof/mutations.md",
     "peers": "docs/proof/peers.md",
     "pipeline": "docs/how-to/pipeline.md",

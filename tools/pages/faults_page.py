@@ -73,8 +73,8 @@ that no request of that API can meet, an error or a throttle time that the answe
 
 Rules are looked at in the order of their registration. The first that takes the call is the last that is looked at. Exceptions: a
 changed answer (`error` and `leave_out` at stage reply, `throttle_time`), kinds that only change the cluster (marked *steers* below) and
-`observe` leave the call to the next rule; so does what strikes a part of a request, while some of it is left. Chances (`probability`, the bytes of `garble`) come from the plan's seed, else the run's: the same seed and
-the same calls give the same faults."""
+`observe` leave the call to the next rule; so does what strikes a part of a request, while some of it is left. Chances (`probability`,
+the bytes of `garble`) come from the plan's seed, else the run's: the same seed and the same calls give the same faults."""
 PARTS = """\
 A request often names several things: a commit of twelve partitions, a fetch of three topics, DeleteGroups of two groups. `error` and
 `leave_out` strike those that `when` names, by `group`, `topic`, `topic_id`, `partition`, `resource` or (LeaveGroup) `member_id`, and the

@@ -148,7 +148,7 @@ async def test_a_service_goes_on_when_everything_moves(move: str) -> None:
                         broker.move_leaders()
                     if move in ("coordinators", "both"):
                         broker.move_coordinators()
-        assert sorted(found) == sorted(f"{at}-{partition}".encode() for at in range(3) for partition in range(6))
+        assert sorted(map(str, found)) == sorted(str(f"{at}-{partition}".encode()) for at in range(3) for partition in range(6))
         assert broker.lag("g").lag == 0
 
 

@@ -66,7 +66,8 @@ def test_a_round_is_told_with_its_cause_its_leader_and_its_outcome() -> None:
     lines = told(one, *tale.rows)
     text = "\n".join(lines)
     for piece in (
-        "1.000  ada#0f3c joins", "-> rebalance", "ben#0f3c joins", "3.000  generation 1 after 2000 ms, the initial delay is over: ada#0f3c leads",
+        "1.000  ada#0f3c joins", "-> rebalance", "ben#0f3c joins",
+        "3.000  generation 1 after 2000 ms, the initial delay is over: ada#0f3c leads",
         "ada#0f3c gets orders/0,2 (new); ben#0f3c gets orders/1 (new)",
     ):  # fmt: skip
         assert piece in text

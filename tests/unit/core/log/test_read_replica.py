@@ -65,8 +65,8 @@ def test_who_is_sent_away_does_not_wait_but_on_2_8() -> None:
         world = world_of(quirks=quirks)
         ticket = world.send(1, 11, fetch_request(("t", 0, 3), world=world, rack_id="r2", max_wait_ms=1000, min_bytes=1))
         assert world.outcome(ticket) == status
-    world.sleep(1000)
-    assert world.answers[ticket].responses[0].partitions[0].preferred_read_replica == 2
+        world.sleep(1000)
+        assert world.answers[ticket].responses[0].partitions[0].preferred_read_replica == 2
 
 
 def test_an_incremental_session_is_told_each_time() -> None:
