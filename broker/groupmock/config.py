@@ -28,6 +28,7 @@ TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # as org.apache.kafka.
 MAX_NODES: Final = 64
 MAX_RUN_NAME: Final = 200
 MAX_RACK_NAME: Final = 200
+MAX_COPIED: Final = 100_000
 MAX_PARTITIONS: Final = 10_000
 LEAST_JOURNAL: Final = 64 * 1024
 """Bytes: room for the header of any cluster, which names each node."""
@@ -49,6 +50,17 @@ class Address(NamedTuple):
 
     host: str
     port: int | None
+
+
+class Like(NamedTuple):
+    """A real cluster to copy. `address`: HOST:PORT; `records`: so many of each partition; paths of PEM files where it speaks TLS."""
+
+    address: str
+    records: int
+    tls: bool
+    ca: str | None
+    certificate: str | None
+    key: str | None
 
 
 class Token(str):
@@ -99,6 +111,14 @@ OPTIONS: Final = (
         "topics, records, committed offsets and configs to have from the start: JSON Lines (docs/how-to/seed-and-read.md)",
         None,
     ),
+    Option(
+        "like", "HOST:PORT", "a real cluster to copy topics, configs and committed offsets of at the start (docs/how-to/cluster.md)", None
+    ),
+    Option("like-records", "N", "copy the newest N records of each of its partitions as well", 0),
+    Option("like-tls", "", "speak TLS to it", False),
+    Option("like-tls-ca", "FILE", "CA certificates that it is checked against (default: the system's)", None),
+    Option("like-tls-cert", "FILE", "client certificate, where it wants one", None),
+    Option("like-tls-key", "FILE", "its key, where it is not in the same file", None),
     Option("log", "text|json|off", "what is said on stderr", "text"),
     Option("plan", "FILE", "fault rules from the start (docs/how-to/faults.md): a TOML or JSON file, or the name of a ready plan", None),
     Option(
@@ -135,6 +155,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     log: str
     seed: int | None
     seed_data: str | None
+    like: Like | None
     run: str | None
     origins: Mapping[str, str]
 
@@ -172,13 +193,13 @@ def resolve(
     settings, limits = _build(layers)
     _check_sessions(settings, layers)
     values = options.values
-    nodes = _number(values["nodes"], options.origins["nodes"], 1, MAX_NODES)
+    nodes = whole_number(values["nodes"], options.origins["nodes"], 1, MAX_NODES)
     config = Config(
         profile=profile,
         settings=msgspec.structs.replace(settings, quirks=Quirks(**dict.fromkeys(profile.quirks, True))) if profile.quirks else settings,
         limits=limits,
         host=str(values["host"]),
-        port=_number(values["port"], options.origins["port"], 0, 65536 - nodes),  # the last node listens on port + nodes - 1
+        port=whole_number(values["port"], options.origins["port"], 0, 65536 - nodes),  # the last node listens on port + nodes - 1
         advertise=address_of(values["advertise"], options.origins["advertise"], nodes),
         nodes=nodes,
         racks=_racks(values["racks"], options.origins["racks"], nodes),
@@ -193,6 +214,7 @@ def resolve(
         log=_one_of(values["log"], LOGS, options.origins["log"]),
         seed=_seed(values["seed"], options.origins["seed"]),
         seed_data=values["seed-data"],
+        like=_like(values, options.origins),
         run=_run_name(values["run"], options.origins["run"]),
         origins={**options.origins, **layers.origins},
     )
@@ -333,7 +355,8 @@ def _check_sessions(settings: Settings, layers: _Layers) -> None:
         )
 
 
-def _number(value: object, origin: str, low: int, high: int) -> int:
+def whole_number(value: object, origin: str, low: int, high: int) -> int:
+    """Raises ConfigError."""
     try:
         number = int(str(value))
     except ValueError:
@@ -350,11 +373,11 @@ def _yes(value: object, origin: str) -> bool:
 
 
 def _seed(value: object, origin: str) -> int | None:
-    return None if value is None else _number(value, origin, 0, 2**63 - 1)
+    return None if value is None else whole_number(value, origin, 0, 2**63 - 1)
 
 
 def _journal_limit(value: object, origin: str) -> int | None:
-    return None if value is None else _number(value, origin, LEAST_JOURNAL, 2**63 - 1)
+    return None if value is None else whole_number(value, origin, LEAST_JOURNAL, 2**63 - 1)
 
 
 def _racks(value: object, origin: str, nodes: int) -> tuple[str, ...]:
@@ -362,6 +385,24 @@ def _racks(value: object, origin: str, nodes: int) -> tuple[str, ...]:
     if racks and (len(racks) != nodes or not all(rack.isprintable() and 0 < len(rack) <= MAX_RACK_NAME for rack in racks)):
         raise ConfigError(f"{origin}: {value!r} does not name a rack for each of {nodes} node(s): for instance a,b,a with --nodes 3")
     return racks
+
+
+def _like(values: Mapping[str, Any], origins: Mapping[str, str]) -> Like | None:
+    if values["like"] is None:
+        return None
+    if values["seed-data"] is not None:
+        remedy = (
+            "`groupmock like HOST:PORT > FILE` writes down what it copies: add the other lines to that file, and give it to --seed-data"
+        )
+        raise ConfigError(f"{origins['like']}: seed data comes from a file or from a cluster: {remedy}")
+    return Like(
+        address=str(values["like"]),
+        records=whole_number(values["like-records"], origins["like-records"], 0, MAX_COPIED),
+        tls=_yes(values["like-tls"], origins["like-tls"]),
+        ca=values["like-tls-ca"],
+        certificate=values["like-tls-cert"],
+        key=values["like-tls-key"],
+    )
 
 
 def _run_name(value: object, origin: str) -> str | None:
@@ -389,7 +430,7 @@ def address_of(value: object, origin: str, nodes: int = 1) -> Address | None:
     host = host.strip("[]")
     if not host or host in UNROUTABLE:
         raise ConfigError(f"{origin}: {value!r} is no address that a client can connect to")
-    return Address(host, _number(port, origin, 1, 65536 - nodes) if port else None)
+    return Address(host, whole_number(port, origin, 1, 65536 - nodes) if port else None)
 
 
 def _control(value: object, origin: str, token: object) -> Address | None:
@@ -399,7 +440,7 @@ def _control(value: object, origin: str, token: object) -> Address | None:
     host, mark, port = str(value).rpartition(":")
     if mark and (not host or (":" in host and not host.startswith("["))):
         raise ConfigError(f"{origin}: {value!r} is neither PORT nor HOST:PORT ([HOST]:PORT for an IPv6 address)")
-    address = Address(host.strip("[]") or LOOPBACK[0], _number(port, origin, 0, 65535))
+    address = Address(host.strip("[]") or LOOPBACK[0], whole_number(port, origin, 0, 65535))
     if address.host not in LOOPBACK and token is None:
         raise ConfigError(f"{origin}: whoever reaches {address.host} could steer the cluster: add --token TOKEN, or listen on loopback")
     return address
@@ -421,7 +462,7 @@ def parse_topic(text: str, origin: str) -> TopicSpec:
         raise ConfigError(f"{origin}: {name!r} is no topic name: 1 to 249 of a-z A-Z 0-9 . _ -, and not . or ..")
     if mark and not count:
         raise ConfigError(f"{origin}: {text!r} ends in a colon: NAME or NAME:PARTITIONS")
-    return TopicSpec(name, _number(count, f"{origin} {text}", 1, MAX_PARTITIONS) if mark else 0)
+    return TopicSpec(name, whole_number(count, f"{origin} {text}", 1, MAX_PARTITIONS) if mark else 0)
 
 
 def _topics(values: Iterable[str] | str, origin: str) -> tuple[TopicSpec, ...]:

@@ -70,6 +70,8 @@ class Running:
         """The journal's file, if there is one; `config.journal` may be the folder that it is in."""
         self.seed_data: SeedData | None = None
         """What it had before its clients came: a reset gives it that again."""
+        self.not_copied: list[str] = []
+        """What the cluster that this one is like has, and this one has not: a sentence a reason."""
         self.closed = False
         self._ports = ports
 

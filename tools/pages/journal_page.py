@@ -41,8 +41,8 @@ ABOUT_CAUSES: Final = """\
 ABOUT_ERRORS: Final = """\
 `error` of a `reply` is the first error anywhere in the answer: of the whole, else of a topic, partition, group, coordinator, member or
 resource. `errors` has each with its place (`topics[0].partitions[2].error_code`). Journals written before there were `errors` have the
-same version, 1, and are read, replayed and put into a lake as they are: their `error` is that of the whole answer alone, what stands inside
-is in `message`."""
+same version, 1, and are read, replayed and put into a lake as they are: their `error` is that of the whole answer alone, what stands
+inside is in `message`."""
 
 
 def text() -> str:

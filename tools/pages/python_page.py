@@ -15,7 +15,8 @@ from groupmock import AsyncBroker, AsyncFaultBlock, AsyncUndo, Broker, FaultBloc
 from groupmock.data.lines import Form
 from groupmock.data.seed import Source
 from groupmock.group_wait import Assignment
-from groupmock.inprocess.broker import InProcess, Json, Topics
+from groupmock.inprocess.both import InProcess, Json
+from groupmock.inprocess.broker import Topics
 from groupmock.inprocess.commands import Commands
 from groupmock.inprocess.data import ConfigValues, Data
 from groupmock.inprocess.fault_rules import Faults, PlanLike

@@ -20,7 +20,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from . import BAD_USE, BROKEN, OK
-from ._options import ConfigError, add_options, bad_use, complain, resolve_arguments
+from ._options import ConfigError, add_options, bad_use, complain, resolve_arguments, tell_not_copied
 
 if TYPE_CHECKING:
     from ..config import Config
@@ -67,6 +67,7 @@ async def _run(config: Config, command: list[str], strict: bool) -> int:
     from ..assembly import start
 
     running = await start(config, stories=config.control is not None)
+    tell_not_copied("run", running.not_copied)
     control = None
     if config.control is not None:
         from ..control.start import start_control

@@ -9,12 +9,11 @@ journal, or no such group or member in it.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from typing import Final
 
 from . import BAD_USE, OK
-from ._journals import ABOUT, CannotRead, for_every_journal, notices, reading
+from ._journals import ABOUT, CannotRead, for_every_journal, json_line, notices, reading
 from ._options import complain
 from ._since import Since, since
 
@@ -25,9 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     parser.add_argument("files", metavar="FILE", nargs="+", help=ABOUT)
     parser.add_argument("--group", metavar="GROUP", help="this group alone (default: every group, one after the other)")
-    parser.add_argument(
-        "--member", metavar="MEMBER", help="lines about it and the whole group: client id, anna#d7e8 or member id"
-    )
+    parser.add_argument("--member", metavar="MEMBER", help="lines about it and the whole group: client id, anna#d7e8 or member id")
     parser.add_argument(
         "--since",
         metavar="TIME",
@@ -78,7 +75,7 @@ def _tell(name: str, of: int, arguments: argparse.Namespace) -> str | None:
             return f"{shown}: {nothing}"
         lacking = notices(journal)
     if arguments.json:
-        print(json.dumps({"file": name, "run": header.run, "seed": seed, "notices": lacking, "lines": lines}))
+        print(json_line({"file": name, "run": header.run, "seed": seed, "notices": lacking, "lines": lines}))
     else:
         print("\n".join([f"{shown}:"] * (of > 1) + lines + [""] * (of > 1)))
     sys.stdout.flush()

@@ -2,7 +2,7 @@
 
     {"topic": "orders", "partitions": 3, "configs": {"cleanup.policy": "compact"}}      a topic
     {"topic": "orders", "key": "k1", "value": {"amount": 3}}                            a record (lines)
-    {"topic": "orders", "partition": 0, "next_offset": 100}                             where its log goes on: at the start, where it begins
+    {"topic": "orders", "partition": 0, "next_offset": 100}                             where its log goes on
     {"group": "kitchen", "topic": "orders", "partition": 0, "offset": 1}                a committed offset
     {"node": 1, "configs": {"message.max.bytes": 2000}}                                 configs of a node, of all where it is 0
 
@@ -60,11 +60,14 @@ class TopicLine(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class OffsetLine(msgspec.Struct, forbid_unknown_fields=True):
-    """Where a partition's log goes on: its next record gets that offset, and one without records begins there."""
+    """Where a partition's log goes on: its next record gets that offset. One without records begins at `start_offset`, or there too."""
 
     topic: Annotated[str, Meta(description="topic name", min_length=1)]
     partition: Annotated[int, Meta(description="partition of the topic", ge=0)]
     next_offset: Annotated[int, Meta(description="of the next record", ge=0, le=2**62)]
+    start_offset: Annotated[
+        Annotated[int, Meta(ge=0)] | None, Meta(description="where a log without records begins; null: at next_offset")
+    ] = None
 
 
 class CommitLine(msgspec.Struct, forbid_unknown_fields=True):
@@ -266,7 +269,8 @@ def _do(running: Running, step: Step, done: Seeded) -> None:
                     replication_factor=first.replication_factor, configs=as_texts(first.configs), topic_id=first.topic_id)  # fmt: skip
             done.topics += 1
         elif isinstance(first, OffsetLine):
-            _submit(running, "set_next_offset", topic=first.topic, partition=first.partition, offset=first.next_offset)
+            _submit(running, "set_next_offset", topic=first.topic, partition=first.partition, offset=first.next_offset,
+                    start=first.start_offset)  # fmt: skip
         else:
             _submit(running, "configure_node", node=first.node, set=as_texts(first.configs))
             done.nodes += 1

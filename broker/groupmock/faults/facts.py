@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
 # FindCoordinator says `key`, from v4 on `coordinator_keys` (KIP-699); OffsetFetch v8+ has `groups` (KIP-709); DeleteGroups `groups_names`.
-GROUPS: Final = ("group_id", "groups", "groups_names", "key", "coordinator_keys")
+GROUPS: Final = ("group_id", "groups", "groups_names", "group_ids", "key", "coordinator_keys")
 TOPICS: Final = ("topics", "topic_data", "topic_names")
 # OffsetCommit's generation field is also the member epoch of the consumer protocol (KIP-848), hence its long name.
 GENERATIONS: Final = ("generation_id", "generation_id_or_member_epoch")

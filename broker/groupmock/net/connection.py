@@ -16,6 +16,7 @@ from groupmock_codec.frame import FrameError
 from ..core.events import PLAINTEXT
 from .inbox import Inbox
 from .repeat import ID_AT, ID_END
+from .strangers import reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -278,7 +279,7 @@ class Connection(asyncio.Protocol):
                 found = inbox.pop()
             # Found behind the good frames of the same segment, which Kafka answers first (docs/kafka/seen-on-brokers.md#bad-bytes).
             except FrameError as broken:
-                self.driver.refuse(self, str(broken))
+                self.driver.refuse(self, reason(broken))
                 break
             if inbox.empty:
                 self.inbox = None

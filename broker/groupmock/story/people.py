@@ -43,7 +43,7 @@ class Person:
     @property
     def wishes(self) -> str:
         """For the line in which it joins."""
-        static = f" (static id {text(self.instance)})" if self.instance is not None else ""
+        static = f" (static id, client {text(self.client_id or 'without a name')})" if self.instance is not None else ""
         return f"{static}, subscribes to {listed(sorted(map(text, self.topics)))}" if self.topics else static
 
 
@@ -100,6 +100,10 @@ class People:
         """The one member that calls itself so; None if there are several, or none."""
         found = self._by_client.get(client_id, ())
         return self.here[next(iter(found))] if len(found) == 1 else None
+
+    def has_client(self, client_id: str | None) -> bool:
+        """Is any member of that client here?"""
+        return bool(self._by_client.get(client_id))
 
     def of_connection(self, connection: int) -> list[Person]:
         """Whoever joined by it."""

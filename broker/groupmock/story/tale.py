@@ -13,15 +13,20 @@ from ..journal.rows import AbandonedRow, CloseRow, CommandRow, FaultRow, Finding
 from ..journal.whose import field
 from ..rounds import GroupFold, Partition, Rebalance, Share
 from ..rounds.rebalance_model import COMPLETING, DEAD, EMPTY, NS_PER_MS, PREPARING, STABLE
-from .exchanged import ANSWERED, ASKED, EARLIEST, LATEST, TopicNames, errors_of, named, offsets_said, said
+from .exchanged import ANSWERED, ASKED, EARLIEST, LATEST, TopicNames, errors_of, items, named, offsets_said, said
 from .folding import Commits, Line, Offsets, Together
 from .people import People, Person
 from .refusals import member_of, why
+from .sentences import how_gone, member_did
 from .tally import Tally
 from .words import MOST, count, facts, listed, member_text, offsets_text, partitions_text, shortened, text
 
 REMEMBERED: Final = 100_000
 """Partitions of which the last committed offset is."""
+ALL_JOINED: Final = "all members joined"
+"""How a join phase ends mostly: nothing to be told."""
+FEW: Final = 3
+"""Members that are told in one line."""
 ORDERS: Final = ("expire_member", "jump_timer", "fence_instance", "force_rebalance", "complete_delay", "release_group")
 """Commands that make happen what otherwise happens by itself."""
 EXPECTED: Final = frozenset(("MEMBER_ID_REQUIRED",))
@@ -39,7 +44,7 @@ class Asked:
 
 
 class Tale:
-    """`fold`: the group as of the last row; `names`: of topics."""
+    """`fold`: the group as of the last row; `owners`: partition -> member id, by the plan of its generation; `names`: of topics."""
 
     def __init__(self, fold: GroupFold, names: TopicNames) -> None:
         self.fold = fold
@@ -50,9 +55,9 @@ class Tale:
         self.leader: str | None = None
         self.protocol: str | None = None
         self._names = names
-        self._owners: dict[Partition, str] = {}
+        self.owners: dict[Partition, str] = {}
         self._ordered: tuple[int, str] | None = None  # when and by what the test let something happen
-        self._joining: tuple[Any, int] | None = None  # the JoinGroup that was handed in last, and its connection
+        self._joining: Asked | None = None  # the JoinGroup that was handed in last
         self._started: set[tuple[str, Partition]] = set()  # who read what since the last generation
         self._held: Line | None = None  # somebody came or went: perhaps a rebalance comes of it
         self._reserved: dict[str, MemberRow] = {}  # ids that were given to clients, which have not come back with them
@@ -108,7 +113,7 @@ class Tale:
         yield from self.flush()
         who = (row.member_id,)
         if row.what == "added":
-            person = self.people.comes(row, self._joining)
+            person = self.people.comes(row, self._first())
             self._held = Line(row.t, f"{person.name} joins{person.wishes}{self._by_order(row.t)}", who)
         elif row.what == "removed":
             name, how = self.people.name(row.member_id, row.client_id), self._how_gone(row)
@@ -118,31 +123,32 @@ class Tale:
         elif row.what == "replaced":
             yield from self._replaced(row)
         elif row.what == "updated":
-            self._held = Line(row.t, f"{self.people.name(row.member_id)} joins again with another subscription or other protocols", who)
+            self._held = Line(row.t, f"{self.people.name(row.member_id)} {member_did(row)}", who)
         elif row.what == "refused":
-            yield Line(row.t, f"{member_text(row.member_id, row.client_id)} is not let in: {shortened(row.reason)}", who)
+            yield Line(row.t, f"{member_text(row.member_id, row.client_id)} {member_did(row)}", who)
 
     def _replaced(self, row: MemberRow) -> Iterator[Line]:
         old = row.reason.rpartition(" replaces ")[2]
         before = self.people.name(old)
         how = f"static id {text(row.group_instance_id)} came back as another member"
         self.people.goes(old, row.t, how)
-        person = self.people.comes(row, self._joining)
-        taken = f"{person.name} takes the place of {before}: static id {text(row.group_instance_id)}{self._by_order(row.t)}"
+        person = self.people.comes(row, self._first())
+        # The group's row has the client id of the member that was replaced, as Kafka keeps it.
+        by = self._joining.client_id if self._joining is not None else None
+        client = f" (client {text(by)})" if by else ""
+        taken = f"{person.name}{client} takes the place of {before}: static id {text(row.group_instance_id)}{self._by_order(row.t)}"
         yield Line(row.t, taken, (row.member_id, old))
+
+    def _first(self) -> tuple[Any, int] | None:
+        return (self._joining.message, self._joining.connection) if self._joining is not None else None
 
     def _how_gone(self, row: MemberRow) -> str:
         ordered = self._by_order(row.t)
         if row.cause == "session_expired":
             person = self.people.here.get(row.member_id)
             silent = f", nothing was heard of it for {person.session_ms} ms" if person is not None and person.session_ms else ""
-            return f"its session expired{ordered or silent}"
-        if row.cause == "member_left":
-            given = row.reason.partition(" left: ")[2]
-            return "it left" + (f": {shortened(given)}" if given else "")
-        if row.cause == "member_silent":
-            return f"it did not join again in time: {shortened(row.reason.partition(': ')[2])}"
-        return shortened(row.reason) + ordered
+            return f"{how_gone(row)}{ordered or silent}"
+        return f"{how_gone(row)}{ordered}"
 
     def _by_order(self, t: int) -> str:
         return f", ordered by {self._ordered[1]}" if self._ordered is not None and self._ordered[0] == t else ""
@@ -155,13 +161,13 @@ class Tale:
             yield from self._rebalances(row)
         elif row.after == STABLE and over is not None:
             yield from self.flush()
-            yield self._dealt(row, over)
+            yield from self._dealt(row, over)
         elif row.after == row.before:
             yield from self.flush()
             yield Line(row.t, f"generation {row.generation}: {shortened(row.reason)}")
         elif row.after in (EMPTY, DEAD) and row.before:
             yield from self.flush()
-            self._owners = {}
+            self.owners = {}
             yield Line(row.t, f"the group is {'empty' if row.after == EMPTY else 'gone'}: {shortened(row.reason)}")
 
     def _rebalances(self, row: MovedRow) -> Iterator[Line]:
@@ -174,22 +180,29 @@ class Tale:
             yield from self.flush()
             yield Line(row.t, f"rebalance: {shortened(row.reason)}{self._by_order(row.t)}{new}")
 
-    def _dealt(self, row: MovedRow, over: Rebalance) -> Line:
-        """Who has which partitions now."""
+    def _dealt(self, row: MovedRow, over: Rebalance) -> Iterator[Line]:
+        """Who has which partitions now: in the line of the generation, of more than a few members each in a line of its own."""
         ended = next((phase for phase in reversed(over.phases) if phase.state == COMPLETING), None)
-        because = "" if ended is None or ended.cause in ("all_joined", "") else f", {shortened(ended.reason)}"
+        because = "" if ended is None or ended.reason.startswith(ALL_JOINED) else f", {shortened(ended.reason)}"
         took = (over.ended or row.t) - over.began
         head = f"generation {row.generation} after {took / NS_PER_MS:.0f} ms{because}"
         leads = f"{self.people.name(over.leader)} leads" if over.leader else "nobody leads"
         self._started.clear()
         plan = over.plan
         if plan is None:
-            return Line(row.t, f"{head}: {leads}; who got which partitions is not in these rows")
-        self._owners = plan.holders()
+            yield Line(row.t, f"{head}: {leads}; who got which partitions is not in these rows")
+            return
+        self.owners = plan.holders()
         shares = over.shares()
-        told = [f"{self.people.name(member)} {share_text(shares[member])}" for member in list(shares)[:MOST]]
-        more = f"; and {len(shares) - MOST} more members" if len(shares) > MOST else ""
-        return Line(row.t, f"{head}: {leads}; {'; '.join(told)}{more}{self._apart(plan.claims)}", ())
+        told = {member: f"{self.people.name(member)} {share_text(shares[member])}" for member in list(shares)[:MOST]}
+        apart = self._apart(plan.claims)
+        if len(shares) <= FEW:
+            yield Line(row.t, f"{head}: {leads}; {'; '.join(told.values())}{apart}")
+            return
+        yield Line(row.t, f"{head}: {leads}, {count(len(plan.told), 'member')}{apart}")
+        yield from (Line(row.t, f"  {text_of}", (member,)) for member, text_of in told.items())
+        if len(shares) > MOST:
+            yield Line(row.t, f"  and {len(shares) - MOST} more members")
 
     def _apart(self, claims: dict[str, Any]) -> str:
         """Members of one group that want different topics."""
@@ -201,7 +214,7 @@ class Tale:
     def asked(self, row: RequestRow) -> None:
         """A request of the group."""
         if row.api_name == "JoinGroup":
-            self._joining = (row.message, row.connection)
+            self._joining = Asked(row)
             self.people.joins(member_of(row.message), row.message, row.connection)
 
     def answered(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
@@ -262,7 +275,7 @@ class Tale:
         who, ids = self._who(asked), self._ids(asked)
         self.tally.commits(who, taken)
         back = {each: offset for each, offset in taken.items() if offset < self.committed.get(each, offset)}
-        theirs = {each: self._owners[each] for each in taken if each in self._owners and ids and self._owners[each] not in ids}
+        theirs = {each: self.owners[each] for each in taken if each in self.owners and ids and self.owners[each] not in ids}
         for each in list(back)[:MOST]:
             self.tally.odd.more("commits that go BACK")
             yield Line(row.t, f"{who} commits {offsets_text({each: back[each]})}: BACK from {self.committed[each]}", ids)
@@ -298,7 +311,8 @@ class Tale:
         who = person.name if person is not None else text(asked.client_id)
         ids = (person.member_id,) if person is not None else ()
         new = {each: offset for each, offset in wanted.items() if (who, each) not in self._started}
-        if new and len(self._started) < REMEMBERED:
+        # A Fetch of one that has left may still be answered.
+        if new and self.people.has_client(asked.client_id) and len(self._started) < REMEMBERED:
             self._started |= {(who, each) for each in new}
             yield Offsets(row.t, who, "begins to read at", new, (), ids)
         for each in said(row.message, ANSWERED["Fetch"], self._names):
@@ -318,6 +332,12 @@ class Tale:
             if found:
                 yield Offsets(row.t, self._who(asked), what, found, (), self._ids(asked))
         yield from self._refused_whole(row, asked)
+
+    def _topics(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
+        """Metadata is refused topic by topic."""
+        for topic in items(row.message, "topics"):
+            if (error := named(field(topic, "error_code"))) is not None:
+                yield self.refused(row, asked, f"question for topic {text(field(topic, 'name'))}", error)
 
     # -- what others did to it
 
@@ -388,4 +408,5 @@ _TELL: Final = {
     "OffsetFetch": Tale._fetched,
     "Fetch": Tale._read,
     "ListOffsets": Tale._looked_up,
+    "Metadata": Tale._topics,
 }

@@ -33,7 +33,7 @@ from ..journal.rows import (
 from ..journal.whose import field, group_of
 from ..printable import one_line
 from ..rounds import Partition, Rebalances
-from .exchanged import ANSWERED, TopicNames, items, named, said
+from .exchanged import ANSWERED, TopicNames, items, said
 from .folding import Folded, Line
 from .tale import Asked, Tale
 from .words import facts, listed, text
@@ -156,13 +156,25 @@ class StoryTeller:
         except (AttributeError, KeyError, TypeError, ValueError, IndexError):  # a journal of somebody else: messages may be anything
             self.untold += 1
 
+    def flush(self) -> None:
+        """Tell what waits for its repetition."""
+        for section in self._sections.values():
+            for line in section.tale.flush():
+                self._line(section, line)
+            for line in section.folded.rest():
+                self._keep(section, line)
+
     def close(self) -> None:
         """There are no more rows."""
         for section in self._sections.values():
             for line in section.tale.end():
                 self._line(section, line)
-            for line in section.folded.rest():
-                self._keep(section, line)
+        self.flush()
+
+    def tale(self, group: str) -> Tale | None:
+        """The group as of the last row; None while nothing was told of it."""
+        section = self._sections.get(group)
+        return section.tale if section is not None else None
 
     def sections(self, ends: Ends | None = None, dropped: int = 0) -> Iterator[str]:
         """The story of each group. Raises NotTold."""
@@ -176,7 +188,7 @@ class StoryTeller:
             if section.count > LONG:
                 yield from (f"  {line}" for line in section.tale.tally.lines(joined=section.tale.generation > 0))
             yield from section.lines()
-        if self._others:
+        if self._others and self._only is None:
             yield f"({len(self._others)} more groups are not told: name one of {listed(sorted(map(text, self._others)))})"
         if self.untold:
             yield f"({self.untold} rows could not be told: their messages are not what their API has)"
@@ -242,8 +254,7 @@ class StoryTeller:
         self._learn(row)
         section = self._section(group) if group is not None else self._of_client(asked.client_id)
         if section is not None:
-            tell_it = _unknown_topics if asked.api == "Metadata" else Tale.answered
-            yield from ((section, line) for line in tell_it(section.tale, row, asked))
+            yield from ((section, line) for line in section.tale.answered(row, asked))
         elif group is None and asked.client_id is not None and row.error and len(self._earlier) < CLIENTS:
             self._earlier.setdefault(asked.client_id, deque(maxlen=EARLIER)).append((row, asked))
 
@@ -339,13 +350,6 @@ class StoryTeller:
         if not known or None in known.values():
             return None
         return sum(max(0, (end or 0) - tale.committed[each]) for each, end in known.items())
-
-
-def _unknown_topics(tale: Tale, row: ReplyRow, asked: Asked) -> Iterator[Line]:
-    """Metadata is refused topic by topic."""
-    for topic in items(row.message, "topics"):
-        if (error := named(field(topic, "error_code"))) is not None:
-            yield tale.refused(row, asked, f"question for topic {text(field(topic, 'name'))}", error)
 
 
 _TAKE: Final[dict[type, Callable[[StoryTeller, Any, Any], Iterator[tuple[Section, Line]]]]] = {

@@ -14,9 +14,8 @@ from typing import Any, Final
 import msgspec
 
 from ..journal.journal import Sink
-from ..journal.rows import DISCONNECTED, END, LEFT_OUT, CloseRow, FindingRow, NoteRow, ReplyRow, RequestRow, Row
+from ..journal.rows import DISCONNECTED, END, HTTP_REQUEST, LEFT_OUT, TLS_HELLO, CloseRow, FindingRow, NoteRow, ReplyRow, RequestRow, Row
 from ..printable import ascii_json
-from ..story.sentences import at, sentence
 
 KINDS: Final = frozenset(("abandoned", "close", "command", "fault", "finding", "member", "moved", "note", "request", "reply"))
 NEVER_SHOWN: Final = frozenset(("raw", "message"))
@@ -33,15 +32,36 @@ class LogSink(Sink):
             raise ValueError(f"no such log: {form!r}: there are text and json")
         self._form = form
         self._logger: Any = None
+        self._strangers = dict.fromkeys(STRANGERS, 0)
 
     def take(self, row: Row) -> None:
         """A line, if the row is worth one."""
         level = level_of(row)
         if level is None:
             return
+        times = self._times(row)
+        if not _is_power_of_ten(times):
+            return
         if self._logger is None:
             self._logger = _logger(self._form)
-        getattr(self._logger, level)(sentence(row), row=row)
+        from ..story.sentences import sentence  # with the first line, as structlog
+
+        getattr(self._logger, level)(sentence(row) + (f" ({times} times so far)" if times > 1 else ""), row=row)
+
+    def _times(self, row: Row) -> int:
+        """How often a peer of that kind was closed so far, this one included; 1 for any other row."""
+        if not isinstance(row, CloseRow) or row.reason not in self._strangers:
+            return 1
+        self._strangers[row.reason] += 1
+        return self._strangers[row.reason]
+
+
+STRANGERS: Final = (TLS_HELLO, HTTP_REQUEST)
+"""Reasons of which the 1st, the 10th, the 100th, ... has a line: such a peer comes again and again, and says nothing new."""
+
+
+def _is_power_of_ten(times: int) -> bool:
+    return str(times).rstrip("0") == "1"
 
 
 # Every first JoinGroup of a dynamic member meets the one (KIP-394), and by the other members learn of a round.
@@ -63,7 +83,10 @@ def _request(row: RequestRow) -> str | None:
 
 
 def _reply(row: ReplyRow) -> str | None:
-    return "info" if row.error and row.error not in EXPECTED else None
+    if not row.error:
+        return None
+    told = {each.error for each in row.errors} if row.errors else {row.error}
+    return None if told <= EXPECTED else "info"
 
 
 def _close(row: CloseRow) -> str | None:
@@ -111,6 +134,8 @@ class _Stderr:
 
 def _as_text(_: object, __: str, event: EventDict) -> str:
     row: Row = event["row"]
+    from ..story.sentences import at
+
     return f"{at(row)} {event['level']:<7} {event['event']}"
 
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from groupmock.cli import BAD_USE, BROKEN, OK, UNKNOWN
+from groupmock.journal.place import make_folder
 from groupmock.printable import lines, one_line
 
 if TYPE_CHECKING:
@@ -110,8 +111,11 @@ def _check(arguments: argparse.Namespace) -> None:
         raise ValueError("--agree compares live runs with virtual ones: add --live")
     if arguments.jobs < 1:
         raise ValueError("--jobs is at least 1")
-    if arguments.journal is not None and not arguments.journal.is_dir():
-        raise ValueError(f"--journal {arguments.journal}: there is no such folder; make it first")
+    if arguments.journal is not None:
+        try:
+            make_folder(str(arguments.journal))
+        except OSError as failure:
+            raise ValueError(f"--journal: {failure.strerror}") from None
     if arguments.json is not None and not arguments.json.absolute().parent.is_dir():
         raise ValueError(f"--json {arguments.json}: there is no such folder; make it first")
 

@@ -1,62 +1,77 @@
-"""A consumer with group.protocol=consumer (KIP-848) meets what a broker without it gives, and a row that says so."""
+"""Stock clients that want what is off here end within a second and say why: group.protocol=consumer (KIP-848), SASL, a transactional id."""
 
 from __future__ import annotations
 
 import json
-import logging
-import socket
 import time
 from pathlib import Path
 
 import confluent_kafka
 
 from groupmock import Broker
-from groupmock_codec import APIS
-from groupmock_codec.messages.k68_consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from groupmock.journal.rows import TLS_HELLO
 
 PATIENCE = 20.0
 
 
-class _Collector(logging.Handler):
-    """Keeps what was logged."""
-
-    def __init__(self, lines: list[str]) -> None:
-        super().__init__()
-        self._lines = lines
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._lines.append(record.getMessage())
+def consumer_of(broker: Broker, **settings: str) -> tuple[confluent_kafka.Consumer, list[confluent_kafka.KafkaError]]:
+    """A consumer of `orders`, and what it tells its error callback."""
+    told: list[confluent_kafka.KafkaError] = []
+    basics = {"bootstrap.servers": broker.bootstrap, "group.id": "g", "error_cb": told.append, "log_level": 0}
+    consumer = confluent_kafka.Consumer(basics | {name.replace("_", "."): value for name, value in settings.items()})
+    consumer.subscribe(["orders"])
+    return consumer, told
 
 
-def test_librdkafka_is_told_that_the_feature_is_missing() -> None:
-    """As against Kafka 2.8.2, where it was tried: the consumer keeps looking for a coordinator that can, and joins nothing."""
-    said: list[str] = []
-    logger = logging.Logger("librdkafka")  # noqa: LOG001  # of this test alone
-    logger.addHandler(_Collector(said))
+def test_librdkafka_is_fatal_where_the_consumer_protocol_is_off() -> None:
+    """As on Kafka 4.3.0 with group.coordinator.rebalance.protocols=classic and on 3.9.1."""
     with Broker(topics={"orders": 1}) as broker:
-        settings = {"bootstrap.servers": broker.bootstrap, "group.id": "g", "group.protocol": "consumer", "debug": "cgrp"}
-        consumer = confluent_kafka.Consumer(settings, logger=logger)
+        consumer, _ = consumer_of(broker, group_protocol="consumer")
         try:
-            consumer.subscribe(["orders"])
-            end = time.monotonic() + PATIENCE
-            while not any("ConsumerGroupHeartbeatRequest not supported by broker" in line for line in said):
-                assert time.monotonic() < end, said[-5:]
-                assert consumer.poll(0.1) is None
+            message = consumer.poll(PATIENCE)
+            error = message.error() if message is not None else None
+            assert error is not None and error.code() == confluent_kafka.KafkaError._FATAL
+            assert "API version not supported" in error.str()
         finally:
             consumer.close()
         assert broker.groups == {}
 
 
-def test_a_heartbeat_that_is_sent_all_the_same_closes_its_connection_and_leaves_a_row(tmp_path: Path) -> None:
+def test_librdkafka_hears_that_there_is_no_sasl() -> None:
+    with Broker(topics={"orders": 1}) as broker:
+        consumer, told = consumer_of(
+            broker, security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN", sasl_username="ann", sasl_password="x"
+        )
+        try:
+            end = time.monotonic() + PATIENCE
+            while not told and time.monotonic() < end:
+                consumer.poll(0.1)
+            assert told[0].code() == confluent_kafka.KafkaError._AUTHENTICATION
+            assert "PLAIN mechanism handshake failed" in told[0].str()
+        finally:
+            consumer.close()
+
+
+def test_librdkafka_takes_a_refused_transactional_id_as_final() -> None:
+    with Broker(topics={"orders": 1}) as broker:
+        producer = confluent_kafka.Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": "tx", "log_level": 0})
+        try:
+            producer.init_transactions(PATIENCE)
+        except confluent_kafka.KafkaException as failure:
+            assert failure.args[0].fatal()
+        else:
+            raise AssertionError("transactions began")
+
+
+def test_tls_on_the_port_has_its_name_in_the_row(tmp_path: Path) -> None:
     file = tmp_path / "run.jsonl"
-    with Broker(journal=str(file)) as broker:
-        host, port = broker.bootstrap.split(":")
-        body = APIS[68].request.encode(0, ConsumerGroupHeartbeatRequest(group_id="g", member_id="m"))
-        frame = bytes.fromhex("0044 0000 00000001 0001 63 00") + body
-        with socket.create_connection((host, int(port)), PATIENCE) as link:
-            link.sendall(len(frame).to_bytes(4, "big") + frame)
-            assert link.recv(1) == b""
-    closed = [row for row in map(json.loads, file.read_text().splitlines()[1:]) if row["kind"] == "close"]
-    assert [row["by"] for row in closed] == ["server"]
-    assert "ConsumerGroupHeartbeat" in closed[0]["reason"]
-    assert "group.protocol=classic" in closed[0]["reason"]
+    with Broker(topics={"orders": 1}, journal=str(file)) as broker:
+        consumer, told = consumer_of(broker, security_protocol="SSL")
+        try:
+            end = time.monotonic() + PATIENCE
+            while not told and time.monotonic() < end:
+                consumer.poll(0.1)
+        finally:
+            consumer.close()
+    rows = [json.loads(line) for line in file.read_text().splitlines()[1:]]
+    assert TLS_HELLO in {row.get("reason") for row in rows if row["kind"] == "close"}

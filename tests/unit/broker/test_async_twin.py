@@ -14,7 +14,7 @@ import pytest
 import groupmock
 from groupmock import AsyncBroker, AsyncFaultBlock, AsyncUndo, Broker, FaultBlock, GroupTimeout, Undo, inprocess
 from groupmock.faults.registry import RuleReport
-from groupmock.inprocess.broker import InProcess
+from groupmock.inprocess.both import InProcess
 from groupmock.inprocess.calls import Later
 from groupmock.inprocess.fault_rules import RuleBlock
 from tools.pages.python_page import given as result

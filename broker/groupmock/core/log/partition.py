@@ -159,13 +159,12 @@ class Partition:
         """Stored batches from the one that holds `offset` on."""
         return iter(self._batches[self._batch_at(max(offset, self.start)) :])
 
-    def go_on_at(self, offset: int) -> None:
-        """The next record gets that offset. A log without records begins there; in another a batch without records holds the place of
-        what lies between, so that who reads gets past it, as after compaction."""
+    def go_on_at(self, offset: int, start: int | None = None) -> None:
+        """The next record gets that offset. A batch without records holds the place of what lies between, so that who reads gets past it,
+        as after compaction. A log without records begins at `start`, None: at that offset."""
         if self.start == self.end:
-            self.start = self.end = offset
+            self.start = self.end = offset if start is None else start
             self._trim_epochs()
-            return
         while self.end < offset:
             hole = empty_batch(self.end, min(offset - 1, self.end + MOST_OFFSETS))
             if self.segments.active is not None:

@@ -44,7 +44,7 @@ class Matcher:
         expected = self.scope.evaluate(pattern, self.place)
         if isinstance(expected, dict | list):  # what a call made: only the fields it names count
             yield from self.mismatches(lifted(expected), seen, path)
-        elif expected != seen or type(expected) is not type(seen):
+        elif expected != seen or (type(expected) is not type(seen) and not isinstance(seen, float)):  # a number is written without a point
             yield f"{path}: {show(expected)} expected, {show(seen)} seen"
 
     def _capture(self, pattern: Capture, seen: Value, path: str) -> Iterator[str]:
