@@ -75,7 +75,7 @@ def test_unknown_marker_argument_is_named(pytester: pytest.Pytester) -> None:
     )
     result = pytester.runpytest_subprocess()
     result.assert_outcomes(errors=1)
-    takes = "plan, must_fire, audit, audit_waivers, seed, topics, nodes, profile, settings, clear"
+    takes = "plan, must_fire, audit, audit_waivers, seed, seed_data, topics, nodes, profile, settings, clear"
     result.stdout.fnmatch_lines([f"*@pytest.mark.groupmock takes {takes} by name, not seeed*"])
 
 
@@ -261,7 +261,7 @@ def test_failure_shows_the_seed_and_the_story(pytester: pytest.Pytester) -> None
     result.stdout.fnmatch_lines(
         [
             "*GroupTimeout: group 'billing' did not reach state Stable, members 2 within 0.2 s: it is *",
-            "*billing: Stable, generation 1, range, 1 member *leads)",
+            "*billing: Stable, generation 1, range, 1 member *leads), nothing committed",
             "*gets orders/0-1 (new)*",
             "*repeat with @pytest.mark.groupmock(seed=*",
         ]
