@@ -8,7 +8,6 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from log_world import LogWorld, batch
@@ -65,11 +64,11 @@ def shown(answer: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def oracle(folder: Path) -> ModuleType:
+def oracle(folder: Path) -> Any:
     """The module that starts Kafka, made to give node N the rack rN."""
     spec = importlib.util.spec_from_file_location("kafka_oracle", folder / "oracle" / "kafka.py")
     assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module: Any = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     real = module.launch
 
