@@ -177,6 +177,7 @@ class Running:
         twenty thousand rows take up to a second, in which clients are served."""
         if self.ring is None:
             return []
+        self.server.journal.flush()  # the last line names the file
         topics = self.cluster.topics
         ends = {(name, place): each.end for name in topics.names() for place, each in enumerate(topics.require(name).partitions)}
         return await asyncio.to_thread(_told, list(self.ring.rows), group, member, self.seed, self.journal, self.ring.dropped, ends)
