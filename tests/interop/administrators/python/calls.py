@@ -47,7 +47,9 @@ def prepare(bootstrap: str) -> None:
 def calls(admin: KafkaAdminClient, bootstrap: str) -> list[tuple[str, Callable[[], Any]]]:
     """Names and what each does, in order."""
     acl = ACL("User:ann", "*", ACLOperation.READ, ACLPermissionType.ALLOW, ResourcePattern(ResourceType.TOPIC, "ledger"))
-    every = ACLFilter(None, None, ACLOperation.ANY, ACLPermissionType.ANY, ResourcePatternFilter(ResourceType.ANY, None, ACLResourcePatternType.ANY))
+    every = ACLFilter(
+        None, None, ACLOperation.ANY, ACLPermissionType.ANY, ResourcePatternFilter(ResourceType.ANY, None, ACLResourcePatternType.ANY)
+    )
     topic = ConfigResource(ConfigResourceType.TOPIC, "ledger", {"retention.ms": "1000000"})
     return [
         ("create_topics", lambda: admin.create_topics([NewTopic("ledger", 2, 1)])),
@@ -71,7 +73,10 @@ def calls(admin: KafkaAdminClient, bootstrap: str) -> list[tuple[str, Callable[[
         ("list_partition_reassignments", admin.list_partition_reassignments),
         ("describe_metadata_quorum", admin.describe_metadata_quorum),
         ("describe_features", admin.describe_features),
-        ("update_features, tried only", lambda: admin.update_features({"metadata.version": (UpdateFeatureType.UPGRADE, 30)}, validate_only=True)),
+        (
+            "update_features, tried",
+            lambda: admin.update_features({"metadata.version": (UpdateFeatureType.UPGRADE, 30)}, validate_only=True),
+        ),
         ("list_transactions", admin.list_transactions),
         ("describe_user_scram_credentials", admin.describe_user_scram_credentials),
         ("describe_acls: SecurityDisabledError", lambda: _refused(lambda: admin.describe_acls(every))),
