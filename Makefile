@@ -28,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 WORKERS ?= 2
 PRODUCT := codec broker clients pipeline
 INTEROP := tests/interop/run tests/interop/matrix tests/interop/judges tests/interop/members/python
-CODE := $(PRODUCT) $(wildcard tests tools docker benchmarks)
+CODE := $(PRODUCT) $(wildcard tests tools docker benchmarks actions)
 
 .PHONY: help demo test live search setup lint types contracts package matrix bench readme docs site mutations fidelity scenarios ci clean
 
@@ -40,7 +40,7 @@ help:
 	@echo "make lint       ruff: rules and import order"
 	@echo "make types      mypy, strict"
 	@echo "make contracts  who may import whom"
-	@echo "make package    the wheel, checked"
+	@echo "make package    the wheel, checked; DIST=FOLDER keeps it and the sdist there"
 	@echo "make readme     the code blocks of README and of the pages start and how-to, executed"
 	@echo "make docs       what docs/ takes from the program"
 	@echo "make site       the pages of docs/ as a site, in site/"
@@ -98,6 +98,7 @@ lint: $(VENV)/.installed-dev
 types: $(VENV)/.installed-dev
 	@"$(BIN)/mypy"
 	@"$(BIN)/mypy" --explicit-package-bases $(filter-out $(PRODUCT),$(CODE))
+	@MYPYPATH=codec:broker:clients "$(BIN)/mypy" --strict --config-file= --cache-dir .mypy_cache/users tests/plugin/users_suite.py
 	@MYPYPATH=tests/interop "$(BIN)/mypy" tests/interop/run
 	@MYPYPATH=tests/interop "$(BIN)/mypy" tests/interop/matrix
 
@@ -105,7 +106,7 @@ contracts: $(VENV)/.installed-dev
 	@"$(BIN)/lint-imports" --no-logo --no-cache
 
 package: $(VENV)/.installed-dev
-	@"$(PY)" tools/gate/package_check.py
+	@"$(PY)" tools/gate/package_check.py $(if $(DIST),--dist "$(DIST)")
 
 readme: $(VENV)/.installed-dev
 	@"$(PY)" tools/gate/readme_blocks.py

@@ -16,29 +16,48 @@ if TYPE_CHECKING:
     from .audit.verdicts import Audit
     from .config import ConfigError
     from .core.groups.view import GroupView, MemberView, State
+    from .core.steering.offsets import Reset
     from .core.steering.register import CannotSteer
+    from .data.facts import ConfigRow, PartitionFacts, TopicFacts
+    from .data.lag import GroupLag, PartitionLag
+    from .data.lines import BadLine
+    from .data.seed import BadSeedData, SeedData, Seeded
+    from .data.writing import Written
+    from .fault_wait import NeverSoOften
     from .faults.plan import BadPlan, Plan
     from .faults.registry import RuleReport, UnknownRule
-    from .inprocess.broker import AsyncBroker, Broker, GroupTimeout
+    from .group_wait import BadWait
+    from .inprocess.both import GroupTimeout
+    from .inprocess.broker import AsyncBroker, Broker
     from .inprocess.commands import AsyncUndo, Undo
     from .inprocess.fault_rules import AsyncFaultBlock, FaultBlock, FaultNeverFired, FaultNotSeen
     from .running import CannotStart, JournalFailed, NotAudited
     from .views import Record
 
 __all__ = [
-    "AsyncBroker", "AsyncFaultBlock", "AsyncUndo", "Audit", "BadPlan", "Broker", "CannotStart", "CannotSteer", "ConfigError", "FaultBlock",
-    "FaultNeverFired", "FaultNotSeen", "GroupTimeout", "GroupView", "JournalFailed", "MemberView", "NotAudited", "Plan", "Record",
-    "RuleReport", "State", "Undo", "UnknownRule", "__version__",
+    "AsyncBroker", "AsyncFaultBlock", "AsyncUndo", "Audit", "BadLine", "BadPlan", "BadSeedData", "BadWait", "Broker", "CannotStart",
+    "CannotSteer", "ConfigError", "ConfigRow", "FaultBlock", "FaultNeverFired", "FaultNotSeen", "GroupLag", "GroupTimeout", "GroupView",
+    "JournalFailed", "MemberView", "NeverSoOften", "NotAudited", "PartitionFacts", "PartitionLag", "Plan", "Record", "Reset", "RuleReport",
+    "SeedData", "Seeded", "State", "TopicFacts", "Undo", "UnknownRule", "Written", "__version__",
 ]  # fmt: skip
 
 HOMES: Final = {
     "audit.verdicts": ("Audit",),
     "config": ("ConfigError",),
     "core.groups.view": ("GroupView", "MemberView", "State"),
+    "core.steering.offsets": ("Reset",),
     "core.steering.register": ("CannotSteer",),
+    "data.facts": ("ConfigRow", "PartitionFacts", "TopicFacts"),
+    "data.lag": ("GroupLag", "PartitionLag"),
+    "data.lines": ("BadLine",),
+    "data.seed": ("BadSeedData", "SeedData", "Seeded"),
+    "data.writing": ("Written",),
+    "fault_wait": ("NeverSoOften",),
     "faults.plan": ("BadPlan", "Plan"),
     "faults.registry": ("RuleReport", "UnknownRule"),
-    "inprocess.broker": ("AsyncBroker", "Broker", "GroupTimeout"),
+    "group_wait": ("BadWait",),
+    "inprocess.both": ("GroupTimeout",),
+    "inprocess.broker": ("AsyncBroker", "Broker"),
     "inprocess.commands": ("AsyncUndo", "Undo"),
     "inprocess.fault_rules": ("AsyncFaultBlock", "FaultBlock", "FaultNeverFired", "FaultNotSeen"),
     "running": ("CannotStart", "JournalFailed", "NotAudited"),

@@ -47,7 +47,7 @@ async def start(
     would build a row for every join in vain); `plan` and `seed_data` go before those of `config`. Raises CannotStart,
     BadPlan, BadSeedData."""
     plan = _read_plan(config) if plan is None else plan
-    seed_data = _read_seed_data(config) if seed_data is None else seed_data
+    seed_data, not_copied = (await _read_seed_data(config)) if seed_data is None else (seed_data, [])
     waivers = _read_waivers(config)
     seed = _seed(config, plan)
     # Before the identity, which tells clients the ports: port 0 is none until it is bound.
@@ -80,22 +80,28 @@ async def start(
         raise CannotStart(f"cannot write the journal {path}: {failure.strerror}") from None
     beside = _audit(server, waivers) if config.audit else None  # nobody was accepted meanwhile: that takes a turn of the loop
     running = Running(config, core, server, clock, seed, ring, [listener.getsockname()[1] for listener in listeners.values()], beside, path)
-    if config.topics:
-        from .core.steering.topics import CREATE_TOPIC  # the one file of commands that a start needs
-
-        # By commands: so they are rows, and a replay makes the same topics.
-        for topic in config.topics:
-            running.submit(Command(CREATE_TOPIC, {"name": topic.name, "partitions": topic.partitions or config.settings.num_partitions}))
     try:
-        if seed_data is not None:
-            running.seed_data = seed_data
-            seed_data.apply(running)
-        if plan is not None:
-            running.load_plan(plan, config.plan or "the plan")
+        _furnish(running, seed_data, not_copied, plan)
     except ValueError:  # BadSeedData, or BadPlan: what this cluster cannot have
         await running.close()
         raise
     return running
+
+
+def _furnish(running: Running, seed_data: SeedData | None, not_copied: list[str], plan: Plan | None) -> None:
+    """What it has before its first client. By commands: so they are rows, and a replay makes the same."""
+    config = running.config
+    if config.topics:
+        from .core.steering.topics import CREATE_TOPIC  # the one file of commands that a start needs
+
+        for topic in config.topics:
+            running.submit(Command(CREATE_TOPIC, {"name": topic.name, "partitions": topic.partitions or config.settings.num_partitions}))
+    if seed_data is not None:
+        running.seed_data = seed_data
+        seed_data.apply(running)
+        running.not_copied = not_copied
+    if plan is not None:
+        running.load_plan(plan, config.plan or "the plan")
 
 
 def _read_plan(config: Config) -> Plan | None:
@@ -106,12 +112,19 @@ def _read_plan(config: Config) -> Plan | None:
     return read_plan(config.plan)
 
 
-def _read_seed_data(config: Config) -> SeedData | None:
-    if config.seed_data is None:
-        return None
-    from .data.seed import read_seed_data
+async def _read_seed_data(config: Config) -> tuple[SeedData | None, list[str]]:
+    """And what a cluster has that was not copied, a sentence a reason."""
+    if config.seed_data is not None:
+        from .data.seed import read_seed_data
 
-    return read_seed_data(config.seed_data)
+        return read_seed_data(config.seed_data), []
+    if config.like is not None:
+        from .data.seed import seed_data_of
+        from .like.fetch import copied_for
+
+        lines, left = await copied_for(config, config.like)
+        return seed_data_of(lines, f"--like {config.like.address}"), left
+    return None, []
 
 
 def _read_waivers(config: Config) -> Waivers | None:

@@ -1,7 +1,7 @@
 """One frozen object of everything that can be set: profile < TOML file < environment < flags (docs/reference/architecture.md#settings).
 
 Kafka's settings keep Kafka's names and are declared once, in `core.settings` and `net.limits`; groupmock's own options are declared
-once, in `OPTIONS`. `Config.origins` remembers where each value came from (`groupmock config` shows it).
+once, in `options`. `Config.origins` remembers where each value came from (`groupmock config` shows it).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import msgspec
 from . import profiles
 from .core.settings import Quirks, Settings
 from .net.limits import Limits
+from .options import OPTIONS
 from .profiles import Profile
 
 ENVIRONMENT: Final = "GROUPMOCK_"
@@ -28,6 +29,7 @@ TOPIC_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # as org.apache.kafka.
 MAX_NODES: Final = 64
 MAX_RUN_NAME: Final = 200
 MAX_RACK_NAME: Final = 200
+MAX_COPIED: Final = 100_000
 MAX_PARTITIONS: Final = 10_000
 LEAST_JOURNAL: Final = 64 * 1024
 """Bytes: room for the header of any cluster, which names each node."""
@@ -51,6 +53,17 @@ class Address(NamedTuple):
     port: int | None
 
 
+class Like(NamedTuple):
+    """A real cluster to copy. `address`: HOST:PORT; `records`: so many of each partition; paths of PEM files where it speaks TLS."""
+
+    address: str
+    records: int
+    tls: bool
+    ca: str | None
+    certificate: str | None
+    key: str | None
+
+
 class Token(str):
     """What opens the control API. It is a text like others, but says itself only to who asks for that."""
 
@@ -58,59 +71,6 @@ class Token(str):
 
     def __repr__(self) -> str:
         return "Token(...)"
-
-
-class Option(NamedTuple):
-    """One of groupmock's own options: flag `--name`, key `name` of the TOML file, variable GROUPMOCK_NAME with underscores. Without a
-    `metavar` it is on or off."""
-
-    name: str
-    metavar: str
-    about: str
-    default: Any
-
-
-OPTIONS: Final = (
-    Option("host", "HOST", "address to listen on", "127.0.0.1"),
-    Option("port", "PORT", "port of the first node; nodes 2..N take the next ones; 0: each a free one", 9092),
-    Option("advertise", "HOST[:PORT]", "address that clients are told to connect to, where it differs from the one listened on", None),
-    Option("nodes", "N", "brokers in this process, each on a port of its own", 1),
-    Option("racks", "RACK[,RACK...]", "broker.rack of each node, the first node's first (fetch from follower: replica.selector.class)", ()),
-    Option("topic", "NAME[:PARTITIONS]", "topic to have from the start (repeatable)", ()),
-    Option("profile", "NAME", "whose versions, defaults and quirks", profiles.DEFAULT),
-    Option(
-        "journal",
-        "FILE",
-        "write every frame, state change, timer and member change to this file (JSON Lines); DIR/: to RUN.jsonl in it",
-        None,
-    ),
-    Option("journal-max-bytes", "BYTES", "of that file: whole rows, the last says what is left out (default: no limit)", None),
-    Option("control", "[HOST:]PORT", "serve the control API (docs/reference/control.md), on loopback unless told; 0: a free port", None),
-    Option(
-        "token",
-        "TOKEN",
-        "what the control API wants to be shown; needed where it does not listen on loopback. Whoever lists processes "
-        "sees a flag: the variable and the file keep it apart",
-        None,
-    ),
-    Option(
-        "seed-data",
-        "FILE",
-        "topics, records, committed offsets and configs to have from the start: JSON Lines (docs/how-to/seed-and-read.md)",
-        None,
-    ),
-    Option("log", "text|json|off", "what is said on stderr", "text"),
-    Option("plan", "FILE", "fault rules from the start (docs/how-to/faults.md): a TOML or JSON file, or the name of a ready plan", None),
-    Option(
-        "audit",
-        "",
-        "judge the clients as they speak: a broken rule is a row, a line on stderr, and in the control API (groupmock explain)",
-        False,
-    ),
-    Option("audit-waivers", "FILE", "findings that do not count, each with its reason and last day (TOML)", None),
-    Option("seed", "N", "seed of every id that is drawn; a run with the same seed draws the same ids", None),
-    Option("run", "NAME", "what its journal calls this run: a scenario, a client's version, ... (default: the seed)", None),
-)
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,6 +95,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     log: str
     seed: int | None
     seed_data: str | None
+    like: Like | None
     run: str | None
     origins: Mapping[str, str]
 
@@ -172,13 +133,13 @@ def resolve(
     settings, limits = _build(layers)
     _check_sessions(settings, layers)
     values = options.values
-    nodes = _number(values["nodes"], options.origins["nodes"], 1, MAX_NODES)
+    nodes = whole_number(values["nodes"], options.origins["nodes"], 1, MAX_NODES)
     config = Config(
         profile=profile,
         settings=msgspec.structs.replace(settings, quirks=Quirks(**dict.fromkeys(profile.quirks, True))) if profile.quirks else settings,
         limits=limits,
         host=str(values["host"]),
-        port=_number(values["port"], options.origins["port"], 0, 65536 - nodes),  # the last node listens on port + nodes - 1
+        port=whole_number(values["port"], options.origins["port"], 0, 65536 - nodes),  # the last node listens on port + nodes - 1
         advertise=address_of(values["advertise"], options.origins["advertise"], nodes),
         nodes=nodes,
         racks=_racks(values["racks"], options.origins["racks"], nodes),
@@ -193,6 +154,7 @@ def resolve(
         log=_one_of(values["log"], LOGS, options.origins["log"]),
         seed=_seed(values["seed"], options.origins["seed"]),
         seed_data=values["seed-data"],
+        like=_like(values, options.origins),
         run=_run_name(values["run"], options.origins["run"]),
         origins={**options.origins, **layers.origins},
     )
@@ -333,7 +295,8 @@ def _check_sessions(settings: Settings, layers: _Layers) -> None:
         )
 
 
-def _number(value: object, origin: str, low: int, high: int) -> int:
+def whole_number(value: object, origin: str, low: int, high: int) -> int:
+    """Raises ConfigError."""
     try:
         number = int(str(value))
     except ValueError:
@@ -350,11 +313,11 @@ def _yes(value: object, origin: str) -> bool:
 
 
 def _seed(value: object, origin: str) -> int | None:
-    return None if value is None else _number(value, origin, 0, 2**63 - 1)
+    return None if value is None else whole_number(value, origin, 0, 2**63 - 1)
 
 
 def _journal_limit(value: object, origin: str) -> int | None:
-    return None if value is None else _number(value, origin, LEAST_JOURNAL, 2**63 - 1)
+    return None if value is None else whole_number(value, origin, LEAST_JOURNAL, 2**63 - 1)
 
 
 def _racks(value: object, origin: str, nodes: int) -> tuple[str, ...]:
@@ -362,6 +325,24 @@ def _racks(value: object, origin: str, nodes: int) -> tuple[str, ...]:
     if racks and (len(racks) != nodes or not all(rack.isprintable() and 0 < len(rack) <= MAX_RACK_NAME for rack in racks)):
         raise ConfigError(f"{origin}: {value!r} does not name a rack for each of {nodes} node(s): for instance a,b,a with --nodes 3")
     return racks
+
+
+def _like(values: Mapping[str, Any], origins: Mapping[str, str]) -> Like | None:
+    if values["like"] is None:
+        return None
+    if values["seed-data"] is not None:
+        remedy = (
+            "`groupmock like HOST:PORT > FILE` writes down what it copies: add the other lines to that file, and give it to --seed-data"
+        )
+        raise ConfigError(f"{origins['like']}: seed data comes from a file or from a cluster: {remedy}")
+    return Like(
+        address=str(values["like"]),
+        records=whole_number(values["like-records"], origins["like-records"], 0, MAX_COPIED),
+        tls=_yes(values["like-tls"], origins["like-tls"]),
+        ca=values["like-tls-ca"],
+        certificate=values["like-tls-cert"],
+        key=values["like-tls-key"],
+    )
 
 
 def _run_name(value: object, origin: str) -> str | None:
@@ -389,7 +370,7 @@ def address_of(value: object, origin: str, nodes: int = 1) -> Address | None:
     host = host.strip("[]")
     if not host or host in UNROUTABLE:
         raise ConfigError(f"{origin}: {value!r} is no address that a client can connect to")
-    return Address(host, _number(port, origin, 1, 65536 - nodes) if port else None)
+    return Address(host, whole_number(port, origin, 1, 65536 - nodes) if port else None)
 
 
 def _control(value: object, origin: str, token: object) -> Address | None:
@@ -399,7 +380,7 @@ def _control(value: object, origin: str, token: object) -> Address | None:
     host, mark, port = str(value).rpartition(":")
     if mark and (not host or (":" in host and not host.startswith("["))):
         raise ConfigError(f"{origin}: {value!r} is neither PORT nor HOST:PORT ([HOST]:PORT for an IPv6 address)")
-    address = Address(host.strip("[]") or LOOPBACK[0], _number(port, origin, 0, 65535))
+    address = Address(host.strip("[]") or LOOPBACK[0], whole_number(port, origin, 0, 65535))
     if address.host not in LOOPBACK and token is None:
         raise ConfigError(f"{origin}: whoever reaches {address.host} could steer the cluster: add --token TOKEN, or listen on loopback")
     return address
@@ -421,7 +402,7 @@ def parse_topic(text: str, origin: str) -> TopicSpec:
         raise ConfigError(f"{origin}: {name!r} is no topic name: 1 to 249 of a-z A-Z 0-9 . _ -, and not . or ..")
     if mark and not count:
         raise ConfigError(f"{origin}: {text!r} ends in a colon: NAME or NAME:PARTITIONS")
-    return TopicSpec(name, _number(count, f"{origin} {text}", 1, MAX_PARTITIONS) if mark else 0)
+    return TopicSpec(name, whole_number(count, f"{origin} {text}", 1, MAX_PARTITIONS) if mark else 0)
 
 
 def _topics(values: Iterable[str] | str, origin: str) -> tuple[TopicSpec, ...]:

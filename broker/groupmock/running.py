@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .audit.verdicts import Audit
     from .data.seed import SeedData
     from .faults.plan import Plan
+    from .faults.registry import RuleReport
 
 T = TypeVar("T")
 CHANGES: Final = frozenset(("moved", "member"))
@@ -63,10 +64,14 @@ class Running:
         """Who judges the clients, if anybody does."""
         self.earlier: list[Audit] = []
         """What was found before the cluster was reset: one audit, or none."""
+        self.fired_earlier: frozenset[str] = frozenset()
+        """Fault rules that fired before the cluster was reset."""
         self.journal = journal
         """The journal's file, if there is one; `config.journal` may be the folder that it is in."""
         self.seed_data: SeedData | None = None
         """What it had before its clients came: a reset gives it that again."""
+        self.not_copied: list[str] = []
+        """What the cluster that this one is like has, and this one has not: a sentence a reason."""
         self.closed = False
         self._ports = ports
 
@@ -166,9 +171,20 @@ class Running:
             raise NotAudited("nobody is audited: start with --audit (audit = true in the file, GROUPMOCK_AUDIT=true, Broker(audit=True))")
         return self.beside.audit(group)
 
-    def story(self, group: str) -> str:
-        """What happened to a group, a line an event; only where `start(stories=True)` kept the rows."""
-        return "\n".join(self.ring.story(group)) if self.ring is not None else ""
+    async def story(self, group: str | None = None, member: str | None = None) -> list[str]:
+        """What happened to a group, or to all of them, line by line (`groupmock.story.teller`), as far as the rows are kept: [] where
+        nobody can look into memory (`start(stories=False)`), and where nothing is known of that group or member. Told on another thread:
+        twenty thousand rows take up to a second, in which clients are served."""
+        if self.ring is None:
+            return []
+        self.server.journal.flush()  # the last line names the file
+        topics = self.cluster.topics
+        ends = {(name, place): each.end for name in topics.names() for place, each in enumerate(topics.require(name).partitions)}
+        return await asyncio.to_thread(_told, list(self.ring.rows), group, member, self.seed, self.journal, self.ring.dropped, ends)
+
+    def never_fired(self) -> list[RuleReport]:
+        """The fault rules that did nothing, before a reset neither."""
+        return [each for each in self.server.driver.rules.reports() if not each.fired and each.name not in self.fired_earlier]
 
     def load_plan(self, plan: Plan, origin: str = "the plan") -> list[str]:
         """Register every rule of a plan, or none; returns their names. Raises BadPlan."""
@@ -207,6 +223,25 @@ class Running:
         except OSError as failure:
             return _journal_failed(self.journal, failure.strerror or str(failure))
         return _journal_failed(self.journal, self.server.failure) if self.server.failure else None
+
+
+def _told(
+    rows: list[Row],
+    group: str | None,
+    member: str | None,
+    seed: int,
+    journal: str | None,
+    dropped: int,
+    ends: dict[tuple[str, int], int],
+) -> list[str]:
+    from .story.teller import NotTold, tell
+
+    try:
+        end = ends.get
+        told = tell(rows, group=group, member=member, seed=seed, journal=journal, dropped=dropped, ends=lambda *each: end(each))
+        return list(told)
+    except NotTold:
+        return []
 
 
 class _Watcher(Sink):

@@ -31,7 +31,21 @@ RUNS: pytest.StashKey[pytest.Item] = pytest.StashKey()
 """Of the session: the test that runs."""
 TOLD: pytest.StashKey[int] = pytest.StashKey()
 """Of the session: how many findings of the shared cluster failed a test already."""
-KNOWN_MARKS = "plan, must_fire, audit, audit_waivers, seed, seed_data, topics, nodes, profile, settings, clear"
+MARKS = {
+    "plan": "fault rules from the start: a file, the name of a ready plan, TOML text, or the same as data",
+    "must_fire": "False: the test passes also where a rule of that plan never fired",
+    "audit": "judge the clients: one that breaks a rule of severity error fails the test",
+    "audit_waivers": "a file of findings that do not count",
+    "seed": "of ids and chances: what a failed test names",
+    "seed_data": "topics, records, offsets and configs from the start",
+    "topics": '{"orders": 12} or ["orders:12"]',
+    "nodes": "how many brokers",
+    "profile": "whose versions, defaults and quirks: kafka-4.3, ...",
+    "settings": 'Kafka\'s names: {"group.max.size": 3}',
+    "clear": "of `groupmock_server` alone. False: it is not cleared before this test",
+}
+"""What the marker takes."""
+KNOWN_MARKS = ", ".join(MARKS)
 RIG_MARKS = ("seed", "topics", "nodes", "profile", "settings")
 """What a rig takes too: it has no fault rules."""
 
@@ -59,7 +73,8 @@ def groupmock_config() -> dict[str, Any]:
 
 @pytest.fixture
 def groupmock(request: pytest.FixtureRequest, groupmock_config: dict[str, Any]) -> Iterator[Broker]:
-    """A mock cluster for this test alone, with blocking calls."""
+    """A mock cluster for this test alone, with blocking calls. What it starts: `groupmock_config`, and the marker above it. A failed test
+    shows the seed and the story of each group, and with `--groupmock-journal DIR` its journal is kept."""
     settings = _with_audit(request.config, groupmock_config | _marked(request.node))
     if settings.pop("must_fire", True) and "plan" in settings:
         request.node.stash[MUST_FIRE] = True
@@ -199,8 +214,7 @@ def _marked(item: pytest.Item) -> dict[str, Any]:
     marker = item.get_closest_marker("groupmock")
     if marker is None:
         return {}
-    known = KNOWN_MARKS.split(", ")
-    wrong = [str(value) for value in marker.args] + [name for name in marker.kwargs if name not in known]
+    wrong = [str(value) for value in marker.args] + [name for name in marker.kwargs if name not in MARKS]
     if wrong:
         raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.groupmock takes {KNOWN_MARKS} by name, not {', '.join(wrong)}")
     return {name: value for name, value in marker.kwargs.items() if name != "clear"}
@@ -228,11 +242,8 @@ def _findings(broker: Broker, *severities: str) -> list[str]:
 
 
 def _last_words(broker: Broker, shared: bool) -> str:
-    from groupmock.printable import printable
-
     again = f'"seed": {broker.seed} in groupmock_config' if shared else f"@pytest.mark.groupmock(seed={broker.seed})"
-    head = [f"seed {broker.seed}: repeat with {again}"] + ([f"journal: {broker.journal}"] if broker.journal is not None else [])
-    return "\n".join([*head, *(f"{printable(group)}:\n{broker.story(group)}" for group in sorted(broker.groups))])
+    return f"{broker.story()}\nrepeat with {again}"
 
 
 def _sweep_journal(config: pytest.Config, broker: Broker, stash: pytest.Stash) -> None:

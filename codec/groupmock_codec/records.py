@@ -267,6 +267,13 @@ def encode_batch(
     return _sealed(batch, compress(payload, code)).data
 
 
+def empty_batch(first: int, last: int) -> Batch:
+    """A batch that holds these offsets and no record, as a log cleaner leaves one."""
+    delta = last - first
+    batch = Batch(first, 0, -1, 2, 0, 0, delta, NO_TIMESTAMP, NO_TIMESTAMP, NO_PRODUCER_ID, -1, -1, 0, b"")
+    return _sealed(batch, b"")
+
+
 def decode_records(batch: Batch) -> list[Record]:
     """The records of an uncompressed or gzip batch, with absolute offsets and timestamps.
 

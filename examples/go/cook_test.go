@@ -3,11 +3,15 @@ package kitchen
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 )
+
+// fields are a JSON object.
+type fields map[string]any
 
 // group is what the tests read of a group's view.
 type group struct {
@@ -41,41 +45,45 @@ func TestAnOrderOfACookThatCrashedIsCookedAgain(t *testing.T) {
 	fresh(t)
 	begun, never, cooked := make(chan string, 10), make(chan bool), make(chan string, 10)
 	start(t, "anna", func(dish string) { begun <- dish; <-never })
+	t.Cleanup(func() { // the process is not really dead: it must go on to leave
+		post(t, "/v1/groups/kitchen/thaw", fields{"member": "anna"})
+		close(never)
+	})
 	order(t, "coffee")
 	expect(t, begun, "coffee")
 
 	// Nothing is heard of the process any more, and its session of 45 s is over now instead of in 45 s.
-	post(t, "/v1/groups/kitchen/freeze", map[string]any{"member": "anna"})
-	post(t, "/v1/groups/kitchen/expire", map[string]any{"member": "anna"})
+	post(t, "/v1/groups/kitchen/freeze", fields{"member": "anna"})
+	post(t, "/v1/groups/kitchen/expire", fields{"member": "anna"})
 	start(t, "ben", func(dish string) { cooked <- dish })
 	expect(t, cooked, "coffee")
 	get(t, "/v1/groups/kitchen/wait?members=1&lag=0", nil)
-
-	post(t, "/v1/groups/kitchen/thaw", map[string]any{"member": "anna"}) // so that the test can stop what it started
-	close(never)
 }
 
 func TestACookThatWasTooSlowDoesNotCommitOverTheOther(t *testing.T) {
 	fresh(t)
 	begun, slow, cooked := make(chan string, 10), make(chan bool), make(chan string, 10)
 	start(t, "anna", func(dish string) { begun <- dish; <-slow })
+	goOn := sync.OnceFunc(func() { close(slow) })
+	t.Cleanup(goOn)
 	order(t, "coffee")
 	expect(t, begun, "coffee")
 
-	post(t, "/v1/groups/kitchen/expire", map[string]any{"member": "anna"})
+	post(t, "/v1/groups/kitchen/expire", fields{"member": "anna"})
 	start(t, "ben", func(dish string) { cooked <- dish })
 	expect(t, cooked, "coffee")
-	close(slow) // anna commits, is refused, and comes back for more
+	goOn() // anna commits, is refused, and comes back for more
+	get(t, "/v1/journal/wait?api=OffsetCommit&error=UNKNOWN_MEMBER_ID", nil)
 	get(t, "/v1/groups/kitchen/wait?state=Stable&members=2&lag=0", nil)
 }
 
 func TestALostAnswerToSyncGroupCostsTimeAndNoOrder(t *testing.T) {
 	fresh(t)
-	post(t, "/v1/faults", map[string]any{
+	post(t, "/v1/faults", fields{
 		"name":  "lost-sync",
-		"when":  map[string]any{"api": "SyncGroup", "role": "follower"},
-		"stage": "reply",                        // the coordinator counts the member as served
-		"do":    map[string]any{"kind": "drop"}, // and the member never hears of it
+		"when":  fields{"api": "SyncGroup", "role": "follower"},
+		"stage": "reply",                // the coordinator counts the member as served
+		"do":    fields{"kind": "drop"}, // and the member never hears of it
 		"times": 1,
 	})
 	cooked := make(chan string, 10)
@@ -119,16 +127,8 @@ func start(t *testing.T, name string, recipe func(dish string)) {
 // order orders one dish on each partition in turn.
 func order(t *testing.T, dishes ...string) {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(groupmock.Bootstrap), kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
 	for number, dish := range dishes {
-		record := &kgo.Record{Topic: "orders", Partition: int32(number % 4), Value: []byte(dish)}
-		if err := client.ProduceSync(context.Background(), record).FirstErr(); err != nil {
-			t.Fatal(err)
-		}
+		post(t, "/v1/topics/orders/records", fields{"value": dish, "partition": number % 4})
 	}
 }
 

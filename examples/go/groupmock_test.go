@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,7 +16,7 @@ import (
 var groupmock struct{ Bootstrap, Control string }
 
 func TestMain(m *testing.M) {
-	// $GROUPMOCK may say how it is started here: "docker run --rm ...", "/opt/venv/bin/groupmock".
+	// $GROUPMOCK may say where it is here: "/opt/venv/bin/groupmock", "python3 -m groupmock".
 	program := strings.Fields(os.Getenv("GROUPMOCK"))
 	if len(program) == 0 {
 		program = []string{"groupmock"}
@@ -31,8 +32,8 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	ready, _ := bufio.NewReader(stdout).ReadBytes('\n') // one line of JSON, when it answers
-	if err := json.Unmarshal(ready, &groupmock); err != nil {
-		panic("groupmock did not start: " + err.Error())
+	if json.Unmarshal(ready, &groupmock) != nil {
+		panic("groupmock did not start; it has said above why")
 	}
 	code := m.Run()
 	server.Process.Signal(os.Interrupt)
@@ -43,7 +44,7 @@ func TestMain(m *testing.M) {
 // fresh gives the test an empty cluster, and prints the story of its groups if the test fails.
 func fresh(t *testing.T) {
 	t.Helper()
-	post(t, "/v1/reset", map[string]any{})
+	post(t, "/v1/reset")
 	t.Cleanup(func() {
 		if !t.Failed() {
 			return
@@ -66,16 +67,21 @@ func get(t *testing.T, path string, answer any) {
 	ask(t, "GET", path, nil, answer)
 }
 
-// post tells the control API.
-func post(t *testing.T, path string, body map[string]any) {
+// post tells the control API, in JSON or lines of it.
+func post(t *testing.T, path string, lines ...any) {
 	t.Helper()
-	ask(t, "POST", path, body, nil)
+	var body bytes.Buffer
+	for _, line := range lines {
+		if err := json.NewEncoder(&body).Encode(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask(t, "POST", path, &body, nil)
 }
 
-func ask(t *testing.T, method, path string, body map[string]any, answer any) {
+func ask(t *testing.T, method, path string, body io.Reader, answer any) {
 	t.Helper()
-	sent, _ := json.Marshal(body)
-	request, err := http.NewRequest(method, groupmock.Control+path, bytes.NewReader(sent))
+	request, err := http.NewRequest(method, groupmock.Control+path, body)
 	if err != nil {
 		t.Fatal(err)
 	}

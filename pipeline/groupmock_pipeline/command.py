@@ -120,8 +120,11 @@ def _complain(code: int, problem: str) -> int:
 
 
 def _on_spark(name: str, arguments: argparse.Namespace, settings: dict[str, str]) -> int:
+    from .beforehand import check_master, check_places
     from .session import session
 
+    check_master(arguments.master)
+    check_places(arguments, settings)
     spark = session(name, arguments.master, settings)
     begun = time.monotonic()
     try:

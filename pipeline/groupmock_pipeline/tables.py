@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pyspark.sql.types import StructType
+
 from . import schema
 from .errors import BadInput
+from .storage import Storage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -17,6 +21,8 @@ log = logging.getLogger("groupmock_pipeline")
 
 EXPLAIN = "groupmock.explain"
 """Spark setting: print the plan of what is written."""
+COLUMNS = "_columns.json"
+"""Beside the files of a table: its columns, as Spark writes them as JSON. Readers of Parquet skip names that begin so."""
 MADE_BY = {"rows": "ingest", "runs": "ingest", "quarantine": "ingest", "characteristics": "campaign", "rule_drift": "drift"}
 """Table -> the job that makes it, where the names differ."""
 
@@ -49,8 +55,23 @@ def of_files(spark: SparkSession, folder: str, name: str) -> DataFrame:
     none), so that no file needs to be opened to know them."""
     columns = {"rows": schema.ROWS, "runs": schema.RUNS, "quarantine": schema.QUARANTINE}.get(name)
     if columns is None:
-        return spark.read.option("mergeSchema", "true").parquet(folder)
+        return _of_any_columns(spark, folder, name)
     return spark.read.schema(columns).parquet(folder).select(*columns.names)
+
+
+def _of_any_columns(spark: SparkSession, folder: str, name: str) -> DataFrame:
+    """A table that has no line has no file to tell its columns, if it is partitioned: they are beside it."""
+    from pyspark.errors import AnalysisException
+
+    try:
+        return spark.read.option("mergeSchema", "true").parquet(folder)
+    except AnalysisException as error:
+        if error.getCondition() != "UNABLE_TO_INFER_SCHEMA":
+            raise
+        beside = Storage(spark, folder)
+        if not beside.exists(COLUMNS):
+            raise BadInput(f"{folder} has no line, and no columns either: make it anew with `groupmock pipeline {job_of(name)}`") from None
+        return spark.createDataFrame([], StructType.fromJson(json.loads(beside.read(COLUMNS))))
 
 
 def write(table: DataFrame, lake: str, name: str, partition_by: Sequence[str] = ()) -> None:
@@ -63,4 +84,7 @@ def write(table: DataFrame, lake: str, name: str, partition_by: Sequence[str] = 
     if partition_by:
         writer = writer.partitionBy(*partition_by)
     writer.parquet(place(lake, name))
+    beside = Storage(spark, place(lake, name))
+    beside.remove(COLUMNS)
+    beside.write(COLUMNS, table.schema.json())
     log.info("table %s: written to %s in %.1f s", name, place(lake, name), time.monotonic() - begun)

@@ -18,7 +18,7 @@ from raw_wire import RawWire, until
 
 from groupmock.assembly import start
 from groupmock.config import resolve
-from groupmock.control.route import Nothing
+from groupmock.control.route import JSON_LINES, Nothing
 from groupmock.control.routes import ROUTES
 from groupmock.control.server import Control, serve
 from groupmock.control.visitor import MAX_VISITORS, PATIENCE, Patience, Visitor
@@ -105,7 +105,7 @@ async def test_a_trap_of_a_body_is_a_sentence_in_every_route_that_takes_one(api)
     for route in ROUTES:
         if route.body is Nothing and route.method == "GET":
             continue
-        path = re.sub(r"\{\w+\}", "1", route.full_path)
+        path = re.sub(r"\{\w+\}", "orders" if route.media == JSON_LINES else "1", route.full_path)
         for name, body in DEEP.items():
             status, answer = await api.ask(route.method, path, body)
             if (status, list(answer), "\n" in answer.get("error", "")) != (400, ["error"], False):
@@ -281,9 +281,9 @@ async def test_a_reset_is_done_also_if_who_asked_hangs_up(api) -> None:
     release = asyncio.Event()
     restart = api.control.context._restart
 
-    async def held(old: Any) -> Any:
+    async def held(old: Any, config: Any) -> Any:
         await release.wait()
-        return await restart(old)
+        return await restart(old, config)
 
     api.control.context._restart = held
     asking = asyncio.ensure_future(api.ask("POST", "/v1/reset"))

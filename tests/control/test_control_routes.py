@@ -40,7 +40,8 @@ async def test_groups_in_short_and_in_full(api) -> None:
     assert (row["group_id"], row["state"], row["members"], row["held"]) == ("g", "Stable", 1, None)
     shown = await api.get("/v1/groups/g")
     assert shown["group"]["members"][0]["client_id"] == "anna"
-    assert "CompletingRebalance -> Stable" in "\n".join(shown["story"])
+    assert shown["story"][0].startswith("g: Stable, generation 1, range, 1 member (anna#")
+    assert any("generation 1 after" in line and "gets nothing" in line for line in shown["story"])
 
 
 async def test_group_ids_with_all_sorts_of_characters(api) -> None:
@@ -258,10 +259,11 @@ async def test_metrics_are_what_prometheus_reads(api) -> None:
 
 
 def test_every_command_has_a_route() -> None:
-    """`append` takes bytes, which producers send; `load_coordinator` is `move_coordinator` once more; the rest have bodies of their own."""
+    """`append` and `produce` take bytes, which producers send; `load_coordinator` is `move_coordinator` once more; the rest have bodies of
+    their own."""
     routed = {route.about for route in ROUTES}
     without = {name for name, command in COMMANDS.items() if " ".join((command.arguments.__doc__ or "").split()) not in routed}
-    assert without == {"append", "load_coordinator", "add_faults", "reseed", "seed_faults"}
+    assert without == {"append", "produce", "load_coordinator", "add_faults", "add_node", "reseed", "seed_faults"}
 
 
 def test_every_route_of_the_issue_is_there() -> None:

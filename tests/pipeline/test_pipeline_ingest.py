@@ -31,9 +31,9 @@ from groupmock_pipeline import tables
 from groupmock_pipeline.errors import BadInput
 from groupmock_pipeline.ingest import placing
 from groupmock_pipeline.ingest.batch import BatchOutcome
-from groupmock_pipeline.ingest.storage import Storage
 from groupmock_pipeline.ingest.stream import started
 from groupmock_pipeline.jobs import ingest as job
+from groupmock_pipeline.storage import Storage
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession

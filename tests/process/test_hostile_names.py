@@ -21,13 +21,13 @@ from groupmock import Broker, FaultNeverFired, GroupTimeout
 from groupmock.cli import BAD_USE, OK, main
 from groupmock.journal.read import read
 from groupmock.journal.rows import MovedRow, ReplyRow, RequestRow
-from groupmock.journal.story import sentence
 from groupmock.replay import replay
 from groupmock.rig.wire import Client, HungUp
+from groupmock.story.sentences import sentence
 from groupmock_clients.pytest_plugin import _last_words
 from groupmock_clients.scenarios import demo
 from groupmock_clients.scenarios.play import Sizes
-from groupmock_clients.scenarios.tour_story import StoryTeller
+from groupmock_clients.scenarios.tour_story import Tour
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, Wire, fields_of
 from groupmock_codec.embedded.consumer import Subscription, encode_subscription
@@ -133,7 +133,7 @@ def test_stories_and_failure_texts_are_ours(attacked: Broker) -> None:
     for group in groups:
         story = attacked.story(group)
         assert "FORGED" in story and wrong_in(story) == []
-    words = _last_words(attacked)
+    words = _last_words(attacked, shared=False)
     assert "FORGED" in words and wrong_in(words) == []
     host, port = attacked.bootstrap.split(":")
     name = 'a "rule" of \\ours'
@@ -195,10 +195,27 @@ def test_a_journal_is_lines_of_ascii_that_play_again(attacked: Broker, tmp_path:
     assert sum(isinstance(row, ReplyRow) for row in rows) > len(APIS) // 2
 
 
+def test_verbs_of_a_journal_file_print_what_is_ours(attacked: Broker, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    attacked.stop()
+    capfd.readouterr()
+    path = str(tmp_path / "journal.jsonl")
+    for words in (["journal", "find", path, "--limit", "9999"], ["story", path], ["story", path, "--group", hostile("group")]):
+        for form in ([], ["--json"]):
+            assert main([*words, *form]) == OK
+            out, err = capfd.readouterr()
+            assert "FORGED" in out and wrong_in(out) == [] == wrong_in(err), words
+            assert not form or out.isascii()
+    nobody = tmp_path / hostile("file").replace("\0", "").replace("/", "")
+    for words in (["story", path, "--group", hostile("nobody")], *([verb, str(nobody)] for verb in ("replay", "story", "audit"))):
+        assert main(words) == BAD_USE
+        err = capfd.readouterr().err
+        assert "FORGED" in err and len(err.splitlines()) == 1 and wrong_in(err) == [], words
+
+
 def test_a_demo_whose_port_somebody_finds(attacked: Broker, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     attacked.stop()
     capfd.readouterr()
-    teller = StoryTeller(hostile("group"), "orders", Sizes())
+    teller = Tour(hostile("group"), "orders", Sizes())
     for line in (tmp_path / "journal.jsonl").read_bytes().splitlines()[1:]:
         row = json.loads(line)
         if row["kind"] in ("member", "moved"):

@@ -29,7 +29,8 @@ def pipeline(without: str, *words: str) -> tuple[int, str, str]:
 
 def test_a_job_without_spark_names_the_extra(tmp_path: Path) -> None:
     code, out, err = pipeline(EXTRA, "ingest", str(tmp_path), str(tmp_path / "lake"))
-    said = "groupmock pipeline: the pipeline needs Spark: pip install 'groupmock[pipeline]' (in a container: the image's target `pipeline`)\n"
+    remedy = "pip install 'groupmock[pipeline]' (in a container: the image's target `pipeline`)"
+    said = f"groupmock pipeline: the pipeline needs Spark: {remedy}\n"
     assert (code, out, err) == (3, "", said)
 
 

@@ -62,5 +62,29 @@ def test_run_with_a_plan(tmp_path: Path) -> None:
     assert ended.returncode == 1 and "ConnectionResetError" in ended.stderr
 
 
-def test_run_with_a_ready_plan_by_name() -> None:
-    assert groupmock("run", "--log", "off", "--plan", "lost-sync", "--", "true").returncode == 0
+IDLE = 'groupmock run: rule "lost-sync" never fired: no call came at its stage\n'
+
+
+def test_run_says_which_rules_never_fired() -> None:
+    ended = groupmock("run", "--log", "off", "--plan", "lost-sync", "--", "true")
+    assert (ended.returncode, ended.stderr) == (0, IDLE)
+
+
+@pytest.mark.parametrize(("command", "status"), [("true", 1), ("exit 3", 3)])
+def test_a_strict_plan_that_never_fired_fails_a_command_that_went_well(command: str, status: int) -> None:
+    ended = groupmock("run", "--log", "off", "--plan", "lost-sync", "--strict-plan", "--", "sh", "-c", command)
+    assert (ended.returncode, ended.stderr) == (status, IDLE)
+
+
+def test_a_strict_plan_that_fired_is_content_also_before_a_reset(tmp_path: Path) -> None:
+    (tmp_path / "p.toml").write_text(GOOD)
+    look = LOOK.replace("; s = ", "\ntry:\n  s = ") + "\nexcept OSError: pass\n"
+    reset = "import urllib.request as u; u.urlopen(u.Request(os.environ['GROUPMOCK_CONTROL_URL'] + '/v1/reset', method='POST'))\n"
+    plan = ["--plan", str(tmp_path / "p.toml"), "--strict-plan", "--control", "0"]
+    ended = groupmock("run", "--log", "off", *plan, "--", sys.executable, "-c", look + reset)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_strict_plan_without_a_plan_is_bad_use() -> None:
+    ended = groupmock("run", "--strict-plan", "--", "true")
+    assert (ended.returncode, "--strict-plan needs a plan" in ended.stderr) == (2, True)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 TREE = Path(__file__).resolve().parents[2]
-FOLDERS = ("codec", "broker", "clients", "pipeline", "tests", "tools", "docs", "benchmarks", "docker")
+FOLDERS = ("codec", "broker", "clients", "pipeline", "tests", "tools", "docs", "benchmarks", "docker", "examples", "actions")
 RECORDED = ("tests/data", "tests/golden", "tools/records", "benchmarks/figures")
 """What was recorded once; its texts are data."""
 TEXT = {".py", ".md", ".exchange", ".toml", ".sh", ".js", ".mjs", ".go", ".java"}

@@ -63,7 +63,7 @@ def stages(dockerfile: str) -> dict[str, str]:
 
 def installed(stage: str) -> set[str]:
     """The extras that a stage installs groupmock with."""
-    (extras,) = re.findall(r'pip install --no-cache-dir "\.\[([\w,-]+)\]"', stage)
+    (extras,) = re.findall(r'pip install --no-cache-dir[ \\\n]+"\.\[([\w,-]+)\]"', stage)
     return set(extras.split(","))
 
 
@@ -146,6 +146,7 @@ def imported(folder: Path) -> dict[str, str]:
 MODULE_OF = {"google-crc32c": "google_crc32c", "kafka-python": "kafka", "prometheus-client": "prometheus_client", "pyyaml": "yaml"}
 IN_NO_IMAGE = {
     "pytest",  # the plug-in, loaded by pytest alone
+    "compression",  # Python's own since 3.14
     "confluent_kafka",  # `scenario --live --protocol NAME/confluent-kafka` says that it is not there
 }
 

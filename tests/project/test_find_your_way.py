@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 BEHAVIOURS, ADDITIONS = 25, 9
-ROOTS = ("codec", "broker", "clients", "pipeline", "tests", "tools", "docs", "benchmarks", "docker", ".ci")
+ROOTS = ("codec", "broker", "clients", "pipeline", "tests", "tools", "docs", "benchmarks", "docker", "examples", "actions", ".ci")
 PATH = re.compile(rf"`((?:{'|'.join(map(re.escape, ROOTS))})/[\w./-]*|mkdocs\.yml|[A-Z]+\.md)`")
 
 

@@ -162,10 +162,11 @@ STEERED: dict[str, Callable[[Random, Run], dict[str, Any]]] = {
     "move_leaders": lambda dice, run: {"node": dice.choice([None, 1, 2]), "topic": dice.choice([None, "T"])},
     "move_coordinators": lambda dice, run: {"node": dice.choice([None, 1, 2]), "loading_ms": dice.choice([0, 100])},
     "add_node": lambda dice, run: _another_node(run),
-    "lag_replica": lambda dice, run: {"topic": "T", "partition": 0, "node": dice.choice([1, 2])},
-    "catch_up_replica": lambda dice, run: {"topic": "T", "partition": 0, "node": dice.choice([1, 2])},
-    "compact_topic": lambda dice, run: {"topic": "T", "roll": dice.random() < 0.5},
-    "retain_topic": lambda dice, run: {"topic": "T"},
+    "lag_replica": lambda dice, run: {"topic": "C", "partition": 0, "node": dice.choice([1, 2])},
+    "catch_up_replica": lambda dice, run: {"topic": "C", "partition": 0, "node": dice.choice([1, 2])},
+    "compact_topic": lambda dice, run: {"topic": "C", "roll": dice.random() < 0.5},
+    "set_next_offset": lambda dice, run: {"topic": "C", "partition": 0, "offset": dice.randrange(40)},
+    "retain_topic": lambda dice, run: {"topic": "C"},
     "stop_node": lambda dice, run: {"node": dice.choice([1, 2]), "clean": dice.random() < 0.5},
     "start_node": lambda dice, run: {"node": dice.choice([1, 2])},
     "stall_node": lambda dice, run: {"node": dice.choice([1, 2]), "ms": 200},
@@ -174,8 +175,8 @@ STEERED: dict[str, Callable[[Random, Run], dict[str, Any]]] = {
     "reseed": lambda dice, run: {"seed": dice.randrange(100)},
     "create_topic": lambda dice, run: {"name": dice.choice(["U", "V"]), "partitions": dice.choice([1, 3])},
     "grow_topic": lambda dice, run: {"name": dice.choice(["T", "U"]), "partitions": dice.choice([2, 4])},
-    "delete_topic": lambda dice, run: {"name": dice.choice(["U", "V"])},
-    "append": lambda dice, run: {"topic": dice.choice(["T", "U"]), "partition": 0, "batch": BATCH},
+    "delete_topic": lambda dice, run: {"name": dice.choice(_others(run))},
+    "append": lambda dice, run: {"topic": dice.choice(["T", "C", "U"]), "partition": 0, "batch": BATCH},
     "produce": lambda dice, run: {"topic": dice.choice(["T", "U"]), "partitions": [0, 0], "batches": BATCH + BATCH},
     "configure_topic": lambda dice, run: {"name": dice.choice(["T", "T", "U"]), "set": dice.choice(TOPIC_CONFIGS)},
     "configure_node": lambda dice, run: {"node": dice.choice([0, 1]), "set": {"message.max.bytes": str(dice.choice([100, 10**6]))}},
@@ -187,8 +188,13 @@ STEERED: dict[str, Callable[[Random, Run], dict[str, Any]]] = {
 }
 
 
-TOPIC_CONFIGS = ({"retention.ms": "1"}, {"retention.ms": str(10**9)}, {"cleanup.policy": "compact,delete", "segment.ms": "1"})
-JUMPS = (
+COMPACTED = {"name": "C", "partitions": 1, "replication_factor": 2, "configs": {"cleanup.policy": "compact,delete"}}
+TOPIC_CONFIGS: tuple[dict[str, str], ...] = (
+    {"retention.ms": "1"},
+    {"retention.ms": str(10**9)},
+    {"cleanup.policy": "compact,delete", "segment.ms": "1"},
+)
+JUMPS: tuple[dict[str, Any], ...] = (
     {"timer": "log_retention"},
     *({"timer": timer, "subject": ["g"]} for timer in ("join", "sync")),
     {"timer": "load", "subject": ["3"]},
@@ -200,6 +206,10 @@ def _another_node(run: Run) -> dict[str, Any]:
     return {"node": number, "host": "127.0.0.1", "port": 9091 + number}
 
 
+def _others(run: Run) -> list[str]:
+    return [name for name in run.driver.core.cluster.topics.names() if name not in ("T", "C")] or ["U"]
+
+
 def _instances(run: Run) -> list[str]:
     group = run.driver.core.cluster.groups.find("g")
     return list(group.static_members) if group is not None else []
@@ -209,6 +219,11 @@ class SteeredRun(Run):
     """Scripted members on a driver without sockets; every command there is."""
 
     done: Counter[str]
+
+    def play(self) -> None:
+        self.driver.submit(Command("create_topic", COMPACTED))
+        self.driver.submit(Command("append", {"topic": "C", "partition": 0, "batch": BATCH}))
+        super().play()
 
     def _break(self, dice: Random) -> None:
         name = dice.choice(sorted(STEERED))

@@ -16,10 +16,12 @@ from groupmock.cli import main
 from groupmock.faults.kind import all_kinds
 from groupmock.faults.plan import BadPlan, make_plan
 from groupmock.record.proxy import Proxy
+from groupmock.record.reaching import Where
 from groupmock.record.settings import Settings
-from groupmock.record.upstream import Where
 from groupmock.rig.wire import Client, request
+from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
 from groupmock_codec.messages.k03_metadata import MetadataRequest
+from groupmock_codec.messages.k08_offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from groupmock_codec.messages.k11_join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from groupmock_codec.messages.k12_heartbeat import HeartbeatRequest
 from groupmock_codec.messages.k14_sync_group import SyncGroupRequest
@@ -28,6 +30,7 @@ SEED = 11
 HEARTBEAT = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
 STRIKES: dict[str, dict[str, Any]] = {
     "error": {"kind": "error", "code": 27},
+    "observe": {"kind": "observe"},
     "close": {"kind": "close"},
     "reset": {"kind": "reset"},
     "delay": {"kind": "delay", "seconds": 0.01},
@@ -111,7 +114,7 @@ def test_what_the_client_never_hears_of_is_a_row(kind: str, tmp_path: Path) -> N
 
 def test_every_kind_is_struck_here_or_refused() -> None:
     steers = {kind for kind, fault in all_kinds().items() if fault.CAUSES}
-    assert {*STRIKES, *SILENT, "refuse"} == all_kinds().keys() - steers
+    assert {*STRIKES, *SILENT, "refuse", "leave_out"} == all_kinds().keys() - steers
 
 
 def test_a_refused_connection_is_reset(tmp_path: Path) -> None:
@@ -134,6 +137,50 @@ def test_what_is_not_forwarded_did_nothing_to_the_group(tmp_path: Path) -> None:
             assert client.ask(11, 4, join()).error_code == 79
         rows = proxy.close()
     assert [row["what"] for row in of_kind(rows, "member")] == ["reserved"]
+
+
+def commit() -> OffsetCommitRequest:
+    """Of three partitions, by nobody's member."""
+    parts = [OffsetCommitRequestPartition(partition_index=each, committed_offset=7) for each in range(3)]
+    return OffsetCommitRequest(group_id="g", topics=[OffsetCommitRequestTopic(name="orders", partitions=parts)])
+
+
+@pytest.mark.parametrize("kind", ["error", "leave_out"])
+@pytest.mark.parametrize("stage", ["request", "reply"])
+def test_one_entity_of_several_is_struck_as_at_a_server_of_ours(kind: str, stage: str, tmp_path: Path) -> None:
+    """The frame that the node gets names the others alone; what it wrote down is told by the node's own group."""
+    do = {"kind": "error", "code": 28} if kind == "error" else {"kind": kind}
+    plan = plan_of(do, stage, api="OffsetCommit", topic="orders", partition=1)
+    with (
+        Broker(topics={"orders": 3}) as broker,
+        recording(broker.bootstrap, tmp_path / "j", plan=make_plan(plan), seed=SEED) as proxy,
+    ):
+        host, _, port = proxy.bootstrap.rpartition(":")
+        with Client(host, int(port), seconds=60) as client:
+            for version in (2, 8):
+                (topic,) = client.ask(8, version, commit()).topics
+                told = {each.partition_index: each.error_code for each in topic.partitions}
+                struck = {} if kind == "leave_out" else {1: 28}
+                assert told == {0: 0, 2: 0} | (struck if version == 2 else {1: 0})  # it fires once
+                kept = (0, 2) if (stage, version) == ("request", 2) else (0, 1, 2)
+                assert broker.groups["g"].offsets == {"orders": dict.fromkeys(kept, 7)}
+        rows = proxy.close()
+    assert [row["action"] for row in of_kind(rows, "fault")] == [kind]
+
+
+@pytest.mark.parametrize("stage", ["request", "reply"])
+def test_a_partition_of_a_fetch_session_is_struck_though_no_request_names_it(stage: str, tmp_path: Path) -> None:
+    when = {"api": "Fetch", "topic": "orders", "partition": 1, "nth": 2}
+    rule = {"name": "r", "when": when, "stage": stage, "do": {"kind": "error", "code": 6}}
+    with Broker(topics={"orders": 2}) as broker, recording(broker.bootstrap, tmp_path / "j", plan=make_plan({"rule": [rule]})) as proxy:
+        host, _, port = proxy.bootstrap.rpartition(":")
+        with Client(host, int(port), seconds=60) as client:
+            parts = [FetchPartition(partition=each, partition_max_bytes=1000) for each in (0, 1)]
+            first = FetchRequest(session_epoch=0, max_bytes=1000, topics=[FetchTopic(topic="orders", partitions=parts)])
+            session = client.ask(1, 11, first).session_id
+            (topic,) = client.ask(1, 11, FetchRequest(session_id=session, session_epoch=1, max_bytes=1000)).responses
+            assert (topic.topic, [(each.partition_index, each.error_code) for each in topic.partitions]) == ("orders", [(1, 6)])
+            assert client.ask(1, 11, FetchRequest(session_id=session, session_epoch=2, max_bytes=1000)).responses == []
 
 
 def join(member_id: str = "") -> JoinGroupRequest:
@@ -177,7 +224,7 @@ def test_kinds_that_steer_a_coordinator_are_refused_in_one_sentence(tmp_path: Pa
     said = capsys.readouterr().err
     assert said.startswith(
         f'groupmock record: {plan}, rule "storm": force_rebalance makes a coordinator of ours do something, and a recording has none: '
-        "what it can do is close, delay, drop, duplicate, error, garble, hold, refuse, reset, split, swallow, throttle_time, truncate, "
+        "what it can do is close, delay, drop, duplicate, error, garble, hold, leave_out, observe, refuse, reset, split, swallow, "
     )
     assert said.count("\n") == 1
 

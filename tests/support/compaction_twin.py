@@ -93,7 +93,7 @@ class Kafka:
         def ask() -> bool:
             answer = self.client.ask(22, 2, InitProducerIdRequest(transaction_timeout_ms=60_000))
             found.append(answer.producer_id)
-            return answer.error_code == 0
+            return bool(answer.error_code == 0)
 
         self._until(ask)
         return found[-1]
@@ -143,7 +143,7 @@ def compared(bootstrap: str, release: str, seed: int) -> list[str]:
     dice, kafka = Random(seed), Kafka(bootstrap)
     profile = load(RELEASES[release])
     world = LogWorld(quirks=Quirks(**dict.fromkeys(profile.quirks, True)), log_message_timestamp_after_max_ms=2**62)
-    world.topic(TOPIC, LOGS, **{name.replace(".", "_"): value for name, value in CONFIGS.items()})
+    world.topic(TOPIC, LOGS, None, **{name.replace(".", "_"): value for name, value in CONFIGS.items()})
     producers = [kafka.producer_id() for _ in range(3)]
     sequences: list[dict[int, int]] = [{} for _ in range(LOGS)]
     found: list[str] = []

@@ -122,7 +122,7 @@ class Scripted:
         if key == LEAVE:
             return LeaveGroupRequest(**place)
         if key == COMMIT:
-            parts = [OffsetCommitRequestPartition(partition_index=0, committed_offset=self.correlation)]
+            parts = [OffsetCommitRequestPartition(partition_index=each, committed_offset=self.correlation) for each in (0, 1)]
             return OffsetCommitRequest(
                 **place, generation_id_or_member_epoch=self.generation, topics=[OffsetCommitRequestTopic(name="T", partitions=parts)]
             )
@@ -155,11 +155,7 @@ class Run:
     def play(self) -> None:
         """Members act in turns; now and then somebody breaks or steers something; time goes on."""
         dice = self.script
-        self.driver.submit(
-            Command(
-                "create_topic", {"name": "T", "partitions": 1, "replication_factor": 2, "configs": {"cleanup.policy": "compact,delete"}}
-            )
-        )
+        self.driver.submit(Command("create_topic", {"name": "T", "partitions": 1}))
         members = [Scripted(self, number) for number in range(MEMBERS)]
         for _ in range(STEPS):
             if self.chaos and dice.random() < 0.25:
@@ -193,6 +189,8 @@ def random_rule(dice: Random) -> dict[str, Any]:
             when["client_id"] = f"m{dice.randrange(MEMBERS)}"
         if dice.random() < 0.2:
             when["role"] = dice.choice(("leader", "follower"))
+        if "level" in do:
+            when |= {"api": "OffsetCommit", "partition": dice.randrange(2)}
     chance = dice.random()
     if chance < 0.3:
         when["nth"] = dice.randrange(1, 4)
@@ -208,6 +206,10 @@ def random_rule(dice: Random) -> dict[str, Any]:
 DOINGS: Final[list[tuple[dict[str, Any], str]]] = [
     ({"kind": "error", "code": "REBALANCE_IN_PROGRESS"}, "request"),
     ({"kind": "error", "code": "NOT_COORDINATOR"}, "reply"),
+    ({"kind": "error", "code": "INVALID_COMMIT_OFFSET_SIZE", "level": "partition"}, "request"),
+    ({"kind": "error", "code": "INVALID_COMMIT_OFFSET_SIZE", "level": "partition"}, "reply"),
+    ({"kind": "leave_out", "level": "partition"}, "reply"),
+    ({"kind": "observe"}, "request"),
     ({"kind": "delay", "seconds": 0.4}, "request"),
     ({"kind": "delay", "seconds": 0.4}, "reply"),
     ({"kind": "hold"}, "request"),
@@ -220,6 +222,7 @@ DOINGS: Final[list[tuple[dict[str, Any], str]]] = [
     ({"kind": "close"}, "connect"),
     ({"kind": "reset"}, "request"),
     ({"kind": "reset"}, "reply"),
+    ({"kind": "refuse"}, "connect"),
     ({"kind": "refuse"}, "connect"),
     ({"kind": "truncate", "at": 7}, "reply"),
     ({"kind": "truncate", "at": 7, "close": False}, "reply"),

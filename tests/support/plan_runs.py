@@ -124,7 +124,8 @@ def _since_the_fault(broker: Broker) -> tuple[float, int]:
         begun = sum(isinstance(row, MovedRow) and row.after == "CompletingRebalance" for row in rows[struck:])
         return round((running.clock.now() - rows[struck].t) / 1e9, 1), begun
 
-    return broker._ask(read)
+    found: tuple[float, int] = broker._ask(read)
+    return found
 
 
 def _settles(broker: Broker, members: list[Member], expected: list[bytes], static: bool) -> bool:
@@ -164,7 +165,8 @@ def _came_back(broker: Broker) -> bool:
         struck = next(place for place, row in enumerate(rows) if isinstance(row, FaultRow))
         return any(isinstance(row, ReplyRow) and row.api_key == JOIN_GROUP and not row.message.error_code for row in rows[struck:])
 
-    return broker._ask(look)
+    came: bool = broker._ask(look)
+    return came
 
 
 def _gave_up(broker: Broker) -> bool:
@@ -176,7 +178,8 @@ def _gave_up(broker: Broker) -> bool:
         struck = {row.connection for row in running.ring.rows if isinstance(row, FaultRow) and row.action in ("drop", "close")}
         return struck.isdisjoint(running.server.driver.connections)
 
-    return broker._ask(look)
+    gave_up: bool = broker._ask(look)
+    return gave_up
 
 
 def _produce(broker: Broker, values: list[bytes]) -> None:

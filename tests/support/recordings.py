@@ -13,8 +13,8 @@ from typing import Any
 
 from groupmock.net.loops import new_loop
 from groupmock.record.proxy import Proxy
+from groupmock.record.reaching import Where
 from groupmock.record.settings import Settings
-from groupmock.record.upstream import Where
 
 JsonRow = dict[str, Any]
 PATIENCE_S = 60.0

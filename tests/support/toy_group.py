@@ -6,7 +6,7 @@ classic groups have, too.
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import msgspec
 
@@ -96,7 +96,7 @@ class ToyGroup(GroupType):
         """Members have neither subscription nor assignment."""
         all_of_them = self.members.values()
         members = [MemberView(one.member_id, None, one.client_id, one.client_host, SESSION_MS, 0, [], {}, b"") for one in all_of_them]
-        return GroupView(self.group_id, self.state, self.generation, None, None, None, members, offsets_view(self.offsets))
+        return GroupView(self.group_id, cast(Any, self.state), self.generation, None, None, None, members, offsets_view(self.offsets))
 
     def invariants(self) -> None:
         """It ticks exactly when somebody does."""

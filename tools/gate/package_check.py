@@ -37,18 +37,23 @@ def main() -> int:
     """Exit code 0 when the package is what it should be, 1 with a sentence otherwise."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--venv", type=Path, help="keep the environment the wheel was installed in, with the clients' extras, here")
+    parser.add_argument("--dist", type=Path, help="put the wheel and the sdist that passed here, for a release")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="groupmock-package-") as scratch:
         try:
-            check(Path(scratch), asked.venv.resolve() if asked.venv else None)
+            passed = check(Path(scratch), asked.venv.resolve() if asked.venv else None)
         except PackageBroken as wrong:
             print(f"package: {wrong}", file=sys.stderr)
             return 1
+        if asked.dist:
+            asked.dist.mkdir(parents=True, exist_ok=True)
+            for file in passed:
+                print(shutil.copy(file, asked.dist))
     return 0
 
 
-def check(scratch: Path, keep: Path | None) -> None:
-    """All the checks, cheapest last to fail first: build, compare, list, install, run."""
+def check(scratch: Path, keep: Path | None) -> list[Path]:
+    """All the checks, cheapest last to fail first: build, compare, list, install, run. The wheel and the sdist that passed."""
     direct = build(scratch / "direct", "--wheel", "--no-isolation")
     through = build(scratch / "through")  # an sdist, and the wheel from it, in an isolated environment as an installer does it
     wheel, again, sdist = only(direct, "*.whl"), only(through, "*.whl"), only(through, "*.tar.gz")
@@ -68,6 +73,7 @@ def check(scratch: Path, keep: Path | None) -> None:
     if keep:
         pip(keep, f"groupmock[cooperative-aiokafka,cooperative-kafka-python,pytest,control] @ {wheel.as_uri()}")
         print(f"kept: {keep}")
+    return [wheel, sdist]
 
 
 def build(out: Path, *words: str) -> Path:
@@ -125,7 +131,8 @@ def check_sdist(sdist: Path) -> None:
     """The sdist can be tested by who receives it: sources, tests, tools, documents."""
     with tarfile.open(sdist) as opened:
         held = {"/".join(name.split("/")[1:]) for name in opened.getnames()}
-    wanted = tracked([*PACKAGES.values(), "tests", "tools", "docker", "Makefile", *(file.name for file in TREE.glob("*.md"))])
+    beside = ["tests", "tools", "docker", "examples", "actions", "Makefile"]
+    wanted = tracked([*PACKAGES.values(), *beside, *(file.name for file in TREE.glob("*.md"))])
     missing = {name for name in wanted if not name.endswith(".gitignore")} - held
     if missing:
         raise PackageBroken(f"the sdist lacks {', '.join(sorted(missing)[:10])}")

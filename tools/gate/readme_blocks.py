@@ -2,6 +2,7 @@
 
     console   lines after `$ ` are run by bash; what follows a command is its expected output, if anything does: `...` stands for anything.
               A command that ends in ` &` stays until the end of the document, and counts as started when its first line has come.
+              `export NAME=VALUE` holds for all that follows.
     bash      one script
     python    a first line `# name.py` names the file; `test_*.py` is run by pytest, everything else by python
     toml      must parse; a first line `# name.toml` keeps it as that file for later blocks
@@ -32,6 +33,7 @@ BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | 
 EXEMPT = re.compile(r"<!-- not run: (?P<reason>[^>]+?) -->\s*$")
 LANGUAGES = ("console", "bash", "python", "toml")
 CLAIM = re.compile(r"^(?:\$ |(?:groupmock|pip|python|pytest|make|curl|docker) |from \w|import \w)", re.MULTILINE)
+EXPORT = re.compile(r"^export (?P<name>\w+)=(?P<value>\S+)$")
 NAMED = re.compile(r"^# (?P<name>[\w./-]+\.(?:py|toml))$")
 SECONDS = 120
 README_PORTS = ("9092", "9093", "9094")
@@ -124,6 +126,9 @@ class Sandbox:
         """Run one command to its end, or start it where it ends in ` &`, and compare its output."""
         if command.endswith(" &"):
             self.start(command.removesuffix(" &"))
+            return
+        if exported := EXPORT.match(command.strip()):
+            self.environment[exported["name"]] = exported["value"]
             return
         done = subprocess.run(
             ["bash", "-ec", command],

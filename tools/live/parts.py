@@ -150,6 +150,7 @@ def parts() -> list[Part]:
         ShellCommand("demo-asyncio", "the demo on plain asyncio", ["make", "demo"], variables={"GROUPMOCK_LOOP": "asyncio"}),
         _demo_under("3.12"),
         _demo_under("3.13"),
+        _demo_under("3.14"),
         ShellCommand("interop", "groups in three other languages", [python, "tests/interop/run"], without_languages, ALL),
         ShellCommand("matrix", "stock clients, as Kafka showed them", [python, "tests/interop/matrix", "--live"], without_languages, ALL),
         ShellCommand("audit-table", "the conduct of stock clients", [python, "tests/interop/audit"], without_languages, limit_s=2 * 3600),

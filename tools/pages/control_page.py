@@ -10,7 +10,8 @@ import msgspec
 
 from groupmock.bounded_text import MAX_BYTES, MAX_DEPTH, MAX_PARTS
 from groupmock.control.arrivals import MAX_WAITS
-from groupmock.control.route import Route
+from groupmock.control.record_calls import MOST_BYTES
+from groupmock.control.route import JSON_LINES, Route
 from groupmock.control.routes import ROUTES
 from groupmock.control.visitor import MAX_VISITORS, PATIENCE
 from groupmock.faults.plan import MAX_RULES
@@ -24,32 +25,32 @@ CONTROL = """
 lists the processes of the machine sees a flag: `GROUPMOCK_TOKEN`, or `token` in the file of `--config`, keeps it apart. It is printed
 nowhere. Requests that a web page of another site makes (`Origin`, `Sec-Fetch-Site`, `Host`) are refused, whatever their method.
 
-Bodies and answers are JSON; times are milliseconds, `t` of rows nanoseconds since the start. What cannot be done is answered with one
+Bodies and answers are JSON; times are milliseconds, the `timeout` of a wait seconds, `t` of rows nanoseconds
+since the start. What cannot be done is answered with one
 sentence, `{"error": ...}`, and nothing is changed: 400 something in the request is wrong, 401 no token, 403 a page of another site asks,
 404 there is no such thing (the sentence says what there is), 405 the path takes another method, 408 what was waited for did not happen
 in time, 409 it is not in a state in which that can be done, 413 the body is too large, 415 it is packed, 503 too many wait.
 
-What a client may ask of it is bounded, since it shares a thread with Kafka's port: a body has at most BYTES bytes and is not packed; its
-JSON or TOML is at most DEPTH deep, a key of TOML has at most PARTS parts; RULES fault rules are registered at a time, 100 texts of 300
-characters in one condition. A request that was begun has HALF s to be there as a whole, a connection that is not used is closed after
-IDLE s, as is one whose answer is not read for UNREAD s; VISITORS connections are served at a time, of which WAITS may wait for rows. A
-wait costs other clients next to nothing; it ends when its client hangs up.
+What a client may ask of it is bounded, since it shares a thread with Kafka's port: a body has at most BYTES bytes (one of
+JSON Lines LINES MiB) and is not packed; its JSON or TOML is at most DEPTH deep, a key of TOML has at most PARTS parts; RULES fault rules
+are registered at a time, 100 texts of 300 characters in one condition. A request that was begun has HALF s to be there as a whole, a
+connection that is not used is closed after IDLE s, as is one whose answer is not read for UNREAD s; VISITORS connections are served at a
+time, of which WAITS may wait for rows. A wait costs other clients next to nothing; it ends when its client hangs up.
 
 A command answers `{"seq": N}`, the number of its row in the journal. What it causes is written in later rows, so
 `/v1/journal/wait?since=N&...` waits for an effect. Journal queries see the rows that are kept in memory: the last 8 MiB, without
 heartbeats that changed nothing. `/openapi.json` describes all of it to machines; the verbs `groupmock topic`, `group`, `faults`,
-`cluster` and `journal` are the same routes as commands, with `--control URL` or the variable `GROUPMOCK_CONTROL_URL`. In a
+`cluster`, `records` and `journal` are the same routes as commands, with `--control URL` or the variable `GROUPMOCK_CONTROL_URL`. In a
 container: `--control 0.0.0.0:9093 --token TOKEN`, and publish the port.
 
-In process, `Broker(control=0).control` is the URL, and `Broker` and the fixture `groupmock` have the same as methods: `create_topic`,
-`grow_topic`, `delete_topic`, `hold`, `release`, `expire`, `fence`, `rebalance`, `choose_leader`, `order_joins`, `complete_delay`, `freeze`,
-`thaw`, `move_coordinator`, `unload_coordinator`, `move_leader`, `stop_node`, `start_node`, `stall_node`, `step`, `jump_timer`, `wait_for`;
-`hold`, `freeze` and `stall_node` may be used with `with`; then they end with the block.
+In process, `Broker(control=0).control` is the URL, and `Broker` and the fixture `groupmock` have the same as
+[methods](python.md).
 """.strip()
 
 
 BOUNDS = {
-    "BYTES": MAX_BYTES, "DEPTH": MAX_DEPTH, "PARTS": MAX_PARTS, "RULES": MAX_RULES, "HALF": PATIENCE.half, "IDLE": PATIENCE.idle,
+    "BYTES": MAX_BYTES, "LINES": MOST_BYTES >> 20,
+    "DEPTH": MAX_DEPTH, "PARTS": MAX_PARTS, "RULES": MAX_RULES, "HALF": PATIENCE.half, "IDLE": PATIENCE.idle,
     "UNREAD": PATIENCE.unread, "VISITORS": MAX_VISITORS, "WAITS": MAX_WAITS,
 }  # fmt: skip
 
@@ -63,8 +64,10 @@ def text() -> str:
     lines += ["", "## Bodies and queries", ""]
     for route in ROUTES:
         what = "the rule" if route.path == "/faults" else "the plan"
-        body = [[what, "body", "see [fault rules](../how-to/faults.md)"]] if route.text else []
-        if fields := [*(body or _route_fields(route.body, "body")), *_route_fields(route.query, "query")]:
+        rules = route.text and route.media != JSON_LINES
+        body = [[what, "body", "see [fault rules](../how-to/faults.md)"]] if rules else []
+        place = "line" if route.media == JSON_LINES else "body"
+        if fields := [*(body or _route_fields(route.body, place)), *_route_fields(route.query, "query")]:
             lines += [f"### `{route.method} {route.full_path}`", "", *table(["field", "in", "meaning"], iter(fields)), ""]
     return "\n".join(lines).rstrip() + "\n"
 

@@ -72,9 +72,53 @@ An impossible rule is refused when it is registered, with the reason, and nothin
 that no request of that API can meet, an error or a throttle time that the answer of that version has no field for.
 
 Rules are looked at in the order of their registration. The first that takes the call is the last that is looked at. Exceptions: a
-changed answer (`error` at stage reply, `throttle_time`) and kinds that only change the cluster (marked *steers* below) leave the
-call to the next rule. Chances (`probability`, the bytes of `garble`) come from the plan's seed, else the run's: the same seed and
-the same calls give the same faults."""
+changed answer (`error` and `leave_out` at stage reply, `throttle_time`), kinds that only change the cluster (marked *steers* below) and
+`observe` leave the call to the next rule; so does what strikes a part of a request, while some of it is left. Chances (`probability`,
+the bytes of `garble`) come from the plan's seed, else the run's: the same seed and the same calls give the same faults."""
+PARTS = """\
+A request often names several things: a commit of twelve partitions, a fetch of three topics, DeleteGroups of two groups. `error` and
+`leave_out` strike those that `when` names, by `group`, `topic`, `topic_id`, `partition`, `resource` or (LeaveGroup) `member_id`, and the
+others are answered for real. It works in every API whose answer judges one by one, in every version.
+
+```python
+# test_one_of_several.py
+import pytest
+from kafka import KafkaConsumer, TopicPartition
+from kafka.errors import OffsetMetadataTooLargeError
+from kafka.structs import OffsetAndMetadata
+
+
+def test_a_commit_of_which_one_partition_is_refused(groupmock):
+    groupmock.create_topic("orders", 3)
+    cook = KafkaConsumer("orders", bootstrap_servers=groupmock.bootstrap, group_id="kitchen", enable_auto_commit=False)
+    while not cook.assignment():
+        cook.poll(100)
+    offsets = {TopicPartition("orders", partition): OffsetAndMetadata(7, "", -1) for partition in range(3)}
+    only = {"api": "OffsetCommit", "topic": "orders", "partition": 1}
+    with groupmock.fault(when=only, do={"kind": "error", "code": "OFFSET_METADATA_TOO_LARGE"}):
+        with pytest.raises(OffsetMetadataTooLargeError):
+            cook.commit(offsets)
+    assert groupmock.wait_for("kitchen", offsets={"orders/0": 7, "orders/2": 7}).offsets == {"orders": {0: 7, 2: 7}}
+    cook.close()
+```
+
+- One entity has to meet all that is said: `topic = "orders", partition = 1` is partition 1 of `orders`.
+- At stage request what is struck never reaches who serves the request: it is not committed, not written, not created, and the error is put
+  into the answer to the rest. At stage reply it was done, and the answer lies.
+- The first rule that names an entity has the word for it; rules behind it have the rest of the request. So two rules give two
+  partitions of one request two errors.
+- `level` says where the error stands if it is not at the innermost thing that `when` names: `level = "group"` refuses the group of that
+  partition (OffsetFetch 8+), `level = "partition"` without a condition refuses each of them, `level = "request"` the request as a whole.
+- A fetch in an incremental session is struck for what its session has, though it names nothing. Struck at stage request it is answered at
+  once, as Kafka answers a fetch with an error in it.
+- `topic_id = "stale"` is an id that no topic has: a client that goes on with the id of a topic which was deleted and made anew.
+- The row of the fault says in `struck` which they were. `groupmock record` strikes them in front of a real cluster too: the node is asked
+  for the others.
+
+Whatever the kind, `partition`, `topic_id` and `resource` are conditions like the others: the call names such a thing.
+
+To be told that something happened, and to do nothing about it, is the kind `observe`: `groupmock.add_fault(when={"api": "OffsetCommit"},
+do="observe", name="commits")`, then `groupmock.wait_for_fault("commits", hits=3)` ([waiting](wait.md))."""
 
 
 def text() -> str:
@@ -84,7 +128,7 @@ def text() -> str:
 
 def page(data: list[dict[str, Any]]) -> str:
     """The whole page. `data`: one dict per run, the fields of tests/support/plan_runs.Outcome."""
-    lines = [NOTICE, "# Breaking it on purpose: fault rules", "", USE, ""]
+    lines = [NOTICE, "# Breaking it on purpose: fault rules", "", USE, "", "## One of several", "", PARTS, ""]
     lines += ["## Rule", "", *table(["key", "meaning"], iter(RULE.items())), ""]
     lines += ["## `when`", "", "A condition that is left out is met. A text may contain `*`, or be a list of which one has to match.", ""]
     lines += [*table(["condition", "meaning"], ((f"`{name}`", text) for name, text in ABOUT.items())), ""]

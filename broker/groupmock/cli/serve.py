@@ -11,7 +11,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from . import BAD_USE, CANNOT_START, OK
-from ._options import ConfigError, add_options, bad_use, complain, resolve_arguments
+from ._options import ConfigError, add_options, bad_use, complain, resolve_arguments, tell_not_copied
 
 if TYPE_CHECKING:
     from ..config import Config
@@ -63,6 +63,7 @@ async def _serve(config: Config) -> Exception | None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     running = await start(config, on_failure=stop.set, stories=config.control is not None)
+    tell_not_copied("serve", running.not_copied)
     control = None
     if config.control is not None:
         from ..control.start import start_control

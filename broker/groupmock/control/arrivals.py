@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..journal.journal import Sink
 from ..journal.ring import Ring
 from ..journal.rows import AbandonedRow, FaultRow, ReplyRow, RequestRow, Row
-from ..journal.story import group_of
+from ..journal.whose import group_of
 from .row_test import ANY, ERROR, GROUP, MEMBER_ID, READ, RowTest, errors_of, member_ids
 
 if TYPE_CHECKING:

@@ -62,7 +62,7 @@ async def _described(context: ControlContext, call: ControlCall) -> dict[str, An
 ROUTES: Final[tuple[Route, ...]] = (
     Route("GET", "/health", ("cluster", "health"), "The cluster: nodes, topics, time, seed.", cluster_calls.health, answer=Health),
     Route("POST", "/reset", ("cluster", "reset"), "Forget every topic, group, connection, rule and row; configuration and addresses stay. "
-          "Topics and the plan of the start come back.", cluster_calls.reset, answer=Health),
+          "Topics, seed data and the plan of the start come back.", cluster_calls.reset, answer=Health),
     Route("POST", "/seed", ("cluster", "seed"), "Draw ids and chances by this seed from now on.",
           cluster_calls.seed, body=Seed, answer=Done),
     _command("POST", "/clock/step", ("cluster", "step"), "step_clock"),
@@ -80,6 +80,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     _command("POST", "/topics", ("topic", "create"), "create_topic"),
     _command("POST", "/topics/{topic}/compact", ("topic", "compact"), "compact_topic", TopicPath),
     _command("POST", "/topics/{topic}/retain", ("topic", "retain"), "retain_topic", TopicPath),
+    _command("POST", "/topics/{topic}/next-offset", ("topic", "next-offset"), "set_next_offset", TopicPath),
     _command("POST", "/topics/{topic}/lag", ("topic", "lag"), "lag_replica", TopicPath),
     _command("POST", "/topics/{topic}/catch-up", ("topic", "catch-up"), "catch_up_replica", TopicPath),
     _command("POST", "/topics/{name}/grow", ("topic", "grow"), "grow_topic", TopicName),

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from ..core.timers import NAMES
 from ..journal.rows import KINDS, FaultRow, ReplyRow, Row, kind_of
-from ..journal.story import field
+from ..journal.whose import field
 
 Read = Callable[[Row], Any]
 GROUP: Final = "group"

@@ -23,12 +23,14 @@ async def start_control(
     Raises CannotStart; then the cluster is closed, too."""
 
     async def restart(old: Running, config: Config) -> Running:
+        fired = old.fired_earlier | {report.name for report in old.server.driver.rules.reports() if report.fired}
         trouble = await old.close()
         if trouble is not None:
             raise trouble
         if config.journal is not None and config.journal == old.config.journal:
             make_way(config.journal)
         running = await start(config, on_failure, old.ports, stories=True, plan=plan, seed_data=old.seed_data)
+        running.fired_earlier = fired
         if old.beside is not None:
             from ..audit.verdicts import together
 

@@ -2,11 +2,12 @@
 
     {"topic": "orders", "partitions": 3, "configs": {"cleanup.policy": "compact"}}      a topic
     {"topic": "orders", "key": "k1", "value": {"amount": 3}}                            a record (lines)
+    {"topic": "orders", "partition": 0, "next_offset": 100}                             where its log goes on
     {"group": "kitchen", "topic": "orders", "partition": 0, "offset": 1}                a committed offset
     {"node": 1, "configs": {"message.max.bytes": 2000}}                                 configs of a node, of all where it is 0
 
-Which one a line is, its fields say: `group`, `node`, then any of `key`, `value` and `headers`; what is left is a topic. A record whose
-topic is not there makes it, as an auto-created topic is made, where auto.create.topics.enable is on.
+Which one a line is, its fields say: `group`, `node`, `next_offset`, then any of `key`, `value` and `headers`; what is left is a topic. A
+record whose topic is not there makes it, as an auto-created topic is made, where auto.create.topics.enable is on.
 
 Everything is read and checked before anything is done. What a line asks for is then a command, which the cluster may still refuse (a config
 that there is not, a record that is too large): the error says which line it was and how many were done before it.
@@ -23,11 +24,11 @@ from msgspec import Meta
 
 from ..core.events import Command
 from ..core.steering import CannotSteer
-from .lines import BadLine, Numbered, RecordLine, lines_of, numbered, read_line
+from .lines import BadLine, Numbered, RecordLine, lines_of, new_record, numbered, read_line
 from .writing import Reader, write
 
 if TYPE_CHECKING:
-    from ..running import Running
+    from .target import Target
 
 MOST_BYTES: Final = 256 * 1024 * 1024
 RECORD_FIELDS: Final = ("key", "value", "headers")
@@ -55,6 +56,18 @@ class TopicLine(msgspec.Struct, forbid_unknown_fields=True):
         Annotated[int, Meta(ge=1)] | None, Meta(description="replicas of each; null: default.replication.factor")
     ] = None
     configs: Annotated[dict[str, Plain], Meta(description="topic configs by Kafka's names")] = {}
+    topic_id: Annotated[str | None, Meta(description="its id as Kafka's tools write it; null: a fresh one")] = None
+
+
+class OffsetLine(msgspec.Struct, forbid_unknown_fields=True):
+    """Where a partition's log goes on: its next record gets that offset. One without records begins at `start_offset`, or there too."""
+
+    topic: Annotated[str, Meta(description="topic name", min_length=1)]
+    partition: Annotated[int, Meta(description="partition of the topic", ge=0)]
+    next_offset: Annotated[int, Meta(description="of the next record", ge=0, le=2**62)]
+    start_offset: Annotated[
+        Annotated[int, Meta(ge=0)] | None, Meta(description="where a log without records begins; null: at next_offset")
+    ] = None
 
 
 class CommitLine(msgspec.Struct, forbid_unknown_fields=True):
@@ -86,11 +99,11 @@ class Seeded(msgspec.Struct):
         return f"{self.topics} topics, {self.records} records, {self.commits} commits"
 
 
-KINDS: Final = (TopicLine, RecordLine, CommitLine, NodeLine)
+KINDS: Final = (TopicLine, OffsetLine, RecordLine, CommitLine, NodeLine)
 TOPIC_FIELDS: Final = frozenset(TopicLine.__struct_fields__)
 SeedLine: Final = msgspec.defstruct(
     "SeedLine",
-    [(field.name, field.type, None) for field in {field.name: field for kind in KINDS for field in msgspec.structs.fields(kind)}.values()],
+    [(name, kind | None, None) for name, kind in {each.name: each.type for line in KINDS for each in msgspec.structs.fields(line)}.items()],
     kw_only=True,
     forbid_unknown_fields=True,
     namespace={"__doc__": "A line of seed data: a topic, a record, a committed offset or configs of a node. Which, its fields say."},
@@ -107,12 +120,15 @@ class _Kind(msgspec.Struct):
     key: Any = msgspec.UNSET
     value: Any = msgspec.UNSET
     headers: Any = msgspec.UNSET
+    next_offset: Any = msgspec.UNSET
 
     def struct(self) -> type[msgspec.Struct]:
         if self.group is not msgspec.UNSET:
             return CommitLine
         if self.node is not msgspec.UNSET:
             return NodeLine
+        if self.next_offset is not msgspec.UNSET:
+            return OffsetLine
         return RecordLine if any(getattr(self, name) is not msgspec.UNSET for name in RECORD_FIELDS) else TopicLine
 
 
@@ -134,21 +150,21 @@ class SeedData:
         except BadLine as bad:
             raise BadSeedData(f"{self._origin}: {bad}") from None
 
-    def slices(self, running: Running) -> Iterator[None]:
+    def slices(self, target: Target) -> Iterator[None]:
         """Do what they say, with a stop after each step. Raises BadSeedData."""
         self.done = Seeded()
         try:
-            _check(running, self._lines)
+            _check(target, self._lines)
             for step in _steps(self._lines):
-                _do(running, step, self.done)
+                _do(target, step, self.done)
                 yield
         except BadLine as bad:
             before = f" ({self.done} were done before it)" if self.done != Seeded() else ""
             raise BadSeedData(f"{self._origin}: {bad}{before}") from None
 
-    def apply(self, running: Running) -> Seeded:
+    def apply(self, target: Target) -> Seeded:
         """The same without a stop."""
-        for _ in self.slices(running):
+        for _ in self.slices(target):
             pass
         return self.done
 
@@ -158,7 +174,10 @@ def _read(line: Numbered) -> Any:
     kind = read_line(line, _Kind).struct()
     if kind is TopicLine and not msgspec.json.decode(line.text, type=dict[str, msgspec.Raw]).keys() <= TOPIC_FIELDS:
         read_line(line, SeedLine)
-    return read_line(line, kind)
+    found = read_line(line, kind)
+    if isinstance(found, RecordLine):
+        new_record(line.number, found, None, None, 0)  # what is wrong with its bytes is said now, not when half of the file is done
+    return found
 
 
 def read_seed_data(given: Source) -> SeedData:
@@ -189,16 +208,16 @@ def seed_data_of(data: bytes, origin: str) -> SeedData:
 # -- checking ----------------------------------------------------------------------------------------------------------
 
 
-def _check(running: Running, lines: Iterable[Parsed]) -> None:
+def _check(target: Target, lines: Iterable[Parsed]) -> None:
     """Does every line name what there is, or will be by then? Raises BadLine."""
-    topics, settings = running.cluster.topics, running.config.settings
+    topics, settings = target.cluster.topics, target.config.settings
     made: dict[str, int] = {}
     for line, given in lines:
         if isinstance(given, TopicLine):
             if given.topic in made or given.topic in topics:
                 raise BadLine(line.number, f"topic: {given.topic!r} is there already: leave the line out, or choose another name")
             made[given.topic] = given.partitions or settings.num_partitions
-        elif isinstance(given, RecordLine | CommitLine):
+        elif isinstance(given, RecordLine | CommitLine | OffsetLine):
             if given.topic is None:
                 raise BadLine(line.number, 'topic: a record needs one: {"topic": "orders", "value": ...}')
             count = made.get(given.topic) or topics.partitions(given.topic)
@@ -207,7 +226,7 @@ def _check(running: Running, lines: Iterable[Parsed]) -> None:
             _check_place(line, given, count)
 
 
-def _check_place(line: Numbered, given: RecordLine | CommitLine, count: int | None) -> None:
+def _check_place(line: Numbered, given: RecordLine | CommitLine | OffsetLine, count: int | None) -> None:
     before = f'write a line {{"topic": "{given.topic}", "partitions": N}} before it'
     if count is None:
         raise BadLine(line.number, f"topic: no topic {given.topic!r}: {before}")
@@ -238,48 +257,51 @@ def _together(given: Any) -> tuple[type, str] | None:
     return (CommitLine, given.group) if isinstance(given, CommitLine) else None
 
 
-def _do(running: Running, step: Step, done: Seeded) -> None:
+def _do(target: Target, step: Step, done: Seeded) -> None:
     line, first = step[0]
     try:
         if isinstance(first, RecordLine):
-            done.records += _write(running, first.topic or "", step)
+            done.records += _write(target, first.topic or "", step)
         elif isinstance(first, CommitLine):
-            done.commits += _commit(running, first.group, step)
+            done.commits += _commit(target, first.group, step)
         elif isinstance(first, TopicLine):
-            _submit(running, "create_topic", name=first.topic, partitions=first.partitions,
-                    replication_factor=first.replication_factor, configs=as_texts(first.configs))  # fmt: skip
+            _submit(target, "create_topic", name=first.topic, partitions=first.partitions,
+                    replication_factor=first.replication_factor, configs=as_texts(first.configs), topic_id=first.topic_id)  # fmt: skip
             done.topics += 1
+        elif isinstance(first, OffsetLine):
+            _submit(target, "set_next_offset", topic=first.topic, partition=first.partition, offset=first.next_offset,
+                    start=first.start_offset)  # fmt: skip
         else:
-            _submit(running, "configure_node", node=first.node, set=as_texts(first.configs))
+            _submit(target, "configure_node", node=first.node, set=as_texts(first.configs))
             done.nodes += 1
     except CannotSteer as refused:
         raise BadLine(line.number, str(refused)) from None
 
 
-def _write(running: Running, topic: str, step: Step) -> int:
-    if topic not in running.cluster.topics:
-        _submit(running, "create_topic", name=topic, partitions=running.config.settings.num_partitions)
-    found = running.cluster.topics.require(topic)
-    reader = Reader(running, topic, len(found.partitions))
+def _write(target: Target, topic: str, step: Step) -> int:
+    if topic not in target.cluster.topics:
+        _submit(target, "create_topic", name=topic, partitions=target.config.settings.num_partitions)
+    found = target.cluster.topics.require(topic)
+    reader = Reader(target, topic, len(found.partitions))
     for line, given in step:
         reader.add(line, given)
-    write(running, found, reader.lines)
+    write(target, found, reader.lines)
     return len(reader.lines)
 
 
-def _commit(running: Running, group: str, step: Step) -> int:
+def _commit(target: Target, group: str, step: Step) -> int:
     """The last line of a partition wins, as of commits it does."""
     wanted = {(each.topic, each.partition): each for _, each in step}
     offsets = [
         {"topic": each.topic, "partition": each.partition, "offset": each.offset} | ({"metadata": each.metadata} if each.metadata else {})
         for each in wanted.values()
     ]
-    _submit(running, "commit_offsets", group=group, offsets=offsets)
+    _submit(target, "commit_offsets", group=group, offsets=offsets)
     return len(step)
 
 
-def _submit(running: Running, name: str, /, **arguments: Any) -> None:
-    running.submit(Command(name, {key: value for key, value in arguments.items() if value not in (None, {})}))
+def _submit(target: Target, name: str, /, **arguments: Any) -> None:
+    target.submit(Command(name, {key: value for key, value in arguments.items() if value not in (None, {})}))
 
 
 def as_texts(configs: Mapping[str, Plain]) -> dict[str, str]:

@@ -65,8 +65,15 @@ class CallOff(NamedTuple):
     reason: str
 
 
+class Narrow(NamedTuple):
+    """This request is served in the place of the one that came. `graft`: makes of its answer the answer to that."""
+
+    request: Message
+    graft: Callable[[Message], Message]
+
+
 class GoOn(NamedTuple):
     """Nothing: the call goes on as it would."""
 
 
-Action = Answer | Wait | Vanish | HangUp | Write | Steer | CallOff | GoOn
+Action = Answer | Wait | Vanish | HangUp | Write | Steer | CallOff | Narrow | GoOn

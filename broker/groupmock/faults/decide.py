@@ -12,15 +12,19 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from ..core.units import NS_PER_S
-from .plan import ABOUT, When, texts, version_ranges
+from .entities import Entity
+from .facts import OF_ENTITIES
+from .plan import ABOUT, When, id_text, texts, topic_id_of, version_ranges
 
 if TYPE_CHECKING:
     from .facts import Facts
-    from .kind import Fault, FaultDice
+    from .kind import Fault, FaultDice, Struck
     from .plan import Rule
 
 # A float has 53 bits: below this limit a probability times CHANCES loses nothing.
 CHANCES: Final = 1 << 53
+SHOWN: Final = 20
+"""So many entities of a call are listed where a rule missed it."""
 COUNTS: Final = ("nth", "every", "probability")
 """Conditions that are looked at when all others hold."""
 
@@ -51,10 +55,12 @@ class FailedCondition(NamedTuple):
 
 
 class RuleVerdict(NamedTuple):
-    """About one rule and one call. It fires if nothing failed; `matched`: nothing failed but counting conditions."""
+    """About one rule and one call. It fires if nothing failed; `matched`: nothing failed but counting conditions. `struck`: the entities of
+    the call that it is about, None: the call as a whole."""
 
     armed: Armed
     failed: tuple[FailedCondition, ...]
+    struck: Struck | None = None
 
     @property
     def fires(self) -> bool:
@@ -77,14 +83,22 @@ def decide(facts: Facts, rules: Sequence[Armed], tallies: Mapping[str, Tally], d
         if rule.stage != facts.stage or (rule.times is not None and tally.fired >= rule.times):
             continue
         failed = _failures(rule.when, facts)
+        struck = armed.fault.struck(rule.when, facts) if not failed else None
+        if struck is not None and not struck.entities:
+            failed.append(FailedCondition(struck.kind, "one that no rule before this one has taken", None))
         # The rule that it waits for may have been removed since, with its counts: then this one waits for good.
         if rule.when.after is not None and not tallies.get(rule.when.after, Tally()).fired:
             failed.append(FailedCondition("after", rule.when.after, "not fired yet"))
         if not failed:
             # Last: dice thrown for calls that do not fit would make a chance depend on traffic that the rule is not about.
             failed = _uncounted(rule.when, tally.matched + 1, dice)
-        verdicts.append(RuleVerdict(armed, tuple(failed)))
-        if not failed and not armed.fault.goes_on(facts.stage):
+        verdicts.append(RuleVerdict(armed, tuple(failed), struck))
+        if failed:
+            continue
+        if struck is not None:
+            # The first rule has the word for an entity, and the others of the request are for the rules behind it
+            facts = facts._replace(entities=facts.entities.without(struck.kind, struck.entities))
+        if not (armed.fault.goes_on(facts.stage) or (struck is not None and facts.entities.all)):
             break
     return verdicts
 
@@ -95,7 +109,34 @@ def _failures(when: When, facts: Facts) -> list[FailedCondition]:
         wanted = getattr(when, condition)
         if wanted is not None and not test(wanted, facts):
             failed.append(FailedCondition(condition, wanted, WAS[condition](facts)))
+    # One entity must have all that is said of entities: partition 1 of `orders`, and not of another topic
+    said = [condition for condition in OF_ENTITIES if getattr(when, condition) is not None]
+    if said and not failed and not any(picks(when, entity) for entity in facts.entities.all):
+        failed.append(FailedCondition(said[0], getattr(when, said[0]), WAS[said[0]](facts)))
     return failed
+
+
+def picks(when: When, entity: Entity) -> bool:
+    """Is the entity one that `when` names? What it is not, or not in, is not asked."""
+    return (
+        (when.group is None or entity.group is None or fits(when.group, [entity.group]))
+        and (when.topic is None or fits(when.topic, [entity.topic]))
+        and (when.topic_id is None or _has_id(when.topic_id, entity))
+        and (when.partition is None or _number(when.partition, entity.partition))
+        and (when.resource is None or fits(when.resource, _resource(entity)))
+        and (entity.member is None or when.member_id is None or fits(when.member_id, [entity.member[0]]))
+        and (entity.member is None or when.instance_id is None or fits(when.instance_id, [entity.member[1]]))
+    )
+
+
+def _has_id(wanted: str | list[str], entity: Entity) -> bool:
+    if entity.topic_id is None:
+        return False
+    return any(entity.topic_id == (found := topic_id_of(each)) or (found is None and entity.topic is None) for each in texts(wanted))
+
+
+def _resource(entity: Entity) -> list[str]:
+    return [entity.resource[1], entity.shown("resource")] if entity.resource is not None else []
 
 
 def _uncounted(when: When, call: int, dice: FaultDice) -> list[FailedCondition]:
@@ -129,7 +170,10 @@ TESTS: Final[dict[str, Callable[[Any, Facts], bool]]] = {
     "generation": lambda wanted, facts: _number(wanted, facts.generation),
     "state": lambda wanted, facts: fits(wanted, [facts.state]),
     "role": lambda wanted, facts: facts.role == wanted,
-    "topic": lambda wanted, facts: fits(wanted, facts.topics),
+    "topic": lambda wanted, facts: fits(wanted, facts.topics) or fits(wanted, _said(facts, "topic")),
+    "topic_id": lambda wanted, facts: any(_has_id(wanted, each) for each in facts.entities.all),
+    "partition": lambda wanted, facts: any(_number(wanted, each.partition) for each in facts.entities.all),
+    "resource": lambda wanted, facts: any(fits(wanted, _resource(each)) for each in facts.entities.all),
     "node": lambda wanted, facts: _number(wanted, facts.node),
     "window": lambda wanted, facts: wanted[0] * NS_PER_S <= facts.now < wanted[1] * NS_PER_S,
 }
@@ -145,11 +189,19 @@ WAS: Final[dict[str, Callable[[Facts], Any]]] = {
     "generation": lambda facts: facts.generation,
     "state": lambda facts: facts.state,
     "role": lambda facts: facts.role,
-    "topic": lambda facts: list(facts.topics),
+    "topic": lambda facts: list(facts.topics) or _said(facts, "topic"),
+    "topic_id": lambda facts: [id_text(each) for each in _said(facts, "topic_id")],
+    "partition": lambda facts: [each.shown("partition") for each in facts.entities.all[:SHOWN] if each.partition is not None],
+    "resource": lambda facts: [each.shown("resource") for each in facts.entities.all[:SHOWN] if each.resource is not None],
     "node": lambda facts: facts.node,
     "window": lambda facts: facts.now / NS_PER_S,
 }
 assert {*TESTS, *COUNTS, "after"} == set(ABOUT) == set(When.__struct_fields__)
+
+
+def _said(facts: Facts, field: str) -> list[Any]:
+    """What the entities of a call say there, each once."""
+    return list(dict.fromkeys(value for each in facts.entities.all if (value := getattr(each, field)) is not None))
 
 
 def _words(value: object) -> str:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from groupmock_codec import APIS
 from groupmock_codec.declare import fields_of
 
+from .entities import Entities, answered, asked, entities_of, present
+
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
 # FindCoordinator says `key`, from v4 on `coordinator_keys` (KIP-699); OffsetFetch v8+ has `groups` (KIP-709); DeleteGroups `groups_names`.
-GROUPS: Final = ("group_id", "groups", "groups_names", "key", "coordinator_keys")
+GROUPS: Final = ("group_id", "groups", "groups_names", "group_ids", "key", "coordinator_keys")
 TOPICS: Final = ("topics", "topic_data", "topic_names")
 # OffsetCommit's generation field is also the member epoch of the consumer protocol (KIP-848), hence its long name.
 GENERATIONS: Final = ("generation_id", "generation_id_or_member_epoch")
@@ -27,6 +29,9 @@ FIELDS: Final = {
     "instance_id": ("group_instance_id", "member_id"),
 }
 """Condition -> the fields of a request of which one must be there."""
+OF_ENTITIES: Final = {"partition": "partition", "resource": "resource", "topic_id": "topic"}
+"""Condition -> the kind of entity that the request, or at stage reply its answer, must name."""
+NO_ENTITIES: Final = Entities(lambda: ())
 
 
 class GroupFacts(NamedTuple):
@@ -55,13 +60,20 @@ class Facts(NamedTuple):
     state: str | None = None
     role: str | None = None
     topics: tuple[str, ...] = ()
+    entities: Entities = NO_ENTITIES
+
+
+def _no_session(node: int, session_id: int) -> Iterable[tuple[str | None, bytes, int]]:
+    return ()
 
 
 class Lookup(NamedTuple):
-    """What has to be asked of the cluster: `group(id)`, `topic(id as 16 bytes) -> name`."""
+    """What has to be asked of the cluster: `group(id)`, `topic(id as 16 bytes) -> name`, `fetched(node, session id)` -> (topic, topic id,
+    partition) of each partition in that fetch session."""
 
     group: Callable[[str], GroupFacts | None]
     topic: Callable[[bytes], str | None]
+    fetched: Callable[[int, int], Iterable[tuple[str | None, bytes, int]]] = _no_session
 
 
 def facts_of(place: Facts, request: Message, response: Message | None, lookup: Lookup) -> Facts:
@@ -81,12 +93,20 @@ def facts_of(place: Facts, request: Message, response: Message | None, lookup: L
         state=group.state if group else None,
         role=_role(group, member_ids, instance_ids),
         topics=tuple(_topics(request, lookup)),
+        entities=entities_of(place.api, place.version, place.node, request, response, lookup),
     )
 
 
 @cache
-def tells(api: str, version: int, condition: str) -> bool:
-    """Does a request of this version hold what the condition asks about?"""
+def tells(api: str, version: int, condition: str, stage: str = "request") -> bool:
+    """Does a request of this version, or at stage reply its answer, hold what the condition asks about?"""
+    if condition in OF_ENTITIES or condition == "topic":
+        levels = (*asked(api, version), *(answered(api, version) if stage == "reply" else ()))
+        named = [level for level in levels if level.kind == OF_ENTITIES.get(condition, condition)]
+        if condition == "topic_id":
+            named = [level for level in named if level.struct is not None and "topic_id" in present(level.struct, version)]
+        if named or condition != "topic":
+            return bool(named)
     wanted = FIELDS.get(condition)
     return wanted is None or not frozenset(wanted).isdisjoint(_fields(APIS[api].request.message, version))
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol
 
 import msgspec
 
@@ -22,7 +22,13 @@ if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
     from .actions import Action
-    from .facts import Facts
+    from .entities import Entity
+    from .facts import Facts, Lookup
+    from .plan import When
+
+
+NAMED: Final = 20
+"""So many entities are named in a row."""
 
 
 class FaultDice(Protocol):
@@ -32,13 +38,29 @@ class FaultDice(Protocol):
         """A number in [0, limit)."""
 
 
+class Struck(NamedTuple):
+    """Entities of one call that a rule strikes: of this kind, or what is in one of that kind."""
+
+    kind: str
+    entities: tuple[Entity, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """Some of them, for the row of the fault."""
+        names = list(dict.fromkeys(each.shown(self.kind) for each in self.entities))
+        return names if len(names) <= NAMED else [*names[:NAMED], f"{len(names) - NAMED} more"]
+
+
 class Target(NamedTuple):
-    """The call a fault strikes. `request` is None at stage connect, `response` before stage reply."""
+    """The call a fault strikes. `request` is None at stage connect, `response` before stage reply. `struck`: the entities that it is about,
+    None: the call as a whole."""
 
     facts: Facts
     request: Message | None
     response: Message | None
     dice: FaultDice
+    struck: Struck | None
+    lookup: Lookup
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
@@ -59,7 +81,11 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         # At stage request a changed answer takes the place of the request: nothing is applied, so there is no call for later rules.
         return self.CAUSES or (self.ALTERS and stage == "reply")
 
-    def cannot(self, stage: str, api: str, version: int) -> str | None:
+    def struck(self, when: When, facts: Facts) -> Struck | None:
+        """The entities of the call that it is about, where a call can be struck in parts."""
+        return None
+
+    def cannot(self, stage: str, api: str, version: int, when: When) -> str | None:
         """Why this API in this version cannot express it; None: it can. Not asked at stage connect."""
         lacking = next((need for need in self.needs() if not tells(api, version, need)), None)
         return None if lacking is None else f"it names no {lacking.removesuffix('_id')}: say which api"

@@ -8,6 +8,7 @@ codec.
 from __future__ import annotations
 
 import os
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from math import isfinite
 from pathlib import Path
@@ -23,6 +24,8 @@ STAGES: Final = ("connect", "request", "reply")
 """connect: a client connected; request: before it is applied; reply: after it was applied, before its answer goes out."""
 PLANS: Final = Path(__file__).parent / "plans"
 ROLES: Final = ("leader", "follower")
+STALE: Final = "stale"
+"""As a topic id: one that no topic has."""
 _S = TypeVar("_S", bound=msgspec.Struct)
 MAX_RULES: Final = 256
 """Registered at a time: every request is held against each of them."""
@@ -52,6 +55,9 @@ class When(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     state: Texts = None
     role: str | None = None
     topic: Texts = None
+    topic_id: Texts = None
+    partition: Numbers = None
+    resource: Texts = None
     node: Numbers = None
     nth: int | None = None
     every: int | None = None
@@ -70,7 +76,10 @@ ABOUT: Final[dict[str, str]] = {
     "generation": "generation that the request names",
     "state": "state of the group at that moment, as `PreparingRebalance`",
     "role": "leader or follower: what the member is in its group at that moment",
-    "topic": "a topic that the request names",
+    "topic": "a topic that the request names, or at stage reply its answer",
+    "topic_id": "id of such a topic, as Kafka writes it or as a UUID; `stale`: one that no topic has (any more)",
+    "partition": "number of a partition that it names, of that topic where one is said",
+    "resource": "a resource of a config that it names, a log dir, user or feature: `orders`, `topic:orders`, `broker:1`, `user:anna`",
     "node": "node (1..N) whose listener it came in on",
     "nth": "only the n-th call for which all of the above holds, from 1",
     "every": "every n-th such call",
@@ -181,6 +190,26 @@ def texts(wanted: Texts) -> list[str]:
     return [] if wanted is None else [wanted] if isinstance(wanted, str) else wanted
 
 
+def topic_id_of(text: str) -> bytes | None:
+    """The 16 bytes of a topic id: URL-safe base64 without padding, as Kafka's Uuid.toString writes it, or a UUID's 32 digits; None for
+    `stale`. Raises ValueError."""
+    if text == STALE:
+        return None
+    digits = text.replace("-", "")
+    try:
+        found = bytes.fromhex(digits) if len(digits) == 32 else urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except ValueError:
+        found = b""
+    if len(found) != 16:
+        raise ValueError(f"{text!r} is no topic id: write it as Kafka does (22 characters of base64), as a UUID, or {STALE}")
+    return found
+
+
+def id_text(topic_id: bytes) -> str:
+    """A topic id as Kafka writes it."""
+    return urlsafe_b64encode(topic_id).rstrip(b"=").decode()
+
+
 def version_ranges(wanted: Versions) -> list[tuple[int, int]]:
     """What `version` says, as inclusive ranges; [] for any. Raises ValueError for what is no version."""
     if wanted is None:
@@ -224,6 +253,11 @@ def _check(rule: Rule, origin: str) -> None:
         raise BadPlan(f"{origin}, when: probability is above 0 and at most 1, not {when.probability:g}")
     if when.window is not None and not (0 <= when.window[0] < when.window[1] and isfinite(when.window[1])):
         raise BadPlan(f"{origin}, when: window is [from, until] in seconds with from before until, not {list(when.window)}")
+    try:
+        for text in texts(when.topic_id):
+            topic_id_of(text)
+    except ValueError as bad:
+        raise BadPlan(f"{origin}, when: topic_id: {bad}") from None
     try:
         version_ranges(when.version)
     except ValueError as bad:

@@ -15,17 +15,29 @@ import msgspec
 from groupmock_codec import APIS
 from groupmock_codec.declare import Field, fields_of
 
+from .entities import KINDS
+
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
 
+    from .entities import Level
+
 # The fields' own default 0 would be an offset, a node or a port that there may be.
-REFUSED: Final = {"committed_offset": -1, "committed_leader_epoch": -1, "node_id": -1, "port": -1, "high_watermark": -1, "base_offset": -1}
+REFUSED: Final = {
+    "committed_offset": -1, "committed_leader_epoch": -1, "node_id": -1, "port": -1, "high_watermark": -1, "base_offset": -1,
+    "leader_id": -1, "records": b"",
+}  # fmt: skip
 """What a refusal says in these fields."""
 SAME: Final = {"partition": "partition_index", "groups_names": "group_id"}
 IDENTITIES: Final = ("key", "group_id", "name")
 """The field that names an element which the request lists as a plain text."""
-NAMES: Final = (*IDENTITIES, "topic", "topic_id", "partition", "partition_index", "index", "resource_type", "resource_name")
+NAMES: Final = (
+    *IDENTITIES, "topic", "topic_id", "partition", "partition_index", "index", "resource_type", "resource_name", "member_id",
+    "group_instance_id", "transactional_id", "topic_name", "partition_id", "log_dir", "user", "feature",
+)  # fmt: skip
 """Fields that say what was asked for, and stand in the answer too."""
+STAYS: Final = ("is_internal", "replica_nodes", "isr_nodes", "offline_replicas", "eligible_leader_replicas", "last_known_elr")
+"""What Metadata says of a partition that has no leader, too."""
 ASKS_FOR_ALL: Final = ("Metadata",)
 """Their request may name nothing and mean everything."""
 
@@ -52,6 +64,28 @@ def refusal(api: str, version: int, request: Message, response: Message | None, 
         return marked
     _mirror(made, request, version, code)
     return made
+
+
+def refused(element: Any, level: Level, code: int) -> Any:
+    """An element of an answer, with the error and what names it; the rest is as in a refusal."""
+    made = type(element)()
+    for name in level.fields.intersection((*NAMES, *STAYS)):
+        setattr(made, name, getattr(element, name))
+    for name in level.fields.intersection(REFUSED):
+        setattr(made, name, REFUSED[name])
+    assert level.error is not None
+    setattr(made, level.error, code)
+    return made
+
+
+def has_whole_error(api: str, version: int) -> bool:
+    """Can the answer refuse the request as a whole?"""
+    return _top(api, version) is not None
+
+
+def whole_error(api: str, version: int, response: Any) -> int:
+    """The error of an answer that refuses the request as a whole; 0 where it does not."""
+    return int(response.error_code) if has_whole_error(api, version) else 0
 
 
 def _whole(made: Any, request: Message, version: int, code: int) -> None:
@@ -83,7 +117,7 @@ def _copy(element: Any, asked: Any) -> None:
     if isinstance(asked, str):
         setattr(element, next(each for each in IDENTITIES if each in element.__struct_fields__), asked)
     elif isinstance(asked, int):
-        element.partition_index = asked
+        setattr(element, next(each for each in KINDS["partition"] if each in element.__struct_fields__), asked)
     else:
         for field in fields_of(type(asked)):
             for name in (field.name, SAME.get(field.name, "")):

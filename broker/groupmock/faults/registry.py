@@ -6,7 +6,7 @@ Pure bookkeeping: whoever owns the sockets (`net.fault_gate`) asks `decide` for 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -20,7 +20,7 @@ from .plan import MAX_RULES, BadPlan, Rule, rule_as_data, texts, version_ranges
 if TYPE_CHECKING:
     from .decide import RuleVerdict
     from .facts import Facts
-    from .kind import FaultDice
+    from .kind import Fault, FaultDice, Struck
 
 Served = Mapping[str, tuple[int, int]]
 """Kafka's name of each API that is served -> lowest and highest version."""
@@ -29,6 +29,14 @@ KNOWN_AT_CONNECT: Final = ("node", "nth", "every", "after", "probability", "wind
 
 class UnknownRule(LookupError):
     """No rule of that name; the text names those there are."""
+
+
+class Strike(NamedTuple):
+    """A rule that fires at a call, the fault that it does, and the entities of the call that it is about (None: the call as a whole)."""
+
+    rule: Rule
+    fault: Fault
+    struck: Struck | None
 
 
 class NearMiss(msgspec.Struct, frozen=True):
@@ -123,12 +131,12 @@ class RuleRegistry:
         self._known(name)
         return self._held.pop(name, [])
 
-    def decide(self, facts: Facts) -> list[Armed]:
+    def decide(self, facts: Facts) -> list[Strike]:
         """The rules that fire at this call, counted."""
         verdicts = decide(facts, tuple(self._armed.values()), self._tallies, self.dice)
         for verdict in verdicts:
             self._count(verdict, facts)
-        return [verdict.armed for verdict in verdicts if verdict.fires]
+        return [Strike(*verdict.armed, verdict.struck) for verdict in verdicts if verdict.fires]
 
     def live(self, stage: str | None = None, api: str | None = None) -> bool:
         """Could a rule still fire (at that stage, at a call of that API)?"""
@@ -213,13 +221,13 @@ class RuleRegistry:
         told = scopes
         for condition in rule.when.__struct_fields__:
             if getattr(rule.when, condition) is not None:
-                told = [(api, version) for api, version in scopes if tells(api, version, condition)]
+                told = [(api, version) for api, version in scopes if tells(api, version, condition, str(rule.stage))]
                 if not told:
                     what = _scope_words(scopes)
                     raise BadPlan(f"{origin}, when: {condition} can never hold: a request of {what} does not say it")
                 scopes = told
         for api, version in scopes:
-            reason = armed.fault.cannot(str(rule.stage), api, version)
+            reason = armed.fault.cannot(str(rule.stage), api, version, rule.when)
             if reason is not None:
                 raise BadPlan(f"{origin}: {rule.do['kind']} cannot be at stage {rule.stage} of {api} v{version}: {reason}")
 

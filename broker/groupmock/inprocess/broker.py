@@ -13,23 +13,22 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from types import CoroutineType, TracebackType
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, cast
 
 import msgspec
 
 from ..assembly import start
 from ..audit.verdicts import Audit
 from ..config import ConfigError, all_settings, resolve, settings_by_name
-from ..core.groups.view import GroupView, State
-from ..group_wait import Assignment, Missed, Wanted, reach, wanted_of
+from ..core.groups.view import GroupView
 from ..journal.place import make_way
 from ..net.loops import UnknownLoop, new_loop
 from ..running import CannotStart, Running
 from ..views import Record
-from .calls import Later, Number, R, Text, Texts, said
-from .commands import AsyncUndo, Commands, Lasting, Undo
-from .data import Behind, Configs, Data, Facts, Moved, Sown, Wrote
-from .fault_rules import AsyncFaultBlock, Block, FaultBlock, Faults, PlanLike, Report, Reports, as_plan
+from .both import GroupTimeout, InProcess
+from .calls import Later, said
+from .commands import AsyncUndo, Undo
+from .fault_rules import AsyncFaultBlock, FaultBlock, PlanLike, as_plan
 
 if TYPE_CHECKING:
     from ..control.server import Control
@@ -44,137 +43,29 @@ if TYPE_CHECKING:
 
 __tracebackhide__: Final = True
 T = TypeVar("T")
-Records = TypeVar("Records")
-View = TypeVar("View")
-Views = TypeVar("Views")
-Found = TypeVar("Found")
-"""What `records`, `wait_for`, `groups` and `audit` give: a value, or a coroutine of it."""
 Topics = Mapping[str, int] | Iterable[str]
-Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
-
-
-class GroupTimeout(AssertionError):
-    """A group did not get where a test wanted it in time. The text has what was wanted, what is, and the group's story."""
-
-
-class InProcess(
-    Commands[R, Lasting],
-    Faults[R, Block, Text, Texts, Number, Report, Reports],
-    Data[R, Facts, Configs, Behind, Moved, Wrote, Sown],
-    Generic[
-        R, Lasting, Block, Text, Texts, Number, Report, Reports, Records, View, Views, Found, Facts, Configs, Behind, Moved, Wrote, Sown
-    ],
-):
-    """What both brokers are asked beside steering and faults."""
-
-    @property
-    def bootstrap(self) -> str:
-        """`host:port` of every node, comma separated: what clients take as bootstrap servers."""
-        return self._up().bootstrap
-
-    @property
-    def seed(self) -> int:
-        """The seed of this run's ids: give it to `Broker(seed=...)` to draw the same again."""
-        return self._up().seed
-
-    @property
-    def audited(self) -> bool:
-        """Are the clients judged?"""
-        return self._up().beside is not None
-
-    @property
-    def groups(self) -> Views:
-        """Every group by id, as it is now."""
-        done: Views = self._ask(lambda: {group.group_id: group.view() for group in self._up().cluster.groups.all()})
-        return done
-
-    def produce(
-        self,
-        topic: str,
-        value: bytes | str | None,
-        key: bytes | str | None = None,
-        partition: int = 0,
-        headers: Iterable[tuple[str, bytes | str | None]] = (),
-        timestamp: int | None = None,
-    ) -> Number:
-        """Append one record on the server's side; returns its offset. Text is written as UTF-8; `timestamp`: ms since 1970, default now.
-        A topic that is not there is made, with `num.partitions`, unless `auto.create.topics.enable` is off: then CannotSteer, as for a
-        partition that is not there."""
-        each = [(name, _bytes(content)) for name, content in headers]
-        pair = _bytes(key), _bytes(value)
-        done: Number = self._ask(lambda: self._up().produce(topic, partition, *pair, each, timestamp))
-        return done
-
-    def add_node(self, rack: str | None = None, port: int | None = None) -> Number:
-        """Add a node, which listens from now on; its id. `port` None: the next one, or a free one where all nodes have free ones."""
-        done: Number = self._ask(lambda: self._up().add_node(rack, port))
-        return done
-
-    def client_says(self, client: str, what: str, /, **fields: Json) -> R:
-        """Journal a `client` row: what a client says about itself. Does not wait; rows of one caller keep their order. TypeError if
-        JSON has no word for something in `fields`."""
-
-        def say() -> Future[None]:
-            msgspec.json.encode((client, what, fields))  # here and not when the row is written, where nobody would hear of it
-            self._on().call_soon_threadsafe(self._up().server.client_says, client, what, fields)
-            said: Future[None] = Future()
-            said.set_result(None)
-            return said
-
-        done: R = self._do(say)
-        return done
-
-    def records(self, topic: str, partition: int | None = None, offset: int = 0, limit: int | None = None) -> Records:
-        """The records of a topic (or of one partition), by partition and offset: from that offset on, at most so many. ValueError where a
-        client compressed them with what needs a library that is not installed."""
-        done: Records = self._ask(lambda: self._up().records(topic, partition, offset, limit))
-        return done
-
-    def story(self, group: str) -> Text:
-        """What happened to a group, a line an event, oldest first."""
-        done: Text = self._ask(lambda: self._up().story(group))
-        return done
-
-    def audit(self) -> Found:
-        """What the clients were found to do up to now, rule by rule (`groupmock.audit`). NotAudited unless started with `audit=True`."""
-        done: Found = self._ask(lambda: self._up().audit())
-        return done
-
-    def wait_for(
-        self,
-        group: str,
-        state: State | None = None,
-        members: int | None = None,
-        generation: int | None = None,
-        timeout: float = 10.0,
-        *,
-        member: str | None = None,
-        assignment: Assignment | None = None,
-        offsets: Mapping[str, int] | None = None,
-        lag: int | None = None,
-    ) -> View:
-        """Wait until all of it holds: Kafka's `state`, so many `members`, a `generation` or a later one, a `member` of that member id,
-        instance id or client id; an `assignment`: "orders" (or several topics) is assigned whole, or {"anna": ["orders/0"]}; `offsets`
-        committed, {"orders/0": 17} or further; at most a `lag` of so many records. BadWait (a ValueError) for what can never hold;
-        GroupTimeout says what was missing and tells the story."""
-        wanted = wanted_of(
-            group, state=state, members=members, generation=generation, member=member, assignment=assignment, offsets=offsets, lag=lag
-        )
-        done: View = self._do(lambda: self._run(self._reach(wanted, timeout)))
-        return done
-
-    async def _reach(self, wanted: Wanted, timeout: float) -> GroupView:
-        running = self._up()
-        found = await reach(running, wanted, timeout)
-        if isinstance(found, Missed):
-            raise GroupTimeout(f"{found.lines}\n{running.story(wanted.group)}")
-        return found
 
 
 class Broker(
     InProcess[
-        None, Undo, FaultBlock, str, list[str], int, "RuleReport", "list[RuleReport]", list[Record], GroupView, dict[str, GroupView], Audit,
-        "dict[str, TopicFacts]", "dict[str, ConfigRow]", "GroupLag", "list[Reset]", "list[Written]", "Seeded",
+        None,
+        Undo,
+        FaultBlock,
+        str,
+        list[str],
+        int,
+        "RuleReport",
+        "list[RuleReport]",
+        list[Record],
+        GroupView,
+        dict[str, GroupView],
+        Audit,
+        "dict[str, TopicFacts]",
+        "dict[str, ConfigRow]",
+        "GroupLag",
+        "list[Reset]",
+        "list[Written]",
+        "Seeded",
     ]
 ):
     """A mock Kafka cluster in this process.
@@ -183,7 +74,8 @@ class Broker(
     keywords with underscores: `group_max_size=3`. `journal`: a file, of at most `journal_max_bytes`, or a folder ("runs/"), where
     each run gets one of its own; `run`: what it calls this run;
     `plan`: fault rules from the start; `seed_data`: topics, records, offsets and configs from the start, a file or its
-    lines (docs/how-to/seed-and-read.md); `audit`: judge the clients (`Broker.audit`), `audit_waivers`: a file of
+    lines (docs/how-to/seed-and-read.md); `like`: HOST:PORT of a cluster to copy them from, with the newest `like_records`
+    of each partition (docs/how-to/cluster.md); `audit`: judge the clients (`Broker.audit`), `audit_waivers`: a file of
     findings that do not count; `control`: serve the control API (docs/reference/control.md) on that port, 0 for
     a free one. Raises ConfigError for a bad value, BadPlan, BadSeedData, CannotStart for a taken port.
     """
@@ -205,6 +97,8 @@ class Broker(
         log: str = "off",
         plan: PlanLike | None = None,
         seed_data: SeedSource | None = None,
+        like: str | None = None,
+        like_records: int = 0,
         audit: bool = False,
         audit_waivers: str | None = None,
         control: int | str | None = None,
@@ -229,8 +123,12 @@ class Broker(
             "audit-waivers": audit_waivers,
             "control": None if control is None else str(control),
             "token": token,
+            "like": like,
+            "like-records": like_records or None,
         }
         self._plan = as_plan(plan) if plan is not None else None
+        if seed_data is not None and like is not None:
+            raise ConfigError("seed_data and like: a cluster comes from lines or from another cluster, not from both")
         self._seed_data = _read_seed_data(seed_data) if seed_data is not None else None
         self._config = resolve(flags, [*(settings or {}).items(), *_by_kafka_name(by_keyword)])
         self._thread: threading.Thread | None = None
@@ -344,6 +242,7 @@ class Broker(
         self._stop = asyncio.Event()
         try:
             running = await start(self._config, ports=ports, stories=True, plan=self._plan, seed_data=self._seed_data)
+            self._seed_data = running.seed_data  # what was copied of another cluster comes back with `clear`, too
             if self._config.control is not None:
                 from ..control.start import start_control
 
@@ -463,12 +362,6 @@ def _read_seed_data(source: SeedSource) -> SeedData:
     from ..data.seed import read_seed_data
 
     return read_seed_data(source)
-
-
-def _bytes(content: bytes | str | None) -> bytes | None:
-    if not isinstance(content, bytes | bytearray | str | None):
-        raise TypeError(f"keys, values and headers are bytes, text or None, not {type(content).__name__}")
-    return content.encode() if isinstance(content, str) else content
 
 
 def _by_kafka_name(by_keyword: Mapping[str, Any]) -> list[tuple[str, Any]]:

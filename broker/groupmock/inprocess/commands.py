@@ -153,6 +153,10 @@ class Commands(Calls[R], Generic[R, Lasting]):
         """Compact a topic's log now: of each key the newest record stays. `roll`: begin a new segment first, as the active one stays."""
         return self._command("compact_topic", topic=topic, partition=partition, roll=roll)
 
+    def set_next_offset(self, topic: str, partition: int, offset: int, start: int | None = None) -> R:
+        """Let a partition's next record get a higher offset; a log without records begins at `start`, None: there too."""
+        return self._command("set_next_offset", topic=topic, partition=partition, offset=offset, start=start)
+
     def retain(self, topic: str, partition: int | None = None) -> R:
         """Apply retention.ms and retention.bytes to a topic's log now."""
         return self._command("retain_topic", topic=topic, partition=partition)

@@ -30,9 +30,13 @@ PlanLike = str | Mapping[str, Any] | Plan
 class FaultNeverFired(AssertionError):
     """A rule did nothing. The text has the call that came nearest and the condition that kept the rule from it."""
 
+    __module__ = "groupmock"  # a report calls it what a test imports
+
 
 class FaultNotSeen(AssertionError):
     """A rule did not fire as often as was waited for, in time. The text has what came nearest."""
+
+    __module__ = "groupmock"
 
 
 def as_plan(plan: PlanLike) -> Plan:
@@ -184,7 +188,7 @@ class RuleBlock(Generic[R, Text, Number, Report]):
 
 
 class FaultBlock(RuleBlock[None, str, int, "RuleReport"]):
-    """While a `with` block lasts."""
+    """A fault rule that holds while a `with` block lasts; `name` finds it in the journal and in reports."""
 
     def __enter__(self) -> FaultBlock:
         self._entered = True
@@ -199,7 +203,7 @@ class FaultBlock(RuleBlock[None, str, int, "RuleReport"]):
 
 
 class AsyncFaultBlock(RuleBlock[Later[None], Later[str], Later[int], Later["RuleReport"]]):
-    """While an `async with` block lasts."""
+    """The same while an `async with` block lasts."""
 
     async def __aenter__(self) -> AsyncFaultBlock:
         self._entered = True

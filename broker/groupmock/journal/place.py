@@ -19,18 +19,21 @@ def placed(path: str, run: str) -> str:
     """The file to write. In a folder it is a new one, RUN.jsonl or the next of RUN-2.jsonl, RUN-3.jsonl ... that is not there, whoever else
     writes into it at that moment. Raises OSError, which says so if it is the folder that cannot be made."""
     if not names_by_run(path):
-        _make_folder(os.path.dirname(path))
+        make_folder(os.path.dirname(path))
         return path
-    _make_folder(path)
+    make_folder(path)
     stem = NOT_IN_A_NAME.sub("_", run)
-    for number in count(1):
-        name = os.path.join(path, f"{stem}.jsonl" if number == 1 else f"{stem}-{number}.jsonl")
-        try:
-            os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
-        except FileExistsError:
-            continue
-        return name
-    raise AssertionError("numbers do not end")
+    names = (os.path.join(path, f"{stem}.jsonl" if number == 1 else f"{stem}-{number}.jsonl") for number in count(1))
+    return next(name for name in names if _made(name))
+
+
+def _made(name: str) -> bool:
+    """Was it made by us? Two runs that begin at the same moment never get the same file."""
+    try:
+        os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
+    except FileExistsError:
+        return False
+    return True
 
 
 def make_way(path: str) -> None:
@@ -42,7 +45,8 @@ def make_way(path: str) -> None:
     os.replace(path, f"{path}.{number}")
 
 
-def _make_folder(folder: str) -> None:
+def make_folder(folder: str) -> None:
+    """With all above it; nothing to do for one that is there, or for none. Raises OSError, which says that it is about the folder."""
     if not folder:
         return
     try:

@@ -1,4 +1,4 @@
-"""The last rows in memory, for stories and failure texts: bounded in rows and bytes, everything but heartbeats that changed nothing.
+"""The last rows in memory, for stories and queries: bounded in rows and bytes, everything but heartbeats that changed nothing.
 
 Bytes are those of memory (`journal.weight`), not of frames. A row that alone would take an eighth of the room, as the leader's answer in a
 group of thousands, is kept without what makes it big, so that no frame drives the story out.
@@ -13,8 +13,8 @@ from msgspec import structs
 
 from .journal import Sink
 from .rows import AbandonedRow, CloseRow, FaultRow, MemberRow, MovedRow, OpenRow, ReplyRow, RequestRow, Row, TimerRow
-from .story import at, group_of, sentence
 from .weight import NUMBER, WEIGHERS, held, learn, slim
+from .whose import group_of
 
 ENTRY: Final = NUMBER + 2 * 8
 """The row's cost as a number, and a place in both queues."""
@@ -68,13 +68,6 @@ class Ring(Sink):
             rows.popleft()
             self.bytes -= self._costs.popleft() + ENTRY
             self.dropped += 1
-
-    def story(self, group: str) -> list[str]:
-        """What happened to one group, a sentence per row, oldest first."""
-        lines = [f"{at(row)}  {sentence(row)}" for row in self.of_group(group)]
-        if self.dropped:
-            lines.insert(0, f"({self.dropped} older rows are no longer kept)")
-        return lines
 
     def of_group(self, group: str) -> list[Row]:
         """The rows of one group: its moves, members and timers, requests that name it, and what became of these."""

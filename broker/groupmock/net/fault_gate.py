@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic
 
 from ..core.effects import Abandoned, Reply
 from ..core.events import Command
-from ..faults.actions import Answer, CallOff, GoOn, HangUp, Piece, Steer, Vanish, Wait, Write
+from ..faults.actions import Answer, CallOff, GoOn, HangUp, Narrow, Piece, Steer, Vanish, Wait, Write
 from ..faults.facts import Facts, GroupFacts, Lookup, facts_of
 from ..faults.kind import Target
 from ..faults.registry import RuleRegistry, RuleReport
@@ -20,11 +20,13 @@ from .fault_commands import change, dice_of
 from .gated import C, Gated, Strikeable
 
 if TYPE_CHECKING:
-    from ..faults.decide import Armed
-    from ..faults.registry import Served
+    from groupmock_codec.declare import Message
+
+    from ..faults.registry import Served, Strike
     from .call import Call
     from .driver import Driver
 
+Graft = Callable[["Message"], "Message"]
 OVER: Final = "over"
 """`action` of the row that says that a wait of a fault is over."""
 
@@ -38,7 +40,8 @@ def gate_of(driver: Driver) -> FaultGate[Call]:
         return GroupFacts(str(found.state), found.leader_id, found.static_members) if found is not None else None
 
     served = {APIS[key].name: (row.lowest, row.highest) for key, row in driver.codecs.advertised.items()}
-    return FaultGate(driver, served, driver.journal.header.seed, Lookup(group, driver.core.cluster.topics.name_of))
+    topics = driver.core.cluster.topics
+    return FaultGate(driver, served, driver.journal.header.seed, Lookup(group, topics.name_of, topics.fetches.in_session))
 
 
 class FaultGate(Generic[C]):
@@ -47,6 +50,7 @@ class FaultGate(Generic[C]):
     def __init__(self, driver: Gated[C], served: Served, seed: int, lookup: Lookup) -> None:
         self._driver = driver
         self._held: dict[int, C] = {}  # ticket -> a call that waits because of a rule
+        self._grafts: dict[int, list[Graft]] = {}  # ticket -> what makes the answer to the call of that to a part of it
         self._lookup = lookup
         self.lets_repeat = True
         self.registry = RuleRegistry(served, dice_of(seed))
@@ -72,7 +76,7 @@ class FaultGate(Generic[C]):
         """A connection is there and nothing was read from it."""
         facts = Facts("connect", now, connection.node or 0, connection.number)
         for armed in self.registry.decide(facts):
-            action = armed.fault.act(Target(facts, None, None, self.registry.dice))
+            action = armed.fault.act(Target(facts, None, None, self.registry.dice, None, self._lookup))
             self._row(armed, connection, None, now)
             if isinstance(action, HangUp):
                 self._hang_up(armed, connection, action, now)
@@ -88,11 +92,12 @@ class FaultGate(Generic[C]):
         self._driver.record.request(call)
         # Written before the fault's row, which names its ticket; `apply` must not write it again when a wait is over.
         call.recorded = True
-        target = Target(facts, call.asked(), None, self.registry.dice)
-        return all(self._lets_pass(armed, target, call, now) for armed in fired)
+        return all(self._lets_pass(armed, facts, call, now) for armed in fired)
 
     def after(self, call: C, reply: Reply, now: int) -> bool:
         """An answer that would go out now. May it, perhaps with another message in it? Else it was dealt with."""
+        if self._grafts:
+            self._graft(call, reply)
         facts = facts_of(self._place("reply", call, now), call.asked(), reply.message, self._lookup)
         fired = self.registry.decide(facts)
         if not fired:
@@ -115,17 +120,30 @@ class FaultGate(Generic[C]):
     def stop(self) -> None:
         """The server ends: nothing waits any more."""
         self._held.clear()
+        self._grafts.clear()
 
     # Strikes
 
-    def _lets_pass(self, armed: Armed, target: Target, call: C, now: int) -> bool:
-        action = armed.fault.act(target)
+    def _graft(self, call: C, reply: Reply) -> None:
+        for graft in self._grafts.pop(call.ticket, ()):
+            reply.message = graft(reply.message)
+            reply.lease = None
+        self._refresh()
+
+    def _lets_pass(self, armed: Strike, facts: Facts, call: C, now: int) -> bool:
+        # What is asked may be less since the rule before it
+        action = armed.fault.act(Target(facts, call.asked(), None, self.registry.dice, armed.struck, self._lookup))
         driver, connection = self._driver, call.connection
         if isinstance(action, CallOff):
             self._row(armed, connection, call.ticket, now, called_off=action.reason)
             return True
         self._row(armed, connection, call.ticket, now)
         if isinstance(action, GoOn):
+            return True
+        if isinstance(action, Narrow):
+            call.narrow(action.request)
+            self._grafts.setdefault(call.ticket, []).append(action.graft)
+            self._refresh()
             return True
         if isinstance(action, Steer):
             self._steer(armed, action, now)
@@ -141,10 +159,10 @@ class FaultGate(Generic[C]):
             driver.perform([Abandoned(call.ticket, f'fault rule "{armed.rule.name}"')], now)
         return False
 
-    def _lets_out(self, fired: list[Armed], facts: Facts, call: C, reply: Reply, now: int) -> bool:
+    def _lets_out(self, fired: list[Strike], facts: Facts, call: C, reply: Reply, now: int) -> bool:
         muted = 0
         for armed in fired:
-            action = armed.fault.act(Target(facts, call.asked(), reply.message, self.registry.dice))
+            action = armed.fault.act(Target(facts, call.asked(), reply.message, self.registry.dice, armed.struck, self._lookup))
             self._row(armed, call.connection, call.ticket, now)
             if isinstance(action, GoOn):
                 continue
@@ -164,14 +182,14 @@ class FaultGate(Generic[C]):
             self._mute(fired[-1], call, reply, muted, now)
         return not muted
 
-    def _mute(self, armed: Armed, call: C, reply: Reply, ns: int, now: int) -> None:
+    def _mute(self, armed: Strike, call: C, reply: Reply, ns: int, now: int) -> None:
         """The answer goes out and its connection stays mute, as Kafka throttles one (KIP-219)."""
         self._driver.deliver(reply, now)
         if not call.connection.deaf:
             self._driver.tickets.reopen(call)
         self._wait(armed, call, ns, now, partial(self._free, call))
 
-    def _lose(self, armed: Armed, call: C, reply: Reply, action: object, now: int) -> None:
+    def _lose(self, armed: Strike, call: C, reply: Reply, action: object, now: int) -> None:
         """The answer never goes out."""
         driver, connection = self._driver, call.connection
         driver.tickets.close(call.ticket)
@@ -197,7 +215,7 @@ class FaultGate(Generic[C]):
         if self._driver.tickets.close(call.ticket) is not None:
             self._driver.go_on(call.connection)
 
-    def _write(self, armed: Armed, call: C, reply: Reply, write: Write, now: int) -> None:
+    def _write(self, armed: Strike, call: C, reply: Reply, write: Write, now: int) -> None:
         """Other bytes than the right ones, or in pieces."""
         frame = call.codec.answer(call.correlation, reply.message)
         whole = not (write.then_close or write.then_mute)
@@ -205,7 +223,7 @@ class FaultGate(Generic[C]):
         self._driver.counters.replies += 1
         self._dribble(armed, call, write, write.pieces(frame), now)
 
-    def _dribble(self, armed: Armed, call: C, write: Write, pieces: list[Piece], now: int) -> None:
+    def _dribble(self, armed: Strike, call: C, write: Write, pieces: list[Piece], now: int) -> None:
         """The first piece now, the others each after its pause; then what follows."""
         connection = call.connection
         if pieces and not connection.deaf:
@@ -223,14 +241,14 @@ class FaultGate(Generic[C]):
         else:
             self._free(call, now)
 
-    def _hang_up(self, armed: Armed, connection: Strikeable, action: HangUp, now: int) -> None:
+    def _hang_up(self, armed: Strike, connection: Strikeable, action: HangUp, now: int) -> None:
         reason = f'fault rule "{armed.rule.name}"'
         if action.reset:
             self._driver.break_off(connection, reason, now)
         else:
             self._driver.shut(connection, reason, now=now)
 
-    def _wait(self, armed: Armed, call: C, ns: int | None, now: int, go_on: Callable[[int], None]) -> None:
+    def _wait(self, armed: Strike, call: C, ns: int | None, now: int, go_on: Callable[[int], None]) -> None:
         """The connection waits with it: its ticket stays open."""
         call.held_by, call.go_on = armed.rule, go_on
         self._held[call.ticket] = call
@@ -244,7 +262,7 @@ class FaultGate(Generic[C]):
             self.over(ticket, self._driver.now())
             self._driver.settle()
 
-    def _steer(self, armed: Armed, action: Steer, now: int) -> None:
+    def _steer(self, armed: Strike, action: Steer, now: int) -> None:
         """Commands of the core; one that cannot be done now is told in a row."""
         for name, arguments in action.commands:
             try:
@@ -257,16 +275,20 @@ class FaultGate(Generic[C]):
     def _refresh(self) -> None:
         """Only what could still fire costs anything, and heartbeats are repeated only where no rule could match one."""
         driver = self._driver
-        driver.arm(self if self.registry.live() else None)
+        # A call that was closed meanwhile, or had no answer, is owed no graft
+        self._grafts = {ticket: grafts for ticket, grafts in self._grafts.items() if ticket in driver.tickets}
+        driver.arm(self if self.registry.live() or self._grafts else None)
         lets_repeat = not self.registry.live(api="Heartbeat")
         if lets_repeat != self.lets_repeat:
             self.lets_repeat = lets_repeat
             driver.end_repeats()
 
-    def _row(self, armed: Armed, connection: Strikeable, ticket: int | None, now: int, **more: Any) -> None:
+    def _row(self, armed: Strike, connection: Strikeable, ticket: int | None, now: int, **more: Any) -> None:
         rule = armed.rule
         self._driver.counters.faults += 1
         fields = {name: value for name, value in rule.do.items() if name != "kind"} | more
+        if armed.struck is not None:
+            fields["struck"] = armed.struck.names
         self._driver.record.fault(rule, rule.do["kind"], connection, ticket, fields, now)
 
     def _place(self, stage: str, call: C, now: int) -> Facts:

@@ -57,6 +57,9 @@ class GatedCall(Seen, Protocol):
     def asked(self) -> Message:
         """The message."""
 
+    def narrow(self, message: Message) -> None:
+        """This is asked in its place from now on; what it was stays in its row."""
+
 
 C = TypeVar("C", bound=GatedCall)
 

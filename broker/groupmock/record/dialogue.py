@@ -146,6 +146,14 @@ class Passing(msgspec.Struct, eq=False):
         except CodecError as broken:
             self.note = f"it could not be read: {broken}"
 
+    def narrow(self, message: Message) -> None:
+        """This is asked in its place: a fault rule took a part of it."""
+        codec = self.codec
+        assert isinstance(codec, WireCodec)
+        self.message = message
+        self.frame = codec.asking(self.frame, message)
+        self.end = len(self.frame)
+
     def asked(self) -> Message:
         """What it says; only asked of one that could be read."""
         assert self.message is not None

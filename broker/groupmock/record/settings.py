@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..config import UNROUTABLE, Address, ConfigError, address_of
-from .upstream import Where
+from .reaching import Where, address, tls_context
 
 if TYPE_CHECKING:
     from ..faults.plan import Plan
@@ -46,26 +46,19 @@ def settings_of(flags: argparse.Namespace) -> Settings:
         raise ConfigError(f"--log: {flags.log!r}: there are {', '.join(LOGS)}")
     plan = _plan(flags.plan)
     return Settings(
-        upstream=[_where(each) for each in flags.upstream.split(",")],
+        upstream=[address(each, "--upstream") for each in flags.upstream.split(",")],
         journal=flags.journal,
         host=flags.host,
         port=_number(flags.port, "--port", 65535),
         advertise=address_of(flags.advertise, "--advertise"),
         journal_max_bytes=None if flags.journal_max_bytes is None else _number(flags.journal_max_bytes, "--journal-max-bytes", 2**62),
-        tls=_tls(flags),
+        tls=tls_context(flags.tls, flags.tls_ca, flags.tls_cert, flags.tls_key, "--tls"),
         plan=plan,
         plan_name=flags.plan or "the plan",
         seed=_number(flags.seed, "--seed", 2**63 - 1) if flags.seed is not None else (plan.seed if plan is not None else None) or 0,
         run=flags.run,
         log=flags.log,
     )
-
-
-def _where(text: str) -> Where:
-    host, _, port = text.strip().rpartition(":")
-    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
-        raise ConfigError(f"--upstream: {text!r} is no HOST:PORT")
-    return Where(host.strip("[]"), int(port))
 
 
 def _number(text: str, flag: str, most: int) -> int:
@@ -80,18 +73,3 @@ def _plan(name: str | None) -> Plan | None:
     from ..faults.plan import read_plan
 
     return read_plan(name)
-
-
-def _tls(flags: argparse.Namespace) -> ssl.SSLContext | None:
-    wanted = flags.tls or flags.tls_ca or flags.tls_cert
-    if not wanted:
-        return None
-    try:
-        context = ssl.create_default_context(cafile=flags.tls_ca)
-        if flags.tls_cert is not None:
-            context.load_cert_chain(flags.tls_cert, flags.tls_key)
-    except ssl.SSLError as failure:
-        raise ConfigError(f"--tls-ca, --tls-cert: {failure.reason or failure}: PEM files are wanted") from None
-    except OSError as failure:
-        raise ConfigError(f"--tls-ca, --tls-cert: {failure.filename or ''}: {failure.strerror}") from None
-    return context

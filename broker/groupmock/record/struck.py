@@ -26,6 +26,7 @@ from ..net.fault_gate import FaultGate
 from ..net.listen import java_host
 from .addresses import rewrite
 from .dialogue import RAW_TOKEN, STRAY_ANSWER, Line, Passing
+from .fetch_sessions import HeardSessions
 from .relay import Relay
 from .wire_codec import WireCodec, plausible
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from .relay import House
     from .upstream import Node
 
+FETCH: Final = 1
 METADATA: Final = 3
 AHEAD_BYTES: Final = 1_048_576
 """So much is read of a client while it waits for an answer, as a server of ours does (groupmock.connection.read.ahead.bytes)."""
@@ -95,8 +97,10 @@ class Striker:
         self.tickets = Open()
         self.gate: FaultGate[Passing] | None = None
         self._topics: dict[bytes, str] = {}
+        self.sessions = HeardSessions(self._topics.get)
         served = {APIS[key].name: tuple(APIS[key].versions) for key in APIS}
-        self.rules: FaultGate[Passing] = FaultGate(self, cast(Any, served), seed, Lookup(self._group, self._topics.get))
+        lookup = Lookup(self._group, self._topics.get, self.sessions.partitions)
+        self.rules: FaultGate[Passing] = FaultGate(self, cast(Any, served), seed, lookup)
         self._commands = [Command("add_faults", {"rules": [rule_as_data(rule) for rule in plan.rule], "origin": origin})]
         self._check(plan, origin)
 
@@ -120,6 +124,8 @@ class Striker:
         if not call.recorded:
             self.dialogue.note_request(call)
         self.dialogue.note_effect(call)
+        if call.codec.key == FETCH and call.message is not None:
+            self.sessions.asked(call.connection.node or 0, cast(Any, call.message))
         _relay(call).forward(call)
         if call.answerless:
             self.tickets.close(call.ticket)
@@ -283,6 +289,8 @@ class CarefulRelay(Relay):
         message = striker.dialogue.read_answer(call, frame, now)
         call.answer, call.answered = self._told(call, message, frame), message
         striker.dialogue.note_answer(call, message, now)
+        if call.codec.key == FETCH and message is not None and call.message is not None:
+            striker.sessions.answered(line.node or 0, cast(Any, call.message), cast(Any, message))
         reply = Reply(call.ticket, cast(Any, message))
         if message is None or call.message is None or striker.gate is None or striker.gate.after(call, reply, now):
             striker.deliver(reply, now)

@@ -8,11 +8,10 @@ clients were told stays true.
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 import ssl
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from groupmock_codec import APIS
 from groupmock_codec.errors import CodecError
@@ -22,28 +21,17 @@ from groupmock_codec.messages.k03_metadata import MetadataRequest
 from ..config import Address
 from ..net.listen import Acceptor, Adopt, bracketed, listen
 from ..running import CannotStart
+from .reaching import CONNECT_S, TLS_ALERT, Called, Where, reach
 from .wire_codec import WireCodec
 
+UPSTREAM: Final = Called("upstream", "--upstream", "--tls")
 MOST_NODES: Final = 1000
 """A cluster that tells of more is not believed: each one is a listener."""
-CONNECT_S: Final = 10.0
 METADATA: Final = 3
 VERSION: Final = 4
 """Of Metadata: every broker since 0.11 has it."""
 MOST_BYTES: Final = 16_777_216
 """Of an answer to it without topics."""
-TLS_ALERT: Final = b"\x15\x03"
-"""A peer that speaks TLS answers anything else by such a record (RFC 8446, 5.1)."""
-
-
-class Where(NamedTuple):
-    """An address of the cluster."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"{bracketed(self.host)}:{self.port}"
 
 
 class Node:
@@ -119,31 +107,13 @@ class Upstream:
 
     async def ask(self, where: Where) -> None:
         """Learn who is there, so far as it says so without credentials. Raises CannotStart when it cannot be reached."""
-        try:
-            async with asyncio.timeout(CONNECT_S):
-                reader, writer = await asyncio.open_connection(
-                    where.host, where.port, ssl=self.tls, server_hostname=where.host if self.tls is not None else None
-                )
-        except OSError as failure:
-            raise CannotStart(self._why_not(where, failure)) from None
+        reader, writer = await reach(where, self.tls, UPSTREAM)
         try:
             await self._ask_metadata(where, reader, writer)
         finally:
             writer.close()
 
     # Inside
-
-    def _why_not(self, where: Where, failure: OSError) -> str:
-        """What happened, and what would have been right."""
-        if isinstance(failure, ssl.SSLCertVerificationError):
-            return f"the upstream {where} shows a certificate that is not trusted: {failure.verify_message}: name its CA with --tls-ca FILE"
-        if self.tls is not None and isinstance(failure, (ssl.SSLError, ConnectionResetError, ConnectionAbortedError)):
-            why = getattr(failure, "reason", None) or failure.strerror or str(failure)
-            return f"cannot speak TLS with the upstream {where}: {why}: is it a listener without TLS? Then leave --tls out"
-        if isinstance(failure, TimeoutError):
-            return f"cannot reach the upstream {where}: no answer within {CONNECT_S:.0f} s: is it the right address?"
-        why = os.strerror(failure.errno) if failure.errno is not None and failure.errno > 0 else failure.strerror or str(failure)
-        return f"cannot reach the upstream {where}: {why}: start it, or name another one in --upstream"
 
     async def _ask_metadata(self, where: Where, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Who is there. A node that wants credentials first hangs up: then its clients' answers will tell."""
@@ -152,7 +122,7 @@ class Upstream:
                 writer.write(_who_is_there())
                 size = await reader.readexactly(4)
                 if size.startswith(TLS_ALERT) and self.tls is None:
-                    raise CannotStart(f"the upstream {where} speaks TLS: add --tls")
+                    raise CannotStart(UPSTREAM.speaks_tls(where))
                 frame = await reader.readexactly(min(int.from_bytes(size, "big"), MOST_BYTES))
             answer: Any = WireCodec(METADATA, VERSION).read_answer(frame)
         except (asyncio.IncompleteReadError, TimeoutError, OSError, CodecError):

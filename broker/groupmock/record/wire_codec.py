@@ -46,6 +46,10 @@ class WireCodec(ApiCodec):
             raise DecodeError(f"{self.name} v{self.version} cannot be read", Place(f"{len(frame) - end} bytes left over", offset=end))
         return message
 
+    def asking(self, frame: bytes, message: Message) -> bytes:
+        """A request's frame (without its length) with another message behind its header."""
+        return frame[: self.header(frame)[1]] + APIS[self.key].request.encode(self.version, message)
+
     @cached_property
     def _decode_answer(self) -> Callable[[bytes, int], tuple[Message, int]]:
         return APIS[self.key].response.decoder(self.version, ANSWER_ELEMENTS)

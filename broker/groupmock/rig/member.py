@@ -88,8 +88,9 @@ class Member:
         """Heartbeat: its error code."""
         return self._send(HEARTBEAT, HeartbeatRequest(**self._place())).error
 
-    def commit(self, offsets: Mapping[Partition, int]) -> Ask:
-        """OffsetCommit of (topic, partition) -> offset. Answered when the clock moves, by `rig.sleep(0)` too."""
+    def commit(self, offsets: Mapping[Partition, int], generation: int | None = None) -> Ask:
+        """OffsetCommit of (topic, partition) -> offset. Answered when the clock moves, by `rig.sleep(0)` too. `generation`: another
+        one than its last, as of a thread that did not hear of a rebalance."""
         topics = [
             OffsetCommitRequestTopic(
                 name=topic, partitions=[OffsetCommitRequestPartition(partition_index=partition, committed_offset=offset)]
@@ -97,7 +98,8 @@ class Member:
             for (topic, partition), offset in offsets.items()
         ]
         place: dict[str, Any] = {"group_id": self.group, "member_id": self.member_id, "group_instance_id": self.instance_id}
-        return self._send(COMMIT, OffsetCommitRequest(**place, generation_id_or_member_epoch=self.generation, topics=topics))
+        said = self.generation if generation is None else generation
+        return self._send(COMMIT, OffsetCommitRequest(**place, generation_id_or_member_epoch=said, topics=topics))
 
     def leave(self) -> Ask:
         """LeaveGroup."""

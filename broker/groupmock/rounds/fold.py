@@ -170,7 +170,7 @@ class GroupFold:
         """A JoinGroup of a member that has an id. Of what it had it keeps what it claims by the protocol that the group had so far."""
         self._arrived(member, at)
         owned = self.ownership.of(member)
-        listed = {each["name"]: each["metadata"] for each in message["protocols"]} if owned else {}
+        listed = {each["name"]: each["metadata"] for each in message.get("protocols", ())} if owned else {}
         if listed:
             name = self._protocol if self._protocol in listed else next(iter(listed))
             claim = claim_of(str(message["protocol_type"]), name, b64decode(listed[name]))
@@ -207,6 +207,8 @@ class GroupFold:
         # In Stable a SyncGroup is answered with what is stored, whatever it brings (SERVER-38).
         if now is None or now.planned is not None or (message["member_id"], message["generation_id"]) != (now.leader, now.number):
             return
+        if "assignments" not in message:  # a row in memory that was made small: nobody knows what it brought
+            return
         brought = {each["member_id"]: b64decode(each["assignment"]) for each in message["assignments"]}
         for member, claim in now.claims.items():
             # Whom the leader leaves out is answered an empty assignment (docs/kafka/group-protocol.md#s-leader-missing).
@@ -215,7 +217,7 @@ class GroupFold:
     def hears(self, asked: JsonRow, row: JsonRow) -> None:
         """An answer to SyncGroup that arrived: all that the member has from now on."""
         now, member = self.generation, asked["member_id"]
-        if now is None or now.number != asked["generation_id"]:
+        if now is None or now.number != asked["generation_id"] or "assignment" not in row["message"]:
             return
         now.heard[member] = row["t"]
         told = told_of(now.protocol_type, now.protocol, b64decode(row["message"]["assignment"]), now.claims.get(member, NO_CLAIM))
@@ -313,7 +315,7 @@ class Rebalances:
         # Static members and JoinGroup v0-3 get their id with success, never by 79 (SERVER-02, SERVER-03).
         elif not asked["member_id"]:
             self._joins_by(group.name, row["message"]["member_id"], row["connection"])
-        if accepted and row["message"]["members"]:
+        if accepted and row["message"].get("members"):
             group.begun(row, asked, self.counts)
 
     def _abandoned(self, row: JsonRow) -> None:

@@ -28,6 +28,14 @@ def name_of(member_id: str) -> str:
     return _UUID.sub("", member_id)
 
 
+def short_name(member_id: str, called: str | None = None) -> str:
+    """For people: what the member is called and four characters of what the coordinator appended to that, `anna#d7e8`. `called`: its
+    instance id or client id where they are known, else what its id says. Not made printable here."""
+    called = called if called is not None else name_of(member_id) if name_of(member_id) != member_id else ""
+    rest = member_id.removeprefix(called).lstrip("-") if called else member_id
+    return f"{called}#{rest[:4]}" if called else member_id[:12]
+
+
 @dataclass(slots=True)
 class Generation:
     """Members that joined together, what they claimed, what the leader told them, and who heard it.

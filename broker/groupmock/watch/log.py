@@ -15,7 +15,6 @@ import msgspec
 
 from ..journal.journal import Sink
 from ..journal.rows import DISCONNECTED, END, HTTP_REQUEST, LEFT_OUT, TLS_HELLO, CloseRow, FindingRow, NoteRow, ReplyRow, RequestRow, Row
-from ..journal.story import at, sentence
 from ..printable import ascii_json
 
 KINDS: Final = frozenset(("abandoned", "close", "command", "fault", "finding", "member", "moved", "note", "request", "reply"))
@@ -45,6 +44,8 @@ class LogSink(Sink):
             return
         if self._logger is None:
             self._logger = _logger(self._form)
+        from ..story.sentences import sentence  # with the first line, as structlog
+
         getattr(self._logger, level)(sentence(row) + (f" ({times} times so far)" if times > 1 else ""), row=row)
 
     def _times(self, row: Row) -> int:
@@ -82,7 +83,10 @@ def _request(row: RequestRow) -> str | None:
 
 
 def _reply(row: ReplyRow) -> str | None:
-    return "info" if row.error and row.error not in EXPECTED else None
+    if not row.error:
+        return None
+    told = {each.error for each in row.errors} if row.errors else {row.error}
+    return None if told <= EXPECTED else "info"
 
 
 def _close(row: CloseRow) -> str | None:
@@ -130,6 +134,8 @@ class _Stderr:
 
 def _as_text(_: object, __: str, event: EventDict) -> str:
     row: Row = event["row"]
+    from ..story.sentences import at
+
     return f"{at(row)} {event['level']:<7} {event['event']}"
 
 

@@ -19,7 +19,7 @@ from groupmock.printable import lines, one_line
 if TYPE_CHECKING:
     from .live.stage import LiveStage
     from .play import Sizes
-    from .tour_story import StoryTeller
+    from .tour_story import Tour
 
 OK, FAILED, BAD_USE, INTERRUPTED = 0, 1, 2, 130
 LIBRARIES: Final = {"aiokafka": "aiokafka", "kafka": "kafka-python"}
@@ -33,7 +33,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Do it; returns the exit code."""
     missing = [name for module, name in LIBRARIES.items() if find_spec(module) is None]
     if missing:
-        sys.stderr.write(f"The demo needs {' and '.join(missing)}: pip install 'groupmock[cooperative-aiokafka,cooperative-kafka-python]'\n")
+        extras = "cooperative-aiokafka,cooperative-kafka-python"
+        sys.stderr.write(f"The demo needs {' and '.join(missing)}: pip install 'groupmock[{extras}]'\n")
         return BAD_USE
     from .play import Missed
 
@@ -70,9 +71,9 @@ def tour(sizes: Sizes) -> None:
     from .catalogue import TOUR, TOUR_PROTOCOL
     from .live.stage import open_stage
     from .play import GROUP, RUNNER, TOPIC, play
-    from .tour_story import DISMISS, StoryTeller
+    from .tour_story import DISMISS, Tour
 
-    teller = StoryTeller(GROUP, TOPIC, sizes)
+    teller = Tour(GROUP, TOPIC, sizes)
     telling: threading.Thread | None = None
     try:
         with open_stage(sizes, TOUR_PROTOCOL) as stage:
@@ -91,8 +92,10 @@ def tour(sizes: Sizes) -> None:
         say(line)
 
 
-def _tell(stage: LiveStage, teller: StoryTeller) -> None:
+def _tell(stage: LiveStage, teller: Tour) -> None:
     """Every line as soon as its row is in the journal."""
     for row in stage.journal_rows():
         for line in teller.tell(row):
             say(line)
+    for line in teller.end():
+        say(line)

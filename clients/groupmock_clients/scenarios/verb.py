@@ -4,8 +4,9 @@
     groupmock scenario run NAME [--protocol NAME[/CLIENT]] [--virtual | --live] [--journal FOLDER]
     groupmock scenario table [--virtual | --live] [--json FILE]
 
-`--live`: stock clients in processes of their own, over TCP (needs groupmock[cooperative-aiokafka,cooperative-kafka-python]). `--virtual`: scripted members on a
-virtual clock, in milliseconds (the default). `table` prints the Characteristics of "Incremental Cooperative Rebalancing" with figures.
+`--live`: stock clients in processes of their own, over TCP (needs groupmock[cooperative-aiokafka,cooperative-kafka-python]).
+`--virtual`: scripted members on a virtual clock, in milliseconds (the default).
+`table` prints the Characteristics of "Incremental Cooperative Rebalancing" with figures.
 `--agree` compares each live run with its virtual twin: moves and rounds must be the same.
 Exit codes: 0 all were measured, 1 an invariant was broken or a record lost, 2 bad use, 4 some could not be measured.
 """
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from groupmock.cli import BAD_USE, BROKEN, OK, UNKNOWN
+from groupmock.journal.place import make_folder
 from groupmock.printable import lines, one_line
 
 if TYPE_CHECKING:
@@ -109,8 +111,11 @@ def _check(arguments: argparse.Namespace) -> None:
         raise ValueError("--agree compares live runs with virtual ones: add --live")
     if arguments.jobs < 1:
         raise ValueError("--jobs is at least 1")
-    if arguments.journal is not None and not arguments.journal.is_dir():
-        raise ValueError(f"--journal {arguments.journal}: there is no such folder; make it first")
+    if arguments.journal is not None:
+        try:
+            make_folder(str(arguments.journal))
+        except OSError as failure:
+            raise ValueError(f"--journal: {failure.strerror}") from None
     if arguments.json is not None and not arguments.json.absolute().parent.is_dir():
         raise ValueError(f"--json {arguments.json}: there is no such folder; make it first")
 

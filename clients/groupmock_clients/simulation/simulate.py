@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-from groupmock.journal.story import at, sentence
 from groupmock.replay import CannotReplay, replay_of
+from groupmock.story.sentences import at, sentence
 
 from .draw import draw
 from .judges.findings import Finding

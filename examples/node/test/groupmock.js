@@ -8,7 +8,11 @@ import { afterAll, beforeAll, beforeEach, onTestFailed } from 'vitest'
  * one that fails prints the story of its groups. `flags` as in `groupmock serve --help`.
  */
 export function useGroupmock(...flags) {
-  const groupmock = { brokers: [], get: (path) => ask(path), post: (path, body) => ask(path, { method: 'POST', body: JSON.stringify(body) }) }
+  const groupmock = {
+    brokers: [],
+    get: (path) => ask(path),
+    post: (path, ...lines) => ask(path, { method: 'POST', body: lines.map((line) => JSON.stringify(line)).join('\n') }),
+  }
   let child, control
 
   async function ask(path, init) {
@@ -19,26 +23,30 @@ export function useGroupmock(...flags) {
   }
 
   beforeAll(async () => {
-    // $GROUPMOCK may say how it is started here: "docker run --rm ...", "/opt/venv/bin/groupmock".
+    // $GROUPMOCK may say where it is here: "/opt/venv/bin/groupmock", "python3 -m groupmock".
     const [program, ...words] = (process.env.GROUPMOCK ?? 'groupmock').split(' ')
     const serve = ['serve', '--port', '0', '--control', '0', '--log', 'off', ...flags]
     child = spawn(program, [...words, ...serve], { stdio: ['ignore', 'pipe', 'inherit'] })
-    const [line] = await once(createInterface(child.stdout), 'line') // one line of JSON, when it answers
+    await once(child, 'spawn')
+    const lines = createInterface(child.stdout)
+    const [line] = await Promise.race([once(lines, 'line'), once(child, 'exit')]) // one line of JSON, when it answers
+    if (typeof line !== 'string') throw new Error('groupmock did not start; it has said above why')
     const ready = JSON.parse(line)
     control = ready.control
     groupmock.brokers = [ready.bootstrap]
   })
 
   beforeEach(async () => {
-    await groupmock.post('/v1/reset', {})
+    await groupmock.post('/v1/reset')
     onTestFailed(async () => {
-      for (const { group_id: id } of await groupmock.get('/v1/groups')) console.error((await groupmock.get(`/v1/groups/${id}`)).story.join('\n'))
+      for (const { group_id: group } of await groupmock.get('/v1/groups')) {
+        console.error((await groupmock.get(`/v1/groups/${encodeURIComponent(group)}`)).story.join('\n'))
+      }
     })
   })
 
   afterAll(async () => {
-    child.kill()
-    await once(child, 'exit')
+    if (child.exitCode === null && child.kill()) await once(child, 'exit')
   })
 
   return groupmock

@@ -11,9 +11,9 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from .. import schema, tables
 from ..arrow import map_in_arrow
+from ..storage import Storage
 from . import copies, ledger, placing
 from .parsing import BROKEN, PART, ROW, headed, sorted_out
-from .storage import Storage
 from .workers import FIRST, LINES, all_lines, first_lines
 
 log = logging.getLogger("groupmock_pipeline")

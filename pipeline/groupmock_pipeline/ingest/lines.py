@@ -9,6 +9,8 @@ from base64 import b64encode
 from collections.abc import Generator, Iterable, Iterator
 from typing import Final, NamedTuple
 
+import zstandard  # noqa: F401  # of the extra: missed here, before Spark starts, and not in a worker at the first packed file
+
 from groupmock.journal.unpack import DamagedFile, unpacked_bytes
 
 SHOWN: Final = 1024

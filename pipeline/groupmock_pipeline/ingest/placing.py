@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable
 from typing import Final
 
-from .storage import Storage
+from ..storage import Storage
 
 WORK: Final = "_ingest"
 LOCK: Final = f"{WORK}/lock"

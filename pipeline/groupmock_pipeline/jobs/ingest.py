@@ -13,8 +13,8 @@ from ..errors import BadInput
 from ..ingest import placing
 from ..ingest.batch import BatchOutcome, ingest
 from ..ingest.files import listed
-from ..ingest.storage import Storage
 from ..ingest.stream import started
+from ..storage import Storage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -58,8 +58,12 @@ def section(spark: SparkSession, lake: str, asked: Section) -> Shown:
     if not tables.exists(spark, lake, asked.table):
         return Shown(asked, missing=True)
     try:
-        return Shown(asked, answers(tables.read(spark, lake, asked.table), asked))
-    except PySparkException as problem:
+        table = tables.read(spark, lake, asked.table)
+        found = answers(table, asked)
+        if not any(each.rows for each in found) and table.isEmpty():
+            return Shown(asked, empty=True)
+        return Shown(asked, found)
+    except (PySparkException, BadInput) as problem:
         return Shown(asked, trouble=str(problem).splitlines()[0])
 
 

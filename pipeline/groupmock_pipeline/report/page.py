@@ -44,12 +44,14 @@ figure svg * { stroke-linejoin: round; stroke-linecap: butt }
 
 @dataclass(slots=True)
 class Shown:
-    """One section with its answers and, by their place, its plots as SVG. `missing`: the table is not there. `trouble`: it is no use."""
+    """One section with its answers and, by their place, its plots as SVG. `missing`: the table is not there. `empty`: it is, and has no
+    line, hence no answers. `trouble`: it is no use."""
 
     section: Section
     answers: list[Excerpt] = field(default_factory=list)
     plots: dict[int, str] = field(default_factory=dict)
     missing: bool = False
+    empty: bool = False
     trouble: str | None = None
 
 
@@ -95,6 +97,8 @@ def _section(each: Shown) -> Iterator[str]:
         yield f"<p>Table {escape(section.table)} cannot be read: {escape(each.trouble)}</p>"
     else:
         yield f"<p>{escape(section.about)}</p>"
+        if each.empty:
+            yield f"<p>{escape(section.none)}</p>"
         for place, answer in enumerate(each.answers):
             yield from _answer(answer, each.plots.get(place))
     yield "</section>"

@@ -76,6 +76,7 @@ QUARANTINE: Final = Section(
         ),
         Listing("Lines", (*same("file", "line", "reason"), Value("text", "left(text, 120)")), (), limit=10),
     ),
+    none="Nothing: every line of these journals is a row.",
 )
 
 REBALANCES: Final = Section(
@@ -136,6 +137,7 @@ REBALANCES: Final = Section(
             limit=10,
         ),
     ),
+    none="No rebalances in these runs.",
 )
 
 _SESSION: Final = Value("session timeout", "min(session_timeout_min_ms) / 1e3", S)
@@ -205,6 +207,7 @@ FAULTS: Final = Section(
             where="until_stable_ns is null",
         ),
     ),
+    none="No faults: none struck in these runs.",
 )
 
 DRIFT: Final = Section(

@@ -95,12 +95,13 @@ Shape = Totals | Spread | Listing | Grid
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What is shown of one table."""
+    """What is shown of one table; `none`: of one without a line."""
 
     table: str
     title: str
     about: str
     shapes: tuple[Shape, ...]
+    none: str = "The table is there and has no line."
 
 
 @dataclass(frozen=True, slots=True)

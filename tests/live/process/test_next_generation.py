@@ -29,9 +29,9 @@ def test_librdkafka_is_fatal_where_the_consumer_protocol_is_off() -> None:
         consumer, _ = consumer_of(broker, group_protocol="consumer")
         try:
             message = consumer.poll(PATIENCE)
-            assert message is not None and message.error() is not None
-            assert message.error().code() == confluent_kafka.KafkaError._FATAL
-            assert "API version not supported" in message.error().str()
+            error = message.error() if message is not None else None
+            assert error is not None and error.code() == confluent_kafka.KafkaError._FATAL
+            assert "API version not supported" in error.str()
         finally:
             consumer.close()
         assert broker.groups == {}

@@ -51,4 +51,5 @@ def test_a_member_that_dies_is_a_clear_sentence(monkeypatch: pytest.MonkeyPatch,
 def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(demo, "find_spec", lambda module: None)
     assert demo.run(argparse.Namespace()) == demo.BAD_USE
-    assert capsys.readouterr().err == "The demo needs aiokafka and kafka-python: pip install 'groupmock[cooperative-aiokafka,cooperative-kafka-python]'\n"
+    extras = "cooperative-aiokafka,cooperative-kafka-python"
+    assert capsys.readouterr().err == f"The demo needs aiokafka and kafka-python: pip install 'groupmock[{extras}]'\n"

@@ -7,16 +7,18 @@ import inspect
 import warnings
 from collections.abc import Callable
 from pkgutil import iter_modules
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
 import pytest
 
 import groupmock
 from groupmock import AsyncBroker, AsyncFaultBlock, AsyncUndo, Broker, FaultBlock, GroupTimeout, Undo, inprocess
 from groupmock.faults.registry import RuleReport
-from groupmock.inprocess.broker import InProcess
+from groupmock.inprocess.both import InProcess
 from groupmock.inprocess.calls import Later
 from groupmock.inprocess.fault_rules import RuleBlock
+from tools.pages.python_page import given as result
+from tools.pages.python_page import public
 
 KNOWN_WITHOUT_ASKING = {"bootstrap", "seed", "audited", "control", "journal", "start_settings"}
 """They are properties of both, and ask the cluster for nothing."""
@@ -24,17 +26,10 @@ NAMES = {"RuleReport": RuleReport, "Broker": Broker, "AsyncBroker": AsyncBroker,
 TWINS = {Undo: AsyncUndo, Broker: AsyncBroker}
 
 
-def public(kind: type) -> dict[str, Any]:
-    return {name: inspect.getattr_static(kind, name) for name in dir(kind) if not name.startswith("_")}
-
-
 def given(kind: type, generic: Any, member: Any) -> Any:
-    """What a method or property of `kind` gives, the type parameters of `generic` filled in."""
-    function = member.fget if isinstance(member, property) else member
-    hint = get_type_hints(function, localns=NAMES)["return"]
-    filled = next(get_args(base) for base in kind.__orig_bases__)  # type: ignore[attr-defined]  # of every generic class
-    hint = dict(zip(generic.__parameters__, filled, strict=True)).get(hint, hint)
-    return Later[hint] if inspect.iscoroutinefunction(function) else hint  # type: ignore[valid-type]  # made while it runs
+    """What a method or property of `kind` gives; of a function with `async`, a coroutine."""
+    hint = result(kind, generic, member, NAMES)
+    return Later[hint] if inspect.iscoroutinefunction(member) else hint  # type: ignore[valid-type]  # made while it runs
 
 
 def drifted(one: type, other: type, generic: Any, plain: set[str]) -> list[str]:
@@ -143,3 +138,10 @@ def test_no_public_signature_takes_anything() -> None:
             if inspect.isfunction(member) and member.__module__.startswith("groupmock"):
                 for parameter in inspect.signature(member).parameters.values():
                     assert (parameter.kind, parameter.annotation) != (parameter.VAR_KEYWORD, "Any"), f"{kind.__name__}.{name}"
+
+
+def test_what_the_package_names_is_where_it_says() -> None:
+    """Imports for type checkers, and the table for when the program runs."""
+    listed = {name for names in groupmock.HOMES.values() for name in names}
+    assert listed | {"__version__"} == set(groupmock.__all__)
+    assert set(dir(groupmock)) >= listed

@@ -13,8 +13,12 @@ from rig_journal import write_journal
 
 from groupmock.cli import main
 from groupmock.control.arrivals import kept
+from groupmock.control.file_queries import ANSWERED, FileRequests
 from groupmock.control.row_test import Filter, RowTest
+from groupmock.journal.read import UnknownRow, read
 from groupmock.journal.ring import Ring
+from groupmock.journal.rows import ReplyRow
+from groupmock.replay import _Window, replay
 
 
 class Ran:
@@ -114,6 +118,26 @@ def test_bad_questions_are_one_sentence(ran: Ran, capsys: pytest.CaptureFixture[
     assert main(["journal", *(word.format(ran.path) for word in words)]) == 2
     err = capsys.readouterr().err
     assert said in err and err.count("\n") == 1
+
+
+def test_of_a_long_run_only_what_is_open_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 3000 requests that a question passes by, and of 6000 rows that are played again."""
+    path = write_journal(tmp_path / "long.jsonl", beats=3000)
+    requests = FileRequests()
+    _, rows = read(path)
+    groups = [(row, requests.group_of(row)) for row in rows if not isinstance(row, UnknownRow)]
+    assert {group for row, group in groups if isinstance(row, ReplyRow)} == {"billing"}
+    assert len(requests._by_ticket) <= ANSWERED
+    longest: list[int] = []
+    forget = _Window.forget
+
+    def measured(window: _Window) -> None:
+        longest.append(len(window.rows))
+        forget(window)
+
+    monkeypatch.setattr(_Window, "forget", measured)
+    assert replay(path).difference is None
+    assert len(longest) == 2 * len(rows) and max(longest) < 20
 
 
 def edited(ran: Ran, folder: Path, old: str, new: str) -> str:

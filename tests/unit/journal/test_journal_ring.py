@@ -39,7 +39,7 @@ def test_bounded_by_bytes(length):
     assert [row.t for row in ring.rows] == list(range(ring.dropped, 992))
 
 
-def test_story_has_the_rows_of_one_group_only():
+def test_the_rows_of_one_group_only():
     ring = Ring()
     mine = [
         request(1, "mine"),
@@ -59,13 +59,4 @@ def test_story_has_the_rows_of_one_group_only():
     for row in [*mine, *others]:
         ring.take(row)
     assert ring.of_group("mine") == mine
-    assert len(ring.story("mine")) == len(mine)
-    assert "group mine: Empty -> PreparingRebalance" in ring.story("mine")[1]
-    assert ring.story("nobody") == []
-
-
-def test_story_says_that_it_is_not_whole():
-    ring = Ring(max_rows=1)
-    ring.take(request(1, "g"))
-    ring.take(request(2, "g"))
-    assert ring.story("g")[0] == "(1 older rows are no longer kept)"
+    assert ring.of_group("nobody") == []

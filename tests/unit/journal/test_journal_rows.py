@@ -6,7 +6,7 @@ import msgspec
 from cases import for_each
 
 from groupmock.journal.rows import KINDS, ROWS, MovedRow, RequestRow, Row, documentation, kind_of
-from groupmock.journal.story import sentence
+from groupmock.story.sentences import sentence
 
 
 def sample(kind: str) -> Row:

@@ -12,6 +12,8 @@ from cases import for_each
 from groupmock.journal.ring import BATCH, Ring
 from groupmock.journal.rows import CommandRow, MemberRow, MovedRow, NoteRow, ReplyRow, RequestRow, Row, TimerRow
 from groupmock.journal.weight import held
+from groupmock.story.sentences import sentence
+from groupmock.story.teller import tell
 from groupmock_codec import APIS
 from groupmock_codec.declare import Message, Wire, fields_of
 from groupmock_codec.messages.k00_produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -148,10 +150,11 @@ def test_one_frame_does_not_drive_out_the_story() -> None:
     ring.take(request(1, big_join(), 9_000_000))
     ring.take(reply(1, joined(7, 10_000), 9_000_000))
     assert ring.dropped == 0
-    lines = ring.story("g")
+    lines = [sentence(row) for row in ring.of_group("g")]
     assert len(lines) == BATCH + 2
     assert lines[-2].endswith("JoinGroup v5 from client-1, group g, member m")
     assert lines[-1].endswith("generation 7, member member-7, leader leader-7")
+    assert not [line for line in tell(ring.rows, group="g") if "could not be told" in line]
     assert ring.rows[-2].raw is None and "protocols" not in ring.rows[-2].message
 
 

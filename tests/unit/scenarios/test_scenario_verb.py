@@ -104,7 +104,7 @@ def test_every_size_with_a_flag_is_a_size() -> None:
         (["run", "scale-up", "--change", "4"], "--change is 4: below members, which is 4"),
         (["run", "scale-up", "--jobs", "0"], "--jobs is at least 1"),
         (["run", "scale-up", "--agree"], "--agree compares live runs with virtual ones: add --live"),
-        (["run", "scale-up", "--journal", "/nowhere/at/all"], "--journal /nowhere/at/all: there is no such folder; make it first"),
+        (["run", "scale-up", "--journal", "/dev/null/at/all"], "--journal: its folder /dev/null/at/all cannot be made: Not a directory"),
         (["table", "--json", "/nowhere/at/all.json"], "--json /nowhere/at/all.json: there is no such folder; make it first"),
     ],
 )

@@ -8,16 +8,27 @@ import sys
 
 import pytest
 
-from groupmock.journal.rows import CloseRow, MovedRow, NoteRow, ReplyRow, Row
+from groupmock.journal.rows import CloseRow, ErrorAt, MovedRow, NoteRow, ReplyRow, Row
 from groupmock.watch.log import LogSink, level_of
 
 MOVED = MovedRow(seq=4, t=1_500_000_000, group="g", before="Empty", after="Stable", generation=1, reason="because", members=1)
 PLACE = {"connection": 1, "ticket": 1, "correlation_id": 1, "api_key": 12, "api_name": "Heartbeat", "api_version": 4}
 
+INSIDE = [
+    ErrorAt(path="topics[0].partitions[0].error_code", error="REBALANCE_IN_PROGRESS"),
+    ErrorAt(path="topics[0].partitions[1].error_code", error="ILLEGAL_GENERATION"),
+]
+
+
+def test_refusals_inside_an_answer_are_told_with_their_places(capfd):
+    LogSink("text").take(ReplyRow(t=0, size=1, error="REBALANCE_IN_PROGRESS", errors=INSIDE, **PLACE | {"api_name": "OffsetCommit"}))
+    told = "REBALANCE_IN_PROGRESS at topics[0].partitions[0].error_code, ILLEGAL_GENERATION at topics[0].partitions[1].error_code"
+    assert capfd.readouterr().err == f"    0.000 s info    connection 1: OffsetCommit REFUSED: {told}\n"
+
 
 def test_text(capfd):
     LogSink("text").take(MOVED)
-    assert capfd.readouterr().err == "    1.500 s info    group g: Empty -> Stable, generation 1, 1 members: because\n"
+    assert capfd.readouterr().err == "    1.500 s info    group g: Empty -> Stable, generation 1, 1 member: because\n"
 
 
 def test_json(capfd):
@@ -41,6 +52,8 @@ def test_json(capfd):
         (ReplyRow(t=0, size=1, **PLACE), None),
         (ReplyRow(t=0, size=1, error="REBALANCE_IN_PROGRESS", **PLACE), None),
         (ReplyRow(t=0, size=1, error="UNKNOWN_MEMBER_ID", **PLACE), "info"),
+        (ReplyRow(t=0, size=1, error=INSIDE[0].error, errors=INSIDE, **PLACE), "info"),
+        (ReplyRow(t=0, size=1, error=INSIDE[0].error, errors=INSIDE[:1], **PLACE), None),
     ],
 )
 def test_levels(row: Row, level):

@@ -71,7 +71,7 @@ TOPIC_CONFIGS: Final = {
             "delete",
             "log.cleanup.policy",
             fine,
-            "Drop old records, or keep the newest of each key, or both. Kept and returned; groupmock does not compact.",
+            "Drop old records, or keep the newest of each key, or both. groupmock compacts when it is told to (`groupmock topic compact`).",
             words_or_nothing("compact", "delete"),
             distinct=True,
         ),

@@ -38,7 +38,7 @@ lead, whoever does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -120,6 +120,10 @@ class Fetches:
             slots, quirk = settings.max_incremental_fetch_session_cache_slots, settings.quirks.answered_partitions_go_last
             self._sessions[node] = FetchSessions(self._environment.dice, slots, quirk)
         return self._sessions[node]
+
+    def in_session(self, node: int, session_id: int) -> Iterator[tuple[str | None, bytes, int]]:
+        """See `FetchSessions.partitions`."""
+        return self.sessions(node).partitions(session_id)
 
     def serve(self, turn: Turn, fetch: WaitingFetch) -> None:
         """Answer now, or park until enough bytes came, something is wrong, or the deadline passes."""

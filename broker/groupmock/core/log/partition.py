@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from groupmock_codec.errors import ErrorCode
-from groupmock_codec.records import NO_TIMESTAMP, Batch, Head, RecordsError, iter_heads
+from groupmock_codec.records import NO_TIMESTAMP, Batch, Head, RecordsError, empty_batch, iter_heads
 from groupmock_codec.room import OPENED, Room
 
 from .limits import LogLimits
@@ -24,6 +24,8 @@ NO_OFFSET: Final = -1
 PRODUCER_SWEEP_MS: Final = 600_000
 _epoch = attrgetter("epoch")
 _start = attrgetter("start")
+MOST_OFFSETS: Final = 2**31 - 1
+"""How far the last offset of a batch may be from its first."""
 OWED: Final = 2
 """So many batches are opened for a request's first look-up whatever they cost: who asks alone would never get its answer else."""
 _SHARE: Final = 8  # and an eighth of all of them
@@ -156,6 +158,18 @@ class Partition:
     def batches(self, offset: int = 0) -> Iterator[Batch]:
         """Stored batches from the one that holds `offset` on."""
         return iter(self._batches[self._batch_at(max(offset, self.start)) :])
+
+    def go_on_at(self, offset: int, start: int | None = None) -> None:
+        """The next record gets that offset. A batch without records holds the place of what lies between, so that who reads gets past it,
+        as after compaction. A log without records begins at `start`, None: at that offset."""
+        if self.start == self.end:
+            self.start = self.end = offset if start is None else start
+            self._trim_epochs()
+        while self.end < offset:
+            hole = empty_batch(self.end, min(offset - 1, self.end + MOST_OFFSETS))
+            if self.segments.active is not None:
+                self.segments.active.size += len(hole.data)
+            self._write(hole, self.written_ms)
 
     def delete_before(self, offset: int) -> None:
         """Move the log start offset (DeleteRecords). A batch that holds it stays, its earlier records are just not given out."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import msgspec
@@ -98,6 +98,11 @@ class FetchSessions:
         """How many partitions that session has; 0: there is no such session."""
         session = self._sessions.get(session_id)
         return 0 if session is None else len(session.slots)
+
+    def partitions(self, session_id: int) -> Iterator[tuple[str | None, bytes, int]]:
+        """(topic, None where its id names none; topic id; partition) of each partition of that session."""
+        session = self._sessions.get(session_id)
+        return ((slot.topic, slot.topic_id, slot.partition) for slot in (session.slots.values() if session is not None else ()))
 
     def context(self, request: FetchRequest, version: int, name_of: NameOf, wall_ms: int) -> Context:
         """What this request is to read. Raises SessionRefused with 70, 71 or 106."""

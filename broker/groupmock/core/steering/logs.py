@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta
 
@@ -10,13 +10,15 @@ from ..log import compaction, retention
 from ..log.placement import NO_LEADER
 from ..log.topics import Topic
 from .find import check_partition, node_of, topic_of
-from .register import Arguments, NodeId, NotNow, TopicName, steers
+from .register import Arguments, BadArguments, NodeId, NotNow, TopicName, steers
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
     from ..log.partition import Partition
     from ..turn import Turn
 
+MOST_LEAPT: Final = 2**40
+"""Five hundred batches without records."""
 OfTopic = Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="partition of the topic; null: all of them")]
 
 
@@ -59,6 +61,36 @@ def retain_topic(cluster: Cluster, arguments: RetainTopic, turn: Turn) -> None:
     logs = [retention.Aging(topic.name, partition, cluster.topics.limits(topic, partition.leader)) for partition in partitions]
     retention.shrink(turn, logs)
     retention.sweep(turn, logs)
+
+
+class SetNextOffset(Arguments):
+    """Let a partition's next record get a higher offset; what lies between stays empty. A log without records may begin anywhere."""
+
+    topic: TopicName
+    partition: Annotated[int, Meta(description="partition of the topic", ge=0)]
+    offset: Annotated[int, Meta(description="of the next record", ge=0, le=2**62)]
+    start: Annotated[
+        Annotated[int, Meta(ge=0)] | None, Meta(description="where a log without records begins; null: at that offset too")
+    ] = None
+
+
+@steers("set_next_offset", SetNextOffset)
+def set_next_offset(cluster: Cluster, arguments: SetNextOffset, turn: Turn) -> None:
+    """Fetches that wait are looked at."""
+    check_partition(cluster, arguments.topic, arguments.partition)
+    partition = cluster.topics.require_partition(arguments.topic, arguments.partition)
+    if arguments.offset < partition.end:
+        raise NotNow(f"partition {arguments.partition} of topic {arguments.topic!r} goes to {partition.end} already: no offset comes again")
+    if partition.start == partition.end:
+        first = arguments.offset if arguments.start is None else arguments.start
+    elif arguments.start is None:
+        first = partition.end
+    else:
+        raise NotNow(f"partition {arguments.partition} of topic {arguments.topic!r} has records: it begins where it begins")
+    if not 0 <= arguments.offset - first <= MOST_LEAPT:
+        raise BadArguments(f"set_next_offset: from {first} to {arguments.offset}: a log leaps over 0 to {MOST_LEAPT} offsets")
+    partition.go_on_at(arguments.offset, arguments.start)
+    cluster.topics.fetches.changed(turn, [(arguments.topic, arguments.partition)])
 
 
 class LagReplica(Arguments):

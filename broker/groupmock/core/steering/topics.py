@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta
 
+from groupmock_codec.declare import ZERO_UUID
 from groupmock_codec.errors import ErrorCode
 
 from ..log.placement import MOST_PARTITIONS
 from ..log.refusal import TopicRefused
-from ..log.topics import NO_CONFIGS
 from .find import check_partition, partitions_of
 from .register import Arguments, BadArguments, CannotSteer, NotNow, TopicName, steers
 
@@ -39,6 +40,7 @@ class CreateTopic(Arguments):
     partitions: Annotated[Count | None, Meta(description="how many; null: num.partitions")] = None
     replication_factor: Annotated[Count | None, Meta(description="replicas of each; null: default.replication.factor")] = None
     configs: Annotated[dict[str, str] | None, Meta(description="topic configs by Kafka's names: cleanup.policy=compact")] = None
+    topic_id: Annotated[str | None, Meta(description="its id as Kafka's tools write it, 22 characters; null: a fresh one")] = None
 
 
 @steers(CREATE_TOPIC, CreateTopic)
@@ -49,10 +51,24 @@ def create_topic(cluster: Cluster, arguments: CreateTopic, turn: Turn) -> None:
     if partitions > MOST_PARTITIONS and not settings.quirks.any_number_of_partitions:
         raise BadArguments(f"create_topic: {partitions} partitions are more than Kafka makes at once: make {MOST_PARTITIONS} and grow it")
     try:
-        settings_of_topic = _checked_configs(turn, arguments.configs) if arguments.configs else NO_CONFIGS
-        cluster.topics.create(turn, arguments.name, partitions, arguments.replication_factor, settings_of_topic)
+        settings_of_topic = _checked_configs(turn, arguments.configs) if arguments.configs else None
+        topic_id = None if arguments.topic_id is None else _free_id(cluster, arguments.topic_id)
+        cluster.topics.create(turn, arguments.name, partitions, arguments.replication_factor, settings_of_topic, topic_id)
     except TopicRefused as refused:
         raise _said(refused) from None
+
+
+def _free_id(cluster: Cluster, text: str) -> bytes:
+    """Raises BadArguments, NotNow."""
+    try:
+        topic_id = urlsafe_b64decode(text + "==")
+    except ValueError:
+        topic_id = b""
+    if len(topic_id) != len(ZERO_UUID) or topic_id == ZERO_UUID:
+        raise BadArguments(f"create_topic: {text!r} is no topic id: 22 characters of a-z A-Z 0-9 - _, not all of them A")
+    if (name := cluster.topics.name_of(topic_id)) is not None:
+        raise NotNow(f"topic {name!r} has the id {text} already: name another id, or none for a fresh one")
+    return topic_id
 
 
 def _checked_configs(turn: Turn, given: dict[str, str]) -> Mapping[str, str]:

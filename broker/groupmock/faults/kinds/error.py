@@ -6,17 +6,22 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
+from groupmock_codec.declare import Message
 from groupmock_codec.errors import ErrorCode
 
 from ...suggest import hint
 from .. import refusals
-from ..actions import Answer
-from ..kind import Fault, Target
+from ..actions import Answer, Narrow
+from ..entities import IN_SESSIONS, Answering, answered
+from ..entity_fault import EntityFault
+from ..kind import Target
 
 
-class Error(Fault, tag="error", frozen=True, kw_only=True):
-    """The answer is this error, in the field where the API has it in that version: for the whole request, else for each group, topic or
-    partition asked for. At stage request nothing is applied; at stage reply it was, and the client is told that it was not."""
+class Error(EntityFault, tag="error", frozen=True, kw_only=True):
+    """The answer is this error. Where `when` names some of several things in a request (groups, topics, partitions, resources, members), it
+    is the answer for those, and the others are answered for real; else it is for the whole request, in the field where the API has it in
+    that version, or for each thing asked for. At stage request nothing of what is refused is applied; at stage reply it was, and the client
+    is told that it was not."""
 
     STAGES: ClassVar[tuple[str, ...]] = ("request", "reply")
     ALTERS: ClassVar[bool] = True
@@ -26,12 +31,28 @@ class Error(Fault, tag="error", frozen=True, kw_only=True):
         """Know the error when the rule is read."""
         number_of(self.code)
 
-    def cannot(self, stage: str, api: str, version: int) -> str | None:
+    def cannot_wholly(self, stage: str, api: str, version: int) -> str | None:
         """Where is the error in the answer?"""
+        if self.level is not None and not refusals.has_whole_error(api, version):
+            levels = ", ".join(level.kind for level in answered(api, version)) or "none"
+            return f"its answer has no error for the whole request: its levels are {levels}"
         return refusals.cannot(stage, api, version)
 
-    def act(self, target: Target) -> Answer:
+    def changed(self, target: Target, response: Message) -> Message:
+        """The error for each of the struck."""
+        facts, struck, code = target.facts, target.struck, number_of(self.code)
+        assert struck is not None
+        levels = answered(facts.api, facts.version)
+        # An answer may be silent about what was asked for; of what a session has a fetch tells only the news
+        add = facts.stage == "request" or hasattr(target.request, IN_SESSIONS)
+        answering = Answering(struck.kind, target.lookup, lambda element, level: refusals.refused(element, level, code), add)
+        message: Message = answering.changed(response, levels, struck.entities)
+        return message
+
+    def act(self, target: Target) -> Answer | Narrow:
         """Answer with the error."""
+        if target.struck is not None:
+            return self.strike(target)
         # Connect is none of its stages, so there is a request.
         assert target.request is not None
         facts = target.facts

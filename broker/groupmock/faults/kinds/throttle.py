@@ -13,6 +13,7 @@ from groupmock_codec.declare import fields_of
 from ...core.units import MS_PER_S, NS_PER_S
 from ..actions import Answer
 from ..kind import Fault, Target
+from ..plan import When
 
 
 class ThrottleTime(Fault, tag="throttle_time", frozen=True, kw_only=True):
@@ -22,7 +23,7 @@ class ThrottleTime(Fault, tag="throttle_time", frozen=True, kw_only=True):
     seconds: Annotated[float, Meta(gt=0, le=86_400, description="the time that the answer says")]
     mute: Annotated[bool, Meta(description="false: the answer says so, and the connection is served at once all the same")] = True
 
-    def cannot(self, stage: str, api: str, version: int) -> str | None:
+    def cannot(self, stage: str, api: str, version: int, when: When) -> str | None:
         """Some first versions have no such field."""
         field = next((each for each in fields_of(APIS[api].response.message) if each.name == "throttle_time_ms"), None)
         if field is None:

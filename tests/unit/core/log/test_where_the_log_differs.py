@@ -24,7 +24,7 @@ TRANSACTIONAL: Final = 0x10
 COLLIDES: Final = 17
 SHOWN: Final = {
     "One copy of each record": "test_every_running_replica_is_in_sync_and_has_all_records",
-    "Compaction drops nothing": "test_compaction_drops_nothing",
+    "Compaction comes by command only": "test_nobody_compacts_unless_told_to",
     "Compression other than none and gzip": "test_other_compressions_are_not_opened",
     "No transactions": "test_transactions_are_refused",
     "ListOffsets v0 knows one segment": "test_one_segment_is_listed_whatever_segment_bytes_says",
@@ -68,13 +68,16 @@ def test_every_running_replica_is_in_sync_and_has_all_records() -> None:
     assert world.fetch(node=2).high_watermark == 2
 
 
-def test_compaction_drops_nothing() -> None:
+def test_nobody_compacts_unless_told_to() -> None:
     world = LogWorld()
-    world.topic("t", retention_ms="1", cleanup_policy="compact", max_compaction_lag_ms="1")
+    world.topic("t", retention_ms="1", cleanup_policy="compact", min_cleanable_dirty_ratio="0", max_compaction_lag_ms="1")
     world.produce(batch(b"old", b"new", keys=[b"k", b"k"]))
     world.sleep(MONTH_MS)
-    world.produce(batch(b"newer", keys=[b"k"]))
-    assert (world.fetch().log_start_offset, world.fetch().high_watermark) == (0, 3)
+    world.produce(batch(b"newer", keys=[b"k"], timestamp=WALL_MS + MONTH_MS))
+    held = [sum(each.records_count for each in world.topics.batches("t", 0))]
+    world.command("compact_topic", topic="t")
+    held.append(sum(each.records_count for each in world.topics.batches("t", 0)))
+    assert held == [3, 2], "the segment that max.compaction.lag.ms rolled is cleaned, the active one stays"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.extension.AfterAllCallback;
 import org.junit.jupiter.api.extension.AfterTestExecutionCallback;
@@ -30,7 +29,7 @@ public final class Groupmock
 
     /** {@code flags} as in {@code groupmock serve --help}: {@code "--topic", "orders:4"}. */
     public Groupmock(String... flags) {
-        // $GROUPMOCK may say how it is started here: "docker run --rm ...", "/opt/venv/bin/groupmock".
+        // $GROUPMOCK may say where it is here: "/opt/venv/bin/groupmock", "python3 -m groupmock".
         var program = Optional.ofNullable(System.getenv("GROUPMOCK")).orElse("groupmock");
         command = new ArrayList<>(List.of(program.split(" ")));
         command.addAll(List.of("serve", "--port", "0", "--control", "0", "--log", "off"));
@@ -40,12 +39,16 @@ public final class Groupmock
     @Override
     public void beforeAll(ExtensionContext context) throws IOException {
         process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
-        ready = JSON.readTree(process.inputReader().readLine()); // one line of JSON, when it answers
+        var line = process.inputReader().readLine(); // one line of JSON, when it answers
+        if (line == null) {
+            throw new IllegalStateException("groupmock did not start; it has said above why");
+        }
+        ready = JSON.readTree(line);
     }
 
     @Override
     public void beforeEach(ExtensionContext context) throws IOException, InterruptedException {
-        post("/v1/reset", Map.of());
+        post("/v1/reset");
     }
 
     @Override
@@ -73,9 +76,13 @@ public final class Groupmock
         return send(HttpRequest.newBuilder(uri(path)).GET());
     }
 
-    /** Tells the control API: {@code post("/v1/groups/kitchen/expire", Map.of("member", "anna"))}. */
-    public JsonNode post(String path, Map<String, ?> body) throws IOException, InterruptedException {
-        return send(HttpRequest.newBuilder(uri(path)).POST(HttpRequest.BodyPublishers.ofByteArray(JSON.writeValueAsBytes(body))));
+    /** Tells the control API, in JSON or lines of it: {@code post("/v1/groups/kitchen/expire", Map.of("member", "anna"))}. */
+    public JsonNode post(String path, Object... lines) throws IOException, InterruptedException {
+        var body = new StringBuilder();
+        for (var line : lines) {
+            body.append(JSON.writeValueAsString(line)).append('\n');
+        }
+        return send(HttpRequest.newBuilder(uri(path)).POST(HttpRequest.BodyPublishers.ofString(body.toString())));
     }
 
     private URI uri(String path) {

@@ -1,12 +1,11 @@
-"""Rows as plain sentences: a group's story for failure texts, the text log, the demo. A sentence is one line, whatever peers put into
-their ids, names and reasons (`groupmock.printable`)."""
+"""One row as a plain sentence, for the log and for lists of rows, in the words of the story (`words`). A sentence is one line, whatever
+peers put into their ids, names and reasons (`groupmock.printable`)."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from ..printable import printable
-from .rows import (
+from ..journal.rows import (
     AbandonedRow,
     ClientRow,
     CloseRow,
@@ -23,32 +22,16 @@ from .rows import (
     TimerRow,
     kind_of,
 )
+from ..journal.whose import field
+from ..printable import printable
+from .words import NS_PER_S, SENTENCE, count, listed, member_text, seconds, shortened, text
 
-GROUP_APIS: Final = {"JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch", "OffsetDelete"}
-# Of its own, not of core.units: the journal imports nothing of ours (docs/reference/architecture.md#rule-3).
-NS_PER_S: Final = 1_000_000_000
+NS_PER_MS: Final = NS_PER_S // 1000
 
 
 def at(row: Row) -> str:
     """When, in seconds since the start of the run."""
-    return f"{row.t / NS_PER_S:9.3f} s"
-
-
-def field(message: Any, name: str) -> Any:
-    """A field of a message, be it the codec's or a dict read back; None if it has none."""
-    return message.get(name) if isinstance(message, dict) else getattr(message, name, None)
-
-
-def group_of(row: Row) -> str | None:
-    """The group a row names itself. (A reply names none: it belongs to the group of its request's ticket.)"""
-    if isinstance(row, MovedRow | MemberRow | FindingRow):
-        return row.group
-    if isinstance(row, RequestRow) and row.api_name in GROUP_APIS:
-        group = field(row.message, "group_id")
-        return group if isinstance(group, str) else None
-    if isinstance(row, TimerRow) and row.subject:
-        return row.subject[0]
-    return None
+    return f"{seconds(row.t):>9} s"
 
 
 def sentence(row: Row) -> str:
@@ -69,18 +52,26 @@ def _closed(row: CloseRow) -> str:
 
 
 def _asked(row: RequestRow) -> str:
-    text = f"connection {row.connection}: {printable(row.api_name)} v{row.api_version}"
-    text += f" from {printable(row.client_id) if row.client_id else 'a nameless client'}"
-    text += _named(row.message, REQUEST_FACTS)
-    return text + (f" ({printable(row.note)})" if row.note else "")
+    told = f"connection {row.connection}: {printable(row.api_name)} v{row.api_version}"
+    told += f" from {printable(row.client_id) if row.client_id else 'a nameless client'}"
+    told += _named(row.message, REQUEST_FACTS)
+    return told + (f" ({printable(row.note)})" if row.note else "")
 
 
 def _answered(row: ReplyRow) -> str:
-    text = f"connection {row.connection}: {printable(row.api_name)} answered {printable(row.error or 'without error')}"
-    text += _named(row.message, REPLY_FACTS)
-    if row.waited >= NS_PER_S // 1000:
-        text += f", after {row.waited / NS_PER_S:.3f} s"
-    return text if row.delivered else text + ", but it did not arrive"
+    told = f"connection {row.connection}: {printable(row.api_name)} {_outcome(row)}"
+    told += _named(row.message, REPLY_FACTS)
+    if row.waited >= NS_PER_MS:
+        told += f", after {seconds(row.waited)} s"
+    return told if row.delivered else told + ", but it did not arrive"
+
+
+def _outcome(row: ReplyRow) -> str:
+    """Its errors; where one stands if not for the whole answer."""
+    if not row.error:
+        return "answered without error"
+    told = [f"{each.error} at {each.path}" if each.path != WHOLE else each.error for each in row.errors or ()] or [row.error]
+    return f"REFUSED: {text(listed(told), SENTENCE)}"
 
 
 def _abandoned(row: AbandonedRow) -> str:
@@ -90,25 +81,52 @@ def _abandoned(row: AbandonedRow) -> str:
 
 def _moved(row: MovedRow) -> str:
     states = f"{printable(row.before) or '(new)'} -> {printable(row.after)}"
-    text = f"group {printable(row.group)}: {states}, generation {row.generation}, {row.members} members"
-    if row.leader:
-        text += f", leader {printable(row.leader)}"
-    if row.protocol_name:
-        text += f", protocol {printable(row.protocol_name)}"
-    return f"{text}: {printable(row.reason)}"
+    parts = [f"group {text(row.group)}: {states}", f"generation {row.generation}", count(row.members, "member")]
+    parts += [f"{member_text(row.leader)} leads"] if row.leader else []
+    parts += [f"protocol {text(row.protocol_name)}"] if row.protocol_name else []
+    return f"{', '.join(parts)}: {shortened(row.reason)}"
 
 
 def _member(row: MemberRow) -> str:
-    instance = f" ({printable(row.group_instance_id)})" if row.group_instance_id is not None else ""
-    client = f" of client {printable(row.client_id)}" if row.client_id else ""
-    who = f"group {printable(row.group)}: member {printable(row.member_id)}{instance}{client}"
-    return f"{who} {printable(row.what)}: {printable(row.reason)}"
+    return f"group {text(row.group)}: {member_text(row.member_id, row.group_instance_id or row.client_id)} {member_did(row)}"
+
+
+def member_did(row: MemberRow) -> str:
+    """What happened to the member, behind its name."""
+    if row.what == "added":
+        static = f" (static id, client {text(row.client_id or 'without a name')})" if row.group_instance_id is not None else ""
+        return f"joins{static}"
+    if row.what == "removed":
+        return f"is gone: {how_gone(row)}"
+    told = DID.get(row.what, f"{text(row.what)}: ")
+    return f"{told}{shortened(row.reason)}" if told.endswith(": ") else told
+
+
+def how_gone(row: MemberRow) -> str:
+    """Why a member that was removed is."""
+    if row.cause == "session_expired":
+        return "its session expired"
+    if row.cause == "member_left":
+        given = row.reason.partition(" left: ")[2]
+        return "it left" + (f": {shortened(given)}" if given else "")
+    if row.cause == "member_silent":
+        return f"it did not join again in time: {shortened(row.reason.partition(': ')[2])}"
+    return shortened(row.reason)
+
+
+DID: Final = {
+    "reserved": "asked to join and is told to come back with this id",
+    "updated": "joins again with another subscription or other protocols",
+    "refused": "is not let in: ",
+    "led": "leads: ",
+    "replaced": "takes a place: ",
+}
 
 
 def _fired(row: TimerRow) -> str:
     if not row.timer:
         return "time was looked at, nothing was due"
-    return f"timer {printable(row.timer)} fired for {', '.join(map(printable, row.subject))}"
+    return f"timer {text(row.timer)} fired for {', '.join(map(shortened, row.subject))}"
 
 
 def _faulted(row: FaultRow) -> str:
@@ -144,6 +162,8 @@ def _facts(fields: dict[str, Any]) -> str:
     return " ".join(f"{printable(name)}={value!r}" for name, value in told.items())
 
 
+WHOLE: Final = "error_code"
+"""The path of an answer's own error."""
 REQUEST_FACTS: Final = (
     ("group", "group_id"),
     ("member", "member_id"),

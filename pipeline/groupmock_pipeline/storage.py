@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..errors import BadInput
+from .errors import BadInput
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

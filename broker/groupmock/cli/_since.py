@@ -1,0 +1,52 @@
+"""A moment of a run, as --since has it: seconds of the run, seconds before its end, or a clock time. No verb of its own."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, time, timedelta
+from typing import Final, NamedTuple
+
+SECONDS: Final = re.compile(r"(-?)(\d+(?:\.\d+)?)(ms|s|m|h)?")
+UNITS: Final = {None: 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+NS_PER_S: Final = 1_000_000_000
+HALF_A_DAY: Final = timedelta(hours=12)
+FORMS: Final = "12.5 or 2m (from the start), -30 (before the end), 18:30:05 or 2026-11-23T18:30:05Z (clock)"
+
+
+class Since(NamedTuple):
+    """One of three: seconds from the start, seconds before the end, or a moment of the clock, with its day or without."""
+
+    seconds: float = 0.0
+    before_end: bool = False
+    clock: datetime | time | None = None
+
+    def at(self, epoch_ns: int, end_ns: int = 0) -> int:
+        """ns of the run that began at `epoch_ns` and of which `end_ns` is the last; not below 0."""
+        if self.clock is not None:
+            begun = datetime.fromtimestamp(epoch_ns / NS_PER_S, UTC)
+            return max(0, round((_moment(self.clock, begun) - begun).total_seconds() * NS_PER_S))
+        seconds = round(self.seconds * NS_PER_S)
+        return max(0, end_ns - seconds) if self.before_end else seconds
+
+
+def since(text: str) -> Since:
+    """Read one. Raises ValueError, which says what can be written."""
+    if found := SECONDS.fullmatch(text):
+        return Since(float(found[2]) * UNITS[found[3]], bool(found[1]))
+    for read in (time.fromisoformat, datetime.fromisoformat):
+        try:
+            return Since(clock=read(text))
+        except ValueError:
+            continue
+    raise ValueError(f"{text!r} is no time: {FORMS}")
+
+
+def _moment(clock: datetime | time, begun: datetime) -> datetime:
+    """Without a zone it is this machine's; a time without its day is the nearest to the start of the run."""
+    if isinstance(clock, datetime):
+        return clock.astimezone(UTC)
+    there = begun.astimezone(clock.tzinfo)
+    moment = datetime.combine(there.date(), clock.replace(tzinfo=None), there.tzinfo)
+    if moment < there - HALF_A_DAY:
+        return moment + timedelta(days=1)
+    return moment - timedelta(days=1) if moment > there + HALF_A_DAY else moment

@@ -1,0 +1,317 @@
+"""The entities of a message: groups, topics, partitions, resources and members that one request names side by side, read off the codec's
+declarations, and not off a table of APIs.
+
+An answer that judges what was asked for one by one has, in every API of Kafka, one list of structs that leads to error codes, and in its
+elements perhaps another one: `groups` -> `topics` -> `partitions`. Those lists are the *levels* of the answer. A request names the same
+things in the same order of levels: its first list of a version is what is asked for, and so is the first list of each element. What an
+element is, its fields tell: `partition_index` makes it a partition, `group_id` a group, `resource_name` a resource. An element that the
+request has as a plain text or number is what the answer's level is.
+
+Some things are in an answer alone: Metadata names topics and is told of their partitions. One request names less than it means: a fetch in
+an incremental session (KIP-227) names what changed, and means all that its session has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+
+from groupmock_codec import APIS
+from groupmock_codec.declare import ZERO_UUID, Field, fields_of
+
+from .plan import id_text
+
+if TYPE_CHECKING:
+    from groupmock_codec.declare import Message
+
+    from .facts import Lookup
+
+ERRORS: Final = ("error_code", "partition_error_code")
+KINDS: Final[dict[str, tuple[str, ...]]] = {
+    "resource": ("resource_name", "log_dir", "user", "feature"),
+    "group": ("group_id", "key"),
+    "transaction": ("transactional_id",),
+    "partition": ("partition_index", "partition", "index", "partition_id"),
+    "member": ("member_id",),
+    "topic": ("name", "topic", "topic_name", "topic_id"),
+}
+"""Kind of entity -> the fields of which an element of that kind has one. The first kind that fits: a group of OffsetFetch says who asks."""
+TOPIC_NAMES: Final = ("name", "topic", "topic_name")
+RESOURCES: Final[dict[int | str, str]] = {2: "topic", 4: "broker", 8: "broker_logger", 16: "client_metrics", 32: "group"}
+"""Numbers of config resources (Kafka: ConfigResource.Type)."""
+IN_SESSIONS: Final = "session_epoch"
+"""The field of a request that may mean more than it names."""
+IDS_SINCE: Final = 13
+"""The version of Fetch from which on topics have ids for names (KIP-516)."""
+
+
+class Entity(NamedTuple):
+    """One thing that a message names, with what it stands in. `topic` is known by its id too, where the cluster knows that."""
+
+    group: str | None = None
+    topic: str | None = None
+    topic_id: bytes | None = None
+    partition: int | None = None
+    resource: tuple[int | str, str] | None = None
+    """Of a config its number (see RESOURCES), else the field's name: log_dir, user, feature."""
+    member: tuple[str | None, str | None] | None = None
+    """Member id, instance id."""
+    transaction: str | None = None
+
+    def key(self, kind: str) -> object:
+        """What tells it from others of its kind side by side. A request may name a topic, and its answer also its id."""
+        return self.topic or self.topic_id if kind == "topic" else getattr(self, kind)
+
+    def at(self, kind: str) -> tuple[object, ...]:
+        """What tells it, or what it stands in, from all others of that kind."""
+        return tuple(self.key(each) for each in (*ABOVE.get(kind, ()), kind))
+
+    def shown(self, kind: str) -> str:
+        """In words: `orders/1`, `topic:orders`, or its id."""
+        if kind == "resource" and self.resource is not None:
+            return f"{RESOURCES.get(self.resource[0], self.resource[0])}:{self.resource[1]}"
+        if kind == "member" and self.member is not None:
+            return self.member[1] or self.member[0] or ""
+        topic = self.topic or (id_text(self.topic_id) if self.topic_id else "")
+        return topic if kind == "topic" else f"{topic}/{self.partition}" if kind == "partition" else str(self.key(kind))
+
+
+ABOVE: Final = {"topic": ("transaction", "group"), "partition": ("transaction", "group", "topic")}
+NOBODY: Final = Entity()
+
+
+class Level(NamedTuple):
+    """A list of entities in a message. `error`: the field with an element's own error code, if it has one; `struct`: the class of the
+    elements, None: they are plain texts or numbers; `fields`: what an element has in this version."""
+
+    kind: str
+    field: str
+    error: str | None = None
+    struct: type[Message] | None = None
+    fields: frozenset[str] = frozenset()
+
+
+@cache
+def answered(api: str, version: int) -> tuple[Level, ...]:
+    """The levels of an answer, outermost first; the last one has error codes."""
+    return _answered(APIS[api].response.message, version)
+
+
+@cache
+def asked(api: str, version: int) -> tuple[Level, ...]:
+    """The levels of a request: those of the answer, as far as the request names such things."""
+    found: list[Level] = []
+    message: type[Message] | None = APIS[api].request.message
+    for level in answered(api, version):
+        field = _first_list(message, version) if message is not None else None
+        if field is None:
+            break
+        element = field.wire.element_wire
+        message = element.struct if element.kind == "struct" else None
+        if message is not None and _kind(message, version) != level.kind:
+            break
+        found.append(Level(level.kind, field.name, struct=message))
+    return tuple(found)
+
+
+def _answered(message: type[Message], version: int) -> tuple[Level, ...]:
+    for field in fields_of(message):
+        if field.present(version) and field.wire.kind == "array" and field.wire.element_wire.kind == "struct":
+            struct = field.wire.element_wire.struct
+            below, error = _answered(struct, version), error_of(struct, version)
+            kind = _kind(struct, version)
+            if kind is not None and (error is not None or below):
+                return (Level(kind, field.name, error, struct, present(struct, version)), *below)
+    return ()
+
+
+@cache
+def error_of(message: type[Message], version: int) -> str | None:
+    """The field with the error code of this very struct."""
+    return next((field.name for field in fields_of(message) if field.name in ERRORS and field.present(version)), None)
+
+
+@cache
+def _kind(message: type[Message], version: int) -> str | None:
+    fields = present(message, version)
+    return next((kind for kind, names in KINDS.items() if not fields.isdisjoint(names)), None)
+
+
+@cache
+def present(message: type[Message], version: int) -> frozenset[str]:
+    """The fields of a struct that the version has."""
+    return frozenset(field.name for field in fields_of(message) if field.present(version))
+
+
+def _first_list(message: type[Message], version: int) -> Field | None:
+    return next((field for field in fields_of(message) if field.wire.kind == "array" and field.present(version)), None)
+
+
+# -- reading ------------------------------------------------------------------------------------------------------------------
+
+
+def named(above: Entity, kind: str, element: Any, lookup: Lookup) -> Entity:
+    """An element of a list as an entity, inside of `above`."""
+    if kind == "topic":
+        names = [element] if isinstance(element, str) else [getattr(element, each, None) for each in TOPIC_NAMES]
+        name = next((each for each in names if each), None)
+        topic_id = getattr(element, "topic_id", ZERO_UUID)
+        known = topic_id if topic_id != ZERO_UUID else None
+        return above._replace(topic=name or (lookup.topic(known) if known else None), topic_id=known)
+    if kind == "resource":
+        return above._replace(resource=_resource(element))
+    if kind == "member":
+        return above._replace(member=(element.member_id or None, getattr(element, "group_instance_id", None)))
+    value: Any = element
+    if not isinstance(element, str | int):
+        value = next(getattr(element, name) for name in KINDS[kind] if hasattr(element, name))
+    return above._replace(**{kind: value})
+
+
+def _resource(element: Any) -> tuple[int | str, str]:
+    if hasattr(element, "resource_name"):
+        return element.resource_type, element.resource_name
+    return next((name, getattr(element, name)) for name in KINDS["resource"] if hasattr(element, name))
+
+
+def within(message: Any, levels: tuple[Level, ...], lookup: Lookup, above: Entity = NOBODY) -> Iterator[Entity]:
+    """The innermost entities that a message names."""
+    elements = getattr(message, levels[0].field) or () if levels else ()
+    if not elements and above is not NOBODY:
+        yield above
+    for each in elements:
+        yield from within(each, levels[1:], lookup, named(above, levels[0].kind, each, lookup))
+
+
+class Entities:
+    """The entities of one call, found when somebody asks. `read`: finds them."""
+
+    def __init__(self, read: Callable[[], Iterable[Entity]]) -> None:
+        self._read = read
+
+    @cached_property
+    def all(self) -> tuple[Entity, ...]:
+        """Each once."""
+        return tuple(dict.fromkeys(self._read()))
+
+    def without(self, kind: str, taken: Iterable[Entity]) -> Entities:
+        """Those that are not one of these, nor inside of one."""
+        places = {each.at(kind) for each in taken}
+        return Entities(lambda: [each for each in self.all if each.at(kind) not in places])
+
+
+def entities_of(api: str, version: int, node: int, request: Any, response: Any, lookup: Lookup) -> Entities:
+    """What a call names: its request, its session, and its answer once that is there."""
+    if not answered(api, version):
+        return Entities(lambda: ())
+
+    def read() -> Iterator[Entity]:
+        # The answer first: it may know more of what the request names, a topic's id
+        seen = set()
+        if response is not None:
+            for entity in within(response, answered(api, version), lookup):
+                seen.add(_place(entity))
+                yield entity
+        for entity in _asked_for(api, version, node, request, lookup):
+            if _place(entity) not in seen:
+                yield entity
+
+    return Entities(read)
+
+
+def _asked_for(api: str, version: int, node: int, request: Any, lookup: Lookup) -> Iterator[Entity]:
+    yield from within(request, asked(api, version), lookup)
+    if hasattr(request, IN_SESSIONS) and request.session_id:
+        forgotten = {(topic.topic or topic.topic_id, each) for topic in request.forgotten_topics_data for each in topic.partitions}
+        for topic, topic_id, partition in lookup.fetched(node, request.session_id):
+            by_id = version >= IDS_SINCE
+            if (topic_id if by_id else topic, partition) not in forgotten:
+                yield Entity(topic=topic, topic_id=topic_id if by_id else None, partition=partition)
+
+
+def _place(entity: Entity) -> tuple[object, ...]:
+    return (entity.topic or entity.topic_id, *entity._replace(topic=None, topic_id=None))
+
+
+# -- changing -----------------------------------------------------------------------------------------------------------------
+
+
+def without(message: Any, levels: tuple[Level, ...], kind: str, taken: Iterable[Entity], lookup: Lookup) -> Any | None:
+    """A copy of a request or an answer in which these entities of that kind are not. None: it names nothing any more."""
+    return _without(message, levels, kind, {each.at(kind) for each in taken}, lookup, NOBODY)
+
+
+def _without(message: Any, levels: tuple[Level, ...], kind: str, places: set[Any], lookup: Lookup, above: Entity) -> Any | None:
+    level, left, changed = levels[0], [], False
+    for each in getattr(message, level.field) or ():
+        entity = named(above, level.kind, each, lookup)
+        if level.kind == kind:
+            kept = None if entity.at(kind) in places else each
+        else:
+            kept = _without(each, levels[1:], kind, places, lookup, entity) if len(levels) > 1 else each
+        changed |= kept is not each
+        if kept is not None:
+            left.append(kept)
+    if not changed:
+        return message
+    return msgspec.structs.replace(message, **{level.field: left}) if left else None
+
+
+Say = Callable[[Any, Level], Any]
+"""An element as it is to be answered."""
+
+
+class Answering(NamedTuple):
+    """How an answer is changed: `say` has the word for each entity of that kind that it is told, or for what is in it, where an entity of
+    that kind has no error code of its own. `add`: also for those that the answer does not have; they come behind the others."""
+
+    kind: str
+    lookup: Lookup
+    say: Say
+    add: bool
+
+    def changed(self, message: Any, levels: tuple[Level, ...], taken: Iterable[Entity]) -> Any:
+        """A copy of the answer; what is not changed is shared with it."""
+        return self._changed(message, levels, taken, NOBODY, reached=False)
+
+    def _changed(self, message: Any, levels: tuple[Level, ...], taken: Iterable[Entity], above: Entity, reached: bool) -> Any:
+        level = levels[0]
+        reached = reached or level.kind == self.kind
+        by_key: dict[object, list[Entity]] = {}
+        for each in taken:
+            by_key.setdefault(each.key(level.kind), []).append(each)
+        elements = []
+        for element in getattr(message, level.field) or ():
+            entity = named(above, level.kind, element, self.lookup)
+            mine = by_key.pop(entity.key(level.kind), None)
+            elements.append(element if mine is None else self._said(element, levels, mine, entity, reached))
+        if self.add:
+            elements += [self._said(_made(level, mine[0]), levels, mine, mine[0], reached) for mine in by_key.values()]
+        return msgspec.structs.replace(message, **{level.field: elements})
+
+    def _said(self, element: Any, levels: tuple[Level, ...], mine: list[Entity], entity: Entity, reached: bool) -> Any:
+        if reached and levels[0].error is not None:
+            return self.say(element, levels[0])
+        return self._changed(element, levels[1:], mine, entity, reached)
+
+
+def _made(level: Level, entity: Entity) -> Any:
+    """An element of an answer that names this entity, and is otherwise as its defaults."""
+    assert level.struct is not None
+    made: Any = level.struct()
+    if level.kind == "topic":
+        said: dict[str, Any] = dict.fromkeys(TOPIC_NAMES, entity.topic) | {"topic_id": entity.topic_id}
+    elif level.kind == "resource":
+        number, name = entity.resource or ("", "")
+        said = {"resource_type": number, "resource_name": name} if "resource_type" in level.fields else {str(number): name}
+    elif level.kind == "member":
+        said = dict(zip(("member_id", "group_instance_id"), entity.member or (), strict=False))
+    else:
+        said = dict.fromkeys(KINDS[level.kind], getattr(entity, level.kind))
+    for name, value in said.items():
+        if value is not None and name in level.fields:
+            setattr(made, name, value)
+    return made

@@ -1,0 +1,116 @@
+"""Faults that can strike a part of a call: some of the entities that it names, while the others are answered for real.
+
+At stage request a struck entity never reaches who serves the request: it is taken out of it, and what is said of it is put into the answer
+to the rest. Two requests cannot lose an entity. A fetch tells its session what it is about (KIP-227): what it left out would be fetched no
+more once the rule is gone, so it is served whole and at once, as one with an error in it is, and the answer is changed. Metadata that names
+no topic still has to answer with the nodes, and in v0 it means all of them: it is served, and of its topics none are told.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from groupmock_codec import APIS
+
+from ..suggest import hint
+from . import refusals
+from .actions import Answer, Narrow
+from .entities import IN_SESSIONS, answered, asked, without
+from .kind import Fault, Struck, Target
+
+if TYPE_CHECKING:
+    from groupmock_codec.declare import Message
+
+    from .facts import Facts
+    from .plan import When
+
+WHOLE: Final = "request"
+SELECTS: Final = {
+    "group": ("group",),
+    "topic": ("topic", "topic_id"),
+    "partition": ("partition",),
+    "resource": ("resource",),
+    "member": ("member_id", "instance_id"),
+}
+"""Kind of entity -> the conditions that name some of them."""
+LEVELS: Final = (WHOLE, *SELECTS)
+
+
+class EntityFault(Fault, frozen=True, kw_only=True):
+    """Base of the kinds that strike what `when` names in a request, and leave the rest of it alone."""
+
+    level: Annotated[
+        str | None,
+        Meta(description="what is struck: request (as a whole), group, topic, partition, resource, member; default: what `when` names"),
+    ] = None
+
+    def level_at(self, when: When, api: str, version: int) -> str:
+        """What is struck in this API and version: the innermost kind of entity that `when` names."""
+        if self.level is not None:
+            return self.level
+        kinds = [level.kind for level in answered(api, version)]
+        named = [kind for kind in kinds if any(getattr(when, each) is not None for each in SELECTS.get(kind, ()))]
+        return named[-1] if named else WHOLE
+
+    def struck(self, when: When, facts: Facts) -> Struck | None:
+        """Those that `when` names, with all that is in them where `level` is one above."""
+        from .decide import picks
+
+        kind = self.level_at(when, facts.api, facts.version)
+        if kind == WHOLE:
+            return None
+        entities = [each for each in facts.entities.all if each.key(kind) is not None]
+        places = {each.at(kind) for each in entities if picks(when, each)}
+        return Struck(kind, tuple(each for each in entities if each.at(kind) in places))
+
+    def cannot(self, stage: str, api: str, version: int, when: When) -> str | None:
+        """Does this version have such entities, and is their answer known at that stage?"""
+        kind = self.level_at(when, api, version)
+        if kind == WHOLE:
+            return self.cannot_wholly(stage, api, version)
+        kinds = [level.kind for level in answered(api, version)]
+        if kind not in SELECTS:
+            return f"no level {kind!r}{hint(kind, LEVELS)}: there are {', '.join(LEVELS)}"
+        if kind not in kinds:
+            levels = ", ".join([*kinds] or ["request"])
+            return f"its answer has nothing for each {kind}: what can be said is level = {levels}"
+        if stage == "request" and kind not in [level.kind for level in asked(api, version)]:
+            return f"its request names no {kind}, only its answer does: use stage = 'reply'"
+        return None
+
+    def cannot_wholly(self, stage: str, api: str, version: int) -> str | None:
+        """The same for the call as a whole."""
+        raise NotImplementedError
+
+    def changed(self, target: Target, response: Message) -> Message:
+        """The answer, with this done to the entities that are struck."""
+        raise NotImplementedError
+
+    def strike(self, target: Target) -> Answer | Narrow:
+        """Do it to the struck entities of a call."""
+        facts, request, struck = target.facts, target.request, target.struck
+        assert request is not None and struck is not None
+        if facts.stage == "reply":
+            assert target.response is not None
+            return Answer(self._fitting(target, target.response))
+        if hasattr(request, IN_SESSIONS):
+            return Narrow(msgspec.structs.replace(request, max_wait_ms=0), lambda real: self._fitting(target, real))
+        levels = asked(facts.api, facts.version)
+        rest = without(request, levels, struck.kind, struck.entities, target.lookup)
+        if rest is not None:
+            return Narrow(rest, lambda real: self._fitting(target, real))
+        if facts.api in refusals.ASKS_FOR_ALL:
+            nothing = msgspec.structs.replace(request, **{levels[0].field: []})
+            return Narrow(nothing, lambda real: self._fitting(target, _emptied(facts, real)))
+        return Answer(self._fitting(target, APIS[facts.api].response.message()))
+
+    def _fitting(self, target: Target, response: Message) -> Message:
+        # What is refused as a whole says nothing of its entities
+        return response if refusals.whole_error(target.facts.api, target.facts.version, response) else self.changed(target, response)
+
+
+def _emptied(facts: Facts, response: Any) -> Any:
+    return msgspec.structs.replace(response, **{answered(facts.api, facts.version)[0].field: []})

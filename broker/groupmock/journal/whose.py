@@ -1,0 +1,34 @@
+"""Whose a row is: the group that it names itself, and a field of its message, however that was read."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from .rows import FindingRow, MemberRow, MovedRow, RequestRow, Row, TimerRow
+
+GROUP_APIS: Final = {
+    "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch", "OffsetDelete", "TxnOffsetCommit",
+}  # fmt: skip
+
+
+def field(message: Any, name: str) -> Any:
+    """A field of a message, be it the codec's or a dict read back; None if it has none."""
+    return message.get(name) if isinstance(message, dict) else getattr(message, name, None)
+
+
+def group_of(row: Row) -> str | None:
+    """The group a row names itself. (A reply names none: it belongs to the group of its request's ticket.)"""
+    if isinstance(row, MovedRow | MemberRow | FindingRow):
+        return row.group
+    if isinstance(row, RequestRow) and row.api_name in GROUP_APIS:
+        return _asked_of(row.message)
+    if isinstance(row, TimerRow) and row.subject:
+        return row.subject[0]
+    return None
+
+
+def _asked_of(message: Any) -> str | None:
+    """OffsetFetch names a list of groups from version 8 on (KIP-709): the row is the first one's, as consumers ask for one."""
+    groups = field(message, "groups")
+    group = field(groups[0], "group_id") if groups else field(message, "group_id")
+    return group if isinstance(group, str) else None

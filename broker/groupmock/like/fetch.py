@@ -1,0 +1,44 @@
+"""From the address of a real cluster to seed data, for `serve --like` and for the verb that writes it down."""
+
+from __future__ import annotations
+
+import ssl
+from typing import Final, NamedTuple
+
+import msgspec
+
+from ..config import Config, Like
+from ..core.log.config_keys import topic_keys
+from ..record.reaching import Called, Where, address, tls_context
+from .copied import Copy
+from .records import Records
+from .source import Source
+
+
+class Copied(NamedTuple):
+    """`lines`: the seed data, JSON Lines; `left`: what was left out, a sentence a reason."""
+
+    lines: bytes
+    left: list[str]
+
+
+CALLED: Final = Called("cluster", "--like", "--like-tls")
+"""What sentences of `serve` and its like name."""
+
+
+async def copied_for(config: Config, like: Like) -> Copied:
+    """What the cluster that a configuration names has. Raises CannotStart, ConfigError."""
+    tls = tls_context(like.tls, like.ca, like.certificate, like.key, CALLED.tls)
+    return await copied(address(like.address, CALLED.flag), tls, CALLED, config, like.records)
+
+
+async def copied(where: Where, tls: ssl.SSLContext | None, called: Called, config: Config, most_records: int) -> Copied:
+    """What that cluster has, for a mock with this configuration; `most_records` of each partition. Raises CannotStart."""
+    source = Source(where, tls, called)
+    try:
+        copy = Copy(source, topic_keys(config.settings.quirks), config.nodes)
+        await copy.learn()
+        lines = [*await copy.topic_lines(), *await Records(source, copy, most_records).lines(), *await copy.commit_lines()]
+    finally:
+        source.close()
+    return Copied(b"".join(msgspec.json.encode(line) + b"\n" for line in lines), copy.left())

@@ -1,0 +1,85 @@
+"""The cluster that is copied: one connection a node, requests in the newest version that both sides know, errors in a sentence each."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from typing import Any, Final
+
+from groupmock_codec import APIS
+from groupmock_codec.declare import Message
+from groupmock_codec.errors import ErrorCode
+
+from ..record.reaching import CONNECT_S, TLS_ALERT, Called, Where, reach
+from ..rig.wire import AsyncClient, HungUp, Unreadable, length_of, read_response
+from ..running import CannotStart
+
+API_VERSIONS: Final = 18
+PATIENCE_S: Final = 30.0
+CLIENT_ID: Final = "groupmock-like"
+LATER: Final = (
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.LEADER_NOT_AVAILABLE,
+)
+"""Codes of what passes by itself: it is asked once more for them."""
+TRIES: Final = 10
+PAUSE_S: Final = 0.3
+
+
+class Source:
+    """Raises CannotStart for whatever keeps it from answering."""
+
+    def __init__(self, where: Where, tls: ssl.SSLContext | None, called: Called) -> None:
+        self.where = where
+        self._tls, self._called = tls, called
+        self._clients: dict[Where, AsyncClient] = {}
+        self._highest: dict[Where, dict[int, tuple[int, int]]] = {}
+
+    async def ask(self, key: int, message: Message, highest: int, where: Where | None = None) -> Any:
+        """The answer of a node (None: the one that was named), in that version or the highest below it that the node knows."""
+        node = where or self.where
+        client = await self._client(node)
+        lowest, known = self._highest[node].get(key, (0, -1))
+        version = min(highest, known)
+        name = APIS[key].name
+        if version < lowest or version not in APIS[key].request.versions:
+            raise CannotStart(f"the cluster {node} offers no version of {name} that is known here")
+        try:
+            return await client.ask(key, version, message, trailing=True)
+        except HungUp:
+            raise CannotStart(
+                f"the cluster {node} closed the connection when it was asked for {name}: it may want credentials (SASL), and there are "
+                "none here: name a listener without"
+            ) from None
+        except (OSError, Unreadable) as trouble:
+            raise CannotStart(f"the cluster {node} did not answer {name}: {str(trouble) or 'no answer in time'}") from None
+
+    def close(self) -> None:
+        """Hang up everywhere."""
+        for client in self._clients.values():
+            client.close()
+
+    async def _client(self, where: Where) -> AsyncClient:
+        if where not in self._clients:
+            client = self._clients[where] = AsyncClient(*await reach(where, self._tls, self._called), CLIENT_ID, PATIENCE_S)
+            self._highest[where] = await self._versions(where, client)
+        return self._clients[where]
+
+    async def _versions(self, where: Where, client: AsyncClient) -> dict[int, tuple[int, int]]:
+        """Version 0, which every broker reads."""
+        correlation = client.send(API_VERSIONS, 0)
+        try:
+            async with asyncio.timeout(CONNECT_S):
+                head = await client.reader.readexactly(4)
+                if head.startswith(TLS_ALERT) and self._tls is None:
+                    raise CannotStart(self._called.speaks_tls(where))
+                frame = await client.reader.readexactly(length_of(head))
+            _, answer = read_response(API_VERSIONS, 0, frame, correlation, trailing=True)
+        except (asyncio.IncompleteReadError, TimeoutError, OSError, Unreadable):
+            plain = "" if self._tls is not None else f", or does it speak TLS? Then add {self._called.tls}"
+            raise CannotStart(f"what listens at {where} does not answer as a Kafka broker does: is it the right address{plain}") from None
+        found: Any = answer
+        return {row.api_key: (row.min_version, row.max_version) for row in found.api_keys}

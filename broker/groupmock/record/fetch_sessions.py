@@ -1,0 +1,63 @@
+"""Fetch sessions (KIP-227) as one who stands between client and node knows them: what a fetch means that names nothing.
+
+A full fetch (epoch 0) whose answer gives a session id begins one, with the partitions that it named; a later fetch adds those that it names
+and takes away those that it forgets; a final one (epoch -1) ends it. The node may have forgotten a session long ago: what is kept here is
+bounded, the oldest goes first, and a session that is not known means what its fetch names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from groupmock_codec.messages.k01_fetch import FetchRequest, FetchResponse
+
+MOST_SESSIONS: Final = 1_000
+MOST_PARTITIONS: Final = 100_000
+"""Of one session; a larger one is not kept."""
+FULL: Final = 0
+FINAL: Final = -1
+Named = tuple[str, bytes, int]
+"""Topic, or ""; its id, or zeros; partition."""
+
+
+class HeardSessions:
+    """The sessions of every node. `name_of`: topic id -> name, where that was told."""
+
+    def __init__(self, name_of: Callable[[bytes], str | None]) -> None:
+        self._name_of = name_of
+        self._sessions: dict[tuple[int, int], dict[Named, None]] = {}
+
+    def asked(self, node: int, request: FetchRequest) -> None:
+        """A fetch goes to its node."""
+        place = (node, request.session_id)
+        session = self._sessions.get(place)
+        if request.session_epoch in (FULL, FINAL) or session is None:
+            self._sessions.pop(place, None)
+            return
+        session.update(dict.fromkeys(_named(request.topics)))
+        for topic in request.forgotten_topics_data:
+            for partition in topic.partitions:
+                session.pop((topic.topic, topic.topic_id, partition), None)
+        if len(session) > MOST_PARTITIONS:
+            del self._sessions[place]
+
+    def answered(self, node: int, request: FetchRequest, response: FetchResponse) -> None:
+        """What its node said: a full fetch may have begun a session."""
+        if request.session_epoch != FULL or not response.session_id or response.error_code:
+            return
+        session = dict.fromkeys(_named(request.topics))
+        if len(session) <= MOST_PARTITIONS:
+            self._sessions[node, response.session_id] = session
+            if len(self._sessions) > MOST_SESSIONS:
+                del self._sessions[next(iter(self._sessions))]
+
+    def partitions(self, node: int, session_id: int) -> Iterator[tuple[str | None, bytes, int]]:
+        """(topic, None where its id names none; topic id; partition) of each partition of that session."""
+        for topic, topic_id, partition in self._sessions.get((node, session_id), ()):
+            yield topic or self._name_of(topic_id), topic_id, partition
+
+
+def _named(topics: list[Any]) -> Iterator[Named]:
+    return ((topic.topic, topic.topic_id, each.partition) for topic in topics for each in topic.partitions)

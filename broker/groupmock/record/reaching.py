@@ -1,0 +1,85 @@
+"""Reaching a real cluster: its address, TLS, and what to say where it cannot be reached."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import ssl
+from typing import Final, NamedTuple
+
+from ..config import ConfigError
+from ..net.listen import bracketed
+from ..running import CannotStart
+
+CONNECT_S: Final = 10.0
+TLS_ALERT: Final = b"\x15\x03"
+"""A peer that speaks TLS answers anything else by such a record (RFC 8446, 5.1)."""
+
+
+class Where(NamedTuple):
+    """An address of the cluster."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{bracketed(self.host)}:{self.port}"
+
+
+class Called(NamedTuple):
+    """What sentences call the cluster, and the flags by which it was named and TLS is asked for (`tls`, `tls`-ca, ...)."""
+
+    what: str
+    flag: str
+    tls: str
+
+    def speaks_tls(self, where: Where) -> str:
+        """For one that answers plain text by an alert."""
+        return f"the {self.what} {where} speaks TLS: add {self.tls}"
+
+
+def address(text: str, flag: str) -> Where:
+    """HOST:PORT. Raises ConfigError."""
+    host, _, port = text.strip().rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise ConfigError(f"{flag}: {text!r} is no HOST:PORT")
+    return Where(host.strip("[]"), int(port))
+
+
+def tls_context(wanted: bool, ca: str | None, certificate: str | None, key: str | None, flag: str) -> ssl.SSLContext | None:
+    """How to speak to the cluster, from paths of PEM files; None: in plain text. `flag`: that of TLS. Raises ConfigError."""
+    if not (wanted or ca or certificate):
+        return None
+    try:
+        context = ssl.create_default_context(cafile=ca)
+        if certificate is not None:
+            context.load_cert_chain(certificate, key)
+    except ssl.SSLError as failure:
+        raise ConfigError(f"{flag}-ca, {flag}-cert: {failure.reason or failure}: PEM files are wanted") from None
+    except OSError as failure:
+        raise ConfigError(f"{flag}-ca, {flag}-cert: {failure.filename or ''}: {failure.strerror}") from None
+    return context
+
+
+async def reach(where: Where, tls: ssl.SSLContext | None, called: Called) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection. Raises CannotStart, with what would have been right."""
+    try:
+        async with asyncio.timeout(CONNECT_S):
+            name = where.host if tls is not None else None
+            return await asyncio.open_connection(where.host, where.port, ssl=tls, server_hostname=name)
+    except OSError as failure:
+        raise CannotStart(_why_not(where, failure, tls is not None, called)) from None
+
+
+def _why_not(where: Where, failure: OSError, tls: bool, called: Called) -> str:
+    """What happened, and what would have been right."""
+    what, flag = f"the {called.what} {where}", called.tls
+    if isinstance(failure, ssl.SSLCertVerificationError):
+        return f"{what} shows a certificate that is not trusted: {failure.verify_message}: name its CA with {flag}-ca FILE"
+    if tls and isinstance(failure, (ssl.SSLError, ConnectionResetError, ConnectionAbortedError)):
+        why = getattr(failure, "reason", None) or failure.strerror or str(failure)
+        return f"cannot speak TLS with {what}: {why}: is it a listener without TLS? Then leave {flag} out"
+    if isinstance(failure, TimeoutError):
+        return f"cannot reach {what}: no answer within {CONNECT_S:.0f} s: is it the right address?"
+    why = os.strerror(failure.errno) if failure.errno is not None and failure.errno > 0 else failure.strerror or str(failure)
+    return f"cannot reach {what}: {why}: start it, or name another one in {called.flag}"

@@ -1,0 +1,1 @@
+"""Journal rows to a story that a person reads: `teller.tell` of groups, `sentences.sentence` of one row."""

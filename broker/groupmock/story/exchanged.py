@@ -1,0 +1,115 @@
+"""What requests and answers say of partitions, read out of their messages, be these the codec's or read back from a file.
+
+A message that lacks what its API has (a row in memory that was made small, a journal of somebody else) says nothing.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from groupmock_codec.errors import error_name
+
+from ..journal.rows import ReplyRow
+from ..journal.whose import field
+from ..rounds import Partition
+
+EARLIEST, LATEST = -2, -1
+"""Timestamps with which ListOffsets asks for the log's beginning and end."""
+
+
+class Shape(NamedTuple):
+    """Where a message has its partitions: names of fields. `value` and `more`: what of them is read beside the error."""
+
+    topics: str = "topics"
+    partitions: str = "partitions"
+    topic: str = "name"
+    number: str = "partition_index"
+    value: str = ""
+    more: str = ""
+
+
+ASKED: Final = {
+    "OffsetCommit": Shape(value="committed_offset"),
+    "TxnOffsetCommit": Shape(value="committed_offset"),
+    "Fetch": Shape(topic="topic", number="partition", value="fetch_offset"),
+    "ListOffsets": Shape(value="timestamp"),
+}
+ANSWERED: Final = {
+    "OffsetCommit": Shape(),
+    "TxnOffsetCommit": Shape(),
+    "OffsetFetch": Shape(value="committed_offset"),
+    "Fetch": Shape("responses", topic="topic", value="high_watermark", more="log_start_offset"),
+    "Produce": Shape("responses", "partition_responses", number="index", value="base_offset"),
+    "ListOffsets": Shape(value="offset"),
+}
+
+
+class Said(NamedTuple):
+    """Of one partition: its error by Kafka's name, None without one; `value` and `more` as its `Shape` says, -1 where there is none."""
+
+    partition: Partition
+    error: str | None
+    value: int
+    more: int
+
+
+def said(message: Any, shape: Shape, names: TopicNames) -> Iterator[Said]:
+    """Every partition of a message whose topic is known by name."""
+    for topic in items(message, shape.topics):
+        name = names.of(topic, shape.topic)
+        for each in items(topic, shape.partitions) if name is not None else ():
+            place = (str(name), _number(each, shape.number))
+            yield Said(place, named(field(each, "error_code")), _number(each, shape.value), _number(each, shape.more))
+
+
+def offsets_said(message: Any, names: TopicNames) -> Iterator[Said]:
+    """Of an OffsetFetch answer, whose topics stand in groups from version 8 on (KIP-709)."""
+    for part in items(message, "groups") or [message]:
+        yield from said(part, ANSWERED["OffsetFetch"], names)
+
+
+def items(message: Any, name: str) -> list[Any]:
+    """An array of a message; [] if it has none."""
+    found = field(message, name)
+    return found if isinstance(found, list) else []
+
+
+def named(code: Any) -> str | None:
+    """Kafka's name of an error code; None of 0."""
+    return error_name(code) if isinstance(code, int) and code else None
+
+
+def errors_of(row: ReplyRow) -> list[str]:
+    """Every different error of an answer, in order."""
+    return list(dict.fromkeys(each.error for each in row.errors)) if row.errors else [row.error] if row.error else []
+
+
+class TopicNames:
+    """Topic ids to names, as answers to Metadata and the notes about new topics tell them (KIP-516). At most `MOST` of them."""
+
+    MOST: Final = 100_000
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+
+    def learn(self, topic_id: Any, name: Any) -> None:
+        """This id is that topic."""
+        if isinstance(name, str) and (known := _id_text(topic_id)) is not None and len(self._names) < self.MOST:
+            self._names[known] = name
+
+    def of(self, topic: Any, called: str = "name") -> str | None:
+        """A topic of a message: by its name, else by its id."""
+        name = field(topic, called)
+        return name if isinstance(name, str) and name else self._names.get(_id_text(field(topic, "topic_id")) or "")
+
+
+def _number(message: Any, name: str) -> int:
+    value = field(message, name) if name else None
+    return value if isinstance(value, int) else -1
+
+
+def _id_text(topic_id: Any) -> str | None:
+    text = b64encode(topic_id).decode() if isinstance(topic_id, bytes) else topic_id
+    return text if isinstance(text, str) and text.strip("A=") else None

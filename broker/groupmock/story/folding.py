@@ -1,0 +1,132 @@
+"""Lines of a story, and how repeats become one: what has a key is held back until something else happens; equal ones are added to it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Final
+
+from ..rounds import Partition
+from .words import count, listed, offsets_text, partitions_text, seconds
+
+HELD: Final = 64
+"""So many different lines wait for their repetition; then the oldest is told."""
+PARTITIONS: Final = 10_000
+"""Of which one line keeps the last offset."""
+
+
+class Line:
+    """One thing that happened. `who`: ids of the members that it is about, none: all of the group; `key`: what it repeats, None: it is
+    told at once, and whatever is held back before it."""
+
+    def __init__(self, at: int, text: str, who: Iterable[str] = (), key: Hashable | None = None) -> None:
+        self.at = self.until = at
+        self._text = text
+        self.who = frozenset(who)
+        self.key = key
+        self.times = 1
+
+    def add(self, other: Line) -> None:
+        """The same once more."""
+        self.times += 1
+        self.until = max(self.until, other.at)
+        self.who |= other.who
+
+    @property
+    def text(self) -> str:
+        """The whole line."""
+        return f"{seconds(self.at):>9}  {self.told()}"
+
+    def told(self) -> str:
+        """Without its time."""
+        return self._text if self.times == 1 else f"{self._text} ({self.times} times, until {seconds(self.until)})"
+
+    def append(self, text: str) -> None:
+        """What came of it."""
+        self._text += text
+
+
+class Commits(Line):
+    """Offsets that one member committed, one after the other."""
+
+    def __init__(self, at: int, name: str, offsets: dict[Partition, int], who: Iterable[str]) -> None:
+        super().__init__(at, "", who, ("commits", name))
+        self._name = name
+        self._offsets = dict(offsets)
+
+    def add(self, other: Line) -> None:
+        """See `Line`."""
+        super().add(other)
+        if isinstance(other, Commits) and len(self._offsets) < PARTITIONS:
+            self._offsets |= other._offsets
+
+    def told(self) -> str:
+        """See `Line`."""
+        if self.times == 1:
+            return f"{self._name} commits {offsets_text(self._offsets)}"
+        return f"{self._name}: {count(self.times, 'commit')} until {seconds(self.until)}, the last {offsets_text(self._offsets)}"
+
+
+class Together(Line):
+    """What several members do alike: "anna, ben hear of it"."""
+
+    def __init__(self, at: int, name: str, one: str, many: str, who: Iterable[str], key: Hashable) -> None:
+        super().__init__(at, "", who, key)
+        self._names = {name: None}
+        self._one, self._many = one, many
+
+    def add(self, other: Line) -> None:
+        """See `Line`."""
+        super().add(other)
+        if isinstance(other, Together):
+            self._names |= other._names
+
+    def told(self) -> str:
+        """See `Line`."""
+        end = "" if self.until == self.at else f" (until {seconds(self.until)})"
+        return f"{listed(list(self._names))} {self._one if len(self._names) == 1 else self._many}{end}"
+
+
+class Offsets(Line):
+    """Partitions and where somebody begins there, collected over several answers."""
+
+    def __init__(self, at: int, name: str, what: str, offsets: dict[Partition, int], none: Iterable[Partition], who: Iterable[str]) -> None:
+        super().__init__(at, "", who, (what, name))
+        self._name, self._what = name, what
+        self._offsets, self._none = dict(offsets), set(none)
+
+    def add(self, other: Line) -> None:
+        """See `Line`."""
+        super().add(other)
+        if isinstance(other, Offsets) and len(self._offsets) + len(self._none) < PARTITIONS:
+            self._offsets |= other._offsets
+            self._none |= other._none
+
+    def told(self) -> str:
+        """See `Line`."""
+        parts = [offsets_text(self._offsets)] if self._offsets else []
+        parts += [f"nothing for {partitions_text(self._none)}"] if self._none else []
+        return f"{self._name} {self._what} {', '.join(parts) or 'nothing'}"
+
+
+class Folded:
+    """Lines in, lines out: repeats as one."""
+
+    def __init__(self) -> None:
+        self._held: dict[Hashable, Line] = {}
+
+    def feed(self, line: Line) -> Iterator[Line]:
+        """What is to be told now."""
+        if line.key is None:
+            yield from self.rest()
+            yield line
+        elif line.key in self._held:
+            self._held[line.key].add(line)
+        else:
+            if len(self._held) >= HELD:
+                yield self._held.pop(next(iter(self._held)))
+            self._held[line.key] = line
+
+    def rest(self) -> list[Line]:
+        """What was held back."""
+        held, self._held = list(self._held.values()), {}
+        return held

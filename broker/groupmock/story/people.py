@@ -1,0 +1,133 @@
+"""The members of a group as a story knows them: what each is called, what it wanted, and what became of those that are gone."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Iterable
+from typing import Any, Final
+
+from ..journal.rows import MemberRow
+from ..journal.whose import field
+from ..rounds.embedded import claim_of
+from .exchanged import items
+from .words import listed, member_text, text
+
+GONE: Final = 1000
+"""So many that are gone are remembered."""
+NOBODY: Final = "a client that is no member"
+
+
+class Person:
+    """One member. `topics`: what it subscribes to; `offers`: its assignors; `connection`: by which it joined last."""
+
+    def __init__(self, member_id: str, client_id: str | None, instance: str | None) -> None:
+        self.member_id = member_id
+        self.client_id = client_id
+        self.instance = instance
+        self.name = member_text(member_id, instance or client_id)
+        self.topics: frozenset[str] = frozenset()
+        self.offers: list[str] = []
+        self.session_ms: int | None = None
+        self.connection: int | None = None
+
+    def wants(self, join: Any, connection: int) -> None:
+        """What its JoinGroup says."""
+        self.connection = connection
+        self.offers = [str(field(each, "name")) for each in items(join, "protocols")]
+        self.session_ms = field(join, "session_timeout_ms")
+        kind, first = field(join, "protocol_type"), next(iter(items(join, "protocols")), None)
+        if first is not None:
+            data = field(first, "metadata")
+            self.topics = claim_of(str(kind), self.offers[0], b64decode(data) if isinstance(data, str) else bytes(data or b"")).topics
+
+    @property
+    def wishes(self) -> str:
+        """For the line in which it joins."""
+        static = f" (static id, client {text(self.client_id or 'without a name')})" if self.instance is not None else ""
+        return f"{static}, subscribes to {listed(sorted(map(text, self.topics)))}" if self.topics else static
+
+
+class People:
+    """By member id. `gone`: member id -> when and how it went."""
+
+    def __init__(self) -> None:
+        self.here: dict[str, Person] = {}
+        self.gone: dict[str, tuple[int, str, str]] = {}
+        self._wished: dict[str, tuple[Any, int]] = {}  # JoinGroups of ids that are no member yet, and their connection
+        self._by_client: dict[str | None, set[str]] = {}
+        self._by_connection: dict[int, set[str]] = {}
+
+    def name(self, member_id: str, client_id: str | None = None) -> str:
+        """What a member id is called, whether or not it is a member."""
+        if member_id in self.here:
+            return self.here[member_id].name
+        if member_id in self.gone:
+            return self.gone[member_id][2]
+        if member_id:
+            return member_text(member_id)
+        return f"{text(client_id)} (no member)" if client_id else NOBODY
+
+    def joins(self, member_id: str, join: Any, connection: int) -> None:
+        """A JoinGroup by that id."""
+        person = self.here.get(member_id)
+        if person is not None:
+            self._wants(person, join, connection)
+        elif member_id and len(self._wished) < GONE:
+            self._wished[member_id] = (join, connection)
+
+    def comes(self, row: MemberRow, first: tuple[Any, int] | None, client_id: str | None) -> Person:
+        """It is a member now. `first`: the JoinGroup that is open, for one that had no id; `client_id`: who it is."""
+        person = self.here[row.member_id] = Person(row.member_id, client_id, row.group_instance_id)
+        wish = self._wished.pop(row.member_id, None) or first
+        self._by_client.setdefault(client_id, set()).add(row.member_id)
+        if wish is not None:
+            self._wants(person, *wish)
+        self.gone.pop(row.member_id, None)
+        return person
+
+    def goes(self, member_id: str, at: int, how: str) -> None:
+        """It is none any more."""
+        name = self.name(member_id)
+        person = self.here.pop(member_id, None)
+        if person is not None:
+            self._by_client[person.client_id].discard(member_id)
+            self._leaves(person)
+        self.gone[member_id] = (at, how, name)
+        if len(self.gone) > GONE:
+            del self.gone[next(iter(self.gone))]
+
+    def of_client(self, client_id: str | None) -> Person | None:
+        """The one member that calls itself so; None if there are several, or none."""
+        found = self._by_client.get(client_id, ())
+        return self.here[next(iter(found))] if len(found) == 1 else None
+
+    def has_client(self, client_id: str | None) -> bool:
+        """Is any member of that client here?"""
+        return bool(self._by_client.get(client_id))
+
+    def of_connection(self, connection: int) -> list[Person]:
+        """Whoever joined by it."""
+        return [self.here[member_id] for member_id in sorted(self._by_connection.get(connection, ()))]
+
+    def matching(self, wanted: str) -> frozenset[str]:
+        """Ids of those, present or gone, that a person means: by id, client id, instance id, name, or a part before the #."""
+        here = (each.member_id for each in self.here.values() if wanted in (each.member_id, each.client_id, each.instance, each.name))
+        gone = (each for each, (_, _, name) in self.gone.items() if wanted in (each, name, name.partition("#")[0]))
+        return frozenset((*here, *gone))
+
+    def offered(self, but: str) -> Iterable[str]:
+        """Assignors that all members but this one have."""
+        sets = [set(person.offers) for person in self.here.values() if person.member_id != but and person.offers]
+        return sorted(set.intersection(*sets)) if sets else ()
+
+    def _wants(self, person: Person, join: Any, connection: int) -> None:
+        self._leaves(person)
+        person.wants(join, connection)
+        self._by_connection.setdefault(connection, set()).add(person.member_id)
+
+    def _leaves(self, person: Person) -> None:
+        """Its connection."""
+        if person.connection is not None and (there := self._by_connection.get(person.connection)) is not None:
+            there.discard(person.member_id)
+            if not there:
+                del self._by_connection[person.connection]

@@ -1,0 +1,418 @@
+"""One group's story: each row makes lines of it. What the group is comes from `groupmock.rounds`, who its members are from `people`.
+
+A line says what happened and what came of it. Heartbeats that were answered well are no lines; commits, fetched offsets and refusals that
+repeat are one (`folding`). A refusal says the error's name and what was wrong (`refusals`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from ..journal.rows import AbandonedRow, CloseRow, CommandRow, FaultRow, FindingRow, MemberRow, MovedRow, ReplyRow, RequestRow
+from ..journal.whose import field
+from ..rounds import GroupFold, Partition, Rebalance, Share
+from ..rounds.rebalance_model import COMPLETING, DEAD, EMPTY, NS_PER_MS, PREPARING, STABLE
+from .exchanged import ANSWERED, ASKED, EARLIEST, LATEST, TopicNames, errors_of, items, named, offsets_said, said
+from .folding import Commits, Line, Offsets, Together
+from .people import People, Person
+from .refusals import member_of, why
+from .sentences import how_gone, member_did
+from .tally import Tally
+from .words import MOST, count, facts, listed, member_text, offsets_text, partitions_text, shortened, text
+
+REMEMBERED: Final = 100_000
+"""Partitions of which the last committed offset is."""
+AS_EVER: Final = ("all members joined", "nobody else is awaited")
+"""How a join phase ends mostly: nothing to be told."""
+FEW: Final = 3
+"""Members that are told in one line."""
+ORDERS: Final = ("expire_member", "jump_timer", "fence_instance", "force_rebalance", "complete_delay", "release_group")
+"""Commands that make happen what otherwise happens by itself."""
+EXPECTED: Final = frozenset(("MEMBER_ID_REQUIRED",))
+"""Every first JoinGroup of a dynamic member meets it (KIP-394)."""
+HEARS: Final = "REBALANCE_IN_PROGRESS"
+
+
+class Asked:
+    """A request whose answer is not there yet."""
+
+    __slots__ = ("api", "client_id", "connection", "message")
+
+    def __init__(self, row: RequestRow) -> None:
+        self.api, self.client_id, self.connection, self.message = row.api_name, row.client_id, row.connection, row.message
+
+
+class Tale:
+    """`fold`: the group as of the last row; `owners`: partition -> member id, by the plan of its generation; `names`: of topics."""
+
+    def __init__(self, fold: GroupFold, names: TopicNames) -> None:
+        self.fold = fold
+        self.people = People()
+        self.tally = Tally()
+        self.committed: dict[Partition, int] = {}
+        self.generation = 0
+        self.leader: str | None = None
+        self.protocol: str | None = None
+        self._names = names
+        self.owners: dict[Partition, str] = {}
+        self._ordered: tuple[int, str] | None = None  # when and by what the test let something happen
+        self._struck: tuple[int, str] | None = None  # when a fault rule did what, which may be a command
+        self._joining: Asked | None = None  # the JoinGroup that was handed in last
+        self._started: set[tuple[str, Partition]] = set()  # who read what since the last generation
+        self._held: Line | None = None  # somebody came or went: perhaps a rebalance comes of it
+        self._reserved: dict[str, MemberRow] = {}  # ids that were given to clients, which have not come back with them
+
+    @property
+    def state(self) -> str:
+        """The group's."""
+        return self.fold.state
+
+    @property
+    def since(self) -> int:
+        """When it came into this state."""
+        return self.fold.since
+
+    @property
+    def here(self) -> str:
+        """The names of its members."""
+        return listed([person.name for person in self.people.here.values()])
+
+    def head(self, lag: int | None, whole: bool = True) -> str:
+        """The group in one line. `whole`: are these all rows of the run?"""
+        parts = [self.state or "not there yet", f"generation {self.generation}"]
+        if self.protocol and self.state not in (EMPTY, DEAD, ""):
+            parts.append(text(self.protocol))
+        leads = f" ({self.people.name(self.leader)} leads)" if self.leader and self.people.here else ""
+        parts.append(count(len(self.people.here), "member") + leads)
+        if lag is not None:
+            parts.append(f"lag {lag}")
+        elif whole and self.generation > 0 and not self.committed:
+            parts.append("nothing committed")
+        return f"{text(self.fold.name)}: {', '.join(parts)}"
+
+    def flush(self) -> Iterator[Line]:
+        """What waits for the next row."""
+        if self._held is not None:
+            held, self._held = self._held, None
+            yield held
+
+    def end(self) -> Iterator[Line]:
+        """What is to be told when there are no more rows."""
+        yield from self.flush()
+        for row in list(self._reserved.values())[:MOST]:
+            who = f"{member_text(row.member_id, row.client_id)} asked to join, was told to come back with this id (KIP-394) and has not"
+            yield Line(row.t, who, (row.member_id,))
+
+    # -- what the coordinator says
+
+    def member(self, row: MemberRow) -> Iterator[Line]:
+        """Somebody came, went, or is another one."""
+        if row.what == "reserved" and len(self._reserved) < REMEMBERED:
+            self._reserved[row.member_id] = row
+        if row.what in ("reserved", "led"):
+            return
+        self._reserved.pop(row.member_id, None)
+        yield from self.flush()
+        who = (row.member_id,)
+        if row.what == "added":
+            person = self.people.comes(row, self._first(), row.client_id)
+            self._held = Line(row.t, f"{person.name} joins{person.wishes}{self._by_order(row.t)}", who)
+        elif row.what == "removed":
+            name, how = self.people.name(row.member_id, row.client_id), self._how_gone(row)
+            self.people.goes(row.member_id, row.t, how)
+            self.tally.gone.more(f"{name} ({how})")
+            self._held = Line(row.t, f"{name} is gone: {how}", who)
+        elif row.what == "replaced":
+            yield from self._replaced(row)
+        elif row.what == "updated":
+            self._held = Line(row.t, f"{self.people.name(row.member_id)} {member_did(row)}", who)
+        elif row.what == "refused":
+            yield Line(row.t, f"{member_text(row.member_id, row.client_id)} {member_did(row)}", who)
+
+    def _replaced(self, row: MemberRow) -> Iterator[Line]:
+        old = row.reason.rpartition(" replaces ")[2]
+        before = self.people.name(old)
+        how = f"static id {text(row.group_instance_id)} came back as another member"
+        self.people.goes(old, row.t, how)
+        # The group's row has the client id of the member that was replaced, as Kafka keeps it.
+        by = self._joining.client_id if self._joining is not None else row.client_id
+        person = self.people.comes(row, self._first(), by)
+        client = f" (client {text(by)})" if by else ""
+        taken = f"{person.name}{client} takes the place of {before}: static id {text(row.group_instance_id)}{self._by_order(row.t)}"
+        yield Line(row.t, taken, (row.member_id, old))
+
+    def _first(self) -> tuple[Any, int] | None:
+        return (self._joining.message, self._joining.connection) if self._joining is not None else None
+
+    def _how_gone(self, row: MemberRow) -> str:
+        ordered = self._by_order(row.t)
+        if row.cause == "session_expired":
+            person = self.people.here.get(row.member_id)
+            silent = f", nothing was heard of it for {person.session_ms} ms" if person is not None and person.session_ms else ""
+            return f"{how_gone(row)}{ordered or silent}"
+        return f"{how_gone(row)}{ordered}"
+
+    def _by_order(self, t: int) -> str:
+        return f", ordered by {self._ordered[1]}" if self._ordered is not None and self._ordered[0] == t else ""
+
+    def moved(self, row: MovedRow, over: Rebalance | None) -> Iterator[Line]:
+        """The group changed its state; `over`: the rebalance that ended with it."""
+        self.leader, self.protocol = row.leader, row.protocol_name or self.protocol
+        self.generation = row.generation
+        if row.after == PREPARING:
+            yield from self._rebalances(row)
+        elif row.after == STABLE and over is not None:
+            yield from self.flush()
+            yield from self._dealt(row, over)
+        elif row.after == row.before:
+            yield from self.flush()
+            yield Line(row.t, f"generation {row.generation}: {shortened(row.reason)}")
+        elif row.after in (EMPTY, DEAD) and row.before:
+            yield from self.flush()
+            self.owners = {}
+            yield Line(row.t, f"the group is {'empty' if row.after == EMPTY else 'gone'}: {shortened(row.reason)}")
+
+    def _rebalances(self, row: MovedRow) -> Iterator[Line]:
+        new = "; the group is new" if row.generation == 0 and row.before in ("", EMPTY) else ""
+        self.tally.causes.more((row.cause or "no cause").replace("_", " "))
+        if self._held is not None and self._held.at == row.t and row.cause != "forced":
+            self._held.append(f"{new} -> rebalance")
+            yield from self.flush()
+        else:
+            yield from self.flush()
+            yield Line(row.t, f"rebalance: {shortened(row.reason)}{self._by_order(row.t)}{new}")
+
+    def _dealt(self, row: MovedRow, over: Rebalance) -> Iterator[Line]:
+        """Who has which partitions now: in the line of the generation, of more than a few members each in a line of its own."""
+        ended = next((phase for phase in reversed(over.phases) if phase.state == COMPLETING), None)
+        because = "" if ended is None or ended.reason.startswith(AS_EVER) else f", {shortened(ended.reason)}"
+        took = (over.ended or row.t) - over.began
+        head = f"generation {row.generation} after {took / NS_PER_MS:.0f} ms{because}"
+        leads = f"{self.people.name(over.leader)} leads" if over.leader else "nobody leads"
+        self._started.clear()
+        plan = over.plan
+        if plan is None:
+            yield Line(row.t, f"{head}: {leads}; who got which partitions is not in these rows")
+            return
+        self.owners = plan.holders()
+        shares = over.shares()
+        told = {member: f"{self.people.name(member)} {share_text(shares[member])}" for member in list(shares)[:MOST]}
+        apart = self._apart(plan.claims)
+        if len(shares) <= FEW:
+            yield Line(row.t, f"{head}: {leads}; {'; '.join(told.values())}{apart}")
+            return
+        yield Line(row.t, f"{head}: {leads}, {count(len(plan.told), 'member')}{apart}")
+        yield from (Line(row.t, f"  {text_of}", (member,)) for member, text_of in told.items())
+        if len(shares) > MOST:
+            yield Line(row.t, f"  and {len(shares) - MOST} more members")
+
+    def _apart(self, claims: dict[str, Any]) -> str:
+        """Members of one group that want different topics."""
+        wishes = {claim.topics for claim in claims.values() if claim.topics}
+        return "; its members subscribe to DIFFERENT topics" if len(wishes) > 1 else ""
+
+    # -- what members ask and are answered
+
+    def asked(self, row: RequestRow) -> None:
+        """A request of the group."""
+        if row.api_name == "JoinGroup":
+            self._joining = Asked(row)
+            self.people.joins(member_of(row.message), row.message, row.connection)
+
+    def answered(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
+        """Its answer, or that of a request that a member sent elsewhere."""
+        tell = _TELL.get(asked.api)
+        yield from tell(self, row, asked) if tell is not None else self._refused_whole(row, asked)
+        if not row.delivered and asked.api != "Fetch":
+            yield Line(row.t, f"{self._who(asked)}'s answer to {text(asked.api)} does not arrive", self._ids(asked))
+
+    def _who(self, asked: Asked) -> str:
+        member_id = member_of(asked.message)
+        if not member_id and (person := self.people.of_client(asked.client_id)) is not None:
+            return person.name
+        return self.people.name(member_id, asked.client_id)
+
+    def _ids(self, asked: Asked) -> tuple[str, ...]:
+        member_id = member_of(asked.message)
+        if member_id:
+            return (member_id,)
+        person = self.people.of_client(asked.client_id)
+        return (person.member_id,) if person is not None else ()
+
+    def refused(self, row: ReplyRow, asked: Asked, what: str, error: str) -> Line:
+        """`what`: what was refused, without what changes from one to the next where repeats are to be one line."""
+        who = self._who(asked)
+        self.tally.refused(who, asked.api, error, row.t)
+        said_why = why(self, error, asked.message)
+        return Line(row.t, f"{who}'s {what} REFUSED: {error}{said_why}", self._ids(asked), ("refused", who, what, error, said_why))
+
+    def _refused_whole(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
+        for error in errors_of(row)[:MOST]:
+            if error not in EXPECTED:
+                yield self.refused(row, asked, text(asked.api), error)
+
+    def _heard(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
+        if row.error == HEARS:
+            key = ("hears", asked.api, self.since)
+            by = f"of it by {text(asked.api)}"
+            yield Together(row.t, self._who(asked), f"hears {by}", f"hear {by}", self._ids(asked), key)
+        else:
+            yield from self._refused_whole(row, asked)
+
+    def _committed(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
+        wanted = {each.partition: each.value for each in said(asked.message, ASKED[asked.api], self._names)}
+        taken: dict[Partition, int] = {}
+        refused: dict[str, dict[Partition, int]] = {}
+        for each in said(row.message, ANSWERED[asked.api], self._names):
+            if each.partition in wanted:
+                (taken if each.error is None else refused.setdefault(each.error, {}))[each.partition] = wanted[each.partition]
+        if not taken and not refused:
+            yield from self._refused_whole(row, asked)
+        for error, offsets in refused.items():
+            yield self.refused(row, asked, f"commit of {offsets_text(offsets)}", error)
+        if taken:
+            yield from self._stored(row, asked, taken)
+
+    def _stored(self, row: ReplyRow, asked: Asked, taken: dict[Partition, int]) -> Iterator[Line]:
+        who, ids = self._who(asked), self._ids(asked)
+        self.tally.commits(who, taken)
+        back = {each: offset for each, offset in taken.items() if offset < self.committed.get(each, offset)}
+        theirs = {each: self.owners[each] for each in taken if each in self.owners and ids and self.owners[each] not in ids}
+        for each in list(back)[:MOST]:
+            self.tally.odd.more("commits that go BACK")
+            yield Line(row.t, f"{who} commits {offsets_text({each: back[each]})}: BACK from {self.committed[each]}", ids)
+        if theirs:
+            owners = listed(sorted({self.people.name(owner) for owner in theirs.values()}))
+            self.tally.odd.more("commits of partitions that are another member's")
+            mine = {each: taken[each] for each in theirs}
+            text_of = f"{who} commits {offsets_text(mine)}, NOT ITS OWN: generation {self.generation} gave it to {owners}"
+            yield Line(row.t, text_of, ids, ("not its own", who, owners, self.generation))
+        plain = {each: offset for each, offset in taken.items() if each not in back and each not in theirs}
+        if plain:
+            yield Commits(row.t, who, plain, ids)
+        if len(self.committed) < REMEMBERED:
+            self.committed |= taken
+
+    def _fetched(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
+        found, none, refused = {}, [], dict.fromkeys(errors_of(row))
+        for each in offsets_said(row.message, self._names):
+            if each.error is not None:
+                refused[each.error] = None
+            elif each.value >= 0:
+                found[each.partition] = each.value
+            else:
+                none.append(each.partition)
+        if found or none:
+            yield Offsets(row.t, self._who(asked), "finds committed:", found, none, self._ids(asked))
+        for error in refused:
+            yield self.refused(row, asked, "fetch of committed offsets", error)
+
+    def _read(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
+        wanted = {each.partition: each.value for each in said(asked.message, ASKED["Fetch"], self._names)}
+        person = self.people.of_client(asked.client_id)
+        who = person.name if person is not None else text(asked.client_id)
+        ids = (person.member_id,) if person is not None else ()
+        new = {each: offset for each, offset in wanted.items() if (who, each) not in self._started}
+        # A Fetch of one that has left may still be answered.
+        if new and self.people.has_client(asked.client_id) and len(self._started) < REMEMBERED:
+            self._started |= {(who, each) for each in new}
+            yield Offsets(row.t, who, "begins to read at", new, (), ids)
+        for each in said(row.message, ANSWERED["Fetch"], self._names):
+            if each.error is not None:
+                at = f" from {wanted[each.partition]}" if each.partition in wanted else ""
+                log = f", the log has {each.more} to {each.value}" if each.more >= 0 and each.value >= 0 else ""
+                yield self.refused(row, asked, f"fetch of {partitions_text([each.partition])}{at}{log}", each.error)
+        if (error := named(field(row.message, "error_code"))) is not None:
+            yield self.refused(row, asked, "Fetch", error)
+
+    def _looked_up(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
+        """ListOffsets: the way of a consumer that finds nothing committed (auto.offset.reset)."""
+        wanted = {each.partition: each.value for each in said(asked.message, ASKED["ListOffsets"], self._names)}
+        for stamp, what in ((EARLIEST, "asks where the log begins (auto.offset.reset earliest):"), (LATEST, "asks where the log ends:")):
+            answers = said(row.message, ANSWERED["ListOffsets"], self._names)
+            found = {each.partition: each.value for each in answers if wanted.get(each.partition) == stamp and each.error is None}
+            if found:
+                yield Offsets(row.t, self._who(asked), what, found, (), self._ids(asked))
+        yield from self._refused_whole(row, asked)
+
+    def _topics(self, row: ReplyRow, asked: Asked) -> Iterator[Line]:
+        """Metadata is refused topic by topic."""
+        for topic in items(row.message, "topics"):
+            if (error := named(field(topic, "error_code"))) is not None:
+                yield self.refused(row, asked, f"question for topic {text(field(topic, 'name'))}", error)
+
+    # -- what others did to it
+
+    def ordered(self, row: CommandRow) -> Iterator[Line]:
+        """Somebody steered: the test, unless a fault rule did."""
+        if self._struck == (row.t, row.name):
+            return
+        if row.name in ORDERS:
+            self._ordered = (row.t, row.name)
+        self.tally.orders.more(text(row.name))
+        member = row.arguments.get("member")
+        ids = self.people.matching(member) if isinstance(member, str) else ()
+        told = {name: value for name, value in row.arguments.items() if name != "group"}
+        yield Line(row.t, f"ordered by the test: {text(row.name)} {facts(told)}".rstrip(), ids)
+
+    def struck(self, row: FaultRow, asked: Asked | None) -> Line:
+        """A fault rule did something."""
+        self._struck = (row.t, row.action)
+        if row.action in ORDERS:
+            self._ordered = (row.t, f"fault rule {text(row.rule)}")
+        self.tally.faults.more(text(row.rule))
+        what = f"{self._who(asked)}'s {text(asked.api)}" if asked is not None else "a connection"
+        done = f"{text(row.action)} {facts(row.fields)}".rstrip()
+        ids = self._ids(asked) if asked is not None else ()
+        return Line(row.t, f"fault rule {text(row.rule)} strikes {what}: {done}", ids, ("fault", row.rule, what, done))
+
+    def abandoned(self, row: AbandonedRow, asked: Asked) -> Line:
+        """There will be no answer."""
+        told = f"{self._who(asked)}'s {text(asked.api)} will never be answered: {shortened(row.reason)}"
+        return Line(row.t, told, self._ids(asked))
+
+    def closed(self, row: CloseRow) -> Iterator[Line]:
+        """The connection by which somebody joined ended, and it did not leave."""
+        for person in self.people.of_connection(row.connection):
+            yield Line(
+                row.t, f"{person.name}'s connection ends ({how_closed(row)}) and it has not left: {waits(person)}", (person.member_id,)
+            )
+
+    def found(self, row: FindingRow) -> Line:
+        """The audit's."""
+        ids = (row.member_id,) if row.member_id else ()
+        self.tally.odd.more(f"{text(row.rule)} broken")
+        return Line(row.t, f"audit: {text(row.rule)} broken: {shortened(row.sentence)}; right: {shortened(row.instead)}", ids)
+
+
+def share_text(share: Share) -> str:
+    """What came of it for one member."""
+    kept = share.had & share.has
+    parts = [f"keeps {partitions_text(kept)}"] if kept else []
+    parts += [f"gets {partitions_text(share.got)} (new)"] if share.got else []
+    parts += [f"loses {partitions_text(share.lost)}"] if share.lost else []
+    return ", ".join(parts) if parts else "gets nothing"
+
+
+def how_closed(row: CloseRow) -> str:
+    """By whom."""
+    return "by the client" if row.by == "client" else f"by the server: {shortened(row.reason)}"
+
+
+def waits(person: Person) -> str:
+    """What the group does about somebody who is silent."""
+    session = f" ({person.session_ms} ms)" if person.session_ms else ""
+    return f"the group keeps its partitions until its session expires{session}"
+
+
+_TELL: Final = {
+    "SyncGroup": Tale._heard,
+    "Heartbeat": Tale._heard,
+    "OffsetCommit": Tale._committed,
+    "TxnOffsetCommit": Tale._committed,
+    "OffsetFetch": Tale._fetched,
+    "Fetch": Tale._read,
+    "ListOffsets": Tale._looked_up,
+    "Metadata": Tale._topics,
+}

@@ -1,0 +1,72 @@
+"""What a long story comes to, in ten lines: counted while it is told."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from ..rounds import Partition
+from .words import count, listed, offsets_text, seconds
+
+KEYS: Final = 1000
+"""Different things of one kind that are counted; the others are "others"."""
+PARTITIONS: Final = 10_000
+LINES: Final = 10
+
+
+class Bounded(Counter[str]):
+    """A count of texts that peers may have made up."""
+
+    def more(self, key: str) -> None:
+        """One more."""
+        self[key if key in self or len(self) < KEYS else "others"] += 1
+
+
+class Tally:
+    """Counts by text. `first`: when a refusal was met first."""
+
+    def __init__(self) -> None:
+        self.causes = Bounded()
+        self.gone = Bounded()
+        self.faults = Bounded()
+        self.orders = Bounded()
+        self.odd = Bounded()
+        self.refusals = Bounded()
+        self.first: int | None = None
+        self._commits = Bounded()
+        self._last: dict[Partition, int] = {}
+
+    def refused(self, who: str, api: str, error: str, t: int) -> None:
+        """One more."""
+        self.refusals.more(f"{who}'s {api} {error}")
+        self.first = t if self.first is None else self.first
+
+    def commits(self, who: str, offsets: Mapping[Partition, int]) -> None:
+        """One more."""
+        self._commits.more(who)
+        if len(self._last) < PARTITIONS:
+            self._last |= offsets
+
+    def lines(self, joined: bool) -> Iterator[str]:
+        """At most LINES. `joined`: did the group ever have members?"""
+        if self.causes:
+            yield f"{count(self.causes.total(), 'rebalance')}: {_counted(self.causes)}"
+        if self.refusals:
+            yield f"{self.refusals.total()} REFUSED, the first at {seconds(self.first or 0)}: {_counted(self.refusals)}"
+        if self.odd:
+            yield f"odd: {_counted(self.odd)}"
+        if self._commits:
+            yield f"{count(self._commits.total(), 'commit')}: {_counted(self._commits)}; the last {offsets_text(self._last)}"
+        elif joined:
+            yield "nobody has committed an offset"
+        if self.gone:
+            yield f"gone: {_counted(self.gone)}"
+        if self.orders:
+            yield f"ordered by the test: {_counted(self.orders)}"
+        if self.faults:
+            yield f"fault rules: {_counted(self.faults)}"
+
+
+def _counted(found: Counter[str]) -> str:
+    return listed([f"{key} x{times}" if times > 1 else key for key, times in found.most_common()])

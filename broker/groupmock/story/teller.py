@@ -1,0 +1,370 @@
+"""THE teller: journal rows to what a person reads about a group, for failed tests, `group show`, files and the demo.
+
+A story is a head line (state, generation, protocol, members, lag), a summary of at most ten lines where it is long, a line per thing that
+happened (`tale`), and a last line with seed and journal. Rows that name no group are told where they matter: what a member's client asked
+of topics and records, by its client id; commands, nodes and fault rules that are about all groups, in each.
+
+Memory and output are bounded, whatever the journal's length: of a long story the beginning and the end are kept, of many groups the first.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from ..journal.read import UnknownRow
+from ..journal.rows import (
+    NODE_RESUMED,
+    NODE_STALLED,
+    AbandonedRow,
+    ClientRow,
+    CloseRow,
+    CommandRow,
+    FaultRow,
+    FindingRow,
+    MemberRow,
+    MovedRow,
+    NoteRow,
+    ReplyRow,
+    RequestRow,
+    Row,
+)
+from ..journal.whose import field, group_of
+from ..printable import one_line
+from ..rounds import Partition, Rebalances
+from .exchanged import ANSWERED, TopicNames, items, said
+from .folding import Folded, Line
+from .tale import Asked, Tale
+from .words import facts, listed, text
+
+MOST: Final = 400
+"""Lines of one group's story."""
+GROUPS: Final = 20
+"""... that are told."""
+LONG: Final = 40
+"""A story of more lines has a summary on top."""
+OPEN: Final = 100_000
+"""Requests without an answer that are remembered."""
+CLIENTS: Final = 1000
+EARLIER: Final = 20
+"""Lines that are kept until it is known whose they are."""
+SILENT: Final = frozenset(("create_topic", "append", "reseed", "seed_faults"))
+"""Commands that no story needs: what comes of them is told."""
+NOTES: Final = frozenset((NODE_STALLED, NODE_RESUMED, "internal error"))
+
+Ends = Callable[[str, int], int | None]
+
+
+class NotTold(LookupError):
+    """Nothing is told of this group or member; the text says which there are."""
+
+
+def tell(
+    rows: Iterable[Row | UnknownRow],
+    *,
+    group: str | None = None,
+    member: str | None = None,
+    since: int = 0,
+    seed: int | None = None,
+    journal: str | None = None,
+    dropped: int = 0,
+    ends: Ends | None = None,
+    most: int = MOST,
+) -> Iterator[str]:
+    """The story, line by line, each safe for a terminal. `rows` in the journal's order, a stream of any length.
+
+    `group`: this one alone, else each in a section; `member`: lines about it and about the whole group (client id, instance id, `anna#d7e8`
+    or member id); `since`: ns of the run; `seed`, `journal`: for the last line; `dropped`: rows before these that are gone; `ends`: (topic,
+    partition) -> log end offset, where the caller knows; `most`: lines of a section. Raises NotTold, once the rows are read.
+    """
+    teller = StoryTeller(group, since=since, most=most, member=member)
+    for row in rows:
+        teller.feed(row)
+    teller.close()
+    yield from map(one_line, teller.sections(ends, dropped))
+    last = [f"seed {seed}"] if seed is not None else []
+    last += [f"journal: {journal}", f"`groupmock story {journal}` tells all of it"] if journal is not None else []
+    if last:
+        yield one_line(" · ".join(last))
+
+
+class Section:
+    """The lines of one group: all of them while they are few, else the first and the last ones."""
+
+    def __init__(self, tale: Tale, most: int) -> None:
+        self.tale = tale
+        self.folded = Folded()
+        self.count = 0
+        self.left_out = 0
+        self._first: list[str] = []
+        self._most_first = max(1, most // 4)
+        self._last: deque[str] = deque(maxlen=max(1, most - self._most_first))
+
+    def keep(self, line: Line) -> None:
+        """One more."""
+        self.count += 1
+        if len(self._first) < self._most_first:
+            self._first.append(line.text)
+        else:
+            self.left_out += len(self._last) == self._last.maxlen
+            self._last.append(line.text)
+
+    def lines(self) -> Iterator[str]:
+        """In order."""
+        yield from self._first
+        if self.left_out:
+            yield f"{'...':>9}  {self.left_out} lines are left out here"
+        yield from self._last
+
+
+class StoryTeller:
+    """`feed` it rows; `sections` tells what they come to. `told`, if given, gets each line at once, with its group (a demo, a log)."""
+
+    def __init__(
+        self,
+        group: str | None = None,
+        *,
+        member: str | None = None,
+        since: int = 0,
+        most: int = MOST,
+        told: Callable[[str, Line], None] | None = None,
+    ) -> None:
+        self._rebalances = Rebalances(group)
+        self._only, self._member, self._since, self._most, self._told = group, member, since, most, told
+        self._sections: dict[str, Section] = {}
+        self._others: set[str] = set()
+        self._asked: OrderedDict[int, tuple[str | None, Asked]] = OrderedDict()  # ticket -> its group, and what it was
+        self._groups_of: dict[str, set[str]] = {}  # client id -> groups that it joined
+        self._earlier: dict[str, deque[tuple[ReplyRow, Asked]]] = {}  # client id -> refusals before it joined any
+        self._for_all: deque[Line] = deque(maxlen=EARLIER)
+        self._names = TopicNames()
+        self._ends: dict[Partition, int] = {}
+        self._member_seen = member is None
+        self._begins: int | None = None  # number of the first row: above 1 the run had begun before
+        self.untold = 0
+        """Rows whose messages are not what their API has."""
+
+    def feed(self, row: Row | UnknownRow) -> None:
+        """One more row."""
+        take = _TAKE.get(row.__class__)
+        if self._begins is None:
+            self._begins = row.seq
+        if take is None:
+            return
+        try:
+            over = self._rebalances.feed(row)
+            for section, line in take(self, row, over):
+                self._line(section, line)
+        except (AttributeError, KeyError, TypeError, ValueError, IndexError):  # a journal of somebody else: messages may be anything
+            self.untold += 1
+
+    def flush(self) -> None:
+        """Tell what waits for its repetition."""
+        for section in self._sections.values():
+            for line in section.tale.flush():
+                self._line(section, line)
+            for line in section.folded.rest():
+                self._keep(section, line)
+
+    def close(self) -> None:
+        """There are no more rows."""
+        for section in self._sections.values():
+            for line in section.tale.end():
+                self._line(section, line)
+        self.flush()
+
+    def tale(self, group: str) -> Tale | None:
+        """The group as of the last row; None while nothing was told of it."""
+        section = self._sections.get(group)
+        return section.tale if section is not None else None
+
+    def sections(self, ends: Ends | None = None, dropped: int = 0) -> Iterator[str]:
+        """The story of each group. Raises NotTold."""
+        self._check()
+        if dropped:
+            yield f"({dropped} older rows are no longer kept)"
+        for place, section in enumerate(self._sections.values()):
+            if place:
+                yield ""
+            yield section.tale.head(self._lag(section.tale, ends), whole=not dropped and (self._begins or 0) <= 1)
+            if section.count > LONG:
+                yield from (f"  {line}" for line in section.tale.tally.lines(joined=section.tale.generation > 0))
+            yield from section.lines()
+        if self._others and self._only is None:
+            yield f"({len(self._others)} more groups are not told: name one of {listed(sorted(map(text, self._others)))})"
+        if self.untold:
+            yield f"({self.untold} rows could not be told: their messages are not what their API has)"
+
+    # -- which story a row belongs to
+
+    def _section(self, group: str) -> Section | None:
+        section = self._sections.get(group)
+        if section is not None:
+            return section
+        if self._only is not None and group != self._only:
+            self._others_add(group)
+            return None
+        if len(self._sections) >= GROUPS:
+            self._others_add(group)
+            return None
+        fold = self._rebalances.groups.get(group)
+        if fold is None:
+            fold = Rebalances(group).groups[group]  # nothing of a rebalance was seen yet: a commit of nobody
+        section = self._sections[group] = Section(Tale(fold, self._names), self._most)
+        for line in self._for_all:
+            self._line(section, line)
+        return section
+
+    def _others_add(self, group: str) -> None:
+        if len(self._others) < CLIENTS:
+            self._others.add(group)
+
+    def _of_client(self, client_id: str | None) -> Section | None:
+        """The story of the one group that such a client joined."""
+        groups = self._groups_of.get(client_id or "", set())
+        return self._sections.get(next(iter(groups))) if len(groups) == 1 else None
+
+    # -- rows
+
+    def _moved(self, row: MovedRow, over: Any) -> Iterator[tuple[Section, Line]]:
+        if (section := self._section(row.group)) is not None:
+            yield from ((section, line) for line in section.tale.moved(row, over))
+
+    def _of_member(self, row: MemberRow, _: Any) -> Iterator[tuple[Section, Line]]:
+        if (section := self._section(row.group)) is None:
+            return
+        yield from ((section, line) for line in section.tale.member(row))
+        if row.client_id is not None and len(self._groups_of) < CLIENTS:
+            self._groups_of.setdefault(row.client_id, set()).add(row.group)
+            for reply, asked in self._earlier.pop(row.client_id, ()):
+                yield from ((section, line) for line in section.tale.answered(reply, asked))
+
+    def _request(self, row: RequestRow, _: Any) -> Iterator[tuple[Section, Line]]:
+        group, asked = group_of(row), Asked(row)
+        self._asked[row.ticket] = group, asked
+        if len(self._asked) > OPEN:
+            self._asked.popitem(last=False)
+        section = self._section(group) if group is not None else None
+        if section is not None:
+            section.tale.asked(row)
+        yield from ()
+
+    def _reply(self, row: ReplyRow, _: Any) -> Iterator[tuple[Section, Line]]:
+        group, asked = self._asked.pop(row.ticket, (None, None))
+        if asked is None:
+            return
+        self._learn(row)
+        section = self._section(group) if group is not None else self._of_client(asked.client_id)
+        if section is not None:
+            yield from ((section, line) for line in section.tale.answered(row, asked))
+        elif group is None and asked.client_id is not None and row.error and len(self._earlier) < CLIENTS:
+            self._earlier.setdefault(asked.client_id, deque(maxlen=EARLIER)).append((row, asked))
+
+    def _learn(self, row: ReplyRow) -> None:
+        """What answers tell of topics and their logs."""
+        if row.api_name == "Metadata":
+            for topic in items(row.message, "topics"):
+                self._names.learn(field(topic, "topic_id"), field(topic, "name"))
+        elif row.api_name in ("Fetch", "Produce"):
+            more = row.api_name == "Produce"  # the first of the records that came
+            for each in said(row.message, ANSWERED[row.api_name], self._names):
+                if each.error is None and each.value >= 0 and len(self._ends) < OPEN:
+                    self._ends[each.partition] = max(self._ends.get(each.partition, 0), each.value + more)
+
+    def _abandoned(self, row: AbandonedRow, _: Any) -> Iterator[tuple[Section, Line]]:
+        group, asked = self._asked.pop(row.ticket, (None, None))
+        if asked is not None and group is not None and (section := self._section(group)) is not None:
+            yield section, section.tale.abandoned(row, asked)
+
+    def _closed(self, row: CloseRow, _: Any) -> Iterator[tuple[Section, Line]]:
+        if row.by == "server" and row.reason.startswith("the server"):  # the run is over
+            return
+        for section in self._sections.values():
+            yield from ((section, line) for line in section.tale.closed(row))
+
+    def _command(self, row: CommandRow, _: Any) -> Iterator[tuple[Section, Line]]:
+        if row.name in SILENT:
+            return
+        group = row.arguments.get("group")
+        if isinstance(group, str):
+            if (section := self._section(group)) is not None:
+                yield from ((section, line) for line in section.tale.ordered(row))
+        else:
+            yield from ((section, line) for section in self._sections.values() for line in section.tale.ordered(row))
+            self._for_all.append(Line(row.t, f"ordered by the test: {text(row.name)} {facts(row.arguments)}".rstrip()))
+
+    def _fault(self, row: FaultRow, _: Any) -> Iterator[tuple[Section, Line]]:
+        group, asked = self._asked.get(row.ticket, (None, None)) if row.ticket is not None else (None, None)
+        section = self._section(group) if group is not None else self._of_client(asked.client_id) if asked is not None else None
+        if section is not None:
+            yield section, section.tale.struck(row, asked)
+        elif group is None:
+            yield from ((each, each.tale.struck(row, asked)) for each in self._sections.values())
+
+    def _finding(self, row: FindingRow, _: Any) -> Iterator[tuple[Section, Line]]:
+        section = self._section(row.group) if row.group is not None else None
+        if section is not None and row.waived is None:
+            yield section, section.tale.found(row)
+
+    def _client(self, row: ClientRow, _: Any) -> Iterator[tuple[Section, Line]]:
+        told = f"{text(row.client)} says: {text(row.what)} {facts(row.fields)}".rstrip()
+        for section in self._sections.values():
+            yield section, Line(row.t, told, (), ("says", row.client, row.what))
+
+    def _note(self, row: NoteRow, _: Any) -> Iterator[tuple[Section, Line]]:
+        if row.what == "topic_created":
+            self._names.learn(row.fields.get("topic_id"), row.fields.get("topic"))
+        elif row.what in NOTES:
+            for section in self._sections.values():
+                yield section, Line(row.t, f"{text(row.what.replace('_', ' '))} {facts(row.fields)}".rstrip())
+
+    # -- lines
+
+    def _line(self, section: Section, line: Line) -> None:
+        for each in section.folded.feed(line):
+            self._keep(section, each)
+
+    def _keep(self, section: Section, line: Line) -> None:
+        if line.until < self._since or not self._about(section, line):
+            return
+        section.keep(line)
+        if self._told is not None:
+            self._told(section.tale.fold.name, line)
+
+    def _about(self, section: Section, line: Line) -> bool:
+        if self._member is None or not line.who:
+            return True
+        found = not line.who.isdisjoint(section.tale.people.matching(self._member))
+        self._member_seen = self._member_seen or found
+        return found
+
+    def _check(self) -> None:
+        if self._only is not None and self._only not in self._sections:
+            there = f"there are {listed(sorted(map(text, self._others)))}" if self._others else "there is none at all"
+            raise NotTold(f"no group {text(self._only)!r} in these rows: {there}")
+        if not self._member_seen:
+            there = listed([person.name for section in self._sections.values() for person in section.tale.people.here.values()])
+            raise NotTold(f"nothing is told of a member {text(self._member)!r}: there are {there or 'none'}")
+
+    def _lag(self, tale: Tale, ends: Ends | None) -> int | None:
+        """Records behind the committed offsets, if the end of every log is known in which something was committed."""
+        known = {each: ends(*each) if ends is not None else self._ends.get(each) for each in tale.committed}
+        if not known or None in known.values():
+            return None
+        return sum(max(0, (end or 0) - tale.committed[each]) for each, end in known.items())
+
+
+_TAKE: Final[dict[type, Callable[[StoryTeller, Any, Any], Iterator[tuple[Section, Line]]]]] = {
+    MovedRow: StoryTeller._moved,
+    MemberRow: StoryTeller._of_member,
+    RequestRow: StoryTeller._request,
+    ReplyRow: StoryTeller._reply,
+    AbandonedRow: StoryTeller._abandoned,
+    CloseRow: StoryTeller._closed,
+    CommandRow: StoryTeller._command,
+    FaultRow: StoryTeller._fault,
+    FindingRow: StoryTeller._finding,
+    ClientRow: StoryTeller._client,
+    NoteRow: StoryTeller._note,
+}

@@ -1,0 +1,95 @@
+"""Words of the story: members, partitions, offsets, times. What peers named is only text, and no text is longer than a line bears."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any, Final
+
+from ..printable import printable
+from ..rounds import Partition, short_name
+
+NS_PER_S: Final = 1_000_000_000
+LONGEST: Final = 60
+"""Characters of a name that a peer made up."""
+SENTENCE: Final = 240
+"""... and of a sentence."""
+MOST: Final = 8
+"""Things that are named one by one; the others are counted."""
+DIFFERENT: Final = 4
+"""Offsets that are told one by one."""
+MEMBER_ID: Final = re.compile(r"[^\s,:'\"]*-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def seconds(ns: int) -> str:
+    """When, since the run began."""
+    return f"{ns / NS_PER_S:.3f}"
+
+
+def text(value: Any, most: int = LONGEST) -> str:
+    """A peer's text inside a line."""
+    shown = value if isinstance(value, str) else str(value)
+    return printable(shown if len(shown) <= most else f"{shown[:most]}...")
+
+
+def member_text(member_id: str, called: str | None = None) -> str:
+    """`anna#d7e8`."""
+    return text(short_name(member_id, called), LONGEST + 8) or "a member without a name"
+
+
+def shortened(sentence: str) -> str:
+    """A reason of the journal, its member ids made short."""
+    return text(MEMBER_ID.sub(lambda found: short_name(found[0]), sentence[: 4 * SENTENCE]), SENTENCE)
+
+
+def count(number: int, noun: str) -> str:
+    """1 member, 2 members."""
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def listed(things: Sequence[str], noun: str = "more") -> str:
+    """a, b and 5 more."""
+    shown = ", ".join(things[:MOST])
+    return shown if len(things) <= MOST else f"{shown} and {len(things) - MOST} {noun}"
+
+
+def partitions_text(partitions: Iterable[Partition]) -> str:
+    """orders/0-3,7 bills/0; nothing for none."""
+    spans = []
+    for topic, each in groupby(sorted(partitions), key=lambda partition: partition[0]):
+        ranges = list(_ranges([number for _, number in each]))
+        shown = ",".join(ranges[:MOST]) + (f",... ({len(ranges) - MOST} more spans)" if len(ranges) > MOST else "")
+        spans.append(f"{text(topic)}/{shown}")
+    return " ".join(spans[:MOST]) + (f" and {len(spans) - MOST} more topics" if len(spans) > MOST else "")
+
+
+def offsets_text(offsets: Mapping[Partition, int]) -> str:
+    """orders/2 = 17, orders/0-1 = 5; of many different ones the highest: orders/0-11 up to 1200."""
+    by_offset: dict[int, list[Partition]] = {}
+    for partition, offset in offsets.items():
+        by_offset.setdefault(offset, []).append(partition)
+    if len(by_offset) > DIFFERENT:
+        return f"{partitions_text(offsets)} up to {max(by_offset)}"
+    return ", ".join(f"{partitions_text(each)} = {offset}" for offset, each in sorted(by_offset.items(), key=lambda pair: min(pair[1])))
+
+
+def facts(fields: Mapping[str, Any]) -> str:
+    """name=value of a command or a fault, member ids made short, bytes and tracebacks left out."""
+    told = [(name, value) for name, value in fields.items() if name != "traceback" and not isinstance(value, bytes | dict)]
+    return " ".join(f"{text(name)}={shortened(_plain(value))}" for name, value in told[:MOST] if value is not None)
+
+
+def _plain(value: Any) -> str:
+    if not isinstance(value, list | tuple):
+        return str(value)
+    return str(len(value)) if any(isinstance(each, dict) for each in value) else ",".join(map(str, value[:MOST]))
+
+
+def _ranges(numbers: list[int]) -> Iterable[str]:
+    first = last = numbers[0]
+    for number in [*numbers[1:], None]:
+        if number is None or number != last + 1:
+            yield str(first) if first == last else f"{first}-{last}"
+            first = number if number is not None else first
+        last = number if number is not None else last

@@ -1,0 +1,104 @@
+"""What can be known to fail before Spark starts, which takes seconds: a master that nobody answers for, folders that are not there.
+
+Only what this process sees as Spark will see it is looked at: paths of other file systems, and of a cluster whose settings may name
+another one, are left to Spark.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from argparse import Namespace
+from collections.abc import Mapping
+from glob import has_magic
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Final
+
+from .errors import BadInput, SparkCannotStart
+from .session import submitted
+
+PATIENCE_S: Final = 2.0
+"""For one of the addresses of a master to answer; names are looked up in it, too."""
+LOCAL: Final = re.compile(r"local(\[(\*|\d+)(,\s*(\*|\d+))?\])?|local-cluster\[.+\]")
+STANDALONE: Final = re.compile(r"spark://[^,/\s]+:\d+(,[^,/\s]+:\d+)*")
+MANAGED: Final = re.compile(r"yarn|k8s://.+")
+SCHEME: Final = re.compile(r"^(?!file:)[a-z][a-z0-9+.-]*:/", re.IGNORECASE)
+FILES: Final = re.compile(r"^file:(//(?=/))?", re.IGNORECASE)
+STANDARD: Final = "-"
+
+
+def check_master(master: str | None) -> None:
+    """Raises BadInput for what is no master, SparkCannotStart for a standalone one that nobody answers for."""
+    if master is None or LOCAL.fullmatch(master) or MANAGED.fullmatch(master):
+        return
+    if not STANDALONE.fullmatch(master):
+        raise BadInput(f"--master {master}: no such kind of master: local[2], spark://HOST:PORT[,HOST:PORT...], yarn or k8s://HOST:PORT")
+    addresses = [(host, int(port)) for host, _, port in (each.rpartition(":") for each in master.removeprefix("spark://").split(","))]
+    failures = _unreachable(addresses)
+    if failures is not None:
+        raise SparkCannotStart(
+            f"no Spark master answers at {master} ({failures}): start one and its workers"
+            " (docs/how-to/pipeline.md#a-cluster-of-your-own), or leave --master out to use this machine"
+        )
+
+
+def check_places(arguments: Namespace, settings: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> None:
+    """The folder that is read is there, the one that is written can be. Raises BadInput."""
+    if not _sees_what_we_see(arguments.master, settings, environment):
+        return
+    read = {"": arguments.input, "--with ": getattr(arguments, "other", None)}
+    for flag, path in read.items():
+        local = _local(path)
+        if local is not None and not has_magic(local) and not os.path.exists(local):
+            raise BadInput(f"{flag}{path}: no such file or folder")
+    local = _local(arguments.output)
+    if local is not None:
+        _check_output(arguments.output, local)
+
+
+def _check_output(told: str, path: str) -> None:
+    there = os.path.abspath(path)
+    while not os.path.lexists(there):
+        there = os.path.dirname(there)
+    if not os.path.isdir(there):
+        raise BadInput(f"{told}: {there} is no folder")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise BadInput(f"{told}: nothing can be written to {there}: name a folder that can be written")
+
+
+def _sees_what_we_see(master: str | None, settings: Mapping[str, str], environment: Mapping[str, str]) -> bool:
+    elsewhere = submitted(environment) or "HADOOP_CONF_DIR" in environment or "SPARK_CONF_DIR" in environment
+    named = any("defaultFS" in key for key in settings)
+    return not (elsewhere or named) and (master is None or not MANAGED.fullmatch(master))
+
+
+def _local(path: str | None) -> str | None:
+    """As a path of this machine; None: it is none."""
+    return None if path is None or path == STANDARD or SCHEME.match(path) else FILES.sub("", path)
+
+
+def _unreachable(addresses: list[tuple[str, int]]) -> str | None:
+    """None: one of them answers. Else why none does. Threads, because a name may take long to be looked up, and nobody waits for that."""
+    answers: SimpleQueue[str | None] = SimpleQueue()
+
+    def ask(host: str, port: int) -> None:
+        try:
+            socket.create_connection((host.strip("[]"), port), timeout=PATIENCE_S).close()
+            answers.put(None)
+        except (OSError, UnicodeError) as failure:
+            answers.put(getattr(failure, "strerror", None) or str(failure))
+
+    for address in addresses:
+        Thread(target=ask, args=address, daemon=True).start()
+    why = f"no answer within {PATIENCE_S:g} s"
+    for _ in addresses:
+        try:
+            failure = answers.get(timeout=PATIENCE_S)
+        except Empty:
+            break
+        if failure is None:
+            return None
+        why = failure
+    return why

@@ -1,0 +1,56 @@
+"""The service with confluent-kafka: commits an order when it is served, puts aside what is no order, survives a commit that is refused."""
+
+from __future__ import annotations
+
+from confluent_kafka import Consumer, KafkaException, Message, Producer
+from receipts import (  # type: ignore[import-not-found]  # a folder by itself, as a user has it
+    BOOTSTRAP,
+    NAME,
+    POLL_MS,
+    SESSION_MS,
+    cook,
+    note,
+    order_of,
+    stop_on_sigterm,
+    stopping,
+)
+
+SETTINGS = {
+    "bootstrap.servers": BOOTSTRAP, "group.id": "kitchen", "client.id": NAME, "auto.offset.reset": "earliest", "enable.auto.commit": False,
+    "max.poll.interval.ms": POLL_MS, "session.timeout.ms": SESSION_MS, "heartbeat.interval.ms": 100,
+}  # fmt: skip
+
+
+def main() -> None:
+    """Serve until SIGTERM."""
+    stop_on_sigterm()
+    consumer, aside = Consumer(SETTINGS), Producer({"bootstrap.servers": BOOTSTRAP})
+    consumer.subscribe(["orders"])
+    while not stopping:
+        message = consumer.poll(0.2)
+        if message is not None and message.error() is None:
+            serve(aside, message.value())
+            commit(consumer, message)
+    consumer.close()
+
+
+def serve(aside: Producer, value: bytes | None) -> None:
+    """One record."""
+    order = order_of(value)
+    if order is None:
+        aside.produce("orders.dead", value or b"")
+        aside.flush(10)
+    else:
+        cook(order)
+
+
+def commit(consumer: Consumer, message: Message) -> None:
+    """Whoever has the partition now serves the order again, if this is refused."""
+    try:
+        consumer.commit(message=message, asynchronous=False)
+    except KafkaException:
+        note("refused", f"{message.partition()}/{message.offset()}")
+
+
+if __name__ == "__main__":
+    main()

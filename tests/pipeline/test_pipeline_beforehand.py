@@ -1,0 +1,107 @@
+"""What is known to fail before Spark starts: one sentence, its exit code, and no Java."""
+
+from __future__ import annotations
+
+import os
+import socket
+from argparse import Namespace
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+from cases import for_each
+
+from groupmock.cli import main
+from groupmock_pipeline import session
+from groupmock_pipeline.beforehand import check_master, check_places
+from groupmock_pipeline.errors import BadInput, SparkCannotStart
+
+
+def no_spark(*_: object) -> NoReturn:
+    raise AssertionError("Spark was to start")
+
+
+@pytest.fixture
+def refusing() -> Iterator[int]:
+    """A port that is somebody's, who accepts nothing: a connection is refused there."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
+
+
+@for_each(
+    ("words", "code", "said"),
+    [
+        (["rebalances", "{0}/none", "{0}"], 2, "groupmock pipeline rebalances: {0}/none: no such file or folder\n"),
+        (["compare", "{0}", "{0}", "--with", "{0}/none"], 2, "groupmock pipeline compare: --with {0}/none: no such file or folder\n"),
+        (["ingest", "file:{0}/none", "{0}"], 2, "groupmock pipeline ingest: file:{0}/none: no such file or folder\n"),
+        (["campaign", "-", "{0}/file/lake"], 2, "groupmock pipeline campaign: {0}/file/lake: {0}/file is no folder\n"),
+        (
+            ["faults", "{0}", "{0}", "--master", "sparc://x:1"],
+            2,
+            "groupmock pipeline faults: --master sparc://x:1: no such kind of master: local[2], ",
+        ),
+        (
+            ["faults", "{0}", "{0}", "--master", "spark://x"],
+            2,
+            "groupmock pipeline faults: --master spark://x: no such kind of master: local[2], ",
+        ),
+        (
+            ["faults", "{0}", "{0}", "--master", "spark://127.0.0.1:{1},localhost:{1}"],
+            3,
+            "groupmock pipeline faults: no Spark master answers at spark://127.0.0.1:{1},localhost:{1} (Connection refused): start one",
+        ),
+    ],
+)
+def test_it_is_said_in_one_sentence_without_spark(
+    tmp_path: Path,
+    refusing: int,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    code: int,
+    said: str,
+) -> None:
+    monkeypatch.setattr(session, "session", no_spark)
+    (tmp_path / "file").touch()
+    assert main(["pipeline", *(word.format(tmp_path, refusing) for word in words)]) == code
+    err = capsys.readouterr().err
+    assert err.startswith(said.format(tmp_path, refusing)) and err.count("\n") == 1
+
+
+def test_one_master_that_answers_is_enough(refusing: int) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as master:
+        check_master(f"spark://127.0.0.1:{refusing},127.0.0.1:{master.getsockname()[1]}")
+    for elsewhere in (None, "local", "local[*]", "local[2,3]", "local-cluster[2,1,1024]", "yarn", "k8s://https://127.0.0.1:1"):
+        check_master(elsewhere)
+
+
+def test_a_name_that_nobody_has_is_no_master() -> None:
+    with pytest.raises(SparkCannotStart, match=r"no Spark master answers at spark://nobody\.invalid:7077 \("):
+        check_master("spark://nobody.invalid:7077")
+
+
+@for_each(
+    ("path", "master", "settings", "environment"),
+    [
+        ("hdfs://name/lake", None, {}, {}),
+        ("s3a://bucket/lake", None, {}, {}),
+        ("/nowhere/*.jsonl", None, {}, {}),
+        ("-", None, {}, {}),
+        ("/nowhere", "yarn", {}, {}),
+        ("/nowhere", None, {}, {"HADOOP_CONF_DIR": "/etc/hadoop"}),
+        ("/nowhere", None, {}, {"PYSPARK_GATEWAY_PORT": "1"}),
+        ("/nowhere", "spark://name:7077", {"spark.hadoop.fs.defaultFS": "hdfs://name"}, {}),
+    ],
+)
+def test_what_spark_may_see_otherwise_is_left_to_spark(
+    tmp_path: Path, path: str, master: str | None, settings: dict[str, str], environment: dict[str, str]
+) -> None:
+    check_places(Namespace(input=path, output=str(tmp_path / "a" / "lake"), master=master), settings, environment)
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root, as who the tests may run, may write everywhere
+    with pytest.raises(BadInput, match=rf"nothing can be written to {tmp_path}"):
+        check_places(Namespace(input="-", output=str(tmp_path / "lake"), master=None), {}, {})

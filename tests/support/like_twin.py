@@ -1,0 +1,118 @@
+"""A real cluster and a mock that is like it, asked the same: what `tests/live/kafka` runs beside a broker.
+
+The cluster gets topics by confluent-kafka: records plain and compressed, of a transaction that is aborted and one that is committed, a log
+whose beginning was deleted, configs, a group that committed. What is compared is what an admin client and a consumer see.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from typing import Any
+
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec, ResourceType
+
+from groupmock import Broker
+
+PATIENCE = 30
+GROUP = "kitchen"
+TOPICS = {"orders": 3, "prices": 1, "paid": 1}
+CONFIGS = {"cleanup.policy": "compact", "retention.ms": "86400000", "min.insync.replicas": "1"}
+
+
+def fill(bootstrap: str, nodes: int) -> None:
+    """What the cluster is to have."""
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    wanted = [NewTopic(name, count, nodes, config=CONFIGS if name == "prices" else {}) for name, count in TOPICS.items()]
+    for done in admin.create_topics(wanted).values():
+        done.result(PATIENCE)
+    for compression in ("none", "gzip", "snappy", "lz4", "zstd"):
+        producer = Producer({"bootstrap.servers": bootstrap, "compression.type": compression, "linger.ms": 50})
+        for at in range(8):
+            producer.produce("orders", key=f"{compression}{at}", value=f"{at}" * 20, partition=at % 2, headers=[("h", b"\xff")])
+            producer.produce("prices", key=f"{at % 3}", value=None if at == 7 else f"{compression}{at}")
+        assert producer.flush(PATIENCE) == 0
+    for end in ("abort_transaction", "commit_transaction"):
+        producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": "till"})
+        producer.init_transactions(PATIENCE)
+        producer.begin_transaction()
+        producer.produce("paid", key="k", value=end)
+        producer.flush(PATIENCE)
+        getattr(producer, end)(PATIENCE)
+    for done in admin.delete_records([TopicPartition("orders", 0, 3)]).values():
+        done.result(PATIENCE)
+    offsets = [TopicPartition("orders", 0, 5, metadata="noted"), TopicPartition("orders", 1, 2), TopicPartition("prices", 0, 39)]
+    for done in admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(GROUP, offsets)]).values():
+        done.result(PATIENCE)
+
+
+def seen(bootstrap: str) -> dict[str, Any]:
+    """What an admin client and a consumer see."""
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    places = [TopicPartition(name, index) for name, count in TOPICS.items() for index in range(count)]
+    ends = {}
+    for spec in (OffsetSpec.earliest(), OffsetSpec.latest()):  # type: ignore[no-untyped-call]  # confluent-kafka's stubs
+        found = admin.list_offsets(dict.fromkeys(places, spec))
+        ends[spec.__class__.__name__] = sorted(
+            (place.topic, place.partition, done.result(PATIENCE).offset) for place, done in found.items()
+        )
+    resources = [ConfigResource(ResourceType.TOPIC, name) for name in TOPICS]
+    configs = {
+        resource.name: {name: entry.value for name, entry in done.result(PATIENCE).items() if entry.source == 1}
+        for resource, done in admin.describe_configs(resources).items()
+    }
+    (committed,) = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(GROUP)]).values()
+    offsets = sorted((each.topic, each.partition, each.offset, each.metadata or "") for each in committed.result(PATIENCE).topic_partitions)
+    return {"ends": ends, "configs": configs, "committed": offsets, "records": records(bootstrap, places)}
+
+
+def records(bootstrap: str, places: list[TopicPartition]) -> list[Any]:
+    """Everything that a consumer with isolation level read_committed reads from the start of every partition."""
+    consumer = Consumer(
+        {"bootstrap.servers": bootstrap, "group.id": "looks", "auto.offset.reset": "earliest", "isolation.level": "read_committed",
+         "enable.partition.eof": True, "enable.auto.commit": False}
+    )  # fmt: skip
+    consumer.assign([TopicPartition(place.topic, place.partition, 0) for place in places])
+    found: list[Any] = []
+    ended: set[tuple[str, int]] = set()
+    limit = time.monotonic() + PATIENCE
+    while len(ended) < len(places) and time.monotonic() < limit:
+        message = consumer.poll(1)
+        if message is None:
+            continue
+        if message.error() is not None:
+            ended.add((str(message.topic()), int(message.partition() or 0)))
+        else:
+            found.append((message.topic(), message.partition(), message.offset(), message.key(), message.value(), message.headers(),
+                          message.timestamp()))  # fmt: skip
+    consumer.close()
+    return sorted(found, key=lambda each: each[:3])
+
+
+def compared(bootstrap: str, profile: str, nodes: int) -> list[str]:
+    """What differs, a line each."""
+    fill(bootstrap, nodes)
+    with Broker(like=bootstrap.split(",")[0], like_records=1000, profile=profile, nodes=nodes) as copy:
+        left, mine = seen(bootstrap), seen(copy.bootstrap)
+        not_copied = copy._up().not_copied
+    assert left["records"], "the cluster has records"
+    found = [f"{name}\n  kafka {left[name]}\n  copy  {mine[name]}" for name in left if left[name] != mine[name]]
+    return found + [f"not copied: {sentence}" for sentence in not_copied]
+
+
+def main() -> int:
+    """Exit 0 and `equal` when nothing differs."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--profile", default="groupmock")
+    parser.add_argument("--nodes", type=int, default=1)
+    told = parser.parse_args()
+    differences = compared(os.environ["KAFKA_BOOTSTRAP"], told.profile, told.nodes)
+    print("\n".join(differences) or "equal")
+    return 1 if differences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,158 @@
+"""Records are read a bounded number at a time; what cannot be read is told and passed over."""
+
+from __future__ import annotations
+
+import sys
+from struct import pack
+from typing import Any
+
+import cramjam
+import pytest
+from cases import for_each
+from data_world import DataWorld
+
+from groupmock.core.steering import BadArguments, NoSuch
+from groupmock.data import reading
+from groupmock.data.reading import Unread, starts
+from groupmock_codec.compression import COMPRESSIONS, RecordsError
+from groupmock_codec.opening import FIRST_GUESS, opened
+from groupmock_codec.records import HEADER_BYTES, Batch, NewRecord, _sealed, encode_batch, read_batches
+
+LIBRARY_NEEDED = "need a library to be read: pip install cramjam"
+
+
+def _xerial(data: bytes) -> bytes:
+    """As snappy-java writes it: blocks of 32 KiB behind their lengths."""
+    blocks = [bytes(cramjam.snappy.compress_raw(data[at : at + 32_768])) for at in range(0, len(data), 32_768)]
+    return b"\x82SNAPPY\0" + pack(">ii", 1, 1) + b"".join(pack(">i", len(block)) + block for block in blocks)
+
+
+PACKED: dict[str, Any] = {
+    "snappy": _xerial,
+    "snappy in one block": lambda data: bytes(cramjam.snappy.compress_raw(data)),
+    "lz4": lambda data: bytes(cramjam.lz4.compress(data)),
+    "zstd": lambda data: bytes(cramjam.zstd.compress(data)),
+}
+
+
+def batch_of(name: str, *values: bytes, spoil: bool = False) -> Batch:
+    """A batch as a client with that compression writes it."""
+    plain = read_batches(encode_batch([NewRecord(value=value, timestamp=0) for value in values]))[0]
+    if name in ("none", "gzip"):
+        return read_batches(encode_batch([NewRecord(value=value, timestamp=0) for value in values], compression=name))[0]
+    data = PACKED[name](plain.data[HEADER_BYTES:])
+    return _sealed(plain._replace(attributes=COMPRESSIONS.index(name.split()[0])), data[: len(data) // 2] if spoil else data)
+
+
+@for_each("name", ["none", "gzip", *PACKED])
+def test_every_compression_is_opened(name: str) -> None:
+    world = DataWorld()
+    world.topic("t")
+    values = [b"a" * FIRST_GUESS, b"b" * FIRST_GUESS * 9, b"c"]
+    world.command("append", topic="t", partition=0, batch=batch_of(name, *values).data)
+    found = world.read("t")
+    assert ([record.value for _, record in found.records], found.unread) == (values, [])
+
+
+@for_each("name", PACKED)
+def test_what_is_broken_is_told_and_passed_over(name: str) -> None:
+    world = DataWorld()
+    world.topic("t")
+    for each in (batch_of("none", b"first"), batch_of(name, b"lost" * 100, b"lost", spoil=True), batch_of("none", b"last")):
+        world.command("append", topic="t", partition=0, batch=each.data)
+    found = world.read("t")
+    assert [record.value for _, record in found.records] == [b"first", b"last"]
+    (lost,) = found.unread
+    assert (lost.partition, lost.offset, lost.last_offset) == (0, 1, 2) and f"bad {name.split()[0]}" in lost.reason
+
+
+def test_what_lacks_a_library_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cramjam", None)
+    world = DataWorld()
+    world.topic("t")
+    data = b"".join(batch_of(name, b"v", b"w").data for name in ("none", "gzip"))
+    packed = _sealed(read_batches(data)[0]._replace(attributes=COMPRESSIONS.index("zstd")), b"whatever").data
+    for each in (data, packed, packed, data):
+        world.command("append", topic="t", partition=0, batch=each)
+    found = world.read("t")
+    assert len(found.records) == 8
+    assert found.unread == [Unread(0, 4, 7, f"records compressed by zstd {LIBRARY_NEEDED}")]
+
+
+@for_each("name", ["gzip", *PACKED])
+def test_no_more_is_unpacked_than_is_allowed(name: str) -> None:
+    with pytest.raises(RecordsError):
+        opened(batch_of(name, b"x" * 10_000_000), 1_000_000)
+
+
+def test_bombs_end_the_walk_and_the_next_one_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MOST_WORK", 3 * reading.MOST_OPENED)
+    world = DataWorld()
+    world.topic("t")
+    bomb = batch_of("zstd", b"\0" * (reading.MOST_OPENED + 1)).data
+    for each in (bomb, bomb, bomb, bomb, batch_of("none", b"last").data):
+        world.command("append", topic="t", partition=0, batch=each)
+    first = world.read("t")
+    assert (first.records, first.next, first.more) == ([], {0: 3}, True)
+    assert [record.value for _, record in world.read("t", starts=first.next).records] == [b"last"]
+
+
+def test_pages_by_records_and_by_bytes() -> None:
+    world = DataWorld()
+    world.topic("t", partitions=2)
+    world.write("t", [{"value": b"x" * 10, "partition": number % 2} for number in range(6)])
+    first = world.read("t", 4)
+    assert ([at for at, _ in first.records], first.next, first.more) == ([0, 0, 0, 1], {0: 3, 1: 1}, True)
+    rest = world.read("t", 4, starts=first.next)
+    assert ([record.offset for _, record in rest.records], rest.more) == ([1, 2], False)
+    assert len(world.read("t", 10, 25).records) == 2
+    assert len(world.read("t", 10, 1).records) == 1, "one record is never too much"
+
+
+def test_deleted_and_control_records_are_not_read() -> None:
+    world = DataWorld()
+    world.topic("t")
+    control = encode_batch([NewRecord(value=b"marker", timestamp=0)], attributes=0x20)
+    world.write("t", [{"value": str(number)} for number in range(5)])
+    world.command("append", topic="t", partition=0, batch=control)
+    world.topics.require("t").partitions[0].delete_before(3)
+    found = world.read("t")
+    assert ([record.offset for _, record in found.records], found.next, found.more) == ([3, 4], {0: 6}, False)
+
+
+def test_where_a_walk_begins() -> None:
+    world = DataWorld()
+    world.topic("t", partitions=2)
+    topic = world.topics.require("t")
+    world.write("t", [{"value": "v", "partition": number % 2, "timestamp": number} for number in range(6)])
+    assert starts(world.cluster, topic, None, None, None, None) == {0: 0, 1: 0}
+    assert starts(world.cluster, topic, 1, 2, None, None) == {1: 2}
+    assert starts(world.cluster, topic, None, None, 3, None) == {0: 2, 1: 1}
+    assert starts(world.cluster, topic, None, None, 99, None) == {0: 3, 1: 3}
+    assert starts(world.cluster, topic, None, None, None, "1:2") == {1: 2}
+
+
+ASKED: dict[str, tuple[tuple[Any, ...], type[Exception], str]] = {
+    "offset and time": ((None, 1, 1, None), BadArguments, "name one of offset, timestamp and next"),
+    "partition and next": ((1, None, None, "0:0"), BadArguments, "no partition beside next"),
+    "no such partition": ((2, None, None, None), NoSuch, "no partition 2 of topic 't': there are 0 to 1"),
+    "no such partition in next": ((None, None, None, "5:0"), NoSuch, "no partition 5 of topic 't'"),
+    "not a next": ((None, None, None, "0:0;1:1"), BadArguments, "next: '0:0;1:1' is not what an answer had as `next`"),
+}
+
+
+@for_each(("asked", "kind", "text"), ASKED.values(), ids=ASKED)
+def test_a_walk_that_cannot_begin(asked: tuple[Any, ...], kind: type[Exception], text: str) -> None:
+    world = DataWorld()
+    world.topic("t", partitions=2)
+    with pytest.raises(kind) as refused:
+        starts(world.cluster, world.topics.require("t"), *asked)
+    assert text in str(refused.value)
+
+
+def test_a_topic_of_many_partitions_is_read_one_at_a_time() -> None:
+    world = DataWorld()
+    world.topic("t", partitions=201)
+    with pytest.raises(BadArguments, match="201 partitions, and 200 are read at once: name one"):
+        starts(world.cluster, world.topics.require("t"), None, None, None, None)
+    assert starts(world.cluster, world.topics.require("t"), 200, None, None, None) == {200: 0}

@@ -1,0 +1,170 @@
+"""Where a mistake is made: a driver without sockets, rows as a served cluster keeps them, and consumers that do one thing when told to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+from typing import Any, Final
+
+from groupmock.core.events import Request
+from groupmock.journal.ring import Ring
+from groupmock.rig import WireRig
+from groupmock.rig.ask import ANSWERED, PARKED, Ask, Connection
+from groupmock.rig.making import Topics
+from groupmock.rig.member import Member, Partition
+from groupmock.rig.wire import read_response, request
+from groupmock.rig.wire_rig import Wire
+from groupmock.story.teller import tell
+from groupmock_codec.messages.k01_fetch import FetchPartition, FetchRequest, FetchTopic
+from groupmock_codec.messages.k02_list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from groupmock_codec.messages.k03_metadata import MetadataRequest, MetadataRequestTopic
+from groupmock_codec.messages.k09_offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
+from groupmock_codec.messages.k13_leave_group import LeaveGroupRequest, MemberIdentity
+from groupmock_codec.records import NewRecord, encode_batch
+
+FETCH, LIST_OFFSETS, METADATA, OFFSET_FETCH, LEAVE = 1, 2, 3, 9, 13
+VERSIONS: Final = {FETCH: 11, LIST_OFFSETS: 5, METADATA: 7, OFFSET_FETCH: 7, LEAVE: 5}
+GROUP: Final = "kitchen"
+SEED: Final = 16
+EARLIEST, LATEST = -2, -1
+
+
+class Stage:
+    """A cluster. What `groupmock.rig.Member` wants of its rig, over the driver that writes rows."""
+
+    def __init__(self, topics: Topics, settings: Mapping[str, object] | None = None) -> None:
+        self.ring = Ring()
+        self.rig = WireRig.make(topics=topics, settings=settings, seed=SEED, sinks=[self.ring])
+        self.core = self.rig.core
+        self._wires: dict[str, Wire] = {}
+        self._links: dict[str, Connection] = {}
+        self._open: dict[str, dict[int, Ask]] = {}
+        self._numbers = count(1)
+
+    def send(self, key: int, version: int, message: Any, *, connection: str, client_id: str, node: int = 1) -> Ask:
+        """A request; its answer may come later (`sleep`)."""
+        wire = self._wires.get(connection)
+        if wire is None:
+            wire = self._wires[connection] = self.rig.connect(node)
+            self._links[connection], self._open[connection] = Connection(wire.connection.number), {}
+        number, link = next(self._numbers), self._links[connection]
+        asked = Request(number, link.number, node, key, version, client_id, "/127.0.0.1", message)
+        ask = self._open[connection][number] = Ask(asked, link, self.rig.clock.now(), ())
+        ask.status = PARKED
+        wire.send(request(key, version, message, number, client_id))
+        self._collect()
+        return ask
+
+    def ask(self, key: int, version: int, message: Any, *, connection: str, client_id: str) -> Any:
+        """`send` what is answered within this moment."""
+        ask = self.send(key, version, message, connection=connection, client_id=client_id)
+        self.sleep(0)
+        assert ask.answer is not None, ask
+        return ask.answer
+
+    def sleep(self, ms: float) -> None:
+        """Let time pass."""
+        self.rig.sleep(ms)
+        self._collect()
+
+    def hang_up(self, connection: str) -> None:
+        """The client's process is gone."""
+        for name in [name for name in self._wires if name.startswith(connection)]:
+            self._wires.pop(name).hang_up()
+
+    def produce(self, topic: str, partition: int, records: int) -> None:
+        """So many records more."""
+        made = [NewRecord(key=None, value=b"%d" % number, headers=[], timestamp=0) for number in range(records)]
+        self.rig.command("append", topic=topic, partition=partition, batch=encode_batch(made))
+
+    def consumer(self, name: str, **how: Any) -> Consumer:
+        """One that has done nothing yet."""
+        return Consumer(self, name, **{"group": GROUP, "topics": ["orders"], **how})
+
+    def together(self, *consumers: Consumer, waiting: Sequence[Consumer] = ()) -> None:
+        """They join, one after the other, and are dealt partitions. `waiting`: those that have sent their JoinGroup already."""
+        for consumer in consumers:
+            consumer.join()
+        self.sleep(3000)
+        for consumer in sorted([*consumers, *waiting], key=lambda each: each.leads, reverse=True):
+            consumer.sync()
+        self.sleep(0)
+
+    def story(self) -> Iterator[str]:
+        """What a failed test shows."""
+        return tell(self.ring.rows, seed=SEED, ends=self._end)
+
+    def _end(self, topic: str, partition: int) -> int | None:
+        return self.core.cluster.topics.require_partition(topic, partition).end
+
+    def _collect(self) -> None:
+        for name, wire in self._wires.items():
+            for frame in wire.take():
+                ask = self._open[name].pop(int.from_bytes(frame[:4], "big"))
+                ask.answer, ask.status = read_response(ask.request.key, ask.request.version, frame)[1], ANSWERED
+
+
+class Consumer(Member):
+    """A member that also looks up, fetches and reads, by the requests of a stock client. `handled`: records that came, by partition."""
+
+    rig: Stage  # type: ignore[assignment]  # a Member asks no more of its rig than a Stage has
+
+    def __init__(self, stage: Stage, name: str, **how: Any) -> None:
+        super().__init__(stage, name, **how)  # type: ignore[arg-type]
+        self.handled: dict[Partition, int] = {}
+
+    def look_up(self) -> Any:
+        """Metadata of its topics."""
+        topics = [MetadataRequestTopic(name=name) for name in self.topics]
+        return self._elsewhere(METADATA, MetadataRequest(topics=topics, allow_auto_topic_creation=False))
+
+    def committed(self) -> dict[Partition, int]:
+        """OffsetFetch of what it has; -1: nothing."""
+        topics = [OffsetFetchRequestTopic(name=topic, partition_indexes=numbers) for topic, numbers in self._by_topic().items()]
+        answer = self._ask(OFFSET_FETCH, OffsetFetchRequest(group_id=self.group, topics=topics))
+        return {(topic.name, each.partition_index): each.committed_offset for topic in answer.topics for each in topic.partitions}
+
+    def log_of(self, stamp: int) -> dict[Partition, int]:
+        """ListOffsets: where the logs of its partitions begin or end."""
+        topics = [
+            ListOffsetsTopic(name=topic, partitions=[ListOffsetsPartition(partition_index=each, timestamp=stamp) for each in numbers])
+            for topic, numbers in self._by_topic().items()
+        ]
+        answer = self._elsewhere(LIST_OFFSETS, ListOffsetsRequest(replica_id=-1, topics=topics))
+        return {(topic.name, each.partition_index): each.offset for topic in answer.topics for each in topic.partitions}
+
+    def start(self, reset: int = EARLIEST) -> dict[Partition, int]:
+        """Where it goes on: at what was committed, else as auto.offset.reset says. Reads from there."""
+        found = self.committed()
+        where = self.log_of(reset) if -1 in found.values() else {}
+        at = {partition: offset if offset >= 0 else where[partition] for partition, offset in found.items()}
+        for partition, offset in self.read(at).items():
+            self.handled[partition] = self.handled.get(partition, 0) + offset - at[partition]
+        return at
+
+    def read(self, at: Mapping[Partition, int]) -> dict[Partition, int]:
+        """One Fetch; partition -> the high watermark."""
+        by_topic: dict[str, list[FetchPartition]] = {}
+        for (topic, number), offset in at.items():
+            by_topic.setdefault(topic, []).append(FetchPartition(partition=number, fetch_offset=offset, partition_max_bytes=1000))
+        topics = [FetchTopic(topic=topic, partitions=each) for topic, each in by_topic.items()]
+        answer = self._elsewhere(FETCH, FetchRequest(max_bytes=100_000, topics=topics))
+        return {(topic.topic, each.partition_index): each.high_watermark for topic in answer.responses for each in topic.partitions}
+
+    def leave_because(self, reason: str) -> None:
+        """LeaveGroup with a reason (KIP-800)."""
+        who = MemberIdentity(member_id=self.member_id, group_instance_id=self.instance_id, reason=reason)
+        self._ask(LEAVE, LeaveGroupRequest(group_id=self.group, members=[who]))
+
+    def _by_topic(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for topic, number in self.assignment:
+            found.setdefault(topic, []).append(number)
+        return found
+
+    def _ask(self, key: int, message: Any, by: str = "") -> Any:
+        return self.rig.ask(key, VERSIONS[key], message, connection=self.client_id + by, client_id=self.client_id)
+
+    def _elsewhere(self, key: int, message: Any) -> Any:
+        """Not to the coordinator: stock clients have another connection for that."""
+        return self._ask(key, message, by="/data")

@@ -1,0 +1,204 @@
+"""The Python face: fixtures, marker, options, every method and property of `Broker`, what they give and what they raise."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any, get_args, get_type_hints
+
+import msgspec
+
+import groupmock
+from groupmock import AsyncBroker, AsyncFaultBlock, AsyncUndo, Broker, FaultBlock, State, Undo
+from groupmock.data.lines import Form
+from groupmock.data.seed import Source
+from groupmock.group_wait import Assignment
+from groupmock.inprocess.both import InProcess, Json
+from groupmock.inprocess.broker import Topics
+from groupmock.inprocess.commands import Commands
+from groupmock.inprocess.data import ConfigValues, Data
+from groupmock.inprocess.fault_rules import Faults, PlanLike
+from groupmock.inprocess.setting_keywords import SettingKeywords
+from groupmock_clients import pytest_plugin
+
+from .markdown import cell, notice, table
+
+HEAD = """Everything on this page is `from groupmock import ...`; pytest finds the fixtures by itself. `Broker` blocks, `AsyncBroker` has
+the same names as coroutines. Both are typed (`py.typed`): a suite that uses them passes `mypy --strict`. Times are seconds."""
+TWIN = """`async with Broker(...) as broker`, fixtures `groupmock_async` and `groupmock_server_async`, or `AsyncBroker(broker)`. A name is
+a property in both or a method in both, with the same parameters. What is known without asking the cluster is plain in both: {plain}. All
+the rest is a coroutine: `await broker.produce(...)`, `(await broker.groups)["kitchen"]`, `async with await broker.hold(...)`. One block
+needs no `await` before it, since nothing happens before it is entered: `async with broker.fault(...)`.
+
+Nothing happens before a coroutine is awaited. One that is dropped is a RuntimeWarning ("coroutine 'AsyncBroker.hold' was never awaited"),
+and an error for mypy (`unused-coroutine`) and pyright (`reportUnusedCoroutine`)."""
+PARTS = {
+    InProcess: "Groups, records, waits",
+    Data: "What stands in the cluster",
+    Commands: "Steering",
+    Faults: "Fault rules",
+    Broker: "Starting and stopping",
+}
+ALIASES: dict[str, object] = {
+    "Topics": Topics, "PlanLike": PlanLike, "SeedSource": Source, "ConfigValues": ConfigValues, "Form": Form, "Assignment": Assignment,
+    "Json": Json,
+}  # fmt: skip
+"""What the signatures call by a name."""
+STATES = ", ".join(f"`{state}`" for state in get_args(State))
+
+
+def text() -> str:
+    """The page."""
+    lines = [notice("python"), "# Python: fixtures and Broker", "", HEAD, "", "## Fixtures", "", *_fixtures()]
+    lines += ["", "## `Broker`", "", inspect.cleandoc(Broker.__doc__ or ""), "", "```python", _call("Broker", Broker.__init__), "```"]
+    known = len(SettingKeywords.__annotations__)
+    lines += ["", f"`by_keyword` are Kafka's settings with underscores, {known} of them: [settings](settings.md).", ""]
+    lines += [*table(["type", "is"], ([f"`{name}`", cell(f"`{_shown(alias)}`")] for name, alias in ALIASES.items()))]
+    for home, title in PARTS.items():
+        lines += ["", f"### {title}", "", *_members(home)]
+    lines += ["", "## `AsyncBroker`", "", TWIN.format(plain=", ".join(f"`{name}`" for name in plain_names()))]
+    lines += ["", "## Blocks", "", *_blocks()]
+    lines += ["", "## What they give", "", f"`State` is one of {STATES}.", "", *_values()]
+    lines += ["", "## Errors", "", *table(["error", "is a", "when"], _errors())]
+    return "\n".join(lines) + "\n"
+
+
+def public(kind: type) -> dict[str, Any]:
+    """Name -> method or property, as it stands in the class."""
+    return {name: inspect.getattr_static(kind, name) for name in dir(kind) if not name.startswith("_")}
+
+
+def given(kind: type, generic: Any, member: Any, names: dict[str, Any]) -> Any:
+    """What a method or property of `kind` gives, the type parameters of `generic` filled in; of a function with `async`, what it returns at
+    its end. `names`: those that annotations use and modules import for type checkers only."""
+    function = member.fget if isinstance(member, property) else member
+    assert function is not None
+    only = type("Only", (), {"__annotations__": {"return": function.__annotations__["return"]}})
+    hint = get_type_hints(only, function.__globals__, names)["return"]
+    filled = next(get_args(base) for base in kind.__orig_bases__)  # type: ignore[attr-defined]  # of every generic class
+    return dict(zip(generic.__parameters__, filled, strict=True)).get(hint, hint)
+
+
+def plain_names() -> list[str]:
+    """Properties of both brokers that ask the cluster for nothing."""
+    return [
+        name
+        for name, member in public(Broker).items()
+        if isinstance(member, property) and "Coroutine" not in str(given(AsyncBroker, InProcess, public(AsyncBroker)[name], {}))
+    ]
+
+
+def _fixtures() -> Iterator[str]:
+    tree = ast.parse(inspect.getsource(pytest_plugin))
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and any("fixture" in ast.unparse(each) for each in node.decorator_list):
+            scope = "session" if "session" in ast.unparse(node.decorator_list[0]) else "test"
+            result = re.sub(r"^Iterator\[(.*)\]$", r"\1", ast.unparse(node.returns or ast.Constant(None)))
+            yield f"`{node.name}`: `{result}`, one for each {scope}"
+            yield f":   {_flat(ast.get_docstring(node))}"
+            yield ""
+    yield "`@pytest.mark.groupmock(...)` above a test:"
+    yield ""
+    yield from table(["argument", "meaning"], ([f"`{name}`", cell(about)] for name, about in pytest_plugin.MARKS.items()))
+    yield ""
+    yield from table(["option", "meaning"], _options())
+
+
+def _options() -> Iterator[list[str]]:
+    class Listing:
+        """Takes what a plug-in declares."""
+
+        def __init__(self) -> None:
+            self.said: list[list[str]] = []
+
+        def getgroup(self, name: str) -> Listing:
+            return self
+
+        def addoption(self, name: str, *, metavar: str, help: str) -> None:
+            self.said.append([f"`{name} {metavar}`", help])
+
+        def addini(self, name: str, help: str, type: str, default: Any = False) -> None:
+            self.said.append([f"`{name}` in pytest's configuration", help + (" (default true)" if default is True else "")])
+
+    listing: Any = Listing()
+    pytest_plugin.pytest_addoption(listing)
+    yield from listing.said
+
+
+def _members(home: type) -> Iterator[str]:
+    for name, member in vars(home).items():
+        if name.startswith("_") or not (inspect.isfunction(member) or isinstance(member, property)):
+            continue
+        yield f"#### {name}"
+        yield ""
+        gives = _shown(given(Broker, InProcess, member, {"Broker": Broker}))
+        yield "```python"
+        yield f"{name}: {gives}" if isinstance(member, property) else f"{_call(name, member)} -> {gives}"
+        yield "```"
+        yield ""
+        yield _doc(member)
+        yield ""
+
+
+def _call(name: str, function: Any) -> str:
+    """Its call as one would write it, in lines of at most a page's width."""
+    parts: list[str] = []
+    star = False
+    for parameter in list(inspect.signature(function).parameters.values())[1:]:
+        if parameter.kind is parameter.KEYWORD_ONLY and not star:
+            parts.append("*")
+            star = True
+        default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
+        stars = "**" if parameter.kind is parameter.VAR_KEYWORD else "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
+        star = star or stars == "*"
+        parts.append(f"{stars}{parameter.name}: {parameter.annotation}{default}")
+    whole = f"{name}({', '.join(parts)})"
+    return whole if len(whole) < 100 else "\n".join([f"{name}(", *(f"    {part}," for part in parts), ")"])
+
+
+def _blocks() -> Iterator[str]:
+    for kind, twin in ((Undo, AsyncUndo), (FaultBlock, AsyncFaultBlock)):
+        yield f"### `{kind.__name__}`, `{twin.__name__}`"
+        yield ""
+        yield _flat(kind.__doc__) + " " + _flat(twin.__doc__)
+        yield ""
+        for name, member in public(kind).items():
+            call = f"`{name}`" if isinstance(member, property) else f"`{_call(name, member)}`"
+            yield f"- {call}: {_flat(_doc(member))}"
+        yield ""
+
+
+def _values() -> Iterator[str]:
+    for name in groupmock.__all__:
+        kind = getattr(groupmock, name)
+        if not (inspect.isclass(kind) and issubclass(kind, msgspec.Struct)) or name == "Plan":
+            continue
+        yield f"### `{name}`"
+        yield ""
+        yield _flat(kind.__doc__)
+        yield ""
+        yield from (f"- `{field.name}`: `{_shown(field.type)}`" for field in msgspec.structs.fields(kind))
+        yield ""
+
+
+def _errors() -> Iterator[list[str]]:
+    for name in groupmock.__all__:
+        kind = getattr(groupmock, name)
+        if inspect.isclass(kind) and issubclass(kind, Exception):
+            yield [f"`{name}`", f"`{kind.__bases__[0].__name__}`", cell(kind.__doc__ or "")]
+
+
+def _doc(member: Any) -> str:
+    return inspect.cleandoc(member.__doc__ or "")
+
+
+def _flat(docstring: str | None) -> str:
+    return " ".join((docstring or "").split())
+
+
+def _shown(hint: Any) -> str:
+    """A type as one writes it."""
+    told = getattr(hint, "__forward_arg__", None) or (hint.__name__ if isinstance(hint, type) and not get_args(hint) else str(hint))
+    return "None" if hint is type(None) else re.sub(r"ForwardRef\('([^']*)'\)", r"\1", re.sub(r"\b(?:\w+\.)+(\w+)", r"\1", told))
