@@ -80,28 +80,28 @@ async def start(
         raise CannotStart(f"cannot write the journal {path}: {failure.strerror}") from None
     beside = _audit(server, waivers) if config.audit else None  # nobody was accepted meanwhile: that takes a turn of the loop
     running = Running(config, core, server, clock, seed, ring, [listener.getsockname()[1] for listener in listeners.values()], beside, path)
-    if config.topics:
-        _create_topics(running)
     try:
-        if seed_data is not None:
-            running.seed_data = seed_data
-            seed_data.apply(running)
-            running.not_copied = not_copied
-        if plan is not None:
-            running.load_plan(plan, config.plan or "the plan")
+        _furnish(running, seed_data, not_copied, plan)
     except ValueError:  # BadSeedData, or BadPlan: what this cluster cannot have
         await running.close()
         raise
     return running
 
 
-def _create_topics(running: Running) -> None:
-    """By commands: so they are rows, and a replay makes the same topics."""
-    from .core.steering.topics import CREATE_TOPIC  # the one file of commands that a start needs
-
+def _furnish(running: Running, seed_data: SeedData | None, not_copied: list[str], plan: Plan | None) -> None:
+    """What it has before its first client. By commands: so they are rows, and a replay makes the same."""
     config = running.config
-    for topic in config.topics:
-        running.submit(Command(CREATE_TOPIC, {"name": topic.name, "partitions": topic.partitions or config.settings.num_partitions}))
+    if config.topics:
+        from .core.steering.topics import CREATE_TOPIC  # the one file of commands that a start needs
+
+        for topic in config.topics:
+            running.submit(Command(CREATE_TOPIC, {"name": topic.name, "partitions": topic.partitions or config.settings.num_partitions}))
+    if seed_data is not None:
+        running.seed_data = seed_data
+        seed_data.apply(running)
+        running.not_copied = not_copied
+    if plan is not None:
+        running.load_plan(plan, config.plan or "the plan")
 
 
 def _read_plan(config: Config) -> Plan | None:

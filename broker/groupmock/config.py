@@ -1,7 +1,7 @@
 """One frozen object of everything that can be set: profile < TOML file < environment < flags (docs/reference/architecture.md#settings).
 
 Kafka's settings keep Kafka's names and are declared once, in `core.settings` and `net.limits`; groupmock's own options are declared
-once, in `OPTIONS`. `Config.origins` remembers where each value came from (`groupmock config` shows it).
+once, in `options`. `Config.origins` remembers where each value came from (`groupmock config` shows it).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import msgspec
 from . import profiles
 from .core.settings import Quirks, Settings
 from .net.limits import Limits
+from .options import OPTIONS
 from .profiles import Profile
 
 ENVIRONMENT: Final = "GROUPMOCK_"
@@ -70,67 +71,6 @@ class Token(str):
 
     def __repr__(self) -> str:
         return "Token(...)"
-
-
-class Option(NamedTuple):
-    """One of groupmock's own options: flag `--name`, key `name` of the TOML file, variable GROUPMOCK_NAME with underscores. Without a
-    `metavar` it is on or off."""
-
-    name: str
-    metavar: str
-    about: str
-    default: Any
-
-
-OPTIONS: Final = (
-    Option("host", "HOST", "address to listen on", "127.0.0.1"),
-    Option("port", "PORT", "port of the first node; nodes 2..N take the next ones; 0: each a free one", 9092),
-    Option("advertise", "HOST[:PORT]", "address that clients are told to connect to, where it differs from the one listened on", None),
-    Option("nodes", "N", "brokers in this process, each on a port of its own", 1),
-    Option("racks", "RACK[,RACK...]", "broker.rack of each node, the first node's first (fetch from follower: replica.selector.class)", ()),
-    Option("topic", "NAME[:PARTITIONS]", "topic to have from the start (repeatable)", ()),
-    Option("profile", "NAME", "whose versions, defaults and quirks", profiles.DEFAULT),
-    Option(
-        "journal",
-        "FILE",
-        "write every frame, state change, timer and member change to this file (JSON Lines); DIR/: to RUN.jsonl in it",
-        None,
-    ),
-    Option("journal-max-bytes", "BYTES", "of that file: whole rows, the last says what is left out (default: no limit)", None),
-    Option("control", "[HOST:]PORT", "serve the control API (docs/reference/control.md), on loopback unless told; 0: a free port", None),
-    Option(
-        "token",
-        "TOKEN",
-        "what the control API wants to be shown; needed where it does not listen on loopback. Whoever lists processes "
-        "sees a flag: the variable and the file keep it apart",
-        None,
-    ),
-    Option(
-        "seed-data",
-        "FILE",
-        "topics, records, committed offsets and configs to have from the start: JSON Lines (docs/how-to/seed-and-read.md)",
-        None,
-    ),
-    Option(
-        "like", "HOST:PORT", "a real cluster to copy topics, configs and committed offsets of at the start (docs/how-to/cluster.md)", None
-    ),
-    Option("like-records", "N", "copy the newest N records of each of its partitions as well", 0),
-    Option("like-tls", "", "speak TLS to it", False),
-    Option("like-tls-ca", "FILE", "CA certificates that it is checked against (default: the system's)", None),
-    Option("like-tls-cert", "FILE", "client certificate, where it wants one", None),
-    Option("like-tls-key", "FILE", "its key, where it is not in the same file", None),
-    Option("log", "text|json|off", "what is said on stderr", "text"),
-    Option("plan", "FILE", "fault rules from the start (docs/how-to/faults.md): a TOML or JSON file, or the name of a ready plan", None),
-    Option(
-        "audit",
-        "",
-        "judge the clients as they speak: a broken rule is a row, a line on stderr, and in the control API (groupmock explain)",
-        False,
-    ),
-    Option("audit-waivers", "FILE", "findings that do not count, each with its reason and last day (TOML)", None),
-    Option("seed", "N", "seed of every id that is drawn; a run with the same seed draws the same ids", None),
-    Option("run", "NAME", "what its journal calls this run: a scenario, a client's version, ... (default: the seed)", None),
-)
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):

@@ -55,7 +55,9 @@ def session(name: str, master: str | None = None, settings: dict[str, str] | Non
     try:
         spark = builder.getOrCreate()
     except (PySparkRuntimeError, Py4JError) as error:
-        raise SparkCannotStart(f"Spark does not start: {_reason(error)}") from error
+        # Spark itself asks for about a minute whether somebody takes its application, and then says no more than that it has stopped.
+        doubt = f" (is it a Spark master of this version that listens at {where}?)" if where and where.startswith("spark:") else ""
+        raise SparkCannotStart(f"Spark does not start: {_reason(error)}{doubt}") from error
     spark.sparkContext.setLogLevel("ERROR")
     return spark
 

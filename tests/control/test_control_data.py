@@ -105,6 +105,18 @@ async def test_seed_data_over_http(api) -> None:
     assert (status, answer["error"]) == (400, "body: line 1: topic: 't' is there already: leave the line out, or choose another name")
 
 
+async def test_a_reset_brings_the_seed_data_of_the_start_back(open_api, tmp_path) -> None:
+    file = tmp_path / "seed.jsonl"
+    file.write_text('{"topic": "t", "value": "v"}\n{"group": "g", "topic": "t", "partition": 0, "offset": 0}')
+    async with open_api(**{"seed-data": str(file)}) as api:
+        file.unlink()
+        await api.ask("POST", "/v1/topics/t/records", '{"value": "w"}')
+        assert (await api.get("/v1/groups/g/lag"))["lag"] == 2
+        await api.post("/v1/reset")
+        assert [row["value"] for row in (await api.get("/v1/topics/t/records"))["records"]] == ["v"]
+        assert (await api.get("/v1/groups/g/lag"))["lag"] == 1
+
+
 TOO_LARGE = b"x" * (4 * 2**20 + 1)
 REFUSED: dict[str, tuple[str, str, Any, int, str]] = {
     "a wrong line": ("POST", "/v1/topics/orders/records", '{"value": 1}\n{"vlaue": 1}', 400, "line 2: Object contains unknown field `vl"),

@@ -10,8 +10,8 @@ from log_world import LogWorld
 from groupmock.core.events import Command
 from groupmock.data.lines import lines_of
 from groupmock.data.reading import Reading
+from groupmock.data.target import Target
 from groupmock.data.writing import Reader, Written, write
-from groupmock.running import Running
 from groupmock_codec.records import Record
 
 
@@ -19,16 +19,15 @@ class DataWorld(LogWorld):
     """A LogWorld with the parts of Running that seed data and records need."""
 
     @property
-    def running(self) -> Running:
+    def running(self) -> Target:
         """As what the code under test takes it."""
         double = SimpleNamespace(
-            core=self.core,
             cluster=self.cluster,
             config=SimpleNamespace(settings=self.environment.settings),
             clock=SimpleNamespace(now=lambda: self.rig.now),
             submit=self.submit,
         )
-        return cast(Running, double)
+        return cast(Target, double)
 
     def submit(self, command: Command) -> None:
         self.command(command.name, **command.arguments)

@@ -11,7 +11,7 @@ import msgspec
 from groupmock.bounded_text import MAX_BYTES, MAX_DEPTH, MAX_PARTS
 from groupmock.control.arrivals import MAX_WAITS
 from groupmock.control.record_calls import MOST_BYTES
-from groupmock.control.route import Route
+from groupmock.control.route import JSON_LINES, Route
 from groupmock.control.routes import ROUTES
 from groupmock.control.visitor import MAX_VISITORS, PATIENCE
 from groupmock.faults.plan import MAX_RULES
@@ -31,11 +31,11 @@ sentence, `{"error": ...}`, and nothing is changed: 400 something in the request
 404 there is no such thing (the sentence says what there is), 405 the path takes another method, 408 what was waited for did not happen
 in time, 409 it is not in a state in which that can be done, 413 the body is too large, 415 it is packed, 503 too many wait.
 
-What a client may ask of it is bounded, since it shares a thread with Kafka's port: a body has at most BYTES bytes (one of JSON Lines LINES)
-and is not packed; its JSON or TOML is at most DEPTH deep, a key of TOML has at most PARTS parts; RULES fault rules are registered at a
-time, 100 texts of 300 characters in one condition. A request that was begun has HALF s to be there as a whole, a connection that is not
-used is closed after IDLE s, as is one whose answer is not read for UNREAD s; VISITORS connections are served at a time, of which WAITS may
-wait for rows. A wait costs other clients next to nothing; it ends when its client hangs up.
+What a client may ask of it is bounded, since it shares a thread with Kafka's port: a body has at most BYTES bytes (one of
+JSON Lines LINES MiB) and is not packed; its JSON or TOML is at most DEPTH deep, a key of TOML has at most PARTS parts; RULES fault rules
+are registered at a time, 100 texts of 300 characters in one condition. A request that was begun has HALF s to be there as a whole, a
+connection that is not used is closed after IDLE s, as is one whose answer is not read for UNREAD s; VISITORS connections are served at a
+time, of which WAITS may wait for rows. A wait costs other clients next to nothing; it ends when its client hangs up.
 
 A command answers `{"seq": N}`, the number of its row in the journal. What it causes is written in later rows, so
 `/v1/journal/wait?since=N&...` waits for an effect. Journal queries see the rows that are kept in memory: the last 8 MiB, without
@@ -49,8 +49,9 @@ In process, `Broker(control=0).control` is the URL, and `Broker` and the fixture
 
 
 BOUNDS = {
-    "BYTES": MAX_BYTES, "LINES": MOST_BYTES, "DEPTH": MAX_DEPTH, "PARTS": MAX_PARTS, "RULES": MAX_RULES, "HALF": PATIENCE.half,
-    "IDLE": PATIENCE.idle, "UNREAD": PATIENCE.unread, "VISITORS": MAX_VISITORS, "WAITS": MAX_WAITS,
+    "BYTES": MAX_BYTES, "LINES": MOST_BYTES >> 20,
+    "DEPTH": MAX_DEPTH, "PARTS": MAX_PARTS, "RULES": MAX_RULES, "HALF": PATIENCE.half, "IDLE": PATIENCE.idle,
+    "UNREAD": PATIENCE.unread, "VISITORS": MAX_VISITORS, "WAITS": MAX_WAITS,
 }  # fmt: skip
 
 
@@ -63,8 +64,10 @@ def text() -> str:
     lines += ["", "## Bodies and queries", ""]
     for route in ROUTES:
         what = "the rule" if route.path == "/faults" else "the plan"
-        body = [[what, "body", "see [fault rules](../how-to/faults.md)"]] if route.text else []
-        if fields := [*(body or _route_fields(route.body, "body")), *_route_fields(route.query, "query")]:
+        rules = route.text and route.media != JSON_LINES
+        body = [[what, "body", "see [fault rules](../how-to/faults.md)"]] if rules else []
+        place = "line" if route.media == JSON_LINES else "body"
+        if fields := [*(body or _route_fields(route.body, place)), *_route_fields(route.query, "query")]:
             lines += [f"### `{route.method} {route.full_path}`", "", *table(["field", "in", "meaning"], iter(fields)), ""]
     return "\n".join(lines).rstrip() + "\n"
 

@@ -11,6 +11,7 @@ from groupmock.journal.rows import KINDS, LEFT_OUT, ROWS, Header, documentation
 from .markdown import cell, notice, table
 
 READING: Final = """\
+The verbs `story`, `journal`, `replay` and `audit` [read a journal file](../how-to/journal-files.md), plain or packed. In Python
 `groupmock.journal.read` reads a whole journal, `groupmock.journal.follow` one that is being written, and `groupmock.rounds` makes
 rebalances of the rows: why, how long, who joined when, what each member had and has, what nobody owned meanwhile.
 

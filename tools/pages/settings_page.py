@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupmock import profiles
-from groupmock.config import OPTIONS, all_settings
+from groupmock.config import all_settings
 from groupmock.core.settings import Quirks
+from groupmock.options import OPTIONS
 
 from .markdown import cell, notice, table
 

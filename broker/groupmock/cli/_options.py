@@ -6,7 +6,8 @@ import argparse
 import os
 import sys
 
-from ..config import OPTIONS, Config, ConfigError, resolve
+from ..config import Config, ConfigError, resolve
+from ..options import OPTIONS
 from ..printable import one_line
 
 

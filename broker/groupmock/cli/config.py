@@ -11,7 +11,8 @@ import os
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ..config import OPTIONS, Config, all_settings, settings_by_name
+from ..config import Config, all_settings, settings_by_name
+from ..options import OPTIONS
 from ..printable import one_line
 from . import BAD_USE, OK
 from ._options import ConfigError, add_options, complain, resolve_arguments

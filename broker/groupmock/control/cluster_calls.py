@@ -169,7 +169,7 @@ async def group(context: ControlContext, call: ControlCall) -> GroupDetails:
         held=held.state,
         waiting=held.waiting,
         frozen=list(held.frozen),
-        story=context.running.story(found.group_id),
+        story=await context.running.story(found.group_id),
     )
 
 

@@ -62,7 +62,7 @@ async def _described(context: ControlContext, call: ControlCall) -> dict[str, An
 ROUTES: Final[tuple[Route, ...]] = (
     Route("GET", "/health", ("cluster", "health"), "The cluster: nodes, topics, time, seed.", cluster_calls.health, answer=Health),
     Route("POST", "/reset", ("cluster", "reset"), "Forget every topic, group, connection, rule and row; configuration and addresses stay. "
-          "Topics and the plan of the start come back.", cluster_calls.reset, answer=Health),
+          "Topics, seed data and the plan of the start come back.", cluster_calls.reset, answer=Health),
     Route("POST", "/seed", ("cluster", "seed"), "Draw ids and chances by this seed from now on.",
           cluster_calls.seed, body=Seed, answer=Done),
     _command("POST", "/clock/step", ("cluster", "step"), "step_clock"),

@@ -23,6 +23,8 @@ NULL: Final = b"null"
 HEADER_LINE: Final = 'headers are [{"key": ..., "value": ...}] or {name: text}'
 LONGEST_LINE: Final = 2 * 1024 * 1024
 """Bytes; more than the largest record that a topic takes by default."""
+LONGEST_TEXT: Final = 600
+"""Characters of what is said of a line, in which a field's name or value may be as long as the line."""
 Count = Annotated[int, Meta(ge=0)]
 Milliseconds = Annotated[int, Meta(ge=-1, le=2**63 - 1)]
 
@@ -31,7 +33,7 @@ class BadLine(ValueError):
     """A line that is no record; the text names the line, the field and what to do."""
 
     def __init__(self, number: int, text: str) -> None:
-        super().__init__(f"line {number}: {text}")
+        super().__init__(f"line {number}: {text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + ' ...'}")
         self.number = number
 
 

@@ -48,7 +48,8 @@ def starts(
         raise BadArguments(f"topic {topic.name!r} has {len(logs)} partitions, and {MOST_PARTITIONS} are read at once: name one")
     if timestamp is None:
         return {log.index: offset or 0 for log in logs}
-    return {log.index: first_not_older(cluster, topic.name, log, timestamp) for log in logs}
+    room = cluster.environment.settings.room()
+    return {log.index: first_not_older(topic.name, log, timestamp, room) for log in logs}
 
 
 def _at_place(cluster: Cluster, topic: Topic, place: str) -> dict[int, int]:

@@ -28,7 +28,7 @@ from .lines import BadLine, Numbered, RecordLine, lines_of, new_record, numbered
 from .writing import Reader, write
 
 if TYPE_CHECKING:
-    from ..running import Running
+    from .target import Target
 
 MOST_BYTES: Final = 256 * 1024 * 1024
 RECORD_FIELDS: Final = ("key", "value", "headers")
@@ -150,21 +150,21 @@ class SeedData:
         except BadLine as bad:
             raise BadSeedData(f"{self._origin}: {bad}") from None
 
-    def slices(self, running: Running) -> Iterator[None]:
+    def slices(self, target: Target) -> Iterator[None]:
         """Do what they say, with a stop after each step. Raises BadSeedData."""
         self.done = Seeded()
         try:
-            _check(running, self._lines)
+            _check(target, self._lines)
             for step in _steps(self._lines):
-                _do(running, step, self.done)
+                _do(target, step, self.done)
                 yield
         except BadLine as bad:
             before = f" ({self.done} were done before it)" if self.done != Seeded() else ""
             raise BadSeedData(f"{self._origin}: {bad}{before}") from None
 
-    def apply(self, running: Running) -> Seeded:
+    def apply(self, target: Target) -> Seeded:
         """The same without a stop."""
-        for _ in self.slices(running):
+        for _ in self.slices(target):
             pass
         return self.done
 
@@ -208,9 +208,9 @@ def seed_data_of(data: bytes, origin: str) -> SeedData:
 # -- checking ----------------------------------------------------------------------------------------------------------
 
 
-def _check(running: Running, lines: Iterable[Parsed]) -> None:
+def _check(target: Target, lines: Iterable[Parsed]) -> None:
     """Does every line name what there is, or will be by then? Raises BadLine."""
-    topics, settings = running.cluster.topics, running.config.settings
+    topics, settings = target.cluster.topics, target.config.settings
     made: dict[str, int] = {}
     for line, given in lines:
         if isinstance(given, TopicLine):
@@ -257,51 +257,51 @@ def _together(given: Any) -> tuple[type, str] | None:
     return (CommitLine, given.group) if isinstance(given, CommitLine) else None
 
 
-def _do(running: Running, step: Step, done: Seeded) -> None:
+def _do(target: Target, step: Step, done: Seeded) -> None:
     line, first = step[0]
     try:
         if isinstance(first, RecordLine):
-            done.records += _write(running, first.topic or "", step)
+            done.records += _write(target, first.topic or "", step)
         elif isinstance(first, CommitLine):
-            done.commits += _commit(running, first.group, step)
+            done.commits += _commit(target, first.group, step)
         elif isinstance(first, TopicLine):
-            _submit(running, "create_topic", name=first.topic, partitions=first.partitions,
+            _submit(target, "create_topic", name=first.topic, partitions=first.partitions,
                     replication_factor=first.replication_factor, configs=as_texts(first.configs), topic_id=first.topic_id)  # fmt: skip
             done.topics += 1
         elif isinstance(first, OffsetLine):
-            _submit(running, "set_next_offset", topic=first.topic, partition=first.partition, offset=first.next_offset,
+            _submit(target, "set_next_offset", topic=first.topic, partition=first.partition, offset=first.next_offset,
                     start=first.start_offset)  # fmt: skip
         else:
-            _submit(running, "configure_node", node=first.node, set=as_texts(first.configs))
+            _submit(target, "configure_node", node=first.node, set=as_texts(first.configs))
             done.nodes += 1
     except CannotSteer as refused:
         raise BadLine(line.number, str(refused)) from None
 
 
-def _write(running: Running, topic: str, step: Step) -> int:
-    if topic not in running.cluster.topics:
-        _submit(running, "create_topic", name=topic, partitions=running.config.settings.num_partitions)
-    found = running.cluster.topics.require(topic)
-    reader = Reader(running, topic, len(found.partitions))
+def _write(target: Target, topic: str, step: Step) -> int:
+    if topic not in target.cluster.topics:
+        _submit(target, "create_topic", name=topic, partitions=target.config.settings.num_partitions)
+    found = target.cluster.topics.require(topic)
+    reader = Reader(target, topic, len(found.partitions))
     for line, given in step:
         reader.add(line, given)
-    write(running, found, reader.lines)
+    write(target, found, reader.lines)
     return len(reader.lines)
 
 
-def _commit(running: Running, group: str, step: Step) -> int:
+def _commit(target: Target, group: str, step: Step) -> int:
     """The last line of a partition wins, as of commits it does."""
     wanted = {(each.topic, each.partition): each for _, each in step}
     offsets = [
         {"topic": each.topic, "partition": each.partition, "offset": each.offset} | ({"metadata": each.metadata} if each.metadata else {})
         for each in wanted.values()
     ]
-    _submit(running, "commit_offsets", group=group, offsets=offsets)
+    _submit(target, "commit_offsets", group=group, offsets=offsets)
     return len(step)
 
 
-def _submit(running: Running, name: str, /, **arguments: Any) -> None:
-    running.submit(Command(name, {key: value for key, value in arguments.items() if value not in (None, {})}))
+def _submit(target: Target, name: str, /, **arguments: Any) -> None:
+    target.submit(Command(name, {key: value for key, value in arguments.items() if value not in (None, {})}))
 
 
 def as_texts(configs: Mapping[str, Plain]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from .placing import Placing
 
 if TYPE_CHECKING:
     from ..core.log.topics import Topic
-    from ..running import Running
+    from .target import Target
 
 LARGEST_BATCH: Final = 512 * 1024
 MOST_IN_A_BATCH: Final = 500
@@ -44,13 +44,13 @@ class Line(NamedTuple):
 class Reader:
     """The lines of records of one topic. `records`: so far; BadLine is raised for the first that is wrong, or goes nowhere."""
 
-    def __init__(self, running: Running, topic: str, partitions: int, key_as: Form | None = None, value_as: Form | None = None) -> None:
+    def __init__(self, target: Target, topic: str, partitions: int, key_as: Form | None = None, value_as: Form | None = None) -> None:
         self.topic = topic
         self.lines: list[Line] = []
         self._partitions = partitions
         self._forms = key_as, value_as
         self._placing = Placing(partitions)
-        self._now_ms = running.core.environment.wall_ms(running.clock.now())
+        self._now_ms = target.cluster.environment.wall_ms(target.clock.now())
 
     def read(self, data: bytes, partition: int | None = None, first_line: int = 1) -> Iterator[None]:
         """Read them, with a stop every so many; `partition`: for lines that name none."""
@@ -75,9 +75,9 @@ class Reader:
 class Writing:
     """Lines on their way into a log: first they are made batches, then all of them are written at once."""
 
-    def __init__(self, running: Running, topic: Topic, lines: Sequence[Line]) -> None:
-        self._running, self._topic = running, topic
-        self._batches = list(_batches(topic, running, lines))
+    def __init__(self, target: Target, topic: Topic, lines: Sequence[Line]) -> None:
+        self._target, self._topic = target, topic
+        self._batches = list(_batches(topic, target, lines))
         self._data: list[bytes] = []
 
     def slices(self) -> Iterator[None]:
@@ -94,27 +94,27 @@ class Writing:
         before = {partition: logs[partition].end for partition in sorted(set(places))}
         arguments = {"topic": self._topic.name, "partitions": places, "batches": b"".join(self._data)}
         try:
-            self._running.submit(Command("produce", arguments))
+            self._target.submit(Command("produce", arguments))
         except RecordRefused as refused:
             raise BadLine(self._batches[refused.batch][refused.place].number, f"{refused}: nothing was written") from None
         return [Written(partition, first, logs[partition].end - first) for partition, first in before.items()]
 
 
-def write(running: Running, topic: Topic, lines: Sequence[Line]) -> list[Written]:
+def write(target: Target, topic: Topic, lines: Sequence[Line]) -> list[Written]:
     """Write them, without a stop. Raises as `Writing.submit`."""
-    writing = Writing(running, topic, lines)
+    writing = Writing(target, topic, lines)
     for _ in writing.slices():
         pass
     return writing.submit()
 
 
-def _batches(topic: Topic, running: Running, lines: Iterable[Line]) -> Iterator[list[Line]]:
+def _batches(topic: Topic, target: Target, lines: Iterable[Line]) -> Iterator[list[Line]]:
     """Each partition's records in the order of the lines, as many in a batch as its topic surely takes."""
     by_partition: dict[int, list[Line]] = {}
     for line in lines:
         by_partition.setdefault(line.partition, []).append(line)
     for partition, mine in by_partition.items():
-        most = min(LARGEST_BATCH, running.cluster.topics.limits(topic, topic.partitions[partition].leader).max_message_bytes)
+        most = min(LARGEST_BATCH, target.cluster.topics.limits(topic, topic.partitions[partition].leader).max_message_bytes)
         batch: list[Line] = []
         size = HEADER_BYTES
         for line in mine:

@@ -27,6 +27,8 @@ Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 class GroupTimeout(AssertionError):
     """A group did not get where a test wanted it in time. The text has what was wanted, what is, and the group's story."""
 
+    __module__ = "groupmock"  # a report calls it what a test imports
+
 
 class InProcess(
     Commands[R, Lasting],
@@ -104,7 +106,7 @@ class InProcess(
     def story(self, group: str | None = None, member: str | None = None) -> Text:
         """What happened to a group, or to all: who got what, what was committed and refused. `member`: what is about this one alone, by its
         client id, its short name (`anna#d7e8`) or its id."""
-        done: Text = self._ask(lambda: "\n".join(self._up().story(group, member)))
+        done: Text = self._do(lambda: self._run(self._story(group, member)))
         return done
 
     def audit(self) -> Found:
@@ -135,11 +137,14 @@ class InProcess(
         done: View = self._do(lambda: self._run(self._reach(wanted, timeout)))
         return done
 
+    async def _story(self, group: str | None, member: str | None) -> str:
+        return "\n".join(await self._up().story(group, member))
+
     async def _reach(self, wanted: Wanted, timeout: float) -> GroupView:
         running = self._up()
         found = await reach(running, wanted, timeout)
         if isinstance(found, Missed):
-            raise GroupTimeout("\n".join([str(found.lines), *running.story(wanted.group)]))
+            raise GroupTimeout("\n".join([str(found.lines), *await running.story(wanted.group)]))
         return found
 
 

@@ -75,11 +75,11 @@ class People:
         elif member_id and len(self._wished) < GONE:
             self._wished[member_id] = (join, connection)
 
-    def comes(self, row: MemberRow, first: tuple[Any, int] | None) -> Person:
-        """It is a member now. `first`: the JoinGroup that is open, for one that had no id."""
-        person = self.here[row.member_id] = Person(row.member_id, row.client_id, row.group_instance_id)
+    def comes(self, row: MemberRow, first: tuple[Any, int] | None, client_id: str | None) -> Person:
+        """It is a member now. `first`: the JoinGroup that is open, for one that had no id; `client_id`: who it is."""
+        person = self.here[row.member_id] = Person(row.member_id, client_id, row.group_instance_id)
         wish = self._wished.pop(row.member_id, None) or first
-        self._by_client.setdefault(row.client_id, set()).add(row.member_id)
+        self._by_client.setdefault(client_id, set()).add(row.member_id)
         if wish is not None:
             self._wants(person, *wish)
         self.gone.pop(row.member_id, None)

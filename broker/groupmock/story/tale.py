@@ -23,7 +23,7 @@ from .words import MOST, count, facts, listed, member_text, offsets_text, partit
 
 REMEMBERED: Final = 100_000
 """Partitions of which the last committed offset is."""
-ALL_JOINED: Final = "all members joined"
+AS_EVER: Final = ("all members joined", "nobody else is awaited")
 """How a join phase ends mostly: nothing to be told."""
 FEW: Final = 3
 """Members that are told in one line."""
@@ -57,6 +57,7 @@ class Tale:
         self._names = names
         self.owners: dict[Partition, str] = {}
         self._ordered: tuple[int, str] | None = None  # when and by what the test let something happen
+        self._struck: tuple[int, str] | None = None  # when a fault rule did what, which may be a command
         self._joining: Asked | None = None  # the JoinGroup that was handed in last
         self._started: set[tuple[str, Partition]] = set()  # who read what since the last generation
         self._held: Line | None = None  # somebody came or went: perhaps a rebalance comes of it
@@ -77,8 +78,8 @@ class Tale:
         """The names of its members."""
         return listed([person.name for person in self.people.here.values()])
 
-    def head(self, lag: int | None) -> str:
-        """The group in one line."""
+    def head(self, lag: int | None, whole: bool = True) -> str:
+        """The group in one line. `whole`: are these all rows of the run?"""
         parts = [self.state or "not there yet", f"generation {self.generation}"]
         if self.protocol and self.state not in (EMPTY, DEAD, ""):
             parts.append(text(self.protocol))
@@ -86,6 +87,8 @@ class Tale:
         parts.append(count(len(self.people.here), "member") + leads)
         if lag is not None:
             parts.append(f"lag {lag}")
+        elif whole and self.generation > 0 and not self.committed:
+            parts.append("nothing committed")
         return f"{text(self.fold.name)}: {', '.join(parts)}"
 
     def flush(self) -> Iterator[Line]:
@@ -113,7 +116,7 @@ class Tale:
         yield from self.flush()
         who = (row.member_id,)
         if row.what == "added":
-            person = self.people.comes(row, self._first())
+            person = self.people.comes(row, self._first(), row.client_id)
             self._held = Line(row.t, f"{person.name} joins{person.wishes}{self._by_order(row.t)}", who)
         elif row.what == "removed":
             name, how = self.people.name(row.member_id, row.client_id), self._how_gone(row)
@@ -132,9 +135,9 @@ class Tale:
         before = self.people.name(old)
         how = f"static id {text(row.group_instance_id)} came back as another member"
         self.people.goes(old, row.t, how)
-        person = self.people.comes(row, self._first())
         # The group's row has the client id of the member that was replaced, as Kafka keeps it.
-        by = self._joining.client_id if self._joining is not None else None
+        by = self._joining.client_id if self._joining is not None else row.client_id
+        person = self.people.comes(row, self._first(), by)
         client = f" (client {text(by)})" if by else ""
         taken = f"{person.name}{client} takes the place of {before}: static id {text(row.group_instance_id)}{self._by_order(row.t)}"
         yield Line(row.t, taken, (row.member_id, old))
@@ -183,7 +186,7 @@ class Tale:
     def _dealt(self, row: MovedRow, over: Rebalance) -> Iterator[Line]:
         """Who has which partitions now: in the line of the generation, of more than a few members each in a line of its own."""
         ended = next((phase for phase in reversed(over.phases) if phase.state == COMPLETING), None)
-        because = "" if ended is None or ended.reason.startswith(ALL_JOINED) else f", {shortened(ended.reason)}"
+        because = "" if ended is None or ended.reason.startswith(AS_EVER) else f", {shortened(ended.reason)}"
         took = (over.ended or row.t) - over.began
         head = f"generation {row.generation} after {took / NS_PER_MS:.0f} ms{because}"
         leads = f"{self.people.name(over.leader)} leads" if over.leader else "nobody leads"
@@ -341,18 +344,21 @@ class Tale:
 
     # -- what others did to it
 
-    def ordered(self, row: CommandRow) -> Line:
-        """Somebody steered."""
+    def ordered(self, row: CommandRow) -> Iterator[Line]:
+        """Somebody steered: the test, unless a fault rule did."""
+        if self._struck == (row.t, row.name):
+            return
         if row.name in ORDERS:
             self._ordered = (row.t, row.name)
         self.tally.orders.more(text(row.name))
         member = row.arguments.get("member")
         ids = self.people.matching(member) if isinstance(member, str) else ()
         told = {name: value for name, value in row.arguments.items() if name != "group"}
-        return Line(row.t, f"ordered by the test: {text(row.name)} {facts(told)}".rstrip(), ids)
+        yield Line(row.t, f"ordered by the test: {text(row.name)} {facts(told)}".rstrip(), ids)
 
     def struck(self, row: FaultRow, asked: Asked | None) -> Line:
         """A fault rule did something."""
+        self._struck = (row.t, row.action)
         if row.action in ORDERS:
             self._ordered = (row.t, f"fault rule {text(row.rule)}")
         self.tally.faults.more(text(row.rule))

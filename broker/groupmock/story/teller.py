@@ -141,12 +141,15 @@ class StoryTeller:
         self._names = TopicNames()
         self._ends: dict[Partition, int] = {}
         self._member_seen = member is None
+        self._begins: int | None = None  # number of the first row: above 1 the run had begun before
         self.untold = 0
         """Rows whose messages are not what their API has."""
 
     def feed(self, row: Row | UnknownRow) -> None:
         """One more row."""
         take = _TAKE.get(row.__class__)
+        if self._begins is None:
+            self._begins = row.seq
         if take is None:
             return
         try:
@@ -184,7 +187,7 @@ class StoryTeller:
         for place, section in enumerate(self._sections.values()):
             if place:
                 yield ""
-            yield section.tale.head(self._lag(section.tale, ends))
+            yield section.tale.head(self._lag(section.tale, ends), whole=not dropped and (self._begins or 0) <= 1)
             if section.count > LONG:
                 yield from (f"  {line}" for line in section.tale.tally.lines(joined=section.tale.generation > 0))
             yield from section.lines()
@@ -286,9 +289,9 @@ class StoryTeller:
         group = row.arguments.get("group")
         if isinstance(group, str):
             if (section := self._section(group)) is not None:
-                yield section, section.tale.ordered(row)
+                yield from ((section, line) for line in section.tale.ordered(row))
         else:
-            yield from ((section, section.tale.ordered(row)) for section in self._sections.values())
+            yield from ((section, line) for section in self._sections.values() for line in section.tale.ordered(row))
             self._for_all.append(Line(row.t, f"ordered by the test: {text(row.name)} {facts(row.arguments)}".rstrip()))
 
     def _fault(self, row: FaultRow, _: Any) -> Iterator[tuple[Section, Line]]:

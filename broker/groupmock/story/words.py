@@ -81,7 +81,9 @@ def facts(fields: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> str:
-    return ",".join(map(str, value[:MOST])) if isinstance(value, list | tuple) else str(value)
+    if not isinstance(value, list | tuple):
+        return str(value)
+    return str(len(value)) if any(isinstance(each, dict) for each in value) else ",".join(map(str, value[:MOST]))
 
 
 def _ranges(numbers: list[int]) -> Iterable[str]:

@@ -61,12 +61,12 @@ def told(rows: DataFrame) -> DataFrame:
     broken = rows.where(_strikes()).select("run").distinct()
     kind = F.col("kind")
     request = (kind == "request") & F.col("api_key").isin(*GROUP_APIS)
-    inside = (kind == "reply") & F.col("message").rlike('"error_code":-?[1-9]')
+    inside = (kind == "reply") & F.col("message").rlike('"error_code": ?-?[1-9]')
     answer = (kind == "abandoned") | ((kind == "reply") & (F.col("error").isNotNull() | ~F.col("delivered"))) | inside
     note = (kind == "note") & (F.col("what") == COULD_NOT)
     others = kind.isin("fault", "command", "moved", "member", "close")
     member = json("message", "$.member_id", "$.members[0].member_id")
-    codes = F.array_distinct(F.regexp_extract_all("message", F.lit('"error_code":(-?[1-9][0-9]*)'), F.lit(1)))
+    codes = F.array_distinct(F.regexp_extract_all("message", F.lit('"error_code": ?(-?[1-9][0-9]*)'), F.lit(1)))
     return rows.where(others | request | answer | note).join(broken, "run", "left_semi").select(
         *(*PLACE, "kind", "at", "node", "connection", "ticket", "api_key", "api_name", "client_id", "stage", "action", "fields"),
         *("name", "arguments", "error", "delivered", "group", "member_id", "what", "cause", "reason", "after", "members", "generation"),

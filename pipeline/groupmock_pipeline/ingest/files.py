@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from groupmock.journal.source import ENDINGS
+
 from ..errors import BadInput
 from ..storage import Storage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-NAMES: Final = "{*.jsonl,*.jsonl.gz,*.jsonl.zst}"
+NAMES: Final = f"{{{','.join(f'*{ending}' for ending in ENDINGS)}}}"
 REMOTE: Final = re.compile(r"^(?!file:)[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 OPTIONS: Final = {"recursiveFileLookup": "true", "pathGlobFilter": NAMES}
 

@@ -91,6 +91,14 @@ def test_bytes_that_are_no_utf8_are_said_to_be() -> None:
         world.write("t", b'{"value": "\xff"}')
 
 
+def test_what_is_said_of_a_long_line_is_short() -> None:
+    world = DataWorld()
+    world.topic("t")
+    with pytest.raises(BadLine) as wrong:
+        world.write("t", '{"' + "x" * 100_000 + '": 1}')
+    assert len(str(wrong.value)) < 700
+
+
 def test_python_data_has_bytes() -> None:
     assert lines_of([{"key": b"\0", "value": "v", "headers": [("h", b"\xff"), ("h", None)]}]) == (
         b'{"key":"AA==","value":"v","headers":[{"key":"h","value":"/w==","value_as":"base64"},{"key":"h","value":null}],"key_as":"base64"}'

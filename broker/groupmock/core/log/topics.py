@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -29,9 +28,6 @@ if TYPE_CHECKING:
     from .limits import LogLimits
     from .partition import Appended, Partition
     from .retention import Aging
-
-
-NO_CONFIGS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Topic(msgspec.Struct, eq=False):
@@ -114,7 +110,7 @@ class Topics:
         name: str,
         partitions: int,
         factor: int | None = None,
-        settings: Mapping[str, str] = NO_CONFIGS,
+        settings: Mapping[str, str] | None = None,
         topic_id: bytes | None = None,
     ) -> None:
         """Create a topic with checked configs, its replicas placed here. `factor` None: default.replication.factor; `topic_id` None: a
@@ -122,7 +118,7 @@ class Topics:
         self.check_name(name)
         self.check_room(partitions)
         standard = self._environment.settings.default_replication_factor
-        self.add(turn, name, self.place(name, partitions, standard if factor is None else factor), settings, topic_id)
+        self.add(turn, name, self.place(name, partitions, standard if factor is None else factor), settings or {}, topic_id)
 
     def check_name(self, name: str) -> None:
         """Raises TopicRefused for a name that Kafka does not take, that exists, or that collides with one by '.' and '_'."""
@@ -263,10 +259,6 @@ class Topics:
             found.replicas = [node, *found.replicas[1:]]
         found.lead(node)
         turn.note("leader_moved", topic=name, partition=found.index, leader=node, leader_epoch=found.leader_epoch)
-
-    def led_by_host(self, name: str, partition: int) -> bool:
-        """Does it move with what lives in it (a coordinator), and not by itself?"""
-        return self._host(name, partition) is not None
 
     def node_stopped(self, turn: Turn, node: int) -> None:
         """What the node led goes to the next replica that runs; without one it has no leader (-1). Group coordinators went before."""

@@ -12,6 +12,8 @@ from ..groups.type import GroupType
 from .register import NoSuch, NotNow
 
 if TYPE_CHECKING:
+    from groupmock_codec.room import Room
+
     from ..cluster import Cluster
     from ..log.partition import Partition
     from ..log.topics import Topic
@@ -78,10 +80,11 @@ def check_partition(cluster: Cluster, topic: str, partition: int) -> None:
         raise NoSuch(f"no partition {partition} of topic {topic!r}: there are 0 to {count - 1}")
 
 
-def first_not_older(cluster: Cluster, topic: str, partition: Partition, timestamp: int) -> int:
-    """Offset of the first record whose timestamp (ms since 1970) is not below that; without one the log's end. Raises NotNow."""
+def first_not_older(topic: str, partition: Partition, timestamp: int, room: Room) -> int:
+    """Offset of the first record whose timestamp (ms since 1970) is not below that; without one the log's end. `room`: for all that
+    one command or question looks up. Raises NotNow."""
     try:
-        found = partition.by_timestamp(timestamp, cluster.environment.settings.room()).offset
+        found = partition.by_timestamp(timestamp, room).offset
     except RecordsError as error:
         raise NotNow(f"{topic}/{partition.index}: the record of that time cannot be found: {error.reason}") from None
     return partition.end if found < 0 else found

@@ -48,10 +48,10 @@ def move_leaders(cluster: Cluster, arguments: MoveLeaders, turn: Turn) -> None:
 
 
 def _moves(cluster: Cluster, arguments: MoveLeaders) -> Iterator[tuple[str, int, int]]:
-    topics = cluster.topics
+    topics, hosting = cluster.topics, cluster.groups.hosting
     for name in topics.names() if arguments.topic is None else [arguments.topic]:
         for partition in topics.require(name).partitions:
-            if topics.led_by_host(name, partition.index) or arguments.node not in (None, partition.leader):
+            if (name == hosting.topic and partition.index < hosting.places) or arguments.node not in (None, partition.leader):
                 continue
             to = heir(cluster.environment, partition) if arguments.to is None else arguments.to
             if to is not None and to != partition.leader:

@@ -26,6 +26,8 @@ from .find import check_partition, first_not_older, listed, partitions_of
 from .register import Arguments, BadArguments, Group, NoSuch, NotNow, TopicName, steers
 
 if TYPE_CHECKING:
+    from groupmock_codec.room import Room
+
     from ..cluster import Cluster
     from ..turn import Turn
 
@@ -114,7 +116,8 @@ def resets(cluster: Cluster, arguments: ResetOffsets) -> list[Reset]:
         raise BadArguments(f"reset_offsets: say where by exactly one of {', '.join(WAYS)}")
     group = _inactive(cluster, arguments.group, RESET_REFUSED)
     committed = {} if group is None else {at: offset.offset for at, offset in group.offsets.items()}
-    found = [_reset(cluster, arguments, at, committed.get(at)) for at in _places(cluster, arguments, committed)]
+    room = cluster.environment.settings.room()
+    found = [_reset(cluster, arguments, at, committed.get(at), room) for at in _places(cluster, arguments, committed)]
     if not found:
         raise NoSuch(f"group {arguments.group!r} has committed nothing: name a topic")
     return found
@@ -133,7 +136,7 @@ def _places(cluster: Cluster, arguments: ResetOffsets, committed: dict[tuple[str
     return [(arguments.topic, partition) for partition in wanted]
 
 
-def _reset(cluster: Cluster, arguments: ResetOffsets, at: tuple[str, int], before: int | None) -> Reset:
+def _reset(cluster: Cluster, arguments: ResetOffsets, at: tuple[str, int], before: int | None, room: Room) -> Reset:
     topic, index = at
     partition = cluster.topics.require_partition(topic, index)
     if before is None and (arguments.shift is not None or arguments.to == "current"):
@@ -147,7 +150,7 @@ def _reset(cluster: Cluster, arguments: ResetOffsets, at: tuple[str, int], befor
         None: arguments.offset,
     }[arguments.to]
     if arguments.timestamp is not None:
-        wanted = first_not_older(cluster, topic, partition, arguments.timestamp)
+        wanted = first_not_older(topic, partition, arguments.timestamp, room)
     elif arguments.shift is not None:
         wanted = (before or 0) + arguments.shift
     assert wanted is not None

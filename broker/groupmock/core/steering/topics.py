@@ -13,7 +13,6 @@ from groupmock_codec.errors import ErrorCode
 
 from ..log.placement import MOST_PARTITIONS
 from ..log.refusal import TopicRefused
-from ..log.topics import NO_CONFIGS
 from .find import check_partition, partitions_of
 from .register import Arguments, BadArguments, CannotSteer, NotNow, TopicName, steers
 
@@ -52,7 +51,7 @@ def create_topic(cluster: Cluster, arguments: CreateTopic, turn: Turn) -> None:
     if partitions > MOST_PARTITIONS and not settings.quirks.any_number_of_partitions:
         raise BadArguments(f"create_topic: {partitions} partitions are more than Kafka makes at once: make {MOST_PARTITIONS} and grow it")
     try:
-        settings_of_topic = _checked_configs(turn, arguments.configs) if arguments.configs else NO_CONFIGS
+        settings_of_topic = _checked_configs(turn, arguments.configs) if arguments.configs else None
         topic_id = None if arguments.topic_id is None else _free_id(cluster, arguments.topic_id)
         cluster.topics.create(turn, arguments.name, partitions, arguments.replication_factor, settings_of_topic, topic_id)
     except TopicRefused as refused:
