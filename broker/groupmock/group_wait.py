@@ -264,14 +264,13 @@ def _committed(wanted: dict[Place, int]) -> Condition:
 
 def _lag(most: int) -> Condition:
     def lacks(sight: Sight) -> str | None:
-        behind = {(row.topic, row.partition): row.lag for row in lag_of(sight.cluster, sight.view).partitions if row.lag is not None}
-        if not behind:
+        behind = lag_of(sight.cluster, sight.view)
+        if not behind.partitions:
             return "the group has neither partitions nor committed offsets, so that no lag is known"
-        total = sum(behind.values())
-        if total <= most:
+        if behind.lag <= most:
             return None
-        late = [f"{printable(topic)}/{partition} {lag}" for (topic, partition), lag in behind.items() if lag]
-        return f"lag {most} or less: it is {total} ({_several(late, ', ')})"
+        late = [f"{printable(each.topic)}/{each.partition} {each.lag}" for each in behind.partitions if each.lag]
+        return f"lag {most} or less: it is {behind.lag} ({_several(late, ', ')})"
 
     return Condition(f"lag {most}", lacks, reads_offsets=True)
 

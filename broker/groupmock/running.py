@@ -177,9 +177,10 @@ class Running:
         twenty thousand rows take up to a second, in which clients are served."""
         if self.ring is None:
             return []
+        self.server.journal.flush()  # the last line names the file
         topics = self.cluster.topics
         ends = {(name, place): each.end for name in topics.names() for place, each in enumerate(topics.require(name).partitions)}
-        return await asyncio.to_thread(_told, list(self.ring.rows), group, member, self.seed, self.config.journal, self.ring.dropped, ends)
+        return await asyncio.to_thread(_told, list(self.ring.rows), group, member, self.seed, self.journal, self.ring.dropped, ends)
 
     def never_fired(self) -> list[RuleReport]:
         """The fault rules that did nothing, before a reset neither."""

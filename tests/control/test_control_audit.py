@@ -28,7 +28,8 @@ def ask(broker: Broker, path: str) -> Any:
 def refused(broker: Broker, path: str) -> tuple[int, str]:
     with pytest.raises(HTTPError) as caught, urlopen(f"{broker.control}{path}"):
         pass
-    return caught.value.code, caught.value.read().decode()
+    with caught.value as answer:
+        return answer.code, answer.read().decode()
 
 
 def wrong(bootstrap: str, group: str = "billing") -> None:

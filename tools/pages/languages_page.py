@@ -19,8 +19,9 @@ groupmock is a server: a test in any language starts it as a process, points its
 to them. Nothing of it is bound to Python but the installation: `pip install 'groupmock[control]'`, or the
 [container image](https://github.com/groupmock/groupmock/tree/main/docker).
 
-Three small services with their tests stand in [examples/](https://github.com/groupmock/groupmock/tree/main/examples): a second member, a
-crash, a commit that comes too late, a lost answer. Each needs some 60 lines of its own to start the server and ask it, and runs in seconds.
+Small services with their tests stand in [examples/](https://github.com/groupmock/groupmock/tree/main/examples): a second member, a crash,
+a commit that comes too late, a lost answer. Each language needs some 60 lines of its own to start the server and ask it, and its tests run
+in seconds.
 
 ## What every test does
 
@@ -58,6 +59,9 @@ LANGUAGES: Final = {
     "Java: JUnit 5": ("java", "the stock consumer; the same for Kotlin and Scala", "mvn test", [
         "src/test/java/example/Groupmock.java", "src/test/java/example/CookTest.java", "src/main/java/example/Cook.java",
     ]),
+    "Java: Spring Boot": ("spring", "spring-kafka, and the helper above", "mvn test", [
+        "src/test/java/example/KitchenTest.java", "src/main/java/example/Kitchen.java",
+    ]),
     "Node: vitest": ("node", "KafkaJS; any client of Node", "npm install && npm test", [
         "test/groupmock.js", "test/cook.test.js", "src/cook.js",
     ]),
@@ -76,13 +80,13 @@ def _language(heading: str) -> Iterator[str]:
     folder, client, command, files = LANGUAGES[heading]
     where = f"https://github.com/groupmock/groupmock/tree/main/examples/{folder}"
     yield f"## {heading}\n\nWith {client}. Run it in [examples/{folder}]({where}): `{command}`.\n"
-    yield from _habits(folder)
-    for said, name in zip(SAID, files, strict=True):
+    yield _habits(folder)
+    for said, name in zip(SAID[-len(files) :], files, strict=True):
         source = EXAMPLES / folder / name
         yield f"{said} `{name}`\n\n{NOT_RUN}\n```{FENCES[source.suffix]}\n{source.read_text(encoding='utf-8')}```\n"
 
 
-def _habits(folder: str) -> Iterator[str]:
-    """What the example's README says of its client, below its table."""
-    said = (EXAMPLES / folder / "README.md").read_text(encoding="utf-8").rpartition("|\n\n")[2]
-    yield said
+def _habits(folder: str) -> str:
+    """What the example's README says last: of its client, below table and commands."""
+    last = (EXAMPLES / folder / "README.md").read_text(encoding="utf-8").strip().rpartition("\n\n")[2]
+    return f"{last}\n"

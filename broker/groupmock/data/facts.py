@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64encode
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -11,6 +10,7 @@ from ..core.log.broker_configs import started
 from ..core.log.described import Described, TopicConfigs, cluster_configs, node_configs
 from ..core.log.placement import NO_LEADER
 from ..core.log.replicas import in_sync, offline
+from ..faults.plan import id_text
 
 if TYPE_CHECKING:
     from ..core.cluster import Cluster
@@ -89,7 +89,7 @@ def topic_facts(cluster: Cluster, topic: Topic) -> TopicFacts:
     """In full."""
     return TopicFacts(
         name=topic.name,
-        topic_id=urlsafe_b64encode(topic.topic_id).decode().rstrip("="),
+        topic_id=id_text(topic.topic_id),
         internal=topic.internal,
         replication_factor=topic.replication_factor,
         configs=dict(topic.configs),

@@ -27,6 +27,8 @@ Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 class GroupTimeout(AssertionError):
     """A group did not get where a test wanted it in time. The text has what was wanted, what is, and the group's story."""
 
+    __module__ = "groupmock"  # a report calls it what a test imports
+
 
 class InProcess(
     Commands[R, Lasting],

@@ -190,7 +190,7 @@ class FaultRow(Row, tag="fault", kw_only=True):
     action: Annotated[str, about("the kind of fault; over or released: the wait of the call is over")]
     connection: Annotated[int | None, about("to which connection")] = None
     ticket: Annotated[int | None, about("to which request")] = None
-    fields: Annotated[dict[str, Any], about("details of this kind of fault")] = {}
+    fields: Annotated[dict[str, Any], about("details of this kind of fault; `struck`: which part of the request")] = {}
 
 
 class CommandRow(Row, tag="command", kw_only=True):

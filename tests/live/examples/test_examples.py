@@ -20,7 +20,6 @@ import pytest
 TREE = Path(__file__).resolve().parents[3]
 INSTALL_S = 600
 PROMISED_S = 10.0
-TESTS = 4
 
 
 @dataclass(frozen=True)
@@ -32,14 +31,20 @@ class Example:
     install: Sequence[Sequence[str]]
     test: Sequence[str]
     passed: str
+    tests: int = 4
+    promised_s: float = PROMISED_S
+    beside: Sequence[str] = ()
+    """Files of other examples that its README says to copy."""
 
 
+MAVEN_INSTALL = [["mvn", "-B", "-q", "test-compile"], ["mvn", "-B", "-q", "test", "-Dtest=none", "-Dsurefire.failIfNoSpecifiedTests=false"]]
+SUREFIRE = r"Tests run: (\d+), Failures: 0, Errors: 0, Skipped: 0\n"
 EXAMPLES = [
+    # Offline from then on: test-compile brings compiler and libraries; the runner of tests is looked up when it runs none, too.
+    Example("java", ["java", "mvn"], MAVEN_INSTALL, ["mvn", "-B", "-o", "test"], SUREFIRE),
     Example(
-        "java", ["java", "mvn"],
-        # Offline from then on: test-compile brings compiler and libraries; the runner of tests is looked up when it runs none, too.
-        [["mvn", "-B", "-q", "test-compile"], ["mvn", "-B", "-q", "test", "-Dtest=none", "-Dsurefire.failIfNoSpecifiedTests=false"]],
-        ["mvn", "-B", "-o", "test"], r"Tests run: (\d+), Failures: 0, Errors: 0, Skipped: 0\n",
+        "spring", ["java", "mvn"], MAVEN_INSTALL, ["mvn", "-B", "-o", "test"], SUREFIRE, tests=1, promised_s=30.0,
+        beside=["java/src/test/java/example/Groupmock.java"],
     ),
     Example("node", ["node", "npm"], [["npm", "install", "--no-audit", "--no-fund"]], ["npm", "test"], r"Tests +(\d+) passed \(\d+\)"),
     Example(
@@ -47,6 +52,14 @@ EXAMPLES = [
         ["go", "test", "-count=1", "-v", "./..."], r"^--- PASS",
     ),
 ]  # fmt: skip
+
+
+SWAPPED = {
+    "java": ("src/main/java/example/Cook.java", r"( +recipe\.accept\(.*?;\n)", r"( +commit\(new .*?;\n)"),
+    "node": ("src/cook.js", r"( +await recipe\(.*?\n)", r"( +await consumer\.commitOffsets.*?\n)"),
+    "go": ("cook.go", r"(\t+recipe\(.*?\n)", r"(\t+if err := client\.CommitRecords.*?\n.*?\n\t+\}\n)"),
+}
+"""Language -> file, the lines that cook, the lines that commit. (A listener of Spring's commits after it was called: nothing to swap.)"""
 
 
 @pytest.fixture(params=EXAMPLES, ids=lambda each: each.language)
@@ -62,6 +75,8 @@ def folder(example: Example, tmp_path: Path) -> Path:
     """The example, installed in a copy: nothing is left in the tree."""
     copy = tmp_path / example.language
     shutil.copytree(TREE / "examples" / example.language, copy, ignore=shutil.ignore_patterns("node_modules", "target"))
+    for name in example.beside:
+        shutil.copy(TREE / "examples" / name, copy / Path(name).relative_to(Path(name).parts[0]))
     for words in example.install:
         told(words, copy, INSTALL_S)
     return copy
@@ -81,20 +96,16 @@ def test_an_example_passes_in_under_ten_seconds_after_its_install(example: Examp
     said = told(example.test, folder, INSTALL_S)
     took = time.monotonic() - began
     found = re.findall(example.passed, said, re.MULTILINE)
-    assert (len(found) if found and not found[-1].isdigit() else int(found[-1])) == TESTS, said
-    print(f"{example.language}: {TESTS} tests in {took:.1f} s")
-    assert took < PROMISED_S, said
+    assert (len(found) if found and not found[-1].isdigit() else int(found[-1])) == example.tests, said
+    print(f"{example.language}: {example.tests} tests in {took:.1f} s")
+    assert took < example.promised_s, said
 
 
+@pytest.mark.parametrize("example", [each for each in EXAMPLES if each.language in SWAPPED], ids=lambda each: each.language, indirect=True)
 def test_an_example_finds_the_cook_that_commits_before_it_cooks(example: Example, folder: Path) -> None:
     """What is committed before it is done is lost with the process: else the tests of the example prove little."""
-    file, begun, done = {
-        "java": ("src/main/java/example/Cook.java", r"( +recipe\.accept\(.*?;\n)", r"( +commit\(new .*?;\n)"),
-        "node": ("src/cook.js", r"( +await recipe\(.*?\n)", r"( +await consumer\.commitOffsets.*?\n)"),
-        "go": ("cook.go", r"(\t+recipe\(.*?\n)", r"(\t+if err := client\.CommitRecords.*?\n.*?\n\t+\}\n)"),
-    }[example.language]
-    source = (folder / file).read_text()
-    swapped, count = re.subn(begun + done, r"\2\1", source)
+    file, cooks, commits = SWAPPED[example.language]
+    swapped, count = re.subn(cooks + commits, r"\2\1", (folder / file).read_text())
     assert count == 1
     (folder / file).write_text(swapped)
     with pytest.raises(AssertionError, match=r"(?i)crash") as failed:

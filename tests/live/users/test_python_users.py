@@ -46,5 +46,5 @@ def test_a_service_that_never_commits_is_seen_in_the_failed_tests_text(tmp_path:
     done = played("aiokafka_with_pytest", tmp_path, "-k", "served_and_committed")
     assert (done.returncode, "1 failed" in done.stdout) == (1, True), done.stdout + done.stderr
     assert ">       view = await broker.wait_for(" in done.stdout
-    assert "GroupTimeout: group 'kitchen' did not reach state Stable, members 1, lag 0" in done.stdout
+    assert "groupmock.GroupTimeout: group 'kitchen' did not reach state Stable, members 1, lag 0" in done.stdout
     assert "inprocess/" not in done.stdout

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import assert_type
 
@@ -222,6 +224,13 @@ def test_a_coroutine_does_nothing_before_it_is_awaited() -> None:
                 await broker.delete_topic("nope")
 
     asyncio.run(main())
+
+
+def test_the_package_loads_nothing_before_it_is_asked() -> None:
+    ours = "('groupmock', 'groupmock_codec', 'msgspec')"
+    look = f"import sys, groupmock; print(sorted(name for name in sys.modules if name.partition('.')[0] in {ours}))"
+    told = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True).stdout
+    assert told == "['groupmock', 'groupmock.version']\n"
 
 
 def test_what_the_package_gives() -> None:
