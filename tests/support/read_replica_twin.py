@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import shutil
 import sys
 import tempfile
 import time
@@ -104,6 +105,7 @@ def of_kafka(folder: Path, version: str) -> dict[Asked, Any]:
         return {asked: shown(clients[nodes[asked.at]].ask(1, asked.version, request(asked, racks))) for asked in CASES}
     finally:
         module.stop(where)
+        shutil.rmtree(where, ignore_errors=True)
 
 
 def _leader(client: Client) -> int:
