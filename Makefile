@@ -28,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 WORKERS ?= 2
 PRODUCT := codec broker clients pipeline
 INTEROP := tests/interop/run tests/interop/matrix tests/interop/judges tests/interop/members/python
-CODE := $(PRODUCT) $(wildcard tests tools docker benchmarks actions)
+CODE := $(PRODUCT) $(wildcard tests tools docker benchmarks)
 
 .PHONY: help demo test live search setup lint types contracts package matrix bench readme docs site mutations fidelity scenarios ci clean
 

@@ -11,13 +11,19 @@ import os
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ..config import Config, all_settings, settings_by_name
+from ..config import Config, Like, all_settings, settings_by_name
 from ..options import OPTIONS
 from ..printable import one_line
 from . import BAD_USE, OK
 from ._options import ConfigError, add_options, complain, resolve_arguments
 
 HIDDEN: Final = "(not shown)"
+NOTHING_COPIED: Final = Like("", 0, False, None, None, None)
+OF_LIKE: Final = {
+    "like": "address", "like-records": "records", "like-tls": "tls", "like-tls-ca": "ca", "like-tls-cert": "certificate",
+    "like-tls-key": "key",
+}  # fmt: skip
+"""Options that stand together in `Config.like`."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,4 +78,7 @@ def _option(config: Config, name: str) -> Any:
         return config.profile.name
     if name == "advertise" and config.advertise is not None:
         return config.advertise.host + (f":{config.advertise.port}" if config.advertise.port else "")
+    if name in OF_LIKE:
+        value = getattr(config.like or NOTHING_COPIED, OF_LIKE[name])
+        return None if value == "" else value
     return getattr(config, name.replace("-", "_"))
