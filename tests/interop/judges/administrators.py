@@ -159,7 +159,7 @@ SHELL_CALLS = (
         code=1,
     ),
     Call("kafka-log-dirs.sh", ("--describe",), r'"error":null,"logDir":"[^"]+"'),
-    Call("kafka-log-dirs.sh", ("--describe", "--topic-list", "orders"), r'"partition":"orders-0","size":[1-9]'),
+    Call("kafka-log-dirs.sh", ("--describe", "--topic-list", "orders"), r'"partition":"orders-\d","size":[1-9]'),
     Call("kafka-features.sh", ("describe",), r"Feature: metadata.version\s+SupportedMinVersion: 3.3-IV3\s+SupportedMaxVersion: 4.3-IV0"),
     Call("kafka-features.sh", ("upgrade", "--feature", "metadata.version=30", "--dry-run"), "can be upgraded|was upgraded|is already"),
     Call("kafka-metadata-quorum.sh", ("describe", "--status"), r"LeaderId:\s+1[\s\S]*CurrentVoters"),
