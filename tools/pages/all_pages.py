@@ -9,6 +9,7 @@ from typing import Final
 from tools.runs import ROOT
 
 PAGES: Final[dict[str, str]] = {
+    "admin_tools": "docs/proof/admin-tools.md",
     "apis": "docs/reference/apis.md",
     "audit_rules": "docs/reference/audit-rules.md",
     "bad_bytes": "docs/proof/bad-bytes.md",

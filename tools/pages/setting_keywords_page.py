@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from groupmock.config import all_settings
 
-MOST = 100
+LONGEST = 141
+"""A line of the project's Python, and the end of the one before it."""
 HEAD = '''"""Settings as keyword arguments of `Broker`. Written by tools/pages/setting_keywords_page.py (`make docs`): do not edit."""
 
 from __future__ import annotations
@@ -19,13 +20,11 @@ class SettingKeywords(TypedDict, total=False):
 
 
 def text() -> str:
-    """The module."""
-    return HEAD + "".join(f"\n    {each.field}: {_type(each.kind, each.declared.choices)}" for each in all_settings().values()) + "\n"
+    """The module, as `ruff format` leaves it."""
+    return HEAD + "".join(_field(each.field, each.kind, each.declared.choices) for each in all_settings().values()) + "\n"
 
 
-def _type(kind: type, choices: tuple[str, ...]) -> str:
+def _field(name: str, kind: type, choices: tuple[str, ...]) -> str:
     names = ", ".join(f'"{choice}"' for choice in choices)
-    if not names:
-        return kind.__name__
-    reason = "  # noqa: E501  # Java's class names" if len(names) > MOST else ""
-    return f"Literal[{names}]{reason}"
+    line = f"\n    {name}: " + (f"Literal[{names}]" if names else kind.__name__)
+    return line if len(line) <= LONGEST else f"\n    {name}: Literal[\n        {names}\n    ]"

@@ -11,17 +11,19 @@ import os
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ..config import Config, all_settings, settings_by_name
-from ..options import OPTIONS, Option
+from ..config import Config, Like, all_settings, settings_by_name
+from ..options import OPTIONS
 from ..printable import one_line
 from . import BAD_USE, OK
 from ._options import ConfigError, add_options, complain, resolve_arguments
 
 HIDDEN: Final = "(not shown)"
+NOTHING_COPIED: Final = Like("", 0, False, None, None, None)
 OF_LIKE: Final = {
-    "like": "address", "like-records": "records", "like-tls": "tls", "like-tls-ca": "ca", "like-tls-cert": "certificate", "like-tls-key": "key",
+    "like": "address", "like-records": "records", "like-tls": "tls", "like-tls-ca": "ca", "like-tls-cert": "certificate",
+    "like-tls-key": "key",
 }  # fmt: skip
-"""Option -> field of the cluster to copy."""
+"""Options that stand together in `Config.like`."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
 def rows(config: Config) -> Iterator[dict[str, Any]]:
     """{name, value, from, about} of groupmock's options, then of Kafka's settings by name."""
     for option in OPTIONS:
-        yield {"name": option.name, "value": _option(config, option), "from": config.origins[option.name], "about": option.about}
+        yield {"name": option.name, "value": _option(config, option.name), "from": config.origins[option.name], "about": option.about}
     values = settings_by_name(config)
     for name, setting in sorted(all_settings().items()):
         origin = config.origins.get(name, "default")
@@ -67,10 +69,7 @@ def rows(config: Config) -> Iterator[dict[str, Any]]:
     }
 
 
-def _option(config: Config, option: Option) -> Any:
-    name = option.name
-    if name in OF_LIKE:
-        return option.default if config.like is None else getattr(config.like, OF_LIKE[name])
+def _option(config: Config, name: str) -> Any:
     if name == "token" and config.token is not None:
         return HIDDEN
     if name == "topic":
@@ -79,4 +78,7 @@ def _option(config: Config, option: Option) -> Any:
         return config.profile.name
     if name == "advertise" and config.advertise is not None:
         return config.advertise.host + (f":{config.advertise.port}" if config.advertise.port else "")
+    if name in OF_LIKE:
+        value = getattr(config.like or NOTHING_COPIED, OF_LIKE[name])
+        return None if value == "" else value
     return getattr(config, name.replace("-", "_"))

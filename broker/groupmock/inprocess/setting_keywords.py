@@ -24,7 +24,9 @@ class SettingKeywords(TypedDict, total=False):
     log_retention_bytes: int
     log_retention_ms: int
     log_retention_check_interval_ms: int
-    replica_selector_class: Literal["", "org.apache.kafka.common.replica.LeaderSelector", "org.apache.kafka.common.replica.RackAwareReplicaSelector"]  # noqa: E501  # Java's class names
+    replica_selector_class: Literal[
+        "", "org.apache.kafka.common.replica.LeaderSelector", "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+    ]
     fetch_max_bytes: int
     max_incremental_fetch_session_cache_slots: int
     log_message_timestamp_type: Literal["CreateTime", "LogAppendTime"]

@@ -86,7 +86,11 @@ SHELL_CALLS = (
     Call("kafka-topics.sh", ("--describe", "--under-replicated-partitions"), r"\A\s*\Z"),
     Call("kafka-topics.sh", ("--alter", "--topic", "orders", "--partitions", "3"), ""),
     Call("kafka-console-producer.sh", ("--topic", "orders"), "", stdin="a\nb\nc\n"),
-    Call("kafka-console-consumer.sh", ("--topic", "orders", "--group", "desk", "--from-beginning", "--max-messages", "3"), "Processed a total of 3"),
+    Call(
+        "kafka-console-consumer.sh",
+        ("--topic", "orders", "--group", "desk", "--from-beginning", "--max-messages", "3"),
+        "Processed a total of 3",
+    ),
     Call(_G, ("--list",), "^desk$"),
     Call(_G, ("--list", "--state"), r"desk\s+Empty"),
     Call(_G, ("--list", "--type"), r"desk\s+Classic"),
@@ -106,16 +110,40 @@ SHELL_CALLS = (
     Call(_G, ("--delete-offsets", "--group", "desk", "--topic", "orders"), r"orders\s+\d\s+Successful"),
     Call(_G, ("--delete", "--group", "desk"), "Deletion of requested consumer groups .* was successful"),
     Call("kafka-groups.sh", ("--list",), ""),
-    Call("kafka-configs.sh", ("--alter", "--entity-type", "topics", "--entity-name", "orders", "--add-config", "retention.ms=1000000"), "Completed updating config for topic orders"),
+    Call(
+        "kafka-configs.sh",
+        ("--alter", "--entity-type", "topics", "--entity-name", "orders", "--add-config", "retention.ms=1000000"),
+        "Completed updating config for topic orders",
+    ),
     Call("kafka-configs.sh", ("--describe", "--entity-type", "topics", "--entity-name", "orders"), "retention.ms=1000000"),
-    Call("kafka-configs.sh", ("--alter", "--entity-type", "topics", "--entity-name", "orders", "--delete-config", "retention.ms"), "Completed updating config for topic orders"),
+    Call(
+        "kafka-configs.sh",
+        ("--alter", "--entity-type", "topics", "--entity-name", "orders", "--delete-config", "retention.ms"),
+        "Completed updating config for topic orders",
+    ),
     Call("kafka-configs.sh", ("--describe", "--all", "--entity-type", "brokers", "--entity-name", "1"), "log.retention.hours"),
-    Call("kafka-configs.sh", ("--alter", "--entity-type", "brokers", "--entity-default", "--add-config", "log.retention.ms=7200000"), "Completed updating default config for brokers"),
-    Call("kafka-configs.sh", ("--alter", "--entity-type", "users", "--entity-name", "ann", "--add-config", "producer_byte_rate=1024"), "Completed updating config for user ann"),
+    Call(
+        "kafka-configs.sh",
+        ("--alter", "--entity-type", "brokers", "--entity-default", "--add-config", "log.retention.ms=7200000"),
+        "Completed updating default config for brokers",
+    ),
+    Call(
+        "kafka-configs.sh",
+        ("--alter", "--entity-type", "users", "--entity-name", "ann", "--add-config", "producer_byte_rate=1024"),
+        "Completed updating config for user ann",
+    ),
     Call("kafka-configs.sh", ("--describe", "--entity-type", "users", "--entity-name", "ann"), "producer_byte_rate=1024"),
-    Call("kafka-configs.sh", ("--alter", "--entity-type", "clients", "--entity-default", "--add-config", "consumer_byte_rate=2048"), "Completed updating default config for clients"),
+    Call(
+        "kafka-configs.sh",
+        ("--alter", "--entity-type", "clients", "--entity-default", "--add-config", "consumer_byte_rate=2048"),
+        "Completed updating default config for clients",
+    ),
     Call("kafka-configs.sh", ("--describe", "--entity-type", "clients"), "consumer_byte_rate=2048"),
-    Call("kafka-configs.sh", ("--alter", "--entity-type", "ips", "--entity-name", "127.0.0.9", "--add-config", "connection_creation_rate=5"), "Completed updating config for ip 127.0.0.9"),
+    Call(
+        "kafka-configs.sh",
+        ("--alter", "--entity-type", "ips", "--entity-name", "127.0.0.9", "--add-config", "connection_creation_rate=5"),
+        "Completed updating config for ip 127.0.0.9",
+    ),
     Call("kafka-configs.sh", ("--describe", "--entity-type", "ips"), "connection_creation_rate=5"),
     Call("kafka-configs.sh", ("--describe", "--entity-type", "client-metrics"), r"\A(?![\s\S]*Error)[\s\S]*\Z"),
     Call("kafka-get-offsets.sh", ("--topic", "orders"), "orders:0:"),
@@ -124,25 +152,44 @@ SHELL_CALLS = (
     Call("kafka-transactions.sh", ("list",), r"TransactionalId\s+Coordinator"),
     Call("kafka-transactions.sh", ("find-hanging", "--broker-id", "1"), r"Topic\s+Partition"),
     Call("kafka-acls.sh", ("--list",), "No Authorizer is configured on the broker", code=1),
-    Call("kafka-acls.sh", ("--add", "--allow-principal", "User:ann", "--operation", "read", "--topic", "orders"), "No Authorizer is configured", code=1),
+    Call(
+        "kafka-acls.sh",
+        ("--add", "--allow-principal", "User:ann", "--operation", "read", "--topic", "orders"),
+        "No Authorizer is configured",
+        code=1,
+    ),
     Call("kafka-log-dirs.sh", ("--describe",), r'"error":null,"logDir":"[^"]+"'),
     Call("kafka-log-dirs.sh", ("--describe", "--topic-list", "orders"), r'"partition":"orders-0","size":[1-9]'),
     Call("kafka-features.sh", ("describe",), r"Feature: metadata.version\s+SupportedMinVersion: 3.3-IV3\s+SupportedMaxVersion: 4.3-IV0"),
     Call("kafka-features.sh", ("upgrade", "--feature", "metadata.version=30", "--dry-run"), "can be upgraded|was upgraded|is already"),
     Call("kafka-metadata-quorum.sh", ("describe", "--status"), r"LeaderId:\s+1[\s\S]*CurrentVoters"),
     Call("kafka-metadata-quorum.sh", ("describe", "--replication"), r"NodeId\s+[\s\S]*Leader"),
-    Call("kafka-leader-election.sh", ("--election-type", "preferred", "--topic", "orders", "--partition", "0"), "Valid replica already elected for partitions orders-0"),
+    Call(
+        "kafka-leader-election.sh",
+        ("--election-type", "preferred", "--topic", "orders", "--partition", "0"),
+        "Valid replica already elected for partitions orders-0",
+    ),
     Call("kafka-leader-election.sh", ("--election-type", "preferred", "--all-topic-partitions"), ""),
     Call("kafka-reassign-partitions.sh", ("--list",), "No partition reassignments found"),
-    Call("kafka-reassign-partitions.sh", ("--generate", "--topics-to-move-json-file", "{topics}", "--broker-list", "1"), "Proposed partition reassignment configuration"),
-    Call("kafka-reassign-partitions.sh", ("--execute", "--reassignment-json-file", "{moves}"), "Successfully started partition reassignment"),
-    Call("kafka-reassign-partitions.sh", ("--verify", "--reassignment-json-file", "{moves}"), "Reassignment of partition orders-0 is completed"),
+    Call(
+        "kafka-reassign-partitions.sh",
+        ("--generate", "--topics-to-move-json-file", "{topics}", "--broker-list", "1"),
+        "Proposed partition reassignment configuration",
+    ),
+    Call(
+        "kafka-reassign-partitions.sh", ("--execute", "--reassignment-json-file", "{moves}"), "Successfully started partition reassignment"
+    ),
+    Call(
+        "kafka-reassign-partitions.sh",
+        ("--verify", "--reassignment-json-file", "{moves}"),
+        "Reassignment of partition orders-0 is completed",
+    ),
     Call("kafka-delete-records.sh", ("--offset-json-file", "{records}"), "low_watermark"),
     Call("kafka-broker-api-versions.sh", (), r"Fetch\(1\)"),
     Call("kafka-cluster.sh", ("cluster-id",), "Cluster ID: "),
     Call("kafka-cluster.sh", ("list-endpoints",), r"127.0.0.1\s+\d+"),
     Call("kafka-topics.sh", ("--delete", "--topic", "orders"), ""),
-)  # fmt: skip
+)
 FILES = {
     "topics": {"topics": [{"topic": "orders"}], "version": 1},
     "moves": {"version": 1, "partitions": [{"topic": "orders", "partition": 0, "replicas": [1]}]},
@@ -159,7 +206,9 @@ def shell_calls(bootstrap: str, where: Path) -> Iterator[Done]:
         files[name].write_text(json.dumps(content))
     for call in SHELL_CALLS:
         words = [word.format(**files) if word.startswith("{") else word for word in call.words]
-        first = words[:1] if call.tool in ("kafka-cluster.sh", "kafka-transactions.sh", "kafka-features.sh", "kafka-metadata-quorum.sh") else []
+        first = (
+            words[:1] if call.tool in ("kafka-cluster.sh", "kafka-transactions.sh", "kafka-features.sh", "kafka-metadata-quorum.sh") else []
+        )
         server = ["--bootstrap-server", bootstrap]
         told = [*first, *server, *words[1:]] if call.tool == "kafka-cluster.sh" else [*server, *words]
         yield made(call, building.java(home, SCRIPTS[call.tool], *told))

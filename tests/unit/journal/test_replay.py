@@ -138,7 +138,7 @@ def test_another_error_is_a_difference(recorded, tmp_path):
     def lie(rows):
         next(row for row in rows if "errors" in row)["errors"][0]["error"] = "NONE"
 
-    assert "errors: was [{'path': 'error_code', 'error': 'NONE'}]" in str(replay(changed(recorded, tmp_path, lie)).difference)
+    assert "errors[0].error: was 'NONE', is " in str(replay(changed(recorded, tmp_path, lie)).difference)
 
 
 def test_another_cause_is_a_difference(recorded, tmp_path):

@@ -292,10 +292,13 @@ class Reader:
         return row
 
     def _gate(self, slot: Slot, partition: Partition) -> ErrorCode:
-        may_follow = self._fetch.version >= FOLLOWERS_SINCE and self._fetch.node in partition.replicas
-        if self._fetch.replica >= 0 or (self._fetch.node != partition.leader and not may_follow):
+        if self._fetch.replica >= 0 or (self._fetch.node != partition.leader and self._fetch.node not in partition.replicas):
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return fence(slot.current_leader_epoch, partition)
+        # A replica looks at the epoch before it looks whether it leads (Partition.getLocalLog)
+        code = fence(slot.current_leader_epoch, partition)
+        if code is ErrorCode.NONE and self._fetch.node != partition.leader and self._fetch.version < FOLLOWERS_SINCE:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return code
 
     def _within(self, slot: Slot, partition: Partition) -> PartitionData:
         if slot.max_bytes < 0 or self._fetch.max_bytes < 0:

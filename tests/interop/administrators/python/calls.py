@@ -13,6 +13,7 @@ from kafka.admin import (
     ACLFilter,
     ACLOperation,
     ACLPermissionType,
+    ACLResourcePatternType,
     ConfigResource,
     ConfigResourceType,
     KafkaAdminClient,
@@ -21,6 +22,7 @@ from kafka.admin import (
     ResourcePattern,
     ResourcePatternFilter,
     ResourceType,
+    UpdateFeatureType,
 )
 
 LONGEST = 160
@@ -45,7 +47,9 @@ def prepare(bootstrap: str) -> None:
 def calls(admin: KafkaAdminClient, bootstrap: str) -> list[tuple[str, Callable[[], Any]]]:
     """Names and what each does, in order."""
     acl = ACL("User:ann", "*", ACLOperation.READ, ACLPermissionType.ALLOW, ResourcePattern(ResourceType.TOPIC, "ledger"))
-    every = ACLFilter(None, None, ACLOperation.ANY, ACLPermissionType.ANY, ResourcePatternFilter(ResourceType.ANY, None, 1))
+    every = ACLFilter(
+        None, None, ACLOperation.ANY, ACLPermissionType.ANY, ResourcePatternFilter(ResourceType.ANY, None, ACLResourcePatternType.ANY)
+    )
     topic = ConfigResource(ConfigResourceType.TOPIC, "ledger", {"retention.ms": "1000000"})
     return [
         ("create_topics", lambda: admin.create_topics([NewTopic("ledger", 2, 1)])),
@@ -69,7 +73,10 @@ def calls(admin: KafkaAdminClient, bootstrap: str) -> list[tuple[str, Callable[[
         ("list_partition_reassignments", admin.list_partition_reassignments),
         ("describe_metadata_quorum", admin.describe_metadata_quorum),
         ("describe_features", admin.describe_features),
-        ("update_features, tried only", lambda: admin.update_features({"metadata.version": (30, "upgrade")}, validate_only=True)),
+        (
+            "update_features, tried",
+            lambda: admin.update_features({"metadata.version": (UpdateFeatureType.UPGRADE, 30)}, validate_only=True),
+        ),
         ("list_transactions", admin.list_transactions),
         ("describe_user_scram_credentials", admin.describe_user_scram_credentials),
         ("describe_acls: SecurityDisabledError", lambda: _refused(lambda: admin.describe_acls(every))),

@@ -47,6 +47,7 @@ def told(row: Any) -> tuple[int, int, int, bool]:
         (0, {"node": 2, "rack_id": "r1"}, (0, -1, 3, True)),
         (4, {"node": 2}, (OUT_OF_RANGE, -1, -1, False)),
         (0, {"node": 2, "version": 10}, (NOT_LEADER, -1, -1, False)),
+        (0, {"node": 2, "version": 10, "partition": {"current_leader_epoch": 7}}, (UNKNOWN_EPOCH, -1, -1, False)),
     ],
 )
 def test_who_is_sent_where(offset: int, how: dict[str, Any], wanted: tuple[int, int, int, bool]) -> None:
