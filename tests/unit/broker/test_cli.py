@@ -101,6 +101,15 @@ def test_config_shows_value_and_origin(capsys: pytest.CaptureFixture[str]) -> No
     assert rows["num.partitions"] == (1, "default")
 
 
+def test_config_shows_the_cluster_to_copy(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = outcome(capsys, "config", "--json", "--like", "kafka:9092", "--like-records", "5")
+    rows = {row["name"]: (row["value"], row["from"]) for row in json.loads(out)}
+    assert code == 0
+    assert rows["like"] == ("kafka:9092", "flag --like")
+    assert rows["like-records"] == (5, "flag --like-records")
+    assert rows["like-tls"] == (False, "default")
+
+
 def test_apis_prints_one_row_per_api(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = outcome(capsys, "apis")
     assert code == 0
