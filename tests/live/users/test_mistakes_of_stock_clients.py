@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from groupmock import Broker
 aiokafka = pytest.importorskip("aiokafka")
 
 
-def consumer(broker: Broker, name: str, *topics: str, **how: object) -> aiokafka.AIOKafkaConsumer:
+def consumer(broker: Broker, name: str, *topics: str, **how: object) -> Any:
     settings = {"session_timeout_ms": 6000, "heartbeat_interval_ms": 100, "enable_auto_commit": False, "auto_offset_reset": "earliest"}
     return aiokafka.AIOKafkaConsumer(
         *(topics or ("orders",)), bootstrap_servers=broker.bootstrap, group_id="kitchen", client_id=name, **settings | how
