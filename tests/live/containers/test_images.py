@@ -150,7 +150,7 @@ groupmock run --topic orders -- python -IS /usr/local/lib/groupmock/health.py 12
 def test_the_image_serves_is_steered_judged_and_replayed_by_an_ordinary_user(engine: Engine, server: str) -> None:
     done = engine.run(server, ["-c", SESSION], entry="sh")
     assert done.code == 0, done.out + done.err
-    assert json.loads(done.out.splitlines()[0])["topics"] == {"orders": 2, "payments": 3}
+    assert json.JSONDecoder().raw_decode(done.out)[0]["topics"] == {"orders": 2, "payments": 3}
 
 
 def test_the_demo_runs_in_the_image(engine: Engine, server: str) -> None:
