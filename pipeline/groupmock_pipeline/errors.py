@@ -7,6 +7,10 @@ class BadInput(ValueError):
     """The input or an option cannot be used: one sentence that names the place and the remedy. Exit code 2."""
 
 
+class NoColumns(BadInput):
+    """A table without a line, of which nothing says what columns it has."""
+
+
 class SparkCannotStart(RuntimeError):
     """Spark or Java is not there or does not start: one sentence that names the remedy. Exit code 3."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.types import StructType
 
 from . import schema
-from .errors import BadInput
+from .errors import BadInput, NoColumns
 from .storage import Storage
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _of_any_columns(spark: SparkSession, folder: str, name: str) -> DataFrame:
             raise
         beside = Storage(spark, folder)
         if not beside.exists(COLUMNS):
-            raise BadInput(f"{folder} has no line, and no columns either: make it anew with `groupmock pipeline {job_of(name)}`") from None
+            raise NoColumns(f"{folder} has no line, and no columns either: make it anew with `groupmock pipeline {job_of(name)}`") from None
         return spark.createDataFrame([], StructType.fromJson(json.loads(beside.read(COLUMNS))))
 
 

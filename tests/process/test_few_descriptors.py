@@ -15,8 +15,11 @@ from groupmock.rig.wire import Client
 from groupmock_codec import APIS
 from groupmock_codec.messages.k00_produce import ProduceRequest
 from groupmock_codec.messages.k18_api_versions import ApiVersionsRequest
+from groupmock_codec.messages.k29_describe_acls import DescribeAclsRequest
 
 SERVER = Path(__file__).parents[1] / "support" / "few_descriptors.py"
+SPECIAL = {0: ProduceRequest(acks=1), 29: DescribeAclsRequest(resource_type_filter=1, operation=1, permission_type=1)}
+"""APIs that do not answer a request of nothing: acks 0 is never answered, an ACL filter of no kind ends its connection."""
 CROWD = 200
 """More than the server has descriptors."""
 
@@ -36,7 +39,7 @@ def asked(client: Client) -> list[int]:
     """Keys of the APIs that answered a request of nothing in particular, in their newest version; all that are advertised."""
     ranges = {row.api_key: row.max_version for row in client.ask(18, 0, ApiVersionsRequest()).api_keys}
     for key, version in ranges.items():
-        client.ask(key, version, ProduceRequest(acks=1) if key == 0 else APIS[key].request.message())
+        client.ask(key, version, SPECIAL.get(key) or APIS[key].request.message())
     return list(ranges)
 
 

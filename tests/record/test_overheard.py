@@ -46,6 +46,8 @@ NOT_ON_THE_WIRE: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Why -> the exchanges whose rebalances differ by it."""
 ROWS_DIFFER = {
+    "A-acls": "an ACL of no kind is no answer but the end of its connection",
+    "A-sasl": "what SaslAuthenticate says is in no recording",
     "D-acks-none": "a Produce with acks 0 that fails is no answer but the end of its connection",
     "P1-d7-alone": UNHEARD,
     "P1-d7-reset": UNHEARD,

@@ -33,7 +33,7 @@ from ..journal.rows import (
     TimerRow,
     kind_of,
 )
-from .details import EMBEDDED, details_of
+from .details import EMBEDDED, SECRETS, details_of, without_secret
 
 if TYPE_CHECKING:
     from groupmock_codec.declare import Message
@@ -116,6 +116,8 @@ class Recorder:
         if journal.details:
             call.protocol_type = self._protocol_type_of(call)
             shown, embedded, payloads = details_of(codec, call.message, True, call.protocol_type)
+        if codec.key in SECRETS and shown is not None:
+            shown, frame = without_secret(shown, frame)
         row = RequestRow(
             t=call.handled,
             node=connection.node,

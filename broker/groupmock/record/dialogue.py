@@ -282,8 +282,8 @@ class Dialogue:
         if call.codec.opaque and call.codec.key == API_VERSIONS:
             call.codec = self.codecs[VERSION_0]  # in which a broker answers that has not this version (KIP-511)
         codec = call.codec
+        call.connection.raw_tokens = _expects_raw_tokens(call, frame)
         if isinstance(codec, Opaque):
-            call.connection.raw_tokens = _expects_raw_tokens(call, frame)
             return None
         try:
             return codec.read_answer(frame)

@@ -14,6 +14,7 @@ from groupmock_codec.errors import DecodeError, EncodeError, Place
 from groupmock_codec.headers import decode_response_header, response_header_version
 
 from ..net.codecs import ApiCodec
+from ..net.details import SECRETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 REQUEST_ELEMENTS: Final = 100_000
 ANSWER_ELEMENTS: Final = 1_000_000
 """Most array elements of one message that are read for its rows: the Metadata of a large cluster has some 10^5 of them."""
-UNKNOWN_NAMES: Final = {17: "SaslHandshake", 36: "SaslAuthenticate"}
-"""Kafka's names of APIs that pass by often and that the codec has not."""
 HEADER_BYTES: Final = 10
 """Key, version, correlation id, length of the client id: in every version of the header (KIP-482)."""
 
@@ -64,9 +63,10 @@ class Opaque:
         self.key = key
         self.version = version
         known = key in APIS
-        self.name = APIS[key].name if known else UNKNOWN_NAMES.get(key, f"Api{key}")
-        span = f": groupmock reads versions {APIS[key].versions}" if known else ""
-        what = f"version {version} of {self.name}" if known else self.name
+        self.name = APIS[key].name if known else f"Api{key}"
+        other = known and version not in APIS[key].versions
+        span = f": groupmock reads versions {APIS[key].versions}" if other else ""
+        what = f"version {version} of {self.name}" if other else self.name
         self.note = f"{what} is not decoded{span}: neither this request nor its answer is kept"
 
     def answer(self, correlation: bytes, message: Message) -> bytes:
@@ -87,7 +87,8 @@ class WireCodecs(dict[bytes, Codec]):
         key, version = int.from_bytes(start[:2], "big", signed=True), int.from_bytes(start[2:], "big", signed=True)
         if len(self) >= self.MOST:
             self.clear()
-        found: Codec = WireCodec(key, version) if key in APIS and version in APIS[key].versions else Opaque(key, version)
+        readable = key in APIS and version in APIS[key].versions and key not in SECRETS
+        found: Codec = WireCodec(key, version) if readable else Opaque(key, version)
         self[start] = found
         return found
 

@@ -19,7 +19,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
 
 from .. import tables
@@ -28,7 +27,7 @@ from ..campaign.characteristics import characteristics
 from ..campaign.export import to_json
 from ..campaign.simulated import COUNTED, PLAY, RECORD, seeds, simulate_all, summed_up
 from ..campaign.sweep import ORDINAL, left, played, plays
-from ..errors import BadInput
+from ..errors import BadInput, NoColumns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -120,7 +119,5 @@ def done(spark: SparkSession, lake: str, table: str = TABLE) -> DataFrame | None
         return None
     try:
         return tables.read(spark, lake, table)
-    except AnalysisException as problem:
-        if problem.getCondition() == "UNABLE_TO_INFER_SCHEMA":
-            return None
-        raise
+    except NoColumns:
+        return None

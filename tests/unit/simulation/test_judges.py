@@ -70,8 +70,8 @@ def commits_are_one_too_far(patched: pytest.MonkeyPatch) -> None:
 def reads_begin_one_batch_later(patched: pytest.MonkeyPatch) -> None:
     read = Partition.read
 
-    def further(self: Partition, offset: int, max_bytes: int, at_least_one: bool) -> bytes:
-        return read(self, offset + 1 if 0 < offset < self.end - 1 else offset, max_bytes, at_least_one)
+    def further(self: Partition, offset: int, *how: Any, **limits: Any) -> bytes:
+        return read(self, offset + 1 if 0 < offset < self.end - 1 else offset, *how, **limits)
 
     patched.setattr(Partition, "read", further)
 

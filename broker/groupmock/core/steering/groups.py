@@ -71,8 +71,7 @@ def set_generation(cluster: Cluster, arguments: SetGeneration, turn: Turn) -> No
     after = before + 1 if arguments.generation is None else arguments.generation
     if after == before:
         raise NotNow(f"group {arguments.group!r} is in generation {before} already: name another one, or none for the next")
-    group.generation = after
-    group.end_leases()
+    group.set_generation(after)
     telling.moved(turn, group, group.state, causes.generation_set(before))
     storage.store(turn, group)
 

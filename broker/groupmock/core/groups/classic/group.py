@@ -249,6 +249,11 @@ class Group(GroupType):
         self.generation += 1
         self.end_leases()
 
+    def set_generation(self, number: int) -> None:
+        """Be in another generation behind the members' backs, as a log that was taken over may have it."""
+        self.generation = number
+        self.end_leases()
+
     def lead(self, member: Member | None) -> None:
         """Who leads from now on; None: nobody."""
         self.leader_id = None if member is None else member.member_id
