@@ -77,7 +77,8 @@ def _find(said: str, name: str, of: int, wanted: Any, as_json: bool) -> int:
 
     with reading(name) as journal:
         count, kept = 0, deque[str](maxlen=wanted.limit)
-        for count, row in enumerate(fitting(journal, wanted), 1):  # noqa: B007
+        for row in fitting(journal, wanted):
+            count += 1
             kept.append(line_of(row).decode() if as_json else _line(row))
         if as_json:
             about = json_line(_about(name, journal) | {"count": count})

@@ -11,7 +11,7 @@ from ..config import Config, Like
 from ..core.log.config_keys import topic_keys
 from ..record.reaching import Called, Where, address, tls_context
 from .copied import Copy
-from .records import Records
+from .newest_records import Records
 from .source import Source
 
 

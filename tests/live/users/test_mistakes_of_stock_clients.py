@@ -6,11 +6,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import aiokafka
 import pytest
 
 from groupmock import Broker
-
-aiokafka = pytest.importorskip("aiokafka")
 
 
 def consumer(broker: Broker, name: str, *topics: str, **how: object) -> Any:
