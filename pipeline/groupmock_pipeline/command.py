@@ -76,13 +76,18 @@ def parse(name: str, words: Sequence[str], prog: str) -> argparse.Namespace:
     job = jobs.job(name)
     parser = Parser(prog=prog, description=about(name), formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.add_argument("input", metavar="IN", help=getattr(job, "INPUT", "the lake to read"))
-    parser.add_argument("output", metavar="OUT", help=getattr(job, "OUTPUT", "the lake to write (it may be IN)"))
+    written = getattr(job, "OUTPUT", "the lake to write (it may be IN)")
+    if written is not None:
+        parser.add_argument("output", metavar="OUT", help=written)
     parser.add_argument("--master", metavar="URL", help="where Spark runs: local[2], spark://..., yarn (default local[*]; spark-submit's)")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of Spark (repeatable)")
     parser.add_argument("--explain", action="store_true", help="print Spark's plan of every table that is written")
     if hasattr(job, "add_arguments"):
         job.add_arguments(parser)
-    return parser.parse_args(list(words))
+    told = parser.parse_args(list(words))
+    if written is None:
+        told.output = told.input
+    return told
 
 
 def _run(name: str, words: Sequence[str], prog: str) -> int:

@@ -70,14 +70,8 @@ COLUMNS: Final = {
 
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
-    """Read, compute, write: a partition per day. The numbered events and the ends are kept while that goes on: they are read often."""
-    rows = tables.read(spark, arguments.input, "rows")
-    kept, last = events(rows).persist(), ends(rows).persist()
-    try:
-        tables.write(figures(rows, kept, last), arguments.output, "rebalances", ("day",))
-    finally:
-        kept.unpersist()
-        last.unpersist()
+    """The lines of the runs that are new."""
+    tables.grow(spark, arguments.input, arguments.output, "rebalances", rebalances)
 
 
 def rebalances(rows: DataFrame) -> DataFrame:
