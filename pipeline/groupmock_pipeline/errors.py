@@ -15,6 +15,6 @@ class SparkCannotStart(RuntimeError):
     """Spark or Java is not there or does not start: one sentence that names the remedy. Exit code 3."""
 
 
-def lacks(what: str) -> SparkCannotStart:
+def lacks(what: str, extra: str = "pipeline") -> SparkCannotStart:
     """What the extra brings is not there."""
-    return SparkCannotStart(f"the pipeline needs {what}: pip install 'groupmock[pipeline]'")
+    return SparkCannotStart(f"the pipeline needs {what}: pip install 'groupmock[{extra}]'")
