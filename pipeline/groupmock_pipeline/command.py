@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import logging
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -16,12 +17,14 @@ from typing import Any, Final, NoReturn
 from groupmock.printable import lines, one_line
 
 from . import jobs
-from .errors import BadInput, SparkCannotStart, lacks
+from .errors import BadInput, SparkCannotStart, lacks, lacks_on_workers
 
 OK: Final = 0
 BAD_USE: Final = 2
 CANNOT_START: Final = 3
 INTERRUPTED: Final = 130
+LACKING: Final = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
+"""In what Spark tells of a Python worker."""
 
 log = logging.getLogger("groupmock_pipeline")
 
@@ -124,6 +127,8 @@ def _complain(code: int, problem: str) -> int:
 
 
 def _on_spark(name: str, arguments: argparse.Namespace, settings: dict[str, str]) -> int:
+    from pyspark.errors import PythonException
+
     from .beforehand import check_master, check_places, check_remote, told_size
     from .progress import told
     from .sending import sent
@@ -137,6 +142,11 @@ def _on_spark(name: str, arguments: argparse.Namespace, settings: dict[str, str]
     try:
         with told(spark, name), sent(spark) if arguments.ship else nullcontext():
             jobs.job(name).run(spark, arguments)
+    except PythonException as failure:
+        absent = LACKING.search(str(failure))
+        if absent is None:
+            raise
+        raise lacks_on_workers(absent[1], arguments.ship) from failure
     finally:
         spark.stop()
     log.info("%s: done in %.1f s", name, time.monotonic() - begun)

@@ -62,7 +62,7 @@ def _on_server(name: str, remote: str, settings: dict[str, str]) -> SparkSession
     """The server has settings of its own; what it does not let a session set is its own too, and PySpark warns of it."""
     missing = [module for module in CONNECT_NEEDS if not _there(module)]
     if missing:
-        raise lacks(f"Spark Connect's {missing[0]}", "pipeline-connect")
+        raise lacks(f"{missing[0]} for Spark Connect", "pipeline,pipeline-connect")
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 

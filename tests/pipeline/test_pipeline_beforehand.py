@@ -53,7 +53,7 @@ def refusing() -> Iterator[int]:
             3,
             "groupmock pipeline faults: no Spark master answers at spark://127.0.0.1:{1},localhost:{1} (Connection refused): start one",
         ),
-        (["faults", "{0}", "{0}", "--remote", "127.0.0.1"], 2, "groupmock pipeline faults: --remote 127.0.0.1: a Spark Connect server is sc:"),
+        (["faults", "{0}", "{0}", "--remote", "127.0.0.1"], 2, "groupmock pipeline faults: --remote 127.0.0.1: a Spark Connect server is "),
         (
             ["faults", "{0}", "{0}", "--remote", "sc://127.0.0.1:{1}/;user_id=a"],
             3,
