@@ -22,6 +22,12 @@ class SparkCannotStart(RuntimeError):
     """Spark or Java is not there or does not start: one sentence that names the remedy. Exit code 3."""
 
 
-def lacks(what: str) -> SparkCannotStart:
+def lacks(what: str, extra: str = "pipeline") -> SparkCannotStart:
     """What the extra brings is not there."""
-    return SparkCannotStart(f"the pipeline needs {what}: pip install 'groupmock[pipeline]'")
+    return SparkCannotStart(f"the pipeline needs {what}: pip install 'groupmock[{extra}]'")
+
+
+def lacks_on_workers(module: str, sent: bool) -> SparkCannotStart:
+    """Spark's Python workers, on machines of their own, do not have it; `sent`: ours went there."""
+    remedy = "--ship sends it" if module.startswith("groupmock") and not sent else "install it there (docs/how-to/pipeline.md#what-travels)"
+    return SparkCannotStart(f"Spark's Python workers have no {module}: {remedy}")
