@@ -18,7 +18,7 @@ from pyspark.errors import PySparkException
 from .. import tables
 from ..errors import BadInput
 from ..report import draw
-from ..report.ask import answer, first_lines
+from ..report.ask import answers, first_lines
 from ..report.page import Shown, page
 from ..report.sections import SECTIONS
 from ..report.shapes import Excerpt, Section
@@ -59,18 +59,12 @@ def section(spark: SparkSession, lake: str, asked: Section) -> Shown:
         return Shown(asked, missing=True)
     try:
         table = tables.read(spark, lake, asked.table)
-        found = answers(table, asked)
+        found = answers(table, asked.shapes) or [first_lines(table)]
         if not any(each.rows for each in found) and table.isEmpty():
             return Shown(asked, empty=True)
         return Shown(asked, found)
     except (PySparkException, BadInput) as problem:
         return Shown(asked, trouble=str(problem).splitlines()[0])
-
-
-def answers(table: DataFrame, asked: Section) -> list[Excerpt]:
-    """What the section's shapes come to; of a table that fits none of them, its first lines."""
-    found = [each for shape in asked.shapes for each in answer(table, shape)]
-    return found or [first_lines(table)]
 
 
 def _draw(shown: Shown, folder: Path) -> None:
