@@ -85,9 +85,8 @@ def _had(each: Column) -> Column:
 
 def _made(responses: Column) -> Column:
     good = F.filter(responses, lambda each: each["error_code"] == 0)
-    return F.transform(
-        good, lambda each: F.struct(each["index"].alias("number"), F.lit(None).cast("bigint").alias("had"), each["base_offset"].alias("made"))
-    )
+    none = F.lit(None).cast("bigint").alias("had")
+    return F.transform(good, lambda each: F.struct(each["index"].alias("number"), none, each["base_offset"].alias("made")))
 
 
 def _spans(positions: DataFrame) -> DataFrame:
@@ -101,11 +100,13 @@ def _spans(positions: DataFrame) -> DataFrame:
         {"begins": F.col("waits") & ~F.coalesce(F.lag("waits").over(order), F.lit(False)), "next_at": F.lead("at").over(order)}
     )
     waiting, open_end = F.col("waits"), F.col("next_at").isNull()
-    return seen.withColumn("span", F.count_if("begins").over(so_far)).groupBy(*PARTITION, "span").agg(
+    spans = seen.withColumn("span", F.count_if("begins").over(so_far)).groupBy(*PARTITION, "span")
+    found = spans.agg(
         F.min(F.when(waiting, F.col("at"))).alias("from_at"),
         F.max(F.when(waiting, F.col("next_at"))).alias("until"),
         F.max(waiting & open_end).alias("open"),
-    ).drop("topic", "number", "span")
+    )
+    return found.drop("topic", "number", "span")
 
 
 def _met(lines: DataFrame) -> DataFrame:

@@ -24,14 +24,14 @@ def moves(lines: DataFrame) -> DataFrame:
     members are told to come back), `design`, and `parts` (partitions.PART: who was told to hold what), in place of `told`, `told_line`
     and `round_claims`."""
     shared = lines.withColumn("_names", _names()).withColumn("_shares", _shares())
-    return shared.withColumns(
-        {
-            "revoked": F.aggregate("_shares.revoked", F.lit(0).cast("bigint"), lambda total, one: total + one),
-            "again_ms": F.array_max("_shares.again_ms"),
-            "told_design": F.array_max("_shares.told_design"),
-            "parts": F.coalesce(F.flatten(F.transform("_shares", _parts)), F.array()),
-        }
-    ).withColumn("design", design()).drop("told", "told_line", "round_claims", "told_design", "_names", "_shares")
+    known = {
+        "revoked": F.aggregate("_shares.revoked", F.lit(0).cast("bigint"), lambda total, one: total + one),
+        "again_ms": F.array_max("_shares.again_ms"),
+        "told_design": F.array_max("_shares.told_design"),
+        "parts": F.coalesce(F.flatten(F.transform("_shares", _parts)), F.array()),
+    }
+    told = shared.withColumns(known).withColumn("design", design())
+    return told.drop("told", "told_line", "round_claims", "told_design", "_names", "_shares")
 
 
 def _names() -> Column:
@@ -40,8 +40,8 @@ def _names() -> Column:
 
 
 def _shares() -> Column:
-    """[{member_id, process, held, revoked, again_ms, told_design}], a share for each that was told something. Claims are looked up in lists,
-    as a map refuses a key that comes twice."""
+    """[{member_id, process, held, revoked, again_ms, told_design}] for each that was told something. Claims are looked up in lists: a map
+    refuses a key that comes twice."""
     who, claims = F.col("round_claims.member_id"), F.col("round_claims.held")
 
     def one(each: Column, place: Column) -> Column:
@@ -50,9 +50,9 @@ def _shares() -> Column:
         name = F.get("_names", place)
         alone = F.size(F.array_remove("_names", name)) == F.size("_names") - 1
         return F.struct(
-            each["member_id"].alias("member_id"), F.when(alone, name).otherwise(each["member_id"]).alias("process"), each["held"].alias("held"),
-            given_up.cast("bigint").alias("revoked"), F.coalesce(each["asked_back"]["timeout_ms"], F.lit(0)).alias("again_ms"),
-            each["asked_back"]["design"].alias("told_design"),
+            each["member_id"].alias("member_id"), F.when(alone, name).otherwise(each["member_id"]).alias("process"),
+            each["held"].alias("held"), given_up.cast("bigint").alias("revoked"),
+            F.coalesce(each["asked_back"]["timeout_ms"], F.lit(0)).alias("again_ms"), each["asked_back"]["design"].alias("told_design"),
         )  # fmt: skip
 
     return F.transform("told", one)

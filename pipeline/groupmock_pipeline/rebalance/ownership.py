@@ -29,9 +29,7 @@ def change() -> Column:
     claim = F.get(F.filter("claims", lambda each: each["name"] == F.col("protocol")), 0)
     held = F.when(F.col("event") == SYNCED, F.col("held")).when(F.col("event") == JOIN, F.coalesce(claim, F.get("claims", 0))["held"])
     all_of_it = F.coalesce(held, F.array().cast(HELD)).alias("held")
-    return F.when(
-        matters & member.isNotNull(), F.struct("line", "at", "event", member.alias("member_id"), "connection", all_of_it)
-    )
+    return F.when(matters & member.isNotNull(), F.struct("line", "at", "event", member.alias("member_id"), "connection", all_of_it))
 
 
 def part(partition: Column, line: Column, member_id: Column, process: Column | None = None, **owned: Column) -> Column:

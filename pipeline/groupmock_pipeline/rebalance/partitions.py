@@ -26,7 +26,8 @@ def counted(lines: DataFrame) -> DataFrame:
     A line travels along with what is to be counted for it, in the column `summary`: nothing is read twice, and nothing is joined.
     """
     still = F.greatest(F.col("last_at") - F.col("since"), F.lit(0))
-    found = _figures(_one_by_one(owned(lines))).groupBy(*GROUP, "rebalance").agg(
+    each = _figures(_one_by_one(owned(lines)))
+    found = each.groupBy(*GROUP, "rebalance").agg(
         F.first("summary", ignorenulls=True).alias("summary"),
         F.max("last_at").alias("last_at"),
         F.count_if("told").alias("partitions"),
