@@ -1,4 +1,5 @@
 """python -m tools.pipeline_proof equal [JOURNALS ...]: an older pipeline and this one over the same journals, compared line by line.
+python -m tools.pipeline_proof lines JOURNALS LAKE: every line as a plain reader has it, against the lake's row of it.
 python -m tools.pipeline_proof kill: SIGKILL at random moments of an ingest and of a job; two at once.
 
 Exit code 0: nothing differs, everything was right; 1: something was not, and is told.
@@ -39,7 +40,11 @@ def main(arguments: list[str] | None = None) -> int:
     kill.add_argument("--jobs", type=int, default=20, metavar="N", help="kills of the job `rebalances` (default %(default)s)")
     kill.add_argument("--seed", type=int, default=1, help="of the moments (default %(default)s)")
     kill.set_defaults(work=_kill)
-    for each in (equal, kill):
+    lines = which.add_parser("lines")
+    lines.add_argument("journals", type=Path, metavar="JOURNALS")
+    lines.add_argument("lake", metavar="LAKE")
+    lines.set_defaults(work=_lines)
+    for each in (equal, kill, lines):
         each.add_argument("--work", dest="folder", type=Path, metavar="FOLDER", help="keep journals and lakes there")
     asked = parser.parse_args(arguments)
     if asked.folder is not None:
@@ -76,6 +81,18 @@ def _kill(asked: argparse.Namespace, work: Path) -> int:
     outcomes = list(tried(work, asked.seed, asked.ingests, asked.jobs, lambda text: print(text, flush=True)))
     print(f"{outcomes.count(True)} of {len(outcomes)} right")
     return 0 if all(outcomes) else 1
+
+
+def _lines(asked: argparse.Namespace, _: Path) -> int:
+    from groupmock_pipeline.session import session
+
+    from .plain_lines import compared
+
+    wrong = 0
+    for told in compared(session("proof", "local[2]", versions.SMALL), asked.journals, asked.lake):
+        wrong += not told.startswith(("note: ", "compared "))
+        print(told)
+    return 1 if wrong else 0
 
 
 def _older(commit: str, stages: Sequence[Path], work: Path) -> None:
