@@ -119,6 +119,6 @@ def _same(column: Any, said: Any) -> bool:
 
 def _without_nulls(value: Any) -> Any:
     """A struct in a list has all its fields, the line has those that say something."""
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_without_nulls(each) for each in value]
     return {name: each for name, each in value.items() if each is not None} if isinstance(value, dict) else value
