@@ -6,7 +6,7 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -30,68 +30,78 @@ COMMITS: Final = 9
 Tell = Callable[[str], None]
 
 
-def made(work: Path, lake: Path) -> tuple[list[Trial], list[Trial]]:
-    """Trials of ingest and of the job, with the lakes that they begin with, each made at `lake`."""
-    journals, one, two = work / "journals", work / "stages" / "one", work / "stages" / "two"
-    one.mkdir(parents=True)
-    corpus.odd(one)
-    corpus.scenarios(one)
-    corpus.second(two, one)
-    ingest, job = ("ingest", str(journals), str(lake)), ("rebalances", str(lake), str(lake))
-    at = {name: work / "lakes" / name for name in ("none", "one", "many", "rows", "some")}
-    stages = corpus.laid([one, two], journals)
-    next(stages)
-    _run(Trial("", lake, ingest).command)
-    shutil.copytree(lake, at["one"])
-    few = [str(path) for path in sorted((journals / "played").iterdir())[: COMMITS - 1]]
-    _run([sys.executable, "-c", SMALL_INGESTS, str(lake), *few])
-    shutil.copytree(lake, at["many"])
-    next(stages)
-    shutil.rmtree(lake)
-    shutil.copytree(at["one"], lake)
-    _run(Trial("", lake, job).command)
-    _run(Trial("", lake, ingest).command)
-    shutil.copytree(lake, at["some"])
-    shutil.rmtree(lake / "rebalances")
-    shutil.copytree(lake, at["rows"])
-    return (
-        [
-            Trial("first ingest", at["none"], ingest),
-            Trial("ingest of more", at["one"], ingest),
-            Trial("ingest, many before", at["many"], ingest),
-        ],
-        [Trial("rebalances", at["rows"], job), Trial("rebalances of more", at["some"], job)],
-    )
+class Stage:
+    """Journals in two stages, and a lake at one place; lakes to begin with are made there once and kept."""
 
+    def __init__(self, work: Path) -> None:
+        self.lake, self.journals, self._kept = work / "at" / "lake", work / "journals", work / "lakes"
+        self.lake.parent.mkdir(parents=True)
+        one, two = work / "stages" / "one", work / "stages" / "two"
+        one.mkdir(parents=True)
+        corpus.odd(one)
+        corpus.scenarios(one)
+        corpus.second(two, one)
+        self._stages = corpus.laid([one, two], self.journals)
+        self._ingest = ("ingest", str(self.journals), str(self.lake))
+        self._job = ("rebalances", str(self.lake), str(self.lake))
 
-def _run(words: list[str]) -> None:
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    def ingests(self) -> list[Trial]:
+        """A first ingest, one that finds more, one that comes after so many small ones that its commit compacts the log."""
+        next(self._stages)
+        self._run(Trial("", self.lake, self._ingest).command)
+        one = self._keep("one")
+        few = [str(path) for path in sorted((self.journals / "played").iterdir())[: COMMITS - 1]]
+        self._run([sys.executable, "-c", SMALL_INGESTS, str(self.lake), *few])
+        many = self._keep("many")
+        next(self._stages)
+        return [
+            Trial("first ingest", self._kept / "none", self._ingest),
+            Trial("ingest of more", one, self._ingest),
+            Trial("ingest, many before", many, self._ingest),
+        ]
+
+    def jobs(self) -> list[Trial]:
+        """`rebalances` of everything, and of what came with the second stage. After `ingests`."""
+        shutil.rmtree(self.lake)
+        shutil.copytree(self._kept / "one", self.lake)
+        for words in (self._job, self._ingest):
+            self._run(Trial("", self.lake, words).command)
+        some = self._keep("some")
+        shutil.rmtree(self.lake / "rebalances")
+        return [Trial("rebalances", self._keep("rows"), self._job), Trial("rebalances of more", some, self._job)]
+
+    def _keep(self, name: str) -> Path:
+        shutil.copytree(self.lake, self._kept / name)
+        return self._kept / name
+
+    @staticmethod
+    def _run(words: list[str]) -> None:
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
 
 
 def tried(work: Path, seed: int, ingests: int, jobs: int, tell: Tell) -> Iterator[bool]:
-    """All of it; was it right? One answer per chain of kills, per pair, per watch."""
-    lake = work / "at" / "lake"
-    lake.parent.mkdir(parents=True)
-    ingest, job = made(work, lake)
-    looking = [sys.executable, "-m", "tools.pipeline_proof.onlooker", str(lake)]
-    dice = random.Random(seed)
-    for trials, count, names in ((ingest, ingests, INGESTED), (job, jobs, (*INGESTED, "rebalances"))):
-        with onlooker([*looking, *names]) as reader:
-            harness = Harness(lake, reader, tell)
-            for trial in trials:
-                harness.learn(trial)
-            yield from _killed(harness, trials, count, dice)
-            for trial in trials:
-                yield from _states(harness, trial, work / "states" / trial.name)
-            for trial in trials:
-                seen = harness.watched(trial)
-                tell(f"{trial.name}: a reader sees, while it runs: {seen}")
-                yield not any(each.startswith("NEITHER") for each in seen)
-            for apart_s in APART_S:
-                pair = harness.two(trials[-1], apart_s)
-                tell(str(pair))
-                yield pair.right
+    """All of it; was it right? One answer per chain of kills, per trial's states, per watch, per pair."""
+    stage, dice = Stage(work), random.Random(seed)
+    yield from _each(work, stage.lake, stage.ingests(), ingests, INGESTED, dice, tell)
+    if jobs:
+        yield from _each(work, stage.lake, stage.jobs(), jobs, (*INGESTED, "rebalances"), dice, tell)
+
+
+def _each(work: Path, lake: Path, trials: list[Trial], count: int, names: Sequence[str], dice: random.Random, tell: Tell) -> Iterator[bool]:
+    with onlooker([sys.executable, "-m", "tools.pipeline_proof.onlooker", str(lake), *names]) as reader:
+        harness = Harness(lake, reader, tell)
+        for trial in trials:
+            harness.learn(trial)
+            yield from _states(harness, trial, work / "states" / trial.name)
+            seen = harness.watched(trial)
+            tell(f"{trial.name}: a reader sees, while it runs: {seen}")
+            yield not any(each.startswith("NEITHER") for each in seen)
+        for apart_s in APART_S:
+            pair = harness.two(trials[-1], apart_s)
+            tell(str(pair))
+            yield pair.right
+        yield from _killed(harness, trials, count, dice)
 
 
 def _killed(harness: Harness, trials: list[Trial], count: int, dice: random.Random) -> Iterator[bool]:
