@@ -46,15 +46,16 @@ def asked_twice(ask: Callable[[], Any]) -> tuple[float, Answer]:
 
 
 def spark_query(lake: str) -> tuple[float, Answer, list[str]]:
-    """Warm, in a session of its own; and the files that the table is made of now: what else lies beside them is none of its."""
+    """Warm, in a session of its own; and the table's files: those that the lake's log names, of its part."""
     from groupmock_pipeline import tables
+    from groupmock_pipeline.lake.sink import PART
     from groupmock_pipeline.session import session
 
     spark = session("engines", None, {"spark.ui.showConsoleProgress": "false"})
     try:
         rows = tables.read(spark, lake, "rows")
         rows.createOrReplaceTempView("rows")
-        files = [unquote(urlsplit(file).path) for file in rows.inputFiles()]
+        files = [unquote(urlsplit(file).path) for file in rows.inputFiles() if f"/{PART}=rows/" in file]
         return *asked_twice(lambda: spark.sql(QUESTION.format(q="`")).first()), files
     finally:
         spark.stop()
