@@ -31,10 +31,11 @@ def standalone(spark: Environment, folder: Path) -> Iterator[str]:
     """The master's URL, while it has `WORKERS` workers of a core each."""
     with ExitStack() as stack:
         master = _class(spark, "master.Master", "--host", HERE, "--port", "0", "--webui-port", "0")
-        url = stack.enter_context(_saying(master, MASTER, _daemon(spark)))
+        daemon = _here(spark) | {"SPARK_DAEMON_MEMORY": "256m"}
+        url = stack.enter_context(_saying(master, MASTER, daemon))
         for number in range(WORKERS):
             words = ("--host", HERE, "--webui-port", "0", "--cores", "1", "--memory", "1g", "--work-dir", str(folder / str(number)), url)
-            stack.enter_context(_saying(_class(spark, "worker.Worker", *words), WORKER, _daemon(spark)))
+            stack.enter_context(_saying(_class(spark, "worker.Worker", *words), WORKER, daemon))
         yield url
 
 
@@ -44,7 +45,7 @@ def connect(spark: Environment, settings: Mapping[str, str]) -> Iterator[str]:
     here = {"spark.connect.grpc.binding.address": HERE, "spark.connect.grpc.binding.port": "0", "spark.ui.enabled": "false"}
     flags = [word for key, value in (here | dict(settings)).items() for word in ("--conf", f"{key}={value}")]
     server = ("--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "--master", "local[2]", *flags, "spark-internal")
-    with _saying([str(spark.spark / "bin" / "spark-submit"), *server], CONNECT, _daemon(spark)) as address:
+    with _saying([str(spark.spark / "bin" / "spark-submit"), *server], CONNECT, _here(spark)) as address:
         yield f"sc://{address}"
 
 
@@ -59,12 +60,10 @@ def _class(spark: Environment, name: str, *words: str) -> list[str]:
     return [str(spark.spark / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", *words]
 
 
-def _daemon(spark: Environment) -> dict[str, str]:
+def _here(spark: Environment) -> dict[str, str]:
     home = java.home()
     where = {} if home is None else {"JAVA_HOME": home}
-    return where | {
-        "SPARK_HOME": str(spark.spark), "SPARK_LOCAL_IP": HERE, "SPARK_DAEMON_MEMORY": "256m", "PYSPARK_PYTHON": str(spark.python),
-    }  # fmt: skip
+    return where | {"SPARK_HOME": str(spark.spark), "SPARK_LOCAL_IP": HERE, "PYSPARK_PYTHON": str(spark.python)}
 
 
 @contextmanager
