@@ -8,7 +8,6 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Final
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -28,13 +27,8 @@ COLUMNS: Final = (
 
 
 def run(spark: SparkSession, arguments: Namespace) -> None:
-    """Lake to lake. What is looked at is kept while it is used: it is a small part of the rows, and is needed six times."""
-    rows = tables.read(spark, arguments.input, "rows")
-    told = strikes.told(rows).persist(StorageLevel.MEMORY_AND_DISK)
-    try:
-        tables.write(from_told(told, rows), arguments.output, "faults", ("day",))
-    finally:
-        told.unpersist()
+    """The lines of the runs that are new."""
+    tables.grow(spark, arguments.input, arguments.output, "faults", faults)
 
 
 def faults(rows: DataFrame) -> DataFrame:

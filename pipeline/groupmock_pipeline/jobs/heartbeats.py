@@ -57,8 +57,8 @@ COLUMNS: Final = {
 
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
-    """Read, compute, write: a partition per day."""
-    tables.write(heartbeats(tables.read(spark, arguments.input, "rows")), arguments.output, "heartbeats", ("day",))
+    """The lines of the runs that are new."""
+    tables.grow(spark, arguments.input, arguments.output, "heartbeats", heartbeats)
 
 
 def heartbeats(rows: DataFrame) -> DataFrame:
