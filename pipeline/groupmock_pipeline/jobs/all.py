@@ -21,7 +21,7 @@ GROWING: Final = (rebalances, heartbeats, faults)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
-    ingest.add_arguments(parser)
+    ingest.reading_arguments(parser)
     parser.add_argument("--report", metavar="OUT", help="the report too, into that folder")
     report.add_arguments(parser)
 

@@ -30,11 +30,16 @@ log = logging.getLogger("groupmock_pipeline")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags."""
+    reading_arguments(parser)
+    parser.add_argument("--follow", type=float, metavar="SECONDS", help="go on, and look for new journals that often")
+
+
+def reading_arguments(parser: argparse.ArgumentParser) -> None:
+    """Those that say how journals are read."""
     limit = f"longer lines go to the quarantine (default {LINE_MIB})"
     parser.add_argument("--line-limit", type=int, default=LINE_MIB, metavar="MIB", help=limit)
     silence = f"a journal that did not end is taken when nothing was written to it for so long, and again when it grew (default {SILENCE_S:g})"
     parser.add_argument("--silence", type=float, default=SILENCE_S, metavar="SECONDS", help=silence)
-    parser.add_argument("--follow", type=float, metavar="SECONDS", help="go on, and look for new journals that often")
 
 
 def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
@@ -43,16 +48,17 @@ def run(spark: SparkSession, arguments: argparse.Namespace) -> None:
         raise BadInput(f"--line-limit {arguments.line_limit}: give at least 1 MiB")
     if arguments.silence < 0:
         raise BadInput(f"--silence {arguments.silence:g}: give 0 or more seconds")
-    if arguments.follow is not None and arguments.follow <= 0:
-        raise BadInput(f"--follow {arguments.follow:g}: give more than 0 seconds")
+    follow: float | None = getattr(arguments, "follow", None)
+    if follow is not None and follow <= 0:
+        raise BadInput(f"--follow {follow:g}: give more than 0 seconds")
     journals.check_age(spark, arguments.output)
     reading = Reading(arguments.line_limit << 20, arguments.silence, os.cpu_count() or 1)
     while True:
         outcome = ingest(spark, arguments.input, arguments.output, reading)
         log.info("ingest: %s", told(outcome))
-        if arguments.follow is None:
+        if follow is None:
             break
-        time.sleep(arguments.follow)
+        time.sleep(follow)
     if not (outcome.files + outcome.known + outcome.writing or tables.exists(spark, arguments.output, "runs")):
         raise BadInput(f"{arguments.input}: no journal is there: their names end in {SUFFIXES}, and begin with neither . nor _")
 
