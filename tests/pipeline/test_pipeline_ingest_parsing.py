@@ -24,9 +24,7 @@ FILES = "file string, length int, head string, last string, whole boolean"
 EPOCH = 1_700_000_000_000_000_000
 NOTE = '{"kind":"note","seq":1,"t":5,"what":"x"}'
 OPEN = '{"kind":"open","seq":1,"t":5,"connection":3,"client_host":"/h","client_port":9}'
-REPLY = (
-    '{"kind":"reply","seq":1,"t":5,"connection":3,"ticket":1,"correlation_id":0,"api_key":12,"api_name":"Heartbeat","api_version":4,"size":9'
-)
+REPLY = '{"kind":"reply","seq":1,"t":5,"connection":3,"ticket":1,"correlation_id":0,"api_key":12,"api_name":"Heartbeat","api_version":4,"size":9'
 
 BROKEN = {
     "{": "not JSON",
@@ -116,7 +114,9 @@ ODD = odd_values()
 CASES = [*BROKEN, *GOOD, *sorted(NEW), *ODD]
 
 
-def line(number: int, text: str, lines: int = 10_000, whole: bool = True, head_problem: str | None = None, newer: bool = False) -> tuple[Any, ...]:
+def line(
+    number: int, text: str, lines: int = 10_000, whole: bool = True, head_problem: str | None = None, newer: bool = False
+) -> tuple[Any, ...]:
     known = ("unknown", "no-header-1", None) if head_problem else ("2023-11-14", "key", EPOCH)
     return (number, text, lines, whole, head_problem, newer, "/f", 1, 2, 3, True, "odd", *known)
 
@@ -127,8 +127,8 @@ def found(spark: SparkSession) -> dict[int, Row]:
     given = [line(number, text) for number, text in enumerate(CASES, 2)]
     special = [
         line(9000, NOTE + " " * LIMIT), line(9001, NOTE, newer=True), line(9002, '{"kind":"no', 9002, False), line(9003, NOTE, 9003, False),
-        line(9004, '{"kind":"no', 9005, False), line(9005, NOTE, head_problem="x"), line(9006, ""), line(9007, " \t\r"), line(1, "the header"),
-        line(0, "the header"),
+        line(9004, '{"kind":"no', 9005, False), line(9005, NOTE, head_problem="x"), line(9006, ""), line(9007, " \t\r"),
+        line(1, "the header"), line(0, "the header"),
     ]  # fmt: skip
     return {row.line: row for row in sorted_out(spark.createDataFrame(given + special, LINES), LIMIT).collect()}
 
@@ -159,7 +159,7 @@ def test_groupmocks_own_reader_agrees(found: dict[int, Row]) -> None:
     """On which lines are rows, but for what only the lake wants: a number for every row, times that fit into 64 bits, and columns of other
     kinds that are what they should be."""
     decoder = msgspec.json.Decoder(Union[tuple(ROWS.values())])  # noqa: UP007
-    only_ours = ("9" * 9, "2233720368", "client_host\":3", 'connection":"3"', ":NaN}")
+    only_ours = ("9" * 9, "2233720368", 'client_host":3', 'connection":"3"', ":NaN}")
     for number, text in enumerate(CASES, 2):
         try:
             decoder.decode(text)
@@ -227,7 +227,12 @@ def test_headers_that_are_not(heads: list[Row]) -> None:
 
 def test_of_packed_files_the_last_line_tells_that_they_are_cut(spark: SparkSession) -> None:
     whole, junk = json.dumps(HEAD), "junk"
-    files = [("/a.gz", 1, whole, "{", False), ("/b.zst", 1, whole, "{}", False), ("/c.zst", 1, whole, "{", True), ("/d", 1, whole, "{", False)]
+    files = [
+        ("/a.gz", 1, whole, "{", False),
+        ("/b.zst", 1, whole, "{}", False),
+        ("/c.zst", 1, whole, "{", True),
+        ("/d", 1, whole, "{", False),
+    ]
     told = headed(spark.createDataFrame([*files, ("/e.gz", 1, junk, junk, False)], FILES), LIMIT).collect()
     cut = "cut: the packed data ends within a line"
     assert {row.file: row.file_problem for row in told} == {
