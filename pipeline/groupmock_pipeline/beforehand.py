@@ -18,12 +18,17 @@ from typing import Final
 
 from .errors import BadInput, SparkCannotStart
 from .session import submitted
+from .settings import MUCH
+from .sizes import size
 
 PATIENCE_S: Final = 2.0
 """For one of the addresses of a master to answer; names are looked up in it, too."""
 LOCAL: Final = re.compile(r"local(\[(\*|\d+)(,\s*(\*|\d+))?\])?|local-cluster\[.+\]")
 STANDALONE: Final = re.compile(r"spark://[^,/\s]+:\d+(,[^,/\s]+:\d+)*")
 MANAGED: Final = re.compile(r"yarn|k8s://.+")
+CONNECT: Final = re.compile(r"sc://(?P<host>\[[^]]+\]|[^/:;\s]+)(:(?P<port>\d+))?(/(;[^=;]+=[^;]*)*)?")
+"""A server of Spark Connect, with parameters of its own behind `/;` (Spark: connector/connect/docs/client-connection-string.md)."""
+CONNECT_PORT: Final = 15002
 SCHEME: Final = re.compile(r"^(?!file:)[a-z][a-z0-9+.-]*:/", re.IGNORECASE)
 FILES: Final = re.compile(r"^file:(//(?=/))?", re.IGNORECASE)
 STANDARD: Final = "-"
@@ -44,9 +49,32 @@ def check_master(master: str | None) -> None:
         )
 
 
+def check_remote(remote: str | None) -> None:
+    """Raises BadInput for what is no Spark Connect server, SparkCannotStart for one that does not answer."""
+    if remote is None:
+        return
+    told = CONNECT.fullmatch(remote)
+    if told is None:
+        raise BadInput(f"--remote {remote}: a Spark Connect server is sc://HOST, sc://HOST:PORT or sc://HOST:PORT/;KEY=VALUE")
+    failure = _unreachable([(told["host"], int(told["port"] or CONNECT_PORT))])
+    if failure is not None:
+        raise SparkCannotStart(
+            f"no Spark Connect server answers at {told['host']}:{told['port'] or CONNECT_PORT} ({failure}): start one"
+            " (docs/how-to/pipeline.md#spark-connect), or leave --remote out to use this machine"
+        )
+
+
+def told_size(arguments: Namespace, settings: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> int | None:
+    """Bytes of JSON that the job is to read, counted to settings.MUCH; None: they are not here to be counted."""
+    paths = [_local(path) for path in (arguments.input, getattr(arguments, "other", None)) if path not in (None, STANDARD)]
+    if not _sees_what_we_see(arguments, settings, environment) or None in paths:
+        return None
+    return sum(size(path, MUCH) for path in paths if path is not None)
+
+
 def check_places(arguments: Namespace, settings: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> None:
     """The folder that is read is there, the one that is written can be. Raises BadInput."""
-    if not _sees_what_we_see(arguments.master, settings, environment):
+    if not _sees_what_we_see(arguments, settings, environment):
         return
     read = {"": arguments.input, "--with ": getattr(arguments, "other", None)}
     for flag, path in read.items():
@@ -68,10 +96,11 @@ def _check_output(told: str, path: str) -> None:
         raise BadInput(f"{told}: nothing can be written to {there}: name a folder that can be written")
 
 
-def _sees_what_we_see(master: str | None, settings: Mapping[str, str], environment: Mapping[str, str]) -> bool:
+def _sees_what_we_see(arguments: Namespace, settings: Mapping[str, str], environment: Mapping[str, str]) -> bool:
     elsewhere = submitted(environment) or "HADOOP_CONF_DIR" in environment or "SPARK_CONF_DIR" in environment
     named = any("defaultFS" in key for key in settings)
-    return not (elsewhere or named) and (master is None or not MANAGED.fullmatch(master))
+    managed = arguments.master is not None and MANAGED.fullmatch(arguments.master)
+    return not (elsewhere or named or managed or arguments.remote)
 
 
 def _local(path: str | None) -> str | None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import ast
 import logging
+import re
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -15,12 +17,14 @@ from typing import Any, Final, NoReturn
 from groupmock.printable import lines, one_line
 
 from . import jobs
-from .errors import BadInput, SparkCannotStart, lacks
+from .errors import BadInput, SparkCannotStart, lacks, lacks_on_workers
 
 OK: Final = 0
 BAD_USE: Final = 2
 CANNOT_START: Final = 3
 INTERRUPTED: Final = 130
+LACKING: Final = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
+"""In what Spark tells of a Python worker."""
 
 log = logging.getLogger("groupmock_pipeline")
 
@@ -76,13 +80,21 @@ def parse(name: str, words: Sequence[str], prog: str) -> argparse.Namespace:
     job = jobs.job(name)
     parser = Parser(prog=prog, description=about(name), formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.add_argument("input", metavar="IN", help=getattr(job, "INPUT", "the lake to read"))
-    parser.add_argument("output", metavar="OUT", help=getattr(job, "OUTPUT", "the lake to write (it may be IN)"))
-    parser.add_argument("--master", metavar="URL", help="where Spark runs: local[2], spark://..., yarn (default local[*]; spark-submit's)")
+    written = getattr(job, "OUTPUT", "the lake to write (it may be IN)")
+    if written is not None:
+        parser.add_argument("output", metavar="OUT", help=written)
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--master", metavar="URL", help="where Spark runs: local[2], spark://..., yarn (default local[*]; spark-submit's)")
+    where.add_argument("--remote", metavar="URL", help="the Spark Connect server that runs it: sc://HOST[:PORT]")
+    parser.add_argument("--ship", action="store_true", help="send our packages to Spark's Python workers: groupmock is not installed there")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of Spark (repeatable)")
     parser.add_argument("--explain", action="store_true", help="print Spark's plan of every table that is written")
     if hasattr(job, "add_arguments"):
         job.add_arguments(parser)
-    return parser.parse_args(list(words))
+    told = parser.parse_args(list(words))
+    if written is None:
+        told.output = told.input
+    return told
 
 
 def _run(name: str, words: Sequence[str], prog: str) -> int:
@@ -120,15 +132,26 @@ def _complain(code: int, problem: str) -> int:
 
 
 def _on_spark(name: str, arguments: argparse.Namespace, settings: dict[str, str]) -> int:
-    from .beforehand import check_master, check_places
+    from pyspark.errors import PythonException
+
+    from .beforehand import check_master, check_places, check_remote, told_size
+    from .progress import told
+    from .sending import sent
     from .session import session
 
     check_master(arguments.master)
+    check_remote(arguments.remote)
     check_places(arguments, settings)
-    spark = session(name, arguments.master, settings)
+    spark = session(name, arguments.master, settings, told_size(arguments, settings), arguments.remote)
     begun = time.monotonic()
     try:
-        jobs.job(name).run(spark, arguments)
+        with told(spark, name), sent(spark) if arguments.ship else nullcontext():
+            jobs.job(name).run(spark, arguments)
+    except PythonException as failure:
+        absent = LACKING.search(str(failure))
+        if absent is None:
+            raise
+        raise lacks_on_workers(absent[1], arguments.ship) from failure
     finally:
         spark.stop()
     log.info("%s: done in %.1f s", name, time.monotonic() - begun)

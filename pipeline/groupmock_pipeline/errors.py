@@ -11,10 +11,23 @@ class NoColumns(BadInput):
     """A table without a line, of which nothing says what columns it has."""
 
 
+class Overtaken(BadInput):
+    """Somebody else wrote to the table meanwhile."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"another job wrote to {path} at the same time and was first: nothing of this one is there; run it again")
+
+
 class SparkCannotStart(RuntimeError):
     """Spark or Java is not there or does not start: one sentence that names the remedy. Exit code 3."""
 
 
-def lacks(what: str) -> SparkCannotStart:
+def lacks(what: str, extra: str = "pipeline") -> SparkCannotStart:
     """What the extra brings is not there."""
-    return SparkCannotStart(f"the pipeline needs {what}: pip install 'groupmock[pipeline]'")
+    return SparkCannotStart(f"the pipeline needs {what}: pip install 'groupmock[{extra}]'")
+
+
+def lacks_on_workers(module: str, sent: bool) -> SparkCannotStart:
+    """Spark's Python workers, on machines of their own, do not have it; `sent`: ours went there."""
+    remedy = "--ship sends it" if module.startswith("groupmock") and not sent else "install it there (docs/how-to/pipeline.md#what-travels)"
+    return SparkCannotStart(f"Spark's Python workers have no {module}: {remedy}")

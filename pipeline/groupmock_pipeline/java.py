@@ -37,7 +37,7 @@ exec "{java}" "$@"
 
 def home(environment: Mapping[str, str] = os.environ) -> str | None:
     """What JAVA_HOME is to be; None: Spark finds a good Java by itself. Raises SparkCannotStart when there is none."""
-    if _major(_found(environment)) >= OLDEST:
+    if _major(found(environment)) >= OLDEST:
         return None
     bundled = _bundled()
     if bundled is None:
@@ -58,7 +58,8 @@ def wrapped(bundled: Path) -> str:
     return str(folder)
 
 
-def _found(environment: Mapping[str, str]) -> str | None:
+def found(environment: Mapping[str, str] = os.environ) -> str | None:
+    """The `java` that Spark starts."""
     java_home = environment.get("JAVA_HOME")
     if java_home:
         return shutil.which(str(Path(java_home) / "bin" / "java"))
@@ -66,18 +67,29 @@ def _found(environment: Mapping[str, str]) -> str | None:
 
 
 def _major(java: str | None) -> int:
-    """Of `java -version`; 0: it is not there, does not start or does not say."""
+    """0: it is not there, does not start or does not say. Asking Java takes as long as starting one: a JDK has it in a file (JEP 223)."""
     if java is None:
         return 0
     try:
+        lines = (Path(java).resolve().parents[1] / "release").read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeError):
+        return _number("java.specification.version", _asked(java))
+    return _number("JAVA_VERSION", lines)
+
+
+def _asked(java: str) -> list[str]:
+    try:
         command = [java, "-XshowSettings:properties", "-version"]
-        told = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stderr
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stderr.splitlines()
     except (OSError, subprocess.TimeoutExpired):
-        return 0
-    for line in told.splitlines():
-        name, _, value = line.partition("=")
-        if name.strip() == "java.specification.version":
-            major = value.strip().removeprefix("1.").split(".")[0]
+        return []
+
+
+def _number(name: str, lines: list[str]) -> int:
+    for line in lines:
+        key, _, value = line.partition("=")
+        if key.strip() == name:
+            major = value.strip(' "').removeprefix("1.").partition(".")[0]
             return int(major) if major.isdigit() else 0
     return 0
 

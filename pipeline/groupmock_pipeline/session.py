@@ -1,4 +1,4 @@
-"""A Spark session for a job."""
+"""A Spark session for a job: one that starts here, one of spark-submit, or one on a Spark Connect server."""
 
 from __future__ import annotations
 
@@ -9,57 +9,31 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
-from . import java
+from . import class_archive, java
 from .errors import SparkCannotStart, lacks
+from .settings import LOCAL, NEEDED, suiting, this_machine
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SETTINGS: Final = {
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.sources.partitionOverwriteMode": "dynamic",
-    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # a run called 007 stays one
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
-    "spark.driver.memory": "4g",  # local: the driver is the executor
-    "spark.log.level": "ERROR",
-    "spark.sql.files.ignoreCorruptFiles": "false",
-}
-
-
-PARTITIONS_PER_CORE: Final = 4
-"""Of a shuffle on one machine."""
 HERE: Final = re.compile(r"local|spark://(localhost|127\.|\[::1\])")
 """Masters whose workers are on this machine."""
+CONNECT_NEEDS: Final = ("grpc", "grpc_status", "google.rpc", "pandas", "zstandard")
+"""Modules that PySpark's client of Spark Connect imports."""
 
 
-def session(name: str, master: str | None = None, settings: dict[str, str] | None = None) -> SparkSession:
-    """A session of that name; `master`: where spark-submit or the caller says, else local[*]. Raises SparkCannotStart."""
+def session(
+    name: str, master: str | None = None, settings: dict[str, str] | None = None, size: int | None = None, remote: str | None = None
+) -> SparkSession:
+    """A session of that name; `master`: where spark-submit or the caller says, else local[*]; `remote`: a Spark Connect server instead.
+
+    `size`: bytes of JSON to read (sizes.py); None: nobody knows. `settings` win over ours. Raises SparkCannotStart.
+    """
     if find_spec("pyspark") is None:
         raise lacks("Spark")
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-    from pyspark.errors import PySparkRuntimeError
-    from pyspark.sql import SparkSession
-
-    java_home = java.home()
-    if java_home is not None:
-        os.environ["JAVA_HOME"] = java_home
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    where = master or (None if submitted() else "local[*]")
-    if where is not None and HERE.match(where):
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # nothing of ours listens elsewhere unless it is told to
-    builder = SparkSession.builder.appName(f"groupmock {name}")
-    for key, value in (SETTINGS | _here(where) | (settings or {})).items():
-        builder = builder.config(key, value)
-    if where is not None:
-        builder = builder.master(where)
-    try:
-        spark = builder.getOrCreate()
-    except (PySparkRuntimeError, Py4JError) as error:
-        # Spark itself asks for about a minute whether somebody takes its application, and then says no more than that it has stopped.
-        doubt = f" (is it a Spark master of this version that listens at {where}?)" if where and where.startswith("spark:") else ""
-        raise SparkCannotStart(f"Spark does not start: {_reason(error)}{doubt}") from error
-    spark.sparkContext.setLogLevel("ERROR")
-    return spark
+    if remote is not None:
+        return _on_server(name, remote, settings or {})
+    return _submitted(name, master, settings or {}) if submitted() else _started(name, master or "local[*]", settings or {}, size)
 
 
 def submitted(environment: Mapping[str, str] = os.environ) -> bool:
@@ -67,15 +41,71 @@ def submitted(environment: Mapping[str, str] = os.environ) -> bool:
     return "PYSPARK_GATEWAY_PORT" in environment
 
 
+def _started(name: str, where: str, settings: dict[str, str], size: int | None) -> SparkSession:
+    java_home = java.home()
+    if java_home is not None:
+        os.environ["JAVA_HOME"] = java_home
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if HERE.match(where):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # nothing of ours listens elsewhere unless it is told to
+    archive = class_archive.options(java.found()) if LOCAL.fullmatch(where) else []
+    return _got(name, where, NEEDED | suiting(where, size, this_machine(), archive) | settings)
+
+
+def _submitted(name: str, master: str | None, settings: dict[str, str]) -> SparkSession:
+    """What spark-submit was told stays."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    return _with_needed(_got(name, master, settings))
+
+
+def _on_server(name: str, remote: str, settings: dict[str, str]) -> SparkSession:
+    """The server has settings of its own; what it does not let a session set is its own too, and PySpark warns of it."""
+    missing = [module for module in CONNECT_NEEDS if not _there(module)]
+    if missing:
+        raise lacks(f"{missing[0]} for Spark Connect", "pipeline,pipeline-connect")
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    try:
+        spark = SparkSession.builder.remote(remote).appName(f"groupmock {name}").getOrCreate()
+        for key, value in (NEEDED | settings).items():
+            spark.conf.set(key, value)
+    except PySparkException as error:
+        raise SparkCannotStart(f"no session on the Spark Connect server {remote}: {str(error).partition(chr(10))[0]}") from error
+    return spark
+
+
+def _there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # of the package that it would be in
+        return False
+
+
+def _got(name: str, where: str | None, settings: dict[str, str]) -> SparkSession:
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName(f"groupmock {name}").config(map=dict(settings))
+    if where is not None:
+        builder = builder.master(where)
+    try:
+        return builder.getOrCreate()
+    except (PySparkRuntimeError, Py4JError) as error:
+        # Spark itself asks for about a minute whether somebody takes its application, and then says no more than that it has stopped.
+        doubt = f" (is it a Spark master of this version that listens at {where}?)" if where and where.startswith("spark:") else ""
+        raise SparkCannotStart(f"Spark does not start: {_reason(error)}{doubt}") from error
+
+
+def _with_needed(spark: SparkSession) -> SparkSession:
+    given = {row["key"] for row in spark.sql("SET").collect()}
+    for key in NEEDED.keys() - given:
+        spark.conf.set(key, NEEDED[key])
+    return spark
+
+
 def _reason(error: Exception) -> str:
-    """One line: of what Java threw, its own words."""
-    thrown = getattr(error, "java_exception", None)
-    return str(thrown.getMessage() if thrown is not None else error).partition("\n")[0]
-
-
-def _here(master: str | None) -> dict[str, str]:
-    """What suits this terminal and, where Spark runs in this process, this machine: 200 partitions, Spark's default, suit a cluster."""
-    found = {"spark.ui.showConsoleProgress": "true" if sys.stderr.isatty() else "false"}
-    if master is not None and master.startswith("local"):
-        found["spark.sql.shuffle.partitions"] = str(PARTITIONS_PER_CORE * (os.cpu_count() or 1))
-    return found
+    """One line: of what Java threw, its own words, which py4j has behind a line of its own."""
+    first, *others = str(error).splitlines() or [""]
+    return others[0].removeprefix(": ").partition(": ")[2] or others[0] if others and first.startswith("An error occurred") else first

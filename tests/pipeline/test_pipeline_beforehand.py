@@ -14,8 +14,9 @@ from cases import for_each
 
 from groupmock.cli import main
 from groupmock_pipeline import session
-from groupmock_pipeline.beforehand import check_master, check_places
+from groupmock_pipeline.beforehand import check_master, check_places, check_remote, told_size
 from groupmock_pipeline.errors import BadInput, SparkCannotStart
+from groupmock_pipeline.settings import MUCH
 
 
 def no_spark(*_: object) -> NoReturn:
@@ -52,6 +53,12 @@ def refusing() -> Iterator[int]:
             3,
             "groupmock pipeline faults: no Spark master answers at spark://127.0.0.1:{1},localhost:{1} (Connection refused): start one",
         ),
+        (["faults", "{0}", "{0}", "--remote", "127.0.0.1"], 2, "groupmock pipeline faults: --remote 127.0.0.1: a Spark Connect server is "),
+        (
+            ["faults", "{0}", "{0}", "--remote", "sc://127.0.0.1:{1}/;user_id=a"],
+            3,
+            "groupmock pipeline faults: no Spark Connect server answers at 127.0.0.1:{1} (Connection refused): start one",
+        ),
     ],
 )
 def test_it_is_said_in_one_sentence_without_spark(
@@ -73,6 +80,7 @@ def test_it_is_said_in_one_sentence_without_spark(
 def test_one_master_that_answers_is_enough(refusing: int) -> None:
     with socket.create_server(("127.0.0.1", 0)) as master:
         check_master(f"spark://127.0.0.1:{refusing},127.0.0.1:{master.getsockname()[1]}")
+        check_remote(f"sc://127.0.0.1:{master.getsockname()[1]}")
     for elsewhere in (None, "local", "local[*]", "local[2,3]", "local-cluster[2,1,1024]", "yarn", "k8s://https://127.0.0.1:1"):
         check_master(elsewhere)
 
@@ -98,10 +106,28 @@ def test_a_name_that_nobody_has_is_no_master() -> None:
 def test_what_spark_may_see_otherwise_is_left_to_spark(
     tmp_path: Path, path: str, master: str | None, settings: dict[str, str], environment: dict[str, str]
 ) -> None:
-    check_places(Namespace(input=path, output=str(tmp_path / "a" / "lake"), master=master), settings, environment)
+    check_places(Namespace(input=path, output=str(tmp_path / "a" / "lake"), master=master, remote=None), settings, environment)
+
+
+def test_what_a_server_reads_is_left_to_it() -> None:
+    check_places(Namespace(input="/nowhere", output="/nowhere", master=None, remote="sc://name"), {}, {})
+
+
+def test_how_much_there_is_to_read_is_told_where_it_is_seen(tmp_path: Path) -> None:
+    def told(settings: dict[str, str], environment: dict[str, str], **more: str | None) -> int | None:
+        return told_size(Namespace(**{"input": str(tmp_path), "output": "", "master": None, "remote": None} | more), settings, environment)
+
+    (tmp_path / "one.jsonl").write_bytes(b"x" * 100)
+    assert told({}, {}) == told({}, {}, input=f"file:{tmp_path}/*") == 100
+    assert told({}, {}, other=str(tmp_path)) == 200 and told({}, {}, input="-") == 0
+    with (tmp_path / "much.jsonl").open("wb") as file:
+        file.truncate(MUCH)
+    assert (told({}, {}) or 0) >= MUCH
+    for unseen in (told({}, {}, input="s3a://bucket/lake"), told({}, {}, remote="sc://name"), told({}, {"PYSPARK_GATEWAY_PORT": "1"})):
+        assert unseen is None
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: False)  # root, as who the tests may run, may write everywhere
     with pytest.raises(BadInput, match=rf"nothing can be written to {tmp_path}"):
-        check_places(Namespace(input="-", output=str(tmp_path / "lake"), master=None), {}, {})
+        check_places(Namespace(input="-", output=str(tmp_path / "lake"), master=None, remote=None), {}, {})

@@ -10,19 +10,9 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SETTINGS: Final = {
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.default.parallelism": "2",
-    "spark.driver.memory": "1g",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m",
-}
-"""With the quick compiler alone Java keeps 48 MB for code. The one session of all tests fills them, and then Spark ends itself; 240 is what
-Java keeps otherwise."""
+SETTINGS: Final = {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2", "spark.driver.memory": "1g"}
+LITTLE: Final = 0
+"""Bytes to read, as a job is told that has hardly any: groupmock_pipeline.settings knows what suits that."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist looks for groups, also when a folder alone is tested
@@ -38,7 +28,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     from groupmock_pipeline.session import session
 
     folder = tmp_path_factory.mktemp("spark")
-    made = session("tests", "local[2]", SETTINGS | {"spark.sql.warehouse.dir": str(folder / "warehouse"), "spark.local.dir": str(folder)})
+    places = {"spark.sql.warehouse.dir": str(folder / "warehouse"), "spark.local.dir": str(folder)}
+    made = session("tests", "local[2]", SETTINGS | places, LITTLE)
     yield made
     filled = code_filled(made)
     made.stop()

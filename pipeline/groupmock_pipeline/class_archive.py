@@ -1,0 +1,88 @@
+"""Java's classes as it has them in memory, kept in a file: Spark starts with 15,000 of them, and loading and checking them is most of what
+its start costs.
+
+The first session has Java write the archive when it ends; the next ones have it mapped (JDK: "Application Class Data Sharing", JEP 350).
+That first one starts more slowly: where `CI` says that nothing stays, none is made. An archive that Java does not like, it leaves alone by
+itself. Nothing here may fail: there is then no archive.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+SILENT: Final = ("-Xshare:auto", "-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off")
+"""What cannot be archived, Java would tell on stdout, class by class."""
+FORGOTTEN_S: Final = 30 * 86400
+MAKING: Final = ".making"
+
+
+def options(java: str | None, environment: Mapping[str, str] = os.environ) -> list[str]:
+    """Of a Java that starts Spark: to use the archive, or to make it; none where there can be no archive."""
+    jars = _jars(environment)
+    if java is None or jars is None:
+        return []
+    home = Path(java).resolve().parents[1]
+    try:
+        if not (home / "lib" / "server" / "classes.jsa").exists():  # an archive stands on that of Java's own classes
+            return []
+        name = hashlib.sha256(repr((home, _changed(home / "release"), jars, _changed(jars))).encode()).hexdigest()[:16]
+        folder = _folder(environment)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return _of(folder, name, environment) if os.access(folder, os.W_OK) else []
+    except OSError:
+        return []
+
+
+def _folder(environment: Mapping[str, str]) -> Path:
+    """By the rule of freedesktop.org for what can be made again."""
+    home = environment.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(home) / "groupmock" / "java"
+
+
+def _jars(environment: Mapping[str, str]) -> Path | None:
+    home = environment.get("SPARK_HOME")
+    if home:
+        return Path(home) / "jars"
+    spec = find_spec("pyspark")
+    return None if spec is None or spec.origin is None else Path(spec.origin).parent / "jars"
+
+
+def _changed(path: Path) -> int:
+    return path.stat().st_mtime_ns
+
+
+def _of(folder: Path, name: str, environment: Mapping[str, str]) -> list[str]:
+    """Each session makes a file of its own, so that two do not write into one; it gets the archive's name from whoever starts next."""
+    archive = folder / f"{name}.jsa"
+    for made in folder.glob(f"{name}.*{MAKING}"):
+        if _whole(made):
+            os.replace(made, archive)
+    if not _whole(archive):
+        _clear(folder)
+        if "CI" in environment:
+            return []
+        return [f"-XX:ArchiveClassesAtExit={folder / f'{name}.{os.getpid()}{MAKING}'}", *SILENT]
+    os.utime(archive)
+    return [f"-XX:SharedArchiveFile={archive}", *SILENT]
+
+
+def _whole(archive: Path) -> bool:
+    """Java writes the head last."""
+    try:
+        with archive.open("rb") as file:
+            return any(file.read(4))
+    except FileNotFoundError:
+        return False
+
+
+def _clear(folder: Path) -> None:
+    """Archives of a Java or a Spark that is no longer used, and what was never brought to its end."""
+    for each in folder.iterdir():
+        if time.time() - each.stat().st_mtime > FORGOTTEN_S:
+            each.unlink(missing_ok=True)

@@ -1,0 +1,42 @@
+"""Our own packages for Spark's Python workers, where groupmock is not installed: one zip that Spark brings to them.
+
+Pure Python travels so; what our packages import of others (pyarrow, pandas, msgspec and, for `campaign`, all that groupmock itself needs)
+must be there, or come as `--set spark.archives=...`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from zipfile import ZIP_DEFLATED, ZipFile
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PACKAGES: Final = ("groupmock", "groupmock_clients", "groupmock_codec", "groupmock_pipeline")
+NAME: Final = "groupmock-packages.zip"
+
+
+@contextmanager
+def sent(spark: SparkSession) -> Iterator[None]:
+    """While this lasts, workers that begin have them: Spark fetches the file from this process."""
+    with tempfile.TemporaryDirectory(prefix="groupmock-packages-") as folder:
+        spark.addArtifacts(str(packed(Path(folder))), pyfile=True)
+        yield
+
+
+def packed(folder: Path) -> Path:
+    """The zip, in that folder."""
+    with ZipFile(folder / NAME, "w", ZIP_DEFLATED) as archive:
+        for package in PACKAGES:
+            spec = find_spec(package)
+            assert spec is not None and spec.origin is not None
+            home = Path(spec.origin).parent
+            for file in sorted(home.rglob("*")):
+                if file.is_file() and "__pycache__" not in file.parts:
+                    archive.write(file, file.relative_to(home.parent))
+    return folder / NAME

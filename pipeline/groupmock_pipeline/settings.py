@@ -1,0 +1,84 @@
+"""Spark's settings: what figures depend on, and what suits where Spark runs and how much there is to read.
+
+Nothing here asks anything: a machine is handed in. What it is for was measured (docs/how-to/pipeline.md, "The first row").
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+NEEDED: Final = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.sources.partitionOverwriteMode": "dynamic",
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # a run called 007 stays one
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.maxConcurrentOutputFileWriters": "64",  # else each task sorts what it writes by day
+}
+"""What the jobs count on, wherever Spark runs: any session can be told."""
+STARTED: Final = {
+    "spark.log.level": "ERROR",
+    "spark.ui.showConsoleProgress": "false",  # progress.py tells it, on every kind of session alike
+}
+"""Of a Spark that we start."""
+MUCH: Final = 150_000_000
+"""Bytes of JSON from which on compiling pays."""
+LITTLE: Final = {
+    "spark.ui.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
+"""Compiling Java for each stage, and planning again after each, cost more than they bring."""
+QUICK_JAVA: Final = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m", "-XX:+UseSerialGC")
+"""The quick compiler alone; with it Java would keep 48 MB for code, which a long session fills, and then Spark ends itself."""
+PARTITIONS_PER_CORE: Final = 4
+"""Of a shuffle, where there is much: 200, Spark's default, suit a cluster."""
+LOCAL: Final = re.compile(r"local(?:\[(\*|\d+)(?:,\s*(?:\*|\d+))?\])?")
+GIB: Final = 1 << 30
+CGROUP: Final = Path("/sys/fs/cgroup/memory.max")
+"""What a container may take; `max`: all there is."""
+
+
+class Machine(NamedTuple):
+    """Cores, and bytes of memory."""
+
+    cores: int
+    memory: int
+
+
+def this_machine() -> Machine:
+    """The one, or the container, that this process runs in."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit = CGROUP.read_text().strip() if CGROUP.exists() else "max"
+    return Machine(os.cpu_count() or 1, min(memory, int(limit)) if limit.isdigit() else memory)
+
+
+def cores(master: str, machine: Machine) -> int | None:
+    """That Spark runs on; None: it is not in this process."""
+    found = LOCAL.fullmatch(master)
+    if found is None:
+        return None
+    return machine.cores if found[1] == "*" else int(found[1] or 1)
+
+
+def suiting(master: str | None, size: int | None, machine: Machine, archive: Sequence[str] = ()) -> dict[str, str]:
+    """Of a Spark that starts there to read `size` bytes (None: unknown, hence much). `archive`: options for Java. A cluster has settings of
+    its own."""
+    count = None if master is None else cores(master, machine)
+    if count is None:
+        return dict(STARTED)
+    if size is None or size >= MUCH:
+        heap = {"spark.driver.memory": f"{_heap(count, machine)}m", "spark.sql.shuffle.partitions": str(PARTITIONS_PER_CORE * count)}
+        return STARTED | heap | {"spark.driver.extraJavaOptions": " ".join(archive)}
+    heap = {"spark.driver.memory": f"{_heap(1, machine)}m", "spark.sql.shuffle.partitions": str(count)}
+    return STARTED | LITTLE | heap | {"spark.driver.extraJavaOptions": " ".join((*QUICK_JAVA, *archive))}
+
+
+def _heap(count: int, machine: Machine) -> int:
+    """MiB: 4 GiB, or one for each core where that is more; half of the memory at most: Python workers take from the other half."""
+    return min(max(4, count) * GIB, machine.memory // 2) >> 20

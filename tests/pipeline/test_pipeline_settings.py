@@ -1,0 +1,125 @@
+"""Settings by where Spark runs and how much there is to read; how much there is; the archive of Java's classes. No Java runs."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from cases import for_each
+
+from groupmock_pipeline import class_archive
+from groupmock_pipeline.settings import GIB, MUCH, Machine, suiting
+from groupmock_pipeline.sizes import PACKED_TIMES, size
+
+HERE = Machine(2, 24 * GIB)
+COMPILES = "spark.sql.codegen.wholeStage"
+
+
+@for_each(
+    ("master", "bytes_", "machine", "partitions", "heap", "quick"),
+    [
+        ("local[*]", 0, HERE, "2", "4096m", True),
+        ("local[4]", MUCH - 1, HERE, "4", "4096m", True),
+        ("local", MUCH - 1, HERE, "1", "4096m", True),
+        ("local[*]", MUCH, HERE, "8", "4096m", False),
+        ("local[2,3]", None, HERE, "8", "4096m", False),
+        ("local[*]", None, Machine(16, 64 * GIB), "64", "16384m", False),
+        ("local[*]", None, Machine(16, 16 * GIB), "64", "8192m", False),
+        ("local[*]", 0, Machine(2, 2 * GIB), "2", "1024m", True),
+    ],
+)
+def test_a_spark_on_this_machine_suits_what_it_reads(
+    master: str, bytes_: int | None, machine: Machine, partitions: str, heap: str, quick: bool
+) -> None:
+    found = suiting(master, bytes_, machine, ["-XX:an-archive"])
+    assert (found["spark.sql.shuffle.partitions"], found["spark.driver.memory"]) == (partitions, heap)
+    assert (COMPILES in found, "spark.ui.enabled" in found, "TieredStopAtLevel" in found["spark.driver.extraJavaOptions"]) == (quick,) * 3
+    assert found["spark.driver.extraJavaOptions"].endswith("-XX:an-archive")
+
+
+@for_each("master", [None, "yarn", "spark://127.0.0.1:7077", "k8s://https://a:1", "local-cluster[2,1,1024]"])
+def test_a_cluster_keeps_its_own_settings(master: str | None) -> None:
+    assert suiting(master, 0, HERE, ["-XX:an-archive"]).keys() == {"spark.log.level", "spark.ui.showConsoleProgress"}
+
+
+def test_files_are_counted_with_what_is_below_and_what_is_packed_tenfold(tmp_path: Path) -> None:
+    below = tmp_path / "a" / "b"
+    below.mkdir(parents=True)
+    for name in ("one.jsonl", "two.jsonl.gz", "three.jsonl.zst", "four.parquet"):
+        (below / name).write_bytes(b"x" * 100)
+    whole = 100 + 3 * 100 * PACKED_TIMES
+    assert size(str(tmp_path), MUCH) == whole
+    assert size(str(below / "one.jsonl"), MUCH) == 100
+    assert size(f"{tmp_path}/a/*/t*", MUCH) == 2 * 100 * PACKED_TIMES
+    assert size(str(tmp_path / "none"), MUCH) == 0
+
+
+def test_counting_ends_where_it_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(20):
+        (tmp_path / f"{number}.jsonl").write_bytes(b"x" * 10)
+    (tmp_path / "folder").mkdir()
+    looked = []
+    monkeypatch.setattr("groupmock_pipeline.sizes._plain", lambda name, packed: looked.append(name) or packed)
+    assert size(str(tmp_path), 50) == 50
+    assert len(looked) == 5
+
+
+# -- Java's classes ----------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def java(tmp_path: Path) -> str:
+    """A Java that has what an archive stands on."""
+    for file in ("jdk/bin/java", "jdk/lib/server/classes.jsa", "jdk/release", "spark/jars/one.jar"):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).touch()
+    return str(tmp_path / "jdk" / "bin" / "java")
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    return {"XDG_CACHE_HOME": str(tmp_path / "cache"), "SPARK_HOME": str(tmp_path / "spark")}
+
+
+def file_of(options: list[str]) -> tuple[str, Path]:
+    name, _, path = options[0].partition("=")
+    return name, Path(path)
+
+
+def test_the_first_session_makes_the_archive_and_the_next_has_it(java: str, environment: dict[str, str]) -> None:
+    made, making = file_of(class_archive.options(java, environment))
+    assert made == "-XX:ArchiveClassesAtExit" and making.parent == Path(environment["XDG_CACHE_HOME"], "groupmock", "java")
+    making.write_bytes(bytes(4096))  # Java is at it, or was killed: the head is written last
+    assert file_of(class_archive.options(java, environment))[0] == made
+    making.write_bytes(b"\xa8" * 4096)
+    for _ in range(2):
+        used, archive = file_of(class_archive.options(java, environment))
+        assert (used, archive.read_bytes()) == ("-XX:SharedArchiveFile", b"\xa8" * 4096)
+    assert not making.exists()
+
+
+def test_another_spark_has_an_archive_of_its_own(java: str, environment: dict[str, str], tmp_path: Path) -> None:
+    first = file_of(class_archive.options(java, environment))[1]
+    os.utime(tmp_path / "spark" / "jars", (1, 1))
+    assert file_of(class_archive.options(java, environment))[1] != first
+
+
+def test_an_archive_that_nobody_used_for_long_is_removed(java: str, environment: dict[str, str]) -> None:
+    folder = file_of(class_archive.options(java, environment))[1].parent
+    for name, age in (("old.jsa", 2), ("new.jsa", 0.5)):
+        (folder / name).touch()
+        used = time.time() - age * class_archive.FORGOTTEN_S
+        os.utime(folder / name, (used, used))
+    class_archive.options(java, environment)
+    assert [each.name for each in folder.iterdir()] == ["new.jsa"]
+
+
+def test_where_no_archive_can_be_none_is_asked_for(java: str, environment: dict[str, str], tmp_path: Path) -> None:
+    assert class_archive.options(None, environment) == []
+    assert class_archive.options(java, environment | {"CI": "true"}) == []
+    (tmp_path / "file").touch()
+    assert class_archive.options(java, environment | {"XDG_CACHE_HOME": str(tmp_path / "file")}) == []
+    (tmp_path / "jdk" / "lib" / "server" / "classes.jsa").unlink()
+    assert class_archive.options(java, environment) == []
