@@ -45,7 +45,7 @@ def test_what_is_new_in_every_table_as_the_jobs_make_it_one_by_one(spark: SparkS
     ingest.run(spark, options(ingest, journals, one))
     for job in (rebalances, heartbeats, faults):
         job.run(spark, options(job, one, one))
-    last = sorted(journals.iterdir())[-1]
+    last = max(journals.iterdir())
     data = last.read_bytes()
     last.unlink()
     everything.run(spark, options(everything, journals, other))

@@ -106,5 +106,5 @@ def killed(*_: object) -> None:
 
 
 def test_no_lake(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="has no table to compact: `groupmock pipeline ingest JOURNALS .*` makes some"):
+    with pytest.raises(BadInput, match=r"has no table to compact: `groupmock pipeline ingest JOURNALS .*` makes some"):
         compacted(spark, tmp_path)

@@ -24,7 +24,10 @@ FILES = "file string, length int, head string, last string, whole boolean"
 EPOCH = 1_700_000_000_000_000_000
 NOTE = '{"kind":"note","seq":1,"t":5,"what":"x"}'
 OPEN = '{"kind":"open","seq":1,"t":5,"connection":3,"client_host":"/h","client_port":9}'
-REPLY = '{"kind":"reply","seq":1,"t":5,"connection":3,"ticket":1,"correlation_id":0,"api_key":12,"api_name":"Heartbeat","api_version":4,"size":9'
+REPLY = (
+    '{"kind":"reply","seq":1,"t":5,"connection":3,"ticket":1,"correlation_id":0,"api_key":12,'
+    '"api_name":"Heartbeat","api_version":4,"size":9'
+)
 
 BROKEN = {
     "{": "not JSON",
