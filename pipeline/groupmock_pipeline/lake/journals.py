@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import StructType
 from pyspark.sql.window import Window
 
 from .. import schema
@@ -25,10 +25,7 @@ FOLDER: Final = "journals"
 ROWS, QUARANTINE, RUNS, FILES = "rows", "quarantine", "runs", "files"
 PARTS: Final = (ROWS, RUNS, QUARANTINE)
 """What is read of it as a table."""
-RIDING: Final = {"text": "more", "bytes": "raw"}
-"""Columns of the quarantine that are written in columns of a row: a take is one frame."""
-BROKEN: Final = StructType([StructField(RIDING.get(field.name, field.name), field.dataType) for field in schema.QUARANTINE.fields])
-COLUMNS: Final = {ROWS: schema.ROWS, QUARANTINE: BROKEN, RUNS: schema.RUNS, FILES: schema.FILES}
+COLUMNS: Final = {ROWS: schema.ROWS, QUARANTINE: schema.QUARANTINE, RUNS: schema.RUNS, FILES: schema.FILES}
 """Today's columns, whatever version wrote a lake (null: it had none), so that no file is opened to know them."""
 
 
@@ -38,8 +35,8 @@ def read(spark: SparkSession, path: str, name: str, head: sink.Head) -> DataFram
     if name == RUNS:
         return runs
     counted = runs.where(F.col("rows" if name == ROWS else "quarantined") > 0).select("run", schema.TAKE)
-    lines = part(spark, path, name, head).join(F.broadcast(counted), ["run", schema.TAKE], "left_semi").select(*COLUMNS[name].names)
-    return lines if name == ROWS else lines.withColumnsRenamed({stored: shown for shown, stored in RIDING.items()})
+    lines = part(spark, path, name, head)
+    return lines.join(F.broadcast(counted), ["run", schema.TAKE], "left_semi").select(*COLUMNS[name].names)
 
 
 def counted(spark: SparkSession, path: str, head: sink.Head) -> dict[str, DataFrame]:
