@@ -312,7 +312,7 @@ def test_odd_files_have_clear_outcomes(story: Story) -> None:
     assert not {"notes.txt", "_hidden.jsonl"} & set(first)
     assert (first["torn.jsonl"].rows, first["torn.jsonl"].quarantined, first["torn.jsonl"].problem) == (1, 1, None)
     assert (first["mark.jsonl"].rows, first["mark.jsonl"].quarantined, first["mark.jsonl"].header) == (1, 1, 1)
-    assert (first["unended.jsonl.zst"].rows, first["unended.jsonl.zst"].problem) == (1, None)
+    assert (first["unended.jsonl.zst"].rows, first["unended.jsonl.zst"].quarantined, first["unended.jsonl.zst"].lines) == (1, 1, 3)
     reasons = {Path(row.file).name: row.reason for row in story.first.quarantine}
     assert reasons["torn.jsonl"] == reasons["a-cut.jsonl.gz"] == "cut: the file ends within this line: not JSON"
     assert (reasons["mark.jsonl"], reasons["latin.jsonl"]) == ("not JSON", "not UTF-8")
@@ -342,7 +342,7 @@ def test_a_journal_is_taken_when_it_ended_or_was_silent_and_again_when_it_grew(s
 def test_of_what_cannot_be_read_the_ledger_says_so(story: Story) -> None:
     garbage, empty = story.last.runs["garbage.jsonl.gz"], story.last.runs["empty.jsonl"]
     assert (garbage.problem, garbage.lines, garbage.day) == ("nothing of it can be read", 0, "unknown")
-    assert (empty.rows, empty.header, empty.quarantined) == (0, 0, 0)
+    assert (empty.problem, empty.lines, empty.header) == ("the file is empty", 0, 0)
 
 
 def test_a_better_copy_takes_the_place_of_the_one_before(story: Story) -> None:

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
 
 LIMIT = 2000
-LINES = """line int, text string, lines int, whole boolean, head_problem string, newer boolean, file string, length int, modified int,
+LINES = """line int, text string, lines int, whole boolean, head_problem string, newer boolean, lacks boolean,
+    file string, length int, modified int,
     blank int, valid boolean, file_problem string, day string, run string, epoch bigint"""
-FILES = "file string, length int, head string, last string, whole boolean"
+FILES = "file string, lines int, head string, whole boolean"
 
 EPOCH = 1_700_000_000_000_000_000
 NOTE = '{"kind":"note","seq":1,"t":5,"what":"x"}'
@@ -118,10 +119,16 @@ CASES = [*BROKEN, *GOOD, *sorted(NEW), *ODD]
 
 
 def line(
-    number: int, text: str, lines: int = 10_000, whole: bool = True, head_problem: str | None = None, newer: bool = False
+    number: int,
+    text: str,
+    lines: int = 10_000,
+    whole: bool = True,
+    head_problem: str | None = None,
+    newer: bool = False,
+    lacks: bool = False,
 ) -> tuple[Any, ...]:
     known = ("unknown", "no-header-1", None) if head_problem else ("2023-11-14", "key", EPOCH)
-    return (number, text, lines, whole, head_problem, newer, "/f", 1, 2, 3, True, "odd", *known)
+    return (number, text, lines, whole, head_problem, newer, lacks, "/f", 1, 2, 3, True, "odd", *known)
 
 
 @pytest.fixture(scope="module")
@@ -131,19 +138,19 @@ def found(spark: SparkSession) -> dict[int, Row]:
     special = [
         line(9000, NOTE + " " * LIMIT), line(9001, NOTE, newer=True), line(9002, '{"kind":"no', 9002, False), line(9003, NOTE, 9003, False),
         line(9004, '{"kind":"no', 9005, False), line(9005, NOTE, head_problem="x"), line(9006, ""), line(9007, " \t\r"),
-        line(1, "the header"), line(0, "the header"),
+        line(1, "the header"), line(9008, "", 9008, False, lacks=True), line(0, "the header"),
     ]  # fmt: skip
     return {row.line: row for row in sorted_out(spark.createDataFrame(given + special, LINES), LIMIT).collect()}
 
 
 def test_every_line_is_somewhere(found: dict[int, Row]) -> None:
-    assert set(found) == {0, *range(2, len(CASES) + 2), *range(9000, 9006)}, "but for blank ones and the header"
+    assert set(found) == {0, *range(2, len(CASES) + 2), *range(9000, 9006), 9008}, "but for blank ones and the header"
     assert {row[PART] for row in found.values()} == {"rows", "quarantine", "files"}
-    assert [*found[0].asDict()] == [*schema.ROWS.names, "length", "modified", "head", "lines", "blank", "problem", PART]
+    assert [*found[0].asDict()] == [*schema.ROWS.names, "text", "bytes", "length", "modified", "head", "lines", "blank", "problem", PART]
 
 
 def test_what_is_no_row_says_why(found: dict[int, Row]) -> None:
-    said = {text: (found[number][PART], found[number].reason, found[number].more) for number, text in enumerate(BROKEN, 2)}
+    said = {text: (found[number][PART], found[number].reason, found[number].text) for number, text in enumerate(BROKEN, 2)}
     assert said == {text: ("quarantine", reason, text) for text, reason in BROKEN.items()}
     assert all(found[number].run == "key" and found[number].kind is None for number in range(2, len(BROKEN) + 2))
 
@@ -181,14 +188,15 @@ def test_what_is_newer_is_kept_whole(found: dict[int, Row]) -> None:
 
 def test_lines_that_their_file_says_something_about(found: dict[int, Row]) -> None:
     reason = f"over-long: {LIMIT + len(NOTE)} bytes in one line"
-    assert (found[9000][PART], found[9000].reason, len(found[9000].more)) == ("quarantine", reason, 1024)
+    assert (found[9000][PART], found[9000].reason, len(found[9000].text)) == ("quarantine", reason, 1024)
     assert found[9002].reason == "cut: the file ends within this line: not JSON"
     assert found[9003][PART] == "rows", "a whole object is a row even if its line's end is missing"
     assert found[9004].reason == "not JSON", "it is not the last one"
     assert (found[9005][PART], found[9005].reason, found[9005].run) == ("quarantine", "no journal header: x", "no-header-1")
+    assert (found[9008][PART], found[9008].reason, found[9008].text) == ("quarantine", "cut: the packed data ends within a line", "")
     about = found[0]
     assert (about[PART], about.head, about.length, about.modified, about.lines, about.blank) == ("files", "the header", 1, 2, 10_000, 3)
-    assert (about.problem, about.kind, about.more, about.reason) == ("odd", None, None, None)
+    assert (about.problem, about.kind, about.text, about.reason) == ("odd", None, None, None)
 
 
 HEAD = {"v": 1, "run": "ci 7/é", "product": "p", "seed": 1, "epoch_ns": EPOCH, "profile": "g", "config": {}, "complete": True}
@@ -210,7 +218,7 @@ HEADS: list[tuple[str, str | None]] = [
 
 @pytest.fixture(scope="module")
 def heads(spark: SparkSession) -> list[Row]:
-    frame = spark.createDataFrame([(f"/f{number}", 1, head, "{}", True) for number, (head, _) in enumerate(HEADS)], FILES)
+    frame = spark.createDataFrame([(f"/f{number}", 1, head, True) for number, (head, _) in enumerate(HEADS)], FILES)
     return sorted(headed(frame, LIMIT).collect(), key=lambda row: int(row.file[2:]))
 
 
@@ -228,19 +236,18 @@ def test_headers_that_are_not(heads: list[Row]) -> None:
     assert len({row.run for row in heads}) == len(heads)
 
 
-def test_of_packed_files_the_last_line_tells_that_they_are_cut(spark: SparkSession) -> None:
-    whole, junk = json.dumps(HEAD), "junk"
+def test_a_packed_file_without_a_lines_end_is_cut(spark: SparkSession) -> None:
+    whole = json.dumps(HEAD)
     files = [
-        ("/a.gz", 1, whole, "{", False),
-        ("/b.zst", 1, whole, "{}", False),
-        ("/c.zst", 1, whole, "{", True),
-        ("/d", 1, whole, "{", False),
+        ("/a.gz", 2, whole, False),
+        ("/b.zst", 2, whole, True),
+        ("/c", 2, whole, False),
+        ("/d.gz", 2, "junk", False),
+        ("/e.gz", 0, "", False),
     ]
-    told = headed(spark.createDataFrame([*files, ("/e.gz", 1, junk, junk, False)], FILES), LIMIT).collect()
-    cut = "cut: the packed data ends within a line"
-    assert {row.file: row.file_problem for row in told} == {
-        "/a.gz": cut, "/b.zst": None, "/c.zst": None, "/d": None, "/e.gz": "the first line is not JSON"
-    }  # fmt: skip
+    told = {row.file: row.file_problem for row in headed(spark.createDataFrame(files, FILES), LIMIT).collect()}
+    cut, empty = "cut: the packed data ends within a line", "the file is empty"
+    assert told == {"/a.gz": cut, "/b.zst": None, "/c": None, "/d.gz": "the first line is not JSON", "/e.gz": empty}
 
 
 def test_no_python_worker_and_no_function_of_our_own_in_the_parser(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
