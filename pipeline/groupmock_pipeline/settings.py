@@ -32,6 +32,7 @@ LITTLE: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
+    "spark.sql.subexpressionElimination.enabled": "false",  # without codegen each shared expression costs a look into a cache per row
 }
 """Compiling Java for each stage, and planning again after each, cost more than they bring."""
 QUICK_JAVA: Final = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m", "-XX:+UseSerialGC")
