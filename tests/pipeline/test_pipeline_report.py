@@ -83,7 +83,7 @@ def test_one_page_out_of_a_lake(spark: SparkSession, tmp_path: Path) -> None:
     lines = [("r", EVIL, f"join {place}", "範囲\x00\ud7ff", 10**18, 10**18 + place * 10**9, place, EVIL) for place in (1, 2, 3)]
     tables.replace(spark.createDataFrame(lines, ddl).coalesce(1), str(lake), "rebalances")
     tables.replace(spark.createDataFrame([(EVIL,)], "strange string").coalesce(1), str(lake), "compare")
-    tables.replace(spark.createDataFrame([], "file string, reason string").coalesce(1), str(lake), "quarantine")
+    tables.replace(spark.createDataFrame([], "rule string, kind string").coalesce(1), str(lake), "faults")
     report.run(spark, arguments(lake, folder))
     text = (folder / "report.html").read_text(encoding="utf-8")
     read = Reader(text)
@@ -94,7 +94,7 @@ def test_one_page_out_of_a_lake(spark: SparkSession, tmp_path: Path) -> None:
     # The hash of the style is base64, which has strokes too.
     assert re.findall(r"(?:https?:)?//(?!www\.w3\.org)[\w.]+", re.sub(r"'sha256-[^']+'", "", text)) == []
     for section in SECTIONS:
-        there = section.table in ("rebalances", "compare", "quarantine")
+        there = section.table in ("rebalances", "compare", "faults")
         how = f"<code>groupmock pipeline {tables.job_of(section.table)} IN LAKE</code>"
         assert (f"This lake has no table {section.table}: {how} makes it." in text) != there
     assert ["join 3", "1", "3", "3", "3", "3"] in read.cells  # Duration by trigger
