@@ -66,7 +66,7 @@ def differences(spark: SparkSession, old: Path, new: Path) -> Iterator[Differenc
         if one is None or other is None:
             yield from _alone(name, one, other)
             continue
-        columns = [each for each in one.columns if each in other.columns]
+        columns = [each for each in one.columns if each in other.columns and each != schema.TAKE]
         for side, more in (("old", set(one.columns) - set(columns)), ("new", set(other.columns) - set(columns))):
             if more:
                 yield Difference(name, f"columns that only the {side} has: {sorted(more)}", 0, [])

@@ -49,6 +49,7 @@ SESSION_MS: Final = 45_000
 GRACE_NS: Final = 1_000_000_000
 """How much later than at its deadline a session may end on a busy machine."""
 NS_PER_MS: Final = 1_000_000
+WHOLE: Final = (Window.unboundedPreceding, Window.unboundedFollowing)
 PLACE: Final = ("day", "run", "seq")
 """What names a strike."""
 ASKS: Final = (
@@ -131,18 +132,20 @@ def lives(told: DataFrame) -> DataFrame:
 
 
 def _called(told: DataFrame) -> DataFrame:
-    """Each row with `call`, the request of its ticket, and `home`, the group that its connection asked for first; without requests, but for
-    JoinGroups."""
+    """Each row with `call`, the request of its ticket, and `first`, the one with which its connection began. Requests themselves are not
+    needed further on, but for JoinGroups that say another session timeout than their connection's last one."""
     request = F.col("kind") == "request"
     call = F.when(request, F.struct("asked", "asker", F.col("api_name").alias("api"), F.col("client_id").alias("client")))
-    first = F.when(request, F.struct("seq", "asked"))
+    session = F.struct("asked", "session_ms")
+    order = Window.partitionBy("run", "connection").orderBy("seq")
     known = told.withColumns(
         {
             "call": F.max(call).over(Window.partitionBy("run", "ticket")),
-            "first": F.min(first).over(Window.partitionBy("run", "connection")),
+            "first": F.min(F.when(request, F.struct("seq", "asked"))).over(order.rowsBetween(*WHOLE)),
+            "last": F.last(F.when(F.col("session_ms").isNotNull(), session), ignorenulls=True).over(order.rowsBetween(WHOLE[0], -1)),
         }
     )
-    return known.where(~request | F.col("session_ms").isNotNull())
+    return known.where(~request | (F.col("session_ms").isNotNull() & ~F.col("last").eqNullSafe(session))).drop("last")
 
 
 # -- strikes -----------------------------------------------------------------------------------------------------------

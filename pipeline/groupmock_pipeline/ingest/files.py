@@ -19,7 +19,7 @@ NAMES: Final = f"{{{','.join(f'*{ending}' for ending in ENDINGS)}}}"
 BELOW: Final = {"recursiveFileLookup": "true", "pathGlobFilter": NAMES}
 PACKED: Final = r"\.(gz|zst)$"
 PACKED_TIMES: Final = 10
-"""How much longer a packed journal is than its file, about."""
+"""How many times longer than its file a packed journal is, about."""
 WHOLE: Final = 64 << 20
 """Bytes of a journal that is read as one text; longer ones are read line by line, which takes a shuffle to number them."""
 FILE: Final = "regexp_replace(url_decode(replace(_metadata.file_path, '+', '%2B')), '^file:(//)?', '')"
@@ -64,12 +64,17 @@ def choose(files: DataFrame, runs: DataFrame | None) -> Chosen:
     """Of `listed` those that are new, changed, could not be read, or of which one that is read again was thought a copy."""
     marked = files.withColumn("known", F.lit(False)) if runs is None else _known(files, runs)
     # To the driver: names and lengths of files, as Spark's own readers have them there.
-    chosen = marked.where("not known")
-    found = chosen.select("path", "length").collect()
-    sizes = {row.path: row.length * (PACKED_TIMES if re.search(PACKED, row.path) else 1) for row in found}
+    weight = F.col("length") * F.when(F.col("path").rlike(PACKED), PACKED_TIMES).otherwise(1)
+    chosen = marked.where("not known").drop("known")
+    found = chosen.select("path", weight.alias("size")).collect()
     known = 0 if runs is None else marked.where("known").count()
-    small, large = ([GLOB.sub(r"\\\1", path) for path, size in sizes.items() if (size <= WHOLE) == is_small] for is_small in (True, False))
-    return Chosen(chosen, small, large, known, sum(sizes.values()))
+    small, large = ([escaped(row.path) for row in found if (row.size > WHOLE) == is_large] for is_large in (False, True))
+    return Chosen(chosen, small, large, known, sum(row.size for row in found))
+
+
+def escaped(path: str) -> str:
+    """A path that Spark's readers take as it is, no glob."""
+    return GLOB.sub(r"\\\1", path)
 
 
 def _known(files: DataFrame, runs: DataFrame) -> DataFrame:

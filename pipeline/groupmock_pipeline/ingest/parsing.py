@@ -40,7 +40,7 @@ def headed(files: DataFrame, limit: int) -> DataFrame:
     return judged.selectExpr(
         *files.columns,
         "head_problem",
-        f"coalesce(head_problem, if(rlike(file, r'{PACKED}') and not whole and json_object_keys(last) is null, '{CUT}', null)) as file_problem",
+        f"coalesce(head_problem, if(rlike(file, r'{PACKED}') and not whole, '{CUT}', null)) as file_problem",
         f"if(head_problem is null, {DAY}, '{NO_DAY}') as day",
         f"if(head_problem is null, {KEY}, concat('no-header-', {_short('file')})) as run",
         "if(head_problem is null, row.epoch_ns, null) as epoch",
@@ -61,6 +61,7 @@ KEY: Final = f"concat_ws('-', left(regexp_replace(row.run, '[^A-Za-z0-9._]+', '_
 def _head_problem(limit: int) -> str:
     lacks = ", ".join(f"if(row.{name} is null, '{name}', null)" for name in NEEDED)
     return f"""case
+        when lines = 0 then '{EMPTY}'
         when not is_valid_utf8(head) then concat({NOT_UTF_8}, if(substr(hex(cast(head as binary)), 1, 4) in ('FFFE', 'FEFF'), {WIDE}, ''))
         when octet_length(head) > {limit} then {_over_long("head")}
         when not {good("parsed", "keys")} then concat('the first line is ', {HEADER.refusal("head", "keys")})
@@ -73,6 +74,7 @@ def _head_problem(limit: int) -> str:
 
 NOT_UTF_8: Final = "'not UTF-8'"
 WIDE: Final = "'; the file begins as UTF-16 does'"
+EMPTY: Final = "the file is empty"
 CUT: Final = "cut: the packed data ends within a line"
 """Of a plain file the line alone tells: its writer may have been killed."""
 
@@ -86,7 +88,7 @@ def _over_long(text: str) -> str:
 def sorted_out(lines: DataFrame, limit: int) -> DataFrame:
     """Lines (`texts.numbered` of `headed`) as lines of the parts of a take: rows, quarantine, and one about each file.
 
-    A broken line rides in columns of a row: its reason in `reason`, its text in `more`, its bytes in `raw`."""
+    The reason of a broken line is in the column that rows have of that name."""
     judged = lines.selectExpr("*", f"{_unread(limit)} as problem").selectExpr("*", "line > 1 and problem is null as candidate")
     looked = judged.selectExpr("*", "if(candidate, json_object_keys(text), null) as keys", f"if(candidate, {LINE.parse('text')}, null) as parsed")
     opened = looked.selectExpr("* except (parsed, candidate)", "get(parsed.row, 0) as row", f"{good('parsed', 'keys')} as good")
@@ -108,6 +110,7 @@ def _unread(limit: int) -> str:
     """Why a line is not looked into."""
     return f"""case
         when line = 0 then null
+        when lacks and line = lines then '{CUT}'
         when octet_length(text) > {limit} then {_over_long("text")}
         when not valid and not is_valid_utf8(text) then {NOT_UTF_8}
         when head_problem is not null then concat('no journal header: ', head_problem)
@@ -117,7 +120,7 @@ def _unread(limit: int) -> str:
 def _part() -> str:
     return f"""case
         when line = 0 then '{FILES}'
-        when {BLANK.format("text")} then '{BLANK_LINE}'
+        when not (lacks and line = lines) and {BLANK.format("text")} then '{BLANK_LINE}'
         when line = 1 and head_problem is null then '{HEADER_LINE}'
         when why is null then '{ROWS}'
         else '{QUARANTINE}'
@@ -127,10 +130,12 @@ def _part() -> str:
 def _row_columns() -> list[str]:
     fine = f"{PART} = '{ROWS}'"
     unknown = f"other and size(array_except(keys, {COLUMNS})) > 0"
-    more = f"case when line = 0 then null when not ({fine}) then {SEEN} when newer or ({unknown}) then text end"
+    broken = f"{PART} = '{QUARANTINE}'"
     return [
         "day", "run", "file", "cast(line as bigint) as line", f"if({fine}, at, null) as at",
-        *(f"{_column(field)} as {field.name}" for field in schema.LINE.fields), f"{more} as more",
+        *(f"{_column(field)} as {field.name}" for field in schema.LINE.fields),
+        f"if({fine} and (newer or ({unknown})), text, null) as more", f"if({broken}, {SEEN}, null) as text",
+        f"if({broken} and not is_valid_utf8(text), base64(cast(text as binary)), null) as bytes",
     ]  # fmt: skip
 
 
@@ -172,16 +177,13 @@ def _by_kind(between: str, each: str, around: str = "({})") -> str:
     return f"(case row.kind {' '.join(cases)} end)"
 
 
-RIDING: Final = {"reason": "why", "raw": f"if({PART} = '{QUARANTINE}' and not is_valid_utf8(text), base64(cast(text as binary)), null)"}
-
-
 def _column(field: StructField) -> str:
-    """A field; at its default where its kind has one; of a broken line what rides in it."""
+    """A field; at its default where its kind has one."""
     ways = [f"row.{field.name}"]
     for value, kinds in schema.defaults().get(field.name, {}).items():
         ways.append(f"if(row.kind in ({', '.join(map(literal, kinds))}), {_value(value, field)}, null)")
-    if field.name in RIDING:
-        ways.append(RIDING[field.name])
+    if field.name == "reason":
+        ways.append("why")
     return f"coalesce({', '.join(ways)})"
 
 

@@ -16,7 +16,7 @@ from .. import schema, tables
 from ..errors import Overtaken
 from ..lake import journals, sink
 from . import copies, ledger, texts
-from .files import Chosen, choose, listed
+from .files import Chosen, choose, escaped, listed
 from .parsing import headed, sorted_out
 
 if TYPE_CHECKING:
@@ -56,47 +56,50 @@ class Reading(NamedTuple):
 def ingest(spark: SparkSession, place: str, lake: str, reading: Reading) -> Outcome:
     """Everything that is new in `place` into the lake. Raises BadInput, Overtaken."""
     path = tables.place(lake, journals.ROWS)
-    outcome = _settle_left(spark, path, reading)
+    left = _settle_left(spark, path, reading)
     head = sink.head(spark, path)
-    runs = journals.ledger(spark, path, head) if journals.RUNS in head.batches else None
-    files = listed(spark, place)
-    chosen = choose(files, runs)
+    chosen = choose(listed(spark, place), journals.ledger(spark, path, head) if journals.RUNS in head.batches else None)
     count = len(chosen.small) + len(chosen.large)
-    outcome = outcome._replace(known=chosen.known)
-    if not count:
-        return outcome
-    log.info("ingest: %d journals to read, %d known already", count, chosen.known)
-    return outcome.plus(_take(spark, path, head, chosen, reading))
+    outcome = left._replace(known=chosen.known)
+    if count:
+        log.info("ingest: %d journals to read, %d known already", count, chosen.known)
+        outcome = outcome.plus(_take_all(spark, path, chosen, reading))
+    return outcome._replace(writing=count - (outcome.files - left.files))
 
 
-def _take(spark: SparkSession, path: str, head: sink.Head, chosen: Chosen, reading: Reading) -> Outcome:
-    take, before = head.batch + 1, time.time_ns() // 1000 - int(reading.silence_s * 1e6)
-    lines = taken(spark, chosen, reading, before).withColumn(schema.TAKE, F.lit(take).cast("bigint"))
-    tables.explain(lines, "rows")
-    counted = {part: F.col(sink.PART) == part for part in (journals.ROWS, journals.QUARANTINE, journals.FILES)}
-    begun = time.monotonic()
-    counts = sink.commit(path, head, lines, head.edition, counted, {})
-    log.info("ingest: %d rows of %d journals read in %.1f s", counts[journals.ROWS], counts[journals.FILES], time.monotonic() - begun)
-    others = len(chosen.small) + len(chosen.large) - counts[journals.FILES]
-    silent = chosen.files.where(F.col("modified") <= before) if others else None
-    outcome = _settle(spark, path, take, reading, chosen.size, silent)
-    return outcome._replace(writing=others + counts[journals.FILES] - outcome.files)
-
-
-def taken(spark: SparkSession, chosen: Chosen, reading: Reading, before: int) -> DataFrame:
-    """Lines of the parts of a take (`parsing.sorted_out`): of journals that ended, or to which nothing came since `before` (us)."""
-    found = []
-    ready = texts.ready(before)
+def _take_all(spark: SparkSession, path: str, chosen: Chosen, reading: Reading) -> Outcome:
+    """Short journals as whole texts; then, line by line, long ones and those that cannot be read as a whole: damaged, or no UTF-8."""
+    outcome, rest, before = Outcome(), chosen.files, time.time_ns() // 1000 - int(reading.silence_s * 1e6)
     if chosen.small:
-        whole = texts.whole_texts(spark, chosen.small).where(ready)
-        found.append(sorted_out(texts.numbered(headed(whole, reading.limit)), reading.limit))
-    if chosen.large:
-        lines = texts.long_texts(spark, chosen.large)
-        about = headed(texts.facts(lines).where(ready), reading.limit)
-        one = about.withColumn("line", F.lit(0)).withColumn("text", F.lit(""))
-        each = about.drop("length", "modified").join(lines, "file")
-        found.append(sorted_out(one.unionByName(each), reading.limit))
-    return found[0] if len(found) == 1 else found[0].unionByName(found[1])
+        whole = texts.whole_texts(spark, chosen.small).where(texts.ready(before))
+        take = _take(spark, path, sorted_out(texts.numbered(headed(whole, reading.limit)), reading.limit), len(chosen.small))
+        outcome = _settle(spark, path, take, reading, chosen.size, None)
+        rest = _not_in(spark, path, take, rest)
+    if outcome.files < len(chosen.small) + len(chosen.large):
+        paths = [escaped(file.path) for file in rest.select("path").collect()]
+        take = _take(spark, path, sorted_out(_line_by_line(spark, paths, before, reading), reading.limit), len(paths))
+        outcome = outcome.plus(_settle(spark, path, take, reading, chosen.size, rest.where(F.col("modified") <= before)))
+    return outcome
+
+
+def _line_by_line(spark: SparkSession, paths: list[str], before: int, reading: Reading) -> DataFrame:
+    lines = texts.long_texts(spark, paths, reading.cores)
+    about = headed(texts.facts(lines).where(texts.ready(before)), reading.limit).withColumnRenamed("head", "text").drop("last")
+    file, lacking = about.withColumn("line", F.lit(0)), about.where("lacks").withColumns({"line": F.col("lines"), "text": F.lit("")})
+    each = about.drop("length", "modified", "text").join(lines, "file")
+    return file.unionByName(lacking).unionByName(each)
+
+
+def _take(spark: SparkSession, path: str, lines: DataFrame, of: int) -> int:
+    """Commit what was read; the number of the take."""
+    head, begun = sink.head(spark, path), time.monotonic()
+    take = head.batch + 1
+    tables.explain(lines, "rows")
+    counted = {part: F.col(sink.PART) == part for part in (journals.ROWS, journals.FILES)}
+    counts = sink.commit(path, head, lines.withColumn(schema.TAKE, F.lit(take).cast("bigint")), head.edition, counted, {})
+    seconds = time.monotonic() - begun
+    log.info("ingest: %d rows of %d journals (of %d) read in %.1f s", counts[journals.ROWS], counts[journals.FILES], of, seconds)
+    return take
 
 
 def _settle_left(spark: SparkSession, path: str, reading: Reading) -> Outcome:
@@ -122,15 +125,22 @@ def _settle(spark: SparkSession, path: str, take: int, reading: Reading, size: i
     tasks = reading.cores if size is None else max(reading.cores, -(-size // TASK_BYTES))
     new = ledger.entries(files, rows, broken, take, tasks)
     if silent is not None:
-        new = new.unionByName(ledger.unreadable(silent.join(F.broadcast(files.select("file")), "file", "left_anti"), take))
+        new = new.unionByName(ledger.unreadable(_not_in(spark, path, take, silent), take))
     new = new.persist()
     try:
         told = _with_copies(spark, path, head, new)
         outcome = _outcome(told.where(F.col(schema.TAKE) == take))
-        _commit_once(spark, path, head, told, take)
+        if outcome.files:
+            _commit_once(spark, path, head, told, take)
     finally:
         new.unpersist()
     return outcome
+
+
+def _not_in(spark: SparkSession, path: str, take: int, files: DataFrame) -> DataFrame:
+    """Files (`files.listed`) of which a take has nothing."""
+    had = _of_take(spark, path, sink.head(spark, path), journals.FILES, take).select("file")
+    return files.join(F.broadcast(had), "file", "left_anti")
 
 
 def _commit_once(spark: SparkSession, path: str, head: sink.Head, told: DataFrame, take: int) -> None:

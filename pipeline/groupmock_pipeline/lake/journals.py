@@ -70,7 +70,7 @@ def part(spark: SparkSession, path: str, name: str, head: sink.Head) -> DataFram
 def check_age(spark: SparkSession, lake: str) -> None:
     """Raises BadInput for a lake that has a folder of Parquet for each run, as those of the first version."""
     try:
-        spark.read.schema(schema.RUNS).parquet(f"{lake.rstrip('/')}/runs")
+        spark.read.schema(schema.RUNS).parquet(f"{lake.rstrip('/')}/runs").inputFiles()  # a session of Spark Connect looks no sooner
     except AnalysisException:
         return
     raise BadInput(f"{lake} was made by an older groupmock, a folder for each run: ingest its journals into a new folder")
