@@ -61,7 +61,12 @@ def test_counting_ends_where_it_is_enough(tmp_path: Path, monkeypatch: pytest.Mo
         (tmp_path / f"{number}.jsonl").write_bytes(b"x" * 10)
     (tmp_path / "folder").mkdir()
     looked = []
-    monkeypatch.setattr("groupmock_pipeline.sizes._plain", lambda name, packed: looked.append(name) or packed)
+
+    def plain(name: str, packed: int) -> int:
+        looked.append(name)
+        return packed
+
+    monkeypatch.setattr("groupmock_pipeline.sizes._plain", plain)
     assert size(str(tmp_path), 50) == 50
     assert len(looked) == 5
 
