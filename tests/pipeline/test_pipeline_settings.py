@@ -103,6 +103,8 @@ def test_the_first_session_makes_the_archive_and_the_next_has_it(java: str, envi
         used, archive = file_of(class_archive.options(java, environment))
         assert (used, archive.read_bytes()) == ("-XX:SharedArchiveFile", b"\xa8" * 4096)
     assert not making.exists()
+    os.truncate(archive, 4095)
+    assert file_of(class_archive.options(java, environment)) == (made, making)
 
 
 def test_another_spark_has_an_archive_of_its_own(java: str, environment: dict[str, str], tmp_path: Path) -> None:
